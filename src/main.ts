@@ -187,7 +187,7 @@ function openListeners(
     }),
   );
   const proxy = open("PROXY_PORT", "proxy listening", (port) =>
-    listenProxy({ ...address, port, dataPlane, maxMessageBytes: settings.MAX_BODY_BYTES }),
+    listenProxy({ ...address, port, dataPlane, deadlines: parts.deadlines }),
   );
   const operations = open("OPERATIONS_PORT", "operations listening", (port) =>
     listenOperations({ ...address, port, metrics }),

@@ -47,6 +47,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   admin_token_revoked: "A revoked admin token cannot be changed.",
   precondition_failed: "The record is not the version in If-Match. Read it again and retry.",
   body_too_large: "The body is larger than MAX_BODY_BYTES, or MAX_UPLOAD_BYTES for uploads.",
+  headers_too_large: "The request line and headers are larger than 64 KiB.",
   unsupported_media_type: "The content type or content encoding of the body is not supported.",
   websocket_not_supported: "The path does not serve WebSockets. Send an HTTP request without `Upgrade`.",
   concurrency_limit_exceeded:

@@ -1348,6 +1348,7 @@ export interface Error {
     | "admin_token_revoked"
     | "precondition_failed"
     | "body_too_large"
+    | "headers_too_large"
     | "unsupported_media_type"
     | "websocket_not_supported"
     | "concurrency_limit_exceeded"

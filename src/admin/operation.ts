@@ -5,7 +5,7 @@ import { GatehouseError, validationError } from "../base/errors.ts";
 import { parseJsonObject, type JsonObject } from "../base/json.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
-import { readBody } from "../http/read-body.ts";
+import { readWebBody } from "../http/web-request.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { check } from "../model/validate.ts";
 import type { AuditOrigin } from "../store/audit.ts";
@@ -130,7 +130,7 @@ function rejectUnusableParameters(params: PathParameters, queries: Readonly<Reco
 
 async function readObject(request: Request, table: RouteTable, yaml = false): Promise<JsonObject> {
   const type = request.headers.get("content-type") ?? "";
-  const readAll = () => readBody(request, table);
+  const readAll = () => readWebBody(request, table);
   if (yaml && YAML_TYPES.test(type)) return parseYamlObject(await readAll());
   if (!JSON_TYPES.test(type)) {
     const accepted = yaml

@@ -5,7 +5,10 @@ import { errorResponse } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { clientAddressOf } from "../http/forwarded-address.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
-import { requestTargetOf, type RequestTarget } from "../http/request-target.ts";
+import { requestTargetOf } from "../http/request-target.ts";
+import type { ClientRequest } from "../http/server/client-request.ts";
+import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
+import { toWebResponse, WebRequest } from "../http/web-request.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { MetricsSource } from "../telemetry/metrics/metrics.ts";
@@ -16,7 +19,7 @@ import { rejectBrowserDestination, sandboxed } from "./fall-through.ts";
 import { unknownPathError } from "./unknown-path.ts";
 
 /** The data plane: handles paths that are not reserved for this listener. */
-type FallThrough = (request: Request, server: Server<undefined>, target: RequestTarget) => Promise<Response>;
+type FallThrough = (request: ClientRequest) => Promise<OutgoingResponse>;
 
 interface AdminListenerParts {
   readonly hostname: string;
@@ -46,14 +49,13 @@ export function listenAdmin({
     port,
     reusePort,
     idleTimeout: 10,
-    // readBody enforces MAX_BODY_BYTES instead, with the standard error shape.
+    // readWebBody enforces MAX_BODY_BYTES instead, with the standard error shape.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request, server) {
-      const target = requestTargetOf(request.url);
-      const { path } = target;
+      const { path } = requestTargetOf(request.url);
       const reserved = reservedPrefixOf(path);
       if (reserved === null && fallThrough !== null)
-        return rejectBrowserDestination(request) ?? sandboxed(await fallThrough(request, server, target));
+        return rejectBrowserDestination(request) ?? forward(request, server, fallThrough);
       const healthResponse = health.respond(path);
       if (healthResponse !== null) return healthResponse;
       if (reserved === "/api") {
@@ -71,4 +73,17 @@ export function listenAdmin({
       return errorResponse(unknownPathError(path), requestIdFrom(request.headers.get("x-request-id")));
     },
   });
+}
+
+/** Bun's idle timeout is disabled, because a model may be silent for longer. The gateway's own timeouts apply instead. */
+async function forward(
+  request: Request,
+  server: Server<undefined>,
+  fallThrough: FallThrough,
+): Promise<Response> {
+  server.timeout(request, 0);
+  const peerAddress = server.requestIP(request)?.address ?? "";
+  const response = await fallThrough(new WebRequest(request, peerAddress));
+  server.timeout(request, KEEP_ALIVE_SECONDS);
+  return sandboxed(toWebResponse(response));
 }

@@ -112,6 +112,10 @@ export const ERRORS = {
     status: 413,
     meaning: "The body is larger than MAX_BODY_BYTES, or MAX_UPLOAD_BYTES for uploads.",
   },
+  headers_too_large: {
+    status: 431,
+    meaning: "The request line and headers are larger than 64 KiB.",
+  },
   unsupported_media_type: {
     status: 415,
     meaning: "The content type or content encoding of the body is not supported.",

@@ -5,6 +5,7 @@ import type { ExplainedLimit, ExplainedPlugin } from "../model/explanation.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
 import { redact } from "../telemetry/log/redact.ts";
+import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { forwardedHeaders } from "../proxy/header-filter.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
@@ -14,7 +15,7 @@ export interface ExplainedChain {
   readonly plugins: ExplainedPlugin[];
   readonly limits: ExplainedLimit[];
   /** The response or the failure of a plugin that ends the request; null if the request continues. */
-  readonly end: Response | GatehouseError | null;
+  readonly end: OutgoingResponse | GatehouseError | null;
 }
 
 /** `isReached` is false if the request ends before its plugins would run. */

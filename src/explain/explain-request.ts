@@ -1,37 +1,47 @@
 // Creates the Exchange of a request to explain, as if the data plane had received it from a socket.
 import type { Clock } from "../base/clock.ts";
-import { requestTargetOf } from "../http/request-target.ts";
+import { HeaderFields } from "../http/header-fields.ts";
+import { IncomingBody, type BodyLimits } from "../http/incoming-body.ts";
+import type { ClientRequest } from "../http/server/client-request.ts";
 import { newId } from "../base/ids.ts";
 import type { ExplainRequest } from "../model/explanation.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { Exchange } from "../proxy/exchange.ts";
 
-/** Any host will do: only the Host header of a request decides. */
-const ORIGIN = "http://localhost";
-
 export function exchangeFor(explained: ExplainRequest, snapshot: Snapshot, clock: Clock): Exchange {
-  const headers = new Headers(explained.headers);
-  const body = bodyOf(explained.body);
-  if (body !== null) {
-    headers.set("content-length", String(body.byteLength));
-    headers.delete("transfer-encoding");
-    if (typeof explained.body !== "string" && !headers.has("content-type"))
-      headers.set("content-type", "application/json");
+  return new Exchange(new ExplainedRequest(explained), snapshot, newId(), clock);
+}
+
+class ExplainedRequest implements ClientRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderFields;
+  readonly peerAddress: string;
+  readonly isDisconnected = false;
+  disconnectListener = null;
+  readonly #body: Uint8Array | null;
+
+  constructor(explained: ExplainRequest) {
+    this.method = explained.method;
+    this.target = explained.path;
+    this.peerAddress = explained.client_address;
+    this.headers = HeaderFields.from(explained.headers ?? {});
+    this.#body = bodyOf(explained.body);
+    if (this.#body === null) return;
+    this.headers.set("Content-Length", String(this.#body.byteLength));
+    this.headers.delete("Transfer-Encoding");
+    if (typeof explained.body !== "string" && !this.headers.has("content-type"))
+      this.headers.set("Content-Type", "application/json");
   }
-  // Bun does not allow a body for these methods. As in a real request, only the header fields show it.
-  const hidesBody = explained.method === "GET" || explained.method === "HEAD";
-  const request = new Request(ORIGIN + explained.path, {
-    method: explained.method,
-    headers,
-    ...(body !== null && !hidesBody && { body }),
-  });
-  const family = explained.client_address.includes(":") ? "IPv6" : "IPv4";
-  const peer = { address: explained.client_address, family, port: 0 } as const;
-  const listener = { requestIP: () => peer, timeout: () => undefined };
-  const exchange = new Exchange(request, listener, snapshot, newId(), requestTargetOf(request.url), clock);
-  // The proxy listener serves WebSockets, but no explanation opens one.
-  exchange.upgrade = () => false;
-  return exchange;
+
+  readBody(limits: BodyLimits): IncomingBody | null {
+    return this.#body === null ? null : IncomingBody.complete(this.#body, limits);
+  }
+
+  /** The proxy listener serves WebSockets, but no explanation opens one. */
+  switchTo(): boolean {
+    return false;
+  }
 }
 
 function bodyOf(body: unknown): Uint8Array<ArrayBuffer> | null {

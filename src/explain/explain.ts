@@ -9,6 +9,8 @@ import { toGatehouseError } from "../proxy/fail.ts";
 import type { DataPlaneParts } from "../proxy/handle.ts";
 import { OwnCredentials } from "../proxy/own-credentials.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
+import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
+import { parseJson } from "../proxy/translate-whole.ts";
 import { respondToReservedPath } from "../proxy/server.ts";
 import { STEPS, type StepParts } from "../proxy/steps.ts";
 import { IdSeal } from "../proxy/stored-ids/id-seal.ts";
@@ -72,7 +74,7 @@ class RequestExplainer {
   }
 
   async explain(): Promise<Explanation> {
-    let end: Response | GatehouseError | null;
+    let end: OutgoingResponse | GatehouseError | null;
     try {
       end = await this.#run();
     } catch (error) {
@@ -82,9 +84,9 @@ class RequestExplainer {
   }
 
   /** Resolves to the response that the gateway itself would return, or to null if it would forward the request. */
-  async #run(): Promise<Response | null> {
+  async #run(): Promise<OutgoingResponse | null> {
     const exchange = this.#exchange;
-    const reserved = respondToReservedPath(exchange.request, exchange.path, this.#parts.health);
+    const reserved = respondToReservedPath(exchange.request, this.#parts.health);
     if (reserved !== null) return reserved;
     const stepParts = this.#stepParts();
     for (const step of STEPS) {
@@ -123,7 +125,7 @@ class RequestExplainer {
     };
   }
 
-  async #report(end: Response | GatehouseError | null): Promise<Explanation> {
+  async #report(end: OutgoingResponse | GatehouseError | null): Promise<Explanation> {
     const exchange = this.#exchange;
     const { rule } = exchange;
     const gateway = exchange.gateway ?? this.#gateway;
@@ -139,7 +141,7 @@ class RequestExplainer {
       limits: chain.limits,
       targets: this.#attempt?.targets ?? [],
       upstream_request: this.#attempt?.request ?? null,
-      answer: end === null ? null : await describeEnd(end),
+      answer: end === null ? null : describeEnd(end),
     };
   }
 }
@@ -175,9 +177,9 @@ function explainAuthentication(
   return { required, api_key, verdict: "allowed", reason };
 }
 
-async function describeEnd(end: Response | GatehouseError): Promise<NonNullable<Explanation["answer"]>> {
+function describeEnd(end: OutgoingResponse | GatehouseError): NonNullable<Explanation["answer"]> {
   if (end instanceof GatehouseError) return { status: end.status, code: end.code, error: end.message };
-  const body: unknown = await end.json().catch(() => null);
+  const body = end.body instanceof Uint8Array ? parseJson(end.body) : null;
   const { code, error } = isJsonObject(body) ? body : {};
   return {
     status: end.status,

@@ -1,4 +1,5 @@
 // The interface of a wire format: everything the gateway knows about the requests and responses of one API.
+import type { ReadableFields } from "../base/readable-fields.ts";
 import type { ContentReader } from "./content-reader.ts";
 import type { FormatName } from "./format-names.ts";
 import type { GatewayError } from "./gateway-error.ts";
@@ -22,7 +23,7 @@ export interface Format {
   /** Whether the path is an endpoint of this format other than chat that takes messages. Such requests are not translated. */
   readonly isOtherMessagesPath: (path: string) => boolean;
   /** Whether a request, other than to a chat endpoint, comes from a client of this format. */
-  readonly isFromClient: (path: string, headers: Headers) => boolean;
+  readonly isFromClient: (path: string, headers: ReadableFields) => boolean;
   /** Headers that requests must have, in lower case, with the value to send if neither client nor target sets one. */
   readonly requiredHeaders: readonly (readonly [name: string, value: string])[];
   /** Start of the names of headers, in lower case, that only servers of this format understand; null if there are none. */

@@ -1,4 +1,5 @@
 // The registry of wire formats. To add one: a folder with its entry, its name in format-names.ts, and a line in FORMATS.
+import type { ReadableFields } from "../base/readable-fields.ts";
 import { ANTHROPIC } from "./anthropic/anthropic-format.ts";
 import { HUB_FORMAT, type FormatName } from "./format-names.ts";
 import type { Format } from "./format.ts";
@@ -25,7 +26,7 @@ export function isOtherEndpoint(path: string, format: Format): boolean {
 }
 
 /** Returns the format that the client of a request expects responses in. */
-export function formatOfClient(path: string, headers: Headers): Format {
+export function formatOfClient(path: string, headers: ReadableFields): Format {
   const format = formatOfChatPath(path) ?? ALL.find((each) => each.isFromClient(path, headers));
   return format ?? FORMATS[HUB_FORMAT];
 }

@@ -2,6 +2,7 @@
 import { isSecretHeader } from "../model/target-secrets.ts";
 import { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { TargetResponse } from "./target-response.ts";
+import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { CREDENTIAL_HEADERS } from "./header-filter.ts";
 
@@ -24,13 +25,13 @@ export function captureUpstreamResponse(
 }
 
 /** Captures a response that the gateway itself created. */
-export async function captureResponse(
+export function captureResponse(
   bodies: BodyCapture,
   { body }: Exchange,
-  response: Response,
-): Promise<void> {
+  { body: responseBody }: OutgoingResponse,
+): void {
   bodies.takeRequest(body?.bytes ?? null);
-  if (response.body !== null) bodies.takeResponse(await response.clone().bytes());
+  if (responseBody instanceof Uint8Array) bodies.takeResponse(responseBody);
 }
 
 /** Hides the value of a credential header with its scheme (`Bearer x`) and without. */

@@ -25,10 +25,10 @@ export function createClientAddress(trusted: BlockList): (exchange: Exchange) =>
     return peer;
   };
   return (exchange) => {
-    const { request, server } = exchange;
+    const { request } = exchange;
     const { clientAddress } = exchange;
     if (clientAddress !== null) return clientAddress;
-    const peer = peerAt(server.requestIP(request)?.address ?? "");
+    const peer = peerAt(request.peerAddress);
     return (exchange.clientAddress = peer.isTrusted
       ? forwardedAddress(peer.address, request.headers, trusted)
       : peer.address);

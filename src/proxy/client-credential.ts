@@ -1,11 +1,12 @@
 // The client's provider credential, which is forwarded to targets without a credential.
+import type { ReadableFields } from "../base/readable-fields.ts";
 import { sha256 } from "../base/sha256.ts";
 import { CREDENTIAL_HEADERS } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
 
 /** Returns the credential headers of the client, without API keys and admin tokens of this gateway. */
 export function clientCredentials(
-  headers: Headers,
+  headers: ReadableFields,
   own: OwnCredentials,
 ): readonly (readonly [string, string])[] {
   const credentials: [string, string][] = [];

@@ -1,6 +1,7 @@
 // Cross-origin requests of browsers (CORS): permission for the websites that a gateway lists. Cookies are never allowed.
 import { ANY_ORIGIN } from "../model/any-origin.ts";
 import type { Cors } from "../model/cors.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import { routeKeysFor } from "../snapshot/route-table.ts";
 import { corsKeyOf } from "../snapshot/snapshot.ts";
@@ -35,7 +36,10 @@ const MAX_REQUESTED_HEADERS = 4096;
  * Returns the response to a preflight request, which has no API key, or null if the request is none or no gateway allows it. It succeeds if
  * any gateway that the request may belong to allows the origin. `hostGateway` is the gateway that the Host names, or null.
  */
-export function preflightResponse(exchange: Exchange, hostGateway: CompiledGateway | null): Response | null {
+export function preflightResponse(
+  exchange: Exchange,
+  hostGateway: CompiledGateway | null,
+): OutgoingResponse | null {
   const { headers } = exchange.request;
   const origin = headers.get("origin");
   const method = headers.get("access-control-request-method");
@@ -44,7 +48,7 @@ export function preflightResponse(exchange: Exchange, hostGateway: CompiledGatew
   if (cors === null) return null;
   const requested = headers.get("access-control-request-headers") ?? "";
   const allowed = cors.headers === null ? requested.slice(0, MAX_REQUESTED_HEADERS) : cors.headers.join(", ");
-  return new Response(null, {
+  return new OutgoingResponse(null, {
     status: 204,
     headers: {
       "Access-Control-Allow-Origin": allowedOrigin(cors, origin),
@@ -58,7 +62,7 @@ export function preflightResponse(exchange: Exchange, hostGateway: CompiledGatew
 }
 
 /** Lets a script of an allowed website read the response, also if it is an error. */
-export function addCorsHeaders({ headers }: Response, exchange: Exchange): void {
+export function addCorsHeaders({ headers }: OutgoingResponse, exchange: Exchange): void {
   // A gateway without `cors` relays what the provider allows. A preflight response is complete.
   if (exchange.gateway?.gateway.cors === null || headers.has(MAX_AGE)) return;
   for (const name of PERMISSIONS) headers.delete(name);

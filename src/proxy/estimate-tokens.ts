@@ -7,6 +7,8 @@ import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type * as estimateTokensTask from "./estimate-tokens-task.ts";
+import { HeaderFields } from "../http/header-fields.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { isServed } from "./operation.ts";
 import type { RequestBody } from "./request-body.ts";
@@ -18,7 +20,7 @@ export function estimateWithoutEndpoint(
   exchange: Exchange,
   rule: CompiledRule,
   offLoop: OffLoop,
-): ValueOrPromise<Response | null> {
+): ValueOrPromise<OutgoingResponse | null> {
   const { endpoint, method, body, fields } = exchange;
   const { upstream } = rule;
   if (endpoint === null || method !== "POST") return null;
@@ -41,18 +43,18 @@ async function estimateOffLoop(
   endpoint: Endpoint,
   { bytes }: RequestBody,
   offLoop: OffLoop,
-): Promise<Response> {
+): Promise<OutgoingResponse> {
   const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
   const tokens = await offLoop.run<typeof estimateTokensTask>(TASK, { bytes }, limits);
   return responseWith(exchange, endpoint, tokens);
 }
 
-function responseWith(exchange: Exchange, endpoint: Endpoint, tokens: number): Response {
+function responseWith(exchange: Exchange, endpoint: Endpoint, tokens: number): OutgoingResponse {
   const { requestId } = exchange;
-  const headers = new Headers();
+  const headers = new HeaderFields();
   exchange.addResponseHeaders(headers);
   headers.set("X-Request-Id", requestId);
   headers.set("Request-Id", requestId);
   headers.set("X-GW-Estimated", "true");
-  return Response.json(tokenCountResponse(endpoint, tokens), { headers });
+  return OutgoingResponse.json(tokenCountResponse(endpoint, tokens), { headers });
 }

@@ -1,13 +1,13 @@
 // The Exchange: the state of one request and its response. Every field is set in the constructor, so that all exchanges
 // have the same object shape; each step fills in its results.
 import { NOT_A_MEMBER, type DenseSetMember } from "../base/dense-set.ts";
-import type { Server } from "bun";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { FirstContent } from "../formats/first-content.ts";
 import type { Endpoint } from "../formats/operations.ts";
-import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
-import type { IncomingBody } from "../http/read-body.ts";
-import type { RequestTarget } from "../http/request-target.ts";
+import type { HeaderFields } from "../http/header-fields.ts";
+import type { IncomingBody } from "../http/incoming-body.ts";
+import { requestTargetOf } from "../http/request-target.ts";
+import type { ClientRequest, DisconnectListener } from "../http/server/client-request.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
@@ -19,19 +19,14 @@ import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { ClientHandshake } from "./realtime/client-handshake.ts";
-import type { Upgrade } from "./realtime/client-socket.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 
-/** The part of Bun's server that a request needs: the client's address and the idle timeout of its connection. */
-export type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
-
-export class Exchange implements DenseSetMember {
-  readonly request: Request;
-  readonly server: Listener;
+export class Exchange implements DenseSetMember, DisconnectListener {
+  readonly request: ClientRequest;
   /** Taken once: a request uses one configuration from its start to its end. */
   readonly snapshot: Snapshot;
   readonly requestId: string;
@@ -99,8 +94,6 @@ export class Exchange implements DenseSetMember {
   trace: RequestTrace | null = null;
   /** Null if the client requests no WebSocket. */
   handshake: ClientHandshake | null = null;
-  /** Completes the handshake; null if the listener serves no WebSockets. */
-  upgrade: Upgrade | null = null;
   /** The usage is in the totals and metrics already: that of a WebSocket is recorded while it is open. */
   isUsageRecorded = false;
 
@@ -116,21 +109,14 @@ export class Exchange implements DenseSetMember {
   /** In the set of requests in flight. */
   setPosition = NOT_A_MEMBER;
 
-  constructor(
-    request: Request,
-    server: Listener,
-    snapshot: Snapshot,
-    requestId: string,
-    target: RequestTarget,
-    clock: Clock,
-  ) {
+  constructor(request: ClientRequest, snapshot: Snapshot, requestId: string, clock: Clock) {
     this.request = request;
-    this.server = server;
     this.snapshot = snapshot;
     this.requestId = requestId;
     this.clock = clock;
     this.startedAt = clock.now();
     this.method = request.method;
+    const target = requestTargetOf(request.target);
     this.path = target.path;
     this.pathProblem = target.pathProblem;
     this.query = target.query;
@@ -162,7 +148,7 @@ export class Exchange implements DenseSetMember {
     (this.#responseHeaders ??= []).push(name, value);
   }
 
-  addResponseHeaders(headers: Headers): void {
+  addResponseHeaders(headers: HeaderFields): void {
     const fields = this.#responseHeaders;
     if (fields === null) return;
     for (let at = 0; at < fields.length; at += 2) headers.set(fields[at] ?? "", fields[at + 1] ?? "");
@@ -205,8 +191,7 @@ export class Exchange implements DenseSetMember {
     }, milliseconds);
   }
 
-  /** Called by the request's abort signal when the client disconnects. */
-  handleEvent(): void {
+  onDisconnect(): void {
     this.isOver = true;
     this.isClientDisconnected = true;
     this.#attempt?.cancel();
@@ -215,6 +200,5 @@ export class Exchange implements DenseSetMember {
   release(): void {
     this.releaseBody();
     this.#totalTimer?.close();
-    this.server.timeout(this.request, KEEP_ALIVE_SECONDS);
   }
 }

@@ -1,5 +1,6 @@
 // Converts any error of the data plane to an error response.
 import { errorBodyOf, errorHeadersOf, GatehouseError, type ErrorCode } from "../base/errors.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { UpstreamError, type UpstreamErrorKind } from "../upstream/upstream-error.ts";
 import { inErrorFormat } from "./error-format.ts";
@@ -8,13 +9,13 @@ import type { Exchange } from "./exchange.ts";
 /** The access log's status for a client that disconnected before its response, as in nginx. No client receives it. */
 export const CLIENT_DISCONNECTED_STATUS = 499;
 
-export function fail(cause: unknown, exchange: Exchange, log: Log): Response {
+export function fail(cause: unknown, exchange: Exchange, log: Log): OutgoingResponse {
   const { requestId, attempts } = exchange;
   const error = toGatehouseError(cause, requestId, log);
   exchange.errorCode = error.code;
   const { status } = error;
   const body = inErrorFormat(errorBodyOf(error, requestId), status, exchange);
-  const response = Response.json(body, { status, headers: errorHeadersOf(error, requestId) });
+  const response = OutgoingResponse.json(body, { status, headers: errorHeadersOf(error, requestId) });
   exchange.addResponseHeaders(response.headers);
   if (attempts > 0) response.headers.set("X-GW-Attempts", String(attempts));
   return response;

@@ -1,12 +1,13 @@
 // Handles one request of the data plane: runs STEPS, makes the upstream attempt, relays its response. Owns the only
 // try/catch around them.
 import type { Clock } from "../base/clock.ts";
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { isPromise } from "../base/value-or-promise.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
-import type { RequestTarget } from "../http/request-target.ts";
+import type { ClientRequest } from "../http/server/client-request.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -19,13 +20,12 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import { attempt, prepareTranslations, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { addCorsHeaders } from "./cors.ts";
-import { Exchange, type Listener } from "./exchange.ts";
+import { Exchange } from "./exchange.ts";
 import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
 import { finish } from "./finish.ts";
 import { observeRule } from "./observe-rule.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import { OwnCredentials } from "./own-credentials.ts";
-import type { Upgrade } from "./realtime/client-socket.ts";
 import { openSocket } from "./realtime/open-socket.ts";
 import type { OpenSockets } from "./realtime/open-sockets.ts";
 import type { SocketParts } from "./realtime/socket-relay.ts";
@@ -60,13 +60,7 @@ export interface DataPlaneParts {
 
 type ServingParts = StepParts & AttemptParts & SocketParts;
 
-export type DataPlane = (
-  request: Request,
-  server: Listener,
-  target: RequestTarget,
-  /** Null if the listener serves no WebSockets. */
-  upgrade?: Upgrade | null,
-) => Promise<Response>;
+export type DataPlane = (request: ClientRequest) => Promise<OutgoingResponse>;
 
 export function createDataPlane(parts: DataPlaneParts): DataPlane {
   const { current, inFlight, observation, clock } = parts;
@@ -77,13 +71,10 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     `This process has ${inFlight.total} requests in flight (MAX_IN_FLIGHT). Retry later.`,
     { headers: { "Retry-After": "1", "Server-Timing": "total;dur=0.0" } },
   );
-  return (request, server, target, upgrade = null) => {
-    // Turns off Bun's idle timeout: a model may be silent for longer. From here on the gateway's own timeouts apply.
-    server.timeout(request, 0);
+  return (request) => {
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
-    if (!inFlight.enter()) return Promise.resolve(errorResponse(overloaded, requestId));
-    const exchange = new Exchange(request, server, current.snapshot, requestId, target, clock);
-    exchange.upgrade = upgrade;
+    if (!inFlight.enter()) return Promise.resolve(OutgoingResponse.error(overloaded, requestId));
+    const exchange = new Exchange(request, current.snapshot, requestId, clock);
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
     const mayBeCrossOrigin = current.snapshot.gatewaysByCors.size > 0;
@@ -134,7 +125,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
 }
 
 function watchClientAndTotalTime(exchange: Exchange, { upstream }: CompiledRule): void {
-  exchange.request.signal.addEventListener("abort", exchange);
+  exchange.request.disconnectListener = exchange;
   const { total } = upstream.timeouts;
   if (total !== null) exchange.startTotalTimeout(total);
 }
@@ -145,7 +136,7 @@ async function handleWithHeaders(
   parts: ServingParts,
   mayBeCrossOrigin: boolean,
   isDraining: boolean,
-): Promise<Response> {
+): Promise<OutgoingResponse> {
   const response = await handle(exchange, parts);
   if (mayBeCrossOrigin) addCorsHeaders(response, exchange);
   // Makes the client open its next connection to another process.
@@ -157,12 +148,12 @@ async function handleWithHeaders(
  * Every async function and every await costs each request measurable CPU time. Therefore one function runs the steps and
  * what follows them, and it awaits only what is a promise: for most requests one turn of the event loop and the attempt.
  */
-async function handle(exchange: Exchange, parts: ServingParts): Promise<Response> {
+async function handle(exchange: Exchange, parts: ServingParts): Promise<OutgoingResponse> {
   try {
     for (const step of STEPS) {
       const result = step(exchange, parts);
       const response = isPromise(result) ? await result : result;
-      if (response !== null) return await respondWithoutUpstream(exchange, response, parts);
+      if (response !== null) return respondWithoutUpstream(exchange, response, parts);
     }
     const { rule, observed } = exchange;
     if (rule === null || observed === null) throw new Error("the steps ended without a rule");
@@ -182,24 +173,24 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Response
 }
 
 /** Ends a request whose response a step produced. */
-async function respondWithoutUpstream(
+function respondWithoutUpstream(
   exchange: Exchange,
-  response: Response,
+  response: OutgoingResponse,
   parts: ServingParts,
-): Promise<Response> {
-  if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
+): OutgoingResponse {
+  if (exchange.bodies !== null) captureResponse(exchange.bodies, exchange, response);
   const now = exchange.clock.now();
   response.headers.append("Server-Timing", serverTiming(exchange, null, now));
   finish(exchange, ownOutcome(response.status), response.status, now, parts);
   return response;
 }
 
-async function respondWithError(exchange: Exchange, error: unknown, parts: ServingParts): Promise<Response> {
-  const isDisconnected = exchange.request.signal.aborted;
+function respondWithError(exchange: Exchange, error: unknown, parts: ServingParts): OutgoingResponse {
+  const isDisconnected = exchange.request.isDisconnected;
   const response = isDisconnected
-    ? new Response(null, { status: CLIENT_DISCONNECTED_STATUS })
+    ? new OutgoingResponse(null, { status: CLIENT_DISCONNECTED_STATUS })
     : fail(error, exchange, parts.log);
-  if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
+  if (exchange.bodies !== null) captureResponse(exchange.bodies, exchange, response);
   const outcome = isDisconnected ? "client_left" : ownOutcome(response.status);
   const now = exchange.clock.now();
   response.headers.append("Server-Timing", serverTiming(exchange, null, now));

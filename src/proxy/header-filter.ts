@@ -1,6 +1,6 @@
 // Decides which header fields are forwarded to a provider and relayed to a client.
 import type { OwnCredentials } from "./own-credentials.ts";
-import type { ResponseHeaders } from "../upstream/response-headers.ts";
+import type { HeaderFields } from "../http/header-fields.ts";
 
 /** Fields that concern one connection only: RFC 9110, section 7.6.1, and related ones. */
 const HOP_BY_HOP = [
@@ -80,7 +80,10 @@ const GATEWAY_PREFIX = "x-gw-";
 const FORWARDING_PREFIX = "x-forwarded-";
 
 /** Returns the client's headers that are forwarded to a provider, with names in lower case, without credentials of this gateway. */
-export function forwardedHeaders(headers: Headers, ownCredentials: OwnCredentials): Record<string, string> {
+export function forwardedHeaders(
+  headers: HeaderFields,
+  ownCredentials: OwnCredentials,
+): Record<string, string> {
   const connectionFields = connectionNames(headers);
   const forwarded: Record<string, string> = {};
   headers.forEach((value, name) => {
@@ -109,9 +112,9 @@ interface KeptFields {
 
 /** Adds the provider's headers that are relayed to the client to `relayed`. Its request id is relayed under another name. */
 export function relayHeaders(
-  headers: ResponseHeaders,
+  headers: HeaderFields,
   { keepsLength, keepsEncoding }: KeptFields,
-  relayed: Headers,
+  relayed: HeaderFields,
 ): void {
   const connectionFields = connectionNames(headers);
   const { names, values } = headers;
@@ -124,12 +127,12 @@ export function relayHeaders(
     const value = values[index] ?? "";
     if (name === "x-request-id") relayed.append("X-GW-Provider-Request-Id", value);
     // X-GW-* fields are statements of the gateway. The client could not tell a provider's from them.
-    else if (!name.startsWith(GATEWAY_PREFIX)) relayed.append(name, value);
+    else if (!name.startsWith(GATEWAY_PREFIX)) relayed.add(name, value);
   }
 }
 
 /** Returns the fields that `Connection` names: they concern this connection only (RFC 9110, section 7.6.1). */
-function connectionNames(headers: Pick<Headers, "get">): Set<string> | null {
+function connectionNames(headers: HeaderFields): Set<string> | null {
   const connection = headers.get("connection");
   if (connection === null || connection === "keep-alive" || connection === "close") return null;
   return new Set(

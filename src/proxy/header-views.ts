@@ -1,17 +1,18 @@
 // Headers as plugins read them: without methods that change them.
+import type { HeaderFields } from "../http/header-fields.ts";
 import type { ReadonlyHeaders } from "../sdk/index.ts";
 
 export class HeadersView implements ReadonlyHeaders {
-  readonly #headers: Headers;
+  readonly #headers: HeaderFields;
 
-  constructor(headers: Headers) {
+  constructor(headers: HeaderFields) {
     this.#headers = headers;
   }
   get(name: string): string | null {
-    return this.#headers.get(name);
+    return this.#headers.get(name.toLowerCase());
   }
   has(name: string): boolean {
-    return this.#headers.has(name);
+    return this.#headers.has(name.toLowerCase());
   }
   entries(): IterableIterator<[string, string]> {
     return this.#headers.entries();

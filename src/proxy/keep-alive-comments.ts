@@ -1,6 +1,7 @@
 // Writes a comment to a translated event stream that has been silent for some seconds: a model that thinks may send nothing
 // that the format of the client can express, and clients and proxies would take the silence for a broken connection.
 import { NOT_A_MEMBER } from "../base/dense-set.ts";
+import type { BodyWriter } from "../http/server/outgoing-response.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 
 /** Clients get a comment at least every 5 seconds. Deadlines are checked a little late. */
@@ -11,11 +12,11 @@ const LF = 0x0a;
 export class KeepAliveComments implements Deadline {
   dueAt = Infinity;
   setPosition = NOT_A_MEMBER;
-  readonly #client: ReadableStreamDirectController;
+  readonly #client: BodyWriter;
   readonly #deadlines: CoarseDeadlines;
   #isBetweenEvents = true;
 
-  constructor(client: ReadableStreamDirectController, deadlines: CoarseDeadlines) {
+  constructor(client: BodyWriter, deadlines: CoarseDeadlines) {
     this.#client = client;
     this.#deadlines = deadlines;
     this.#restart();
@@ -30,10 +31,7 @@ export class KeepAliveComments implements Deadline {
   }
 
   expire(): void {
-    if (this.#isBetweenEvents) {
-      void this.#client.write(COMMENT);
-      void this.#client.flush();
-    }
+    if (this.#isBetweenEvents) this.#client.write(COMMENT)?.catch(() => undefined);
     this.#restart();
   }
 

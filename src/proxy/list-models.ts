@@ -6,6 +6,7 @@ import { formatOfClient } from "../formats/registry.ts";
 import type { ListedModel } from "../formats/model-list.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import { apiKeyRequired, isAllowed } from "./authenticate.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { matchRule } from "./match-rule.ts";
 
@@ -30,7 +31,7 @@ export function listModels(
   exchange: Exchange,
   requestGateway: CompiledGateway | null,
   alwaysRequired: boolean,
-): Response {
+): OutgoingResponse {
   const gateway = requestGateway ?? onlyGateway(exchange);
   const { apiKey } = exchange;
   exchange.gateway = gateway;
@@ -39,7 +40,7 @@ export function listModels(
 }
 
 /** `tail` is `/models`, or `/models/` and the id of a model. */
-export function describeModels(exchange: Exchange, gateway: CompiledGateway, tail: string): Response {
+export function describeModels(exchange: Exchange, gateway: CompiledGateway, tail: string): OutgoingResponse {
   const { request, path, requestId } = exchange;
   const models = usableModels(exchange, gateway);
   const { encodeModel, encodeModelList } = formatOfClient(path, request.headers).models;
@@ -47,7 +48,7 @@ export function describeModels(exchange: Exchange, gateway: CompiledGateway, tai
     tail.length <= MODELS_TAIL.length + 1
       ? encodeModelList(models)
       : encodeModel(modelNamed(tail.slice(MODELS_TAIL.length + 1), models));
-  return Response.json(body, { headers: { "X-Request-Id": requestId, "Request-Id": requestId } });
+  return OutgoingResponse.json(body, { headers: { "X-Request-Id": requestId, "Request-Id": requestId } });
 }
 
 function usableModels({ apiKey }: Exchange, { gateway, rules }: CompiledGateway): ListedModel[] {

@@ -1,4 +1,6 @@
-// Converts the response of a plugin, which replaces a provider's response, to a Response.
+// Converts the response of a plugin, which replaces a provider's response, to an OutgoingResponse.
+import { HeaderFields } from "../http/header-fields.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { PluginResponse } from "../sdk/index.ts";
 import { inErrorFormat, isErrorBody } from "./error-format.ts";
 import type { Exchange } from "./exchange.ts";
@@ -11,8 +13,8 @@ export function createPluginResponse(
   { status, headers: given = {}, body }: PluginResponse,
   exchange: Exchange,
   maxBytes: number,
-): Response {
-  const headers = new Headers();
+): OutgoingResponse {
+  const headers = new HeaderFields();
   for (const [name, value] of Object.entries(given)) {
     checkHeaderName(name);
     headers.set(name, checkHeaderValue(value));
@@ -21,12 +23,14 @@ export function createPluginResponse(
   headers.set("X-Request-Id", exchange.requestId);
   headers.set("Request-Id", exchange.requestId);
   if (status >= 400) exchange.errorCode = codeIn(body) ?? "plugin_answered";
-  if (body === undefined) return new Response(null, { status, headers });
+  if (body === undefined) return new OutgoingResponse(null, { status, headers });
   const isRaw = typeof body === "string" || body instanceof Uint8Array;
   const content = isRaw ? body : toJson(inSelectedFormat(body, status, exchange));
   checkSize("a response body", Buffer.byteLength(content), maxBytes);
   if (!isRaw && !headers.has("content-type")) headers.set("Content-Type", "application/json");
-  return new Response(content, { status, headers });
+  else if (typeof body === "string" && !headers.has("content-type"))
+    headers.set("Content-Type", "text/plain;charset=utf-8");
+  return new OutgoingResponse(content, { status, headers });
 }
 
 function toJson(body: unknown): string {

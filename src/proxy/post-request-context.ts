@@ -1,4 +1,5 @@
 // The context of post_request hooks: reads and changes the status and the headers of a provider's response.
+import type { HeaderFields } from "../http/header-fields.ts";
 import type { ReadonlyHeaders, ResponseContext } from "../sdk/index.ts";
 import { HeadersView } from "./header-views.ts";
 import type { PluginCall } from "./plugin-call.ts";
@@ -9,11 +10,11 @@ import type { TargetResponse } from "./target-response.ts";
 export class PostRequestContext extends CallContext implements ResponseContext {
   readonly #call: PluginCall;
   readonly #response: TargetResponse;
-  readonly #headers: Headers;
+  readonly #headers: HeaderFields;
   #status: number;
 
   /** The hook changes `headers` in place. */
-  constructor(call: PluginCall, response: TargetResponse, status: number, headers: Headers) {
+  constructor(call: PluginCall, response: TargetResponse, status: number, headers: HeaderFields) {
     super(call);
     this.#call = call;
     this.#response = response;

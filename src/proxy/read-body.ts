@@ -1,7 +1,8 @@
 // Reads the request body completely within its limit and puts it on the exchange.
+import type { ReadableFields } from "../base/readable-fields.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import { startReadingBody, type BodyLimits, type IncomingBody } from "../http/read-body.ts";
+import type { BodyLimits, IncomingBody } from "../http/incoming-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { idsInRequest } from "../formats/stored-ids.ts";
 import type { CompiledUpstream } from "../snapshot/compile-upstream.ts";
@@ -37,11 +38,10 @@ export function bodyLimitsFor(
 
 /** Starts to read the body; returns null if the request has none. */
 export function startRequestBody({ request, method }: Exchange, limits: BodyLimits): IncomingBody | null {
-  // Bun hides the body of these methods, so only the header fields show that there is one.
   if ((method === "GET" || method === "HEAD") && announcesBody(request.headers)) {
     throw new GatehouseError("bad_request", `A ${method} request must not have a body.`);
   }
-  return startReadingBody(request, limits);
+  return request.readBody(limits);
 }
 
 /** Puts the body on the exchange. */
@@ -95,6 +95,6 @@ function isJsonType(type: string | null): boolean {
   return type === "application/json" || (type !== null && JSON_TYPE.test(type));
 }
 
-function announcesBody(headers: Headers): boolean {
+function announcesBody(headers: ReadableFields): boolean {
   return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > 0;
 }

@@ -6,6 +6,8 @@ import { untilStable, waitUntil } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
+import { HttpServer } from "../http/server/http-server.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import { StreamRelay, type StreamStages } from "./relay-stream.ts";
 import { formatNamed } from "../formats/registry.ts";
@@ -59,13 +61,14 @@ let outcomes: Outcome[] = [];
 let pieces: Pieces;
 const clock = new ManualClock();
 const deadlines = new CoarseDeadlines(clock);
-const server = Bun.serve({
+const server = new HttpServer({
   hostname: "127.0.0.1",
   port: 0,
-  idleTimeout: 0,
-  fetch: () =>
-    new Response(
-      new ReadableStream(
+  reusePort: false,
+  deadlines,
+  handle: () =>
+    Promise.resolve(
+      new OutgoingResponse(
         new StreamRelay(pieces, stages, (outcome) => void outcomes.push(outcome), deadlines),
       ),
     ),
@@ -77,7 +80,7 @@ beforeEach(() => {
 });
 
 async function connect(): Promise<RawClient> {
-  const client = await connectRaw(server.port!);
+  const client = await connectRaw(server.port);
   client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   return client;
 }
@@ -85,7 +88,7 @@ async function connect(): Promise<RawClient> {
 /** Resolves when the socket buffers are full and the relay waits for the client, to the number of pieces read. */
 const untilFull = () => untilStable(() => pieces.sentCount);
 /** Resolves when the server has ended every response. */
-const untilIdle = () => waitUntil(() => server.pendingRequests === 0);
+const untilIdle = () => waitUntil(() => server.connectionCount === 0);
 
 const bodyOf = (received: string) => Buffer.from(received.slice(received.indexOf("\r\n\r\n") + 4), "latin1");
 
@@ -185,7 +188,7 @@ test("a translated stream gets a comment at least every 5 seconds while it has n
   stages = { ...NO_STAGES, translation };
   const client = await connect();
   const comments = () => client.received().split(": keep-alive\n\n").length - 1;
-  await waitUntil(() => server.pendingRequests === 1);
+  await client.until((received) => received.includes("\r\n\r\n"));
   for (let count = 1; count <= 3; count++) {
     clock.advance(5000);
     await waitUntil(() => comments() >= count);

@@ -7,6 +7,7 @@ import type { FirstContent } from "../formats/first-content.ts";
 import type { StreamTranslation } from "../formats/stream-translation.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
+import type { BodyWriter, StreamedBody } from "../http/server/outgoing-response.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { UsageTap } from "../usage/usage-tap.ts";
 import { KeepAliveComments } from "./keep-alive-comments.ts";
@@ -36,9 +37,8 @@ interface PluginStage {
   run(chunk: Uint8Array, isLast: boolean): Promise<Uint8Array>;
 }
 
-/** The body of one response. Bun calls `pull` once, and `cancel` if the client disconnects. */
-export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Deadline {
-  readonly type = "direct";
+/** The body of one response. */
+export class StreamRelay implements StreamedBody, Deadline {
   dueAt = Infinity;
   setPosition = NOT_A_MEMBER;
   readonly #reader: BodyReader;
@@ -63,7 +63,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     this.#deadlines = deadlines;
   }
 
-  async pull(client: ReadableStreamDirectController): Promise<void> {
+  async writeTo(client: BodyWriter): Promise<void> {
     if (this.#stages.translation !== null && !this.#hasEnded)
       this.#comments = new KeepAliveComments(client, this.#deadlines);
     try {
@@ -73,12 +73,9 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
         if (written !== null) await written;
       }
       await this.#finish(client);
-    } catch {
+    } catch (error) {
       await this.#abort(client);
-      // Bun resets the client's connection, so that the client does not take the body for complete. Bun prints a thrown
-      // reason to the console, so there is none.
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- Bun's way to abort a direct stream
-      throw undefined;
+      throw error;
     }
   }
 
@@ -111,18 +108,17 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   }
 
   /** Returns null if the client can take more; otherwise wait for the promise before reading more. */
-  #write(client: ReadableStreamDirectController, bytes: Uint8Array): Promise<void> | null {
+  #write(client: BodyWriter, bytes: Uint8Array): Promise<void> | null {
     if (bytes.byteLength === 0) return null;
     const { bodies, firstContent } = this.#stages;
     bodies?.takeResponse(bytes);
     if (firstContent !== null && firstContent.isSearching) firstContent.push(bytes);
     this.#comments?.written(bytes);
     const written = client.write(bytes);
-    void client.flush();
-    return typeof written === "number" ? null : this.#waitForClient(written);
+    return written === null ? null : this.#waitForClient(written);
   }
 
-  #waitForClient(written: Promise<number>): Promise<void> {
+  #waitForClient(written: Promise<void>): Promise<void> {
     const waiting = Promise.withResolvers<undefined>();
     this.#stopWaiting = waiting.reject;
     this.dueAt = this.#deadlines.clock.now() + STALL_TIMEOUT_MS;
@@ -136,7 +132,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   }
 
   /** Writes what the tap held back at the end of the body, then what the plugins held back. */
-  async #finish(client: ReadableStreamDirectController): Promise<void> {
+  async #finish(client: BodyWriter): Promise<void> {
     const { tap, translation, ids, plugins } = this.#stages;
     const ending = translation?.ending() ?? "complete";
     if (ending === "truncated") throw new Error("the stream ended before its last event");
@@ -155,7 +151,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   }
 
   /** Writes what the tap holds back of a body that was cut. */
-  async #abort(client: ReadableStreamDirectController): Promise<void> {
+  async #abort(client: BodyWriter): Promise<void> {
     if (this.#hasEnded) return;
     this.#reader.cancel();
     const { tap, plugins } = this.#stages;

@@ -3,6 +3,8 @@ import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import { FirstContent } from "../formats/first-content.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
+import { HeaderFields } from "../http/header-fields.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { tapResponse, usageOfBody, type UsageTap } from "../usage/usage-tap.ts";
@@ -31,7 +33,7 @@ export function relay(
   exchange: Exchange,
   response: TargetResponse,
   parts: FinishParts,
-): ValueOrPromise<Response> {
+): ValueOrPromise<OutgoingResponse> {
   exchange.response = response;
   const chain = exchange.gateway?.chain ?? null;
   const hasPlugins = chain !== null && (chain.post_request !== null || chain.pre_response !== null);
@@ -42,22 +44,17 @@ export function relay(
 }
 
 /** For a response that is in memory. */
-function relayUnchanged(exchange: Exchange, response: TargetResponse, parts: FinishParts): Response {
+function relayUnchanged(exchange: Exchange, response: TargetResponse, parts: FinishParts): OutgoingResponse {
   const { body } = response;
   const { status } = response.upstreamResponse;
   const now = exchange.clock.now();
-  // Headers that are added to the response itself need not be copied into it.
-  const created = createResponse(
-    body,
-    status,
-    response.upstreamResponse.headers.get("content-type") !== null,
-  );
-  addHeaders(created.headers, exchange, response, now);
+  const headers = new HeaderFields();
+  addHeaders(headers, exchange, response, now);
   settleUsage(exchange, usageOfBody(response));
   exchange.bodies?.takeResponse(body);
   response.report.end(healthResultOf(status), now);
   finish(exchange, "complete", status, now, parts);
-  return created;
+  return new OutgoingResponse(body, { status, headers });
 }
 
 async function relayProcessed(
@@ -65,8 +62,8 @@ async function relayProcessed(
   response: TargetResponse,
   chain: PluginChain | null,
   parts: FinishParts,
-): Promise<Response> {
-  const headers = new Headers();
+): Promise<OutgoingResponse> {
+  const headers = new HeaderFields();
   const timing = addHeaders(headers, exchange, response, exchange.clock.now());
   const tap = tapResponse(response);
   try {
@@ -95,13 +92,13 @@ async function relayProcessed(
       if (chain !== null) updateServerTiming(headers, timing, exchange, response);
       exchange.releaseBody();
       const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
-      return new Response(new ReadableStream(streamRelay), { status, headers });
+      return new OutgoingResponse(streamRelay, { status, headers });
     }
     const body = await wholeBody(exchange, response, plugins, tap, headers, parts);
     updateServerTiming(headers, timing, exchange, response);
     exchange.bodies?.takeResponse(body);
     end("complete");
-    return createResponse(body, status, headers.has("content-type"), headers);
+    return new OutgoingResponse(body, { status, headers });
   } catch (error) {
     // No byte has been sent to the client yet, so the caller can still respond with an error.
     settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(false));
@@ -126,16 +123,6 @@ function searchContent(
   return null;
 }
 
-function createResponse(
-  body: Uint8Array | string | null,
-  status: number,
-  hasType: boolean,
-  headers?: Headers,
-): Response {
-  const content = STATUSES_WITHOUT_BODY.has(status) ? null : hasType ? body : withoutDefaultType(body);
-  return new Response(content, headers === undefined ? { status } : { status, headers });
-}
-
 function healthResultFor(outcome: Outcome, status: number): HealthResult {
   if (outcome === "complete") return healthResultOf(status);
   return outcome === "client_left" ? "neutral" : "failed";
@@ -152,7 +139,7 @@ async function wholeBody(
   response: TargetResponse,
   plugins: PreResponsePlugins | null,
   tap: UsageTap | null,
-  headers: Headers,
+  headers: HeaderFields,
   { offLoop }: FinishParts,
 ): Promise<Uint8Array | string | null> {
   if (!hasBody(response)) return null;
@@ -172,7 +159,7 @@ async function wholeBody(
 }
 
 /** Adds Retry-After for a target whose format says in the body when to retry. */
-function addRetryAfter(headers: Headers, { from }: ResponseTranslation, body: Uint8Array): void {
+function addRetryAfter(headers: HeaderFields, { from }: ResponseTranslation, body: Uint8Array): void {
   const { retryAfterOf } = from.outbound;
   // A large body is not parsed on the event loop.
   if (retryAfterOf === undefined || headers.has("retry-after") || body.byteLength > LARGE_BODY_BYTES) return;
@@ -180,29 +167,17 @@ function addRetryAfter(headers: Headers, { from }: ResponseTranslation, body: Ui
   if (seconds !== null) headers.set("Retry-After", String(seconds));
 }
 
-/** Bun adds a Content-Type to bytes that have none. It adds none to a stream, so such a body is sent as a stream. */
-function withoutDefaultType(body: Uint8Array | string | null): Uint8Array | string | ReadableStream | null {
-  if (typeof body === "string" || body === null) return body;
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue(body);
-      controller.close();
-    },
-  });
-}
-
 /** Returns the value of Server-Timing. */
 export function addHeaders(
-  headers: Headers,
+  headers: HeaderFields,
   exchange: Exchange,
   response: TargetResponse,
   now: number,
 ): string {
   const { upstreamResponse, isStream, target, model, translation, isDecoded } = response;
-  // Bun sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
+  // The listener sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
   const kept = { keepsLength: exchange.method === "HEAD", keepsEncoding: !isDecoded };
   relayHeaders(upstreamResponse.headers, kept, headers);
-  // relayHeaders adds none of these, and set takes half the time of append.
   headers.set("X-Request-Id", exchange.requestId);
   headers.set("X-GW-Provider", toHeaderValue(target.provider));
   if (model !== null) headers.set("X-GW-Model", toHeaderValue(model));

@@ -11,6 +11,8 @@ import type {
 } from "../sdk/index.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
+import type { HeaderFields } from "../http/header-fields.ts";
+import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
 import { createPluginResponse } from "./plugin-response.ts";
@@ -27,7 +29,7 @@ export function runPreRequest(
   exchange: Exchange,
   chain: PluginChain,
   parts: PluginParts,
-): ValueOrPromise<Response | null> {
+): ValueOrPromise<OutgoingResponse | null> {
   return runPreRequestFrom(0, exchange, chain.pre_request ?? [], parts);
 }
 
@@ -36,7 +38,7 @@ function runPreRequestFrom(
   exchange: Exchange,
   links: readonly ChainLink[],
   parts: PluginParts,
-): ValueOrPromise<Response | null> {
+): ValueOrPromise<OutgoingResponse | null> {
   for (let index = first; index < links.length; index++) {
     const link = links[index];
     if (link === undefined) break;
@@ -48,12 +50,12 @@ function runPreRequestFrom(
 }
 
 async function continueAfter(
-  pending: Promise<Response | null>,
+  pending: Promise<OutgoingResponse | null>,
   next: number,
   exchange: Exchange,
   links: readonly ChainLink[],
   parts: PluginParts,
-): Promise<Response | null> {
+): Promise<OutgoingResponse | null> {
   return (await pending) ?? runPreRequestFrom(next, exchange, links, parts);
 }
 
@@ -62,7 +64,7 @@ export function runBeforeBody(
   exchange: Exchange,
   links: readonly ChainLink[],
   parts: PluginParts,
-): Response | null {
+): OutgoingResponse | null {
   for (const link of links) {
     const call = new PluginCall(exchange, link, "pre_request", parts);
     const response = callHook(call, callBeforeBody, new PreRequestContext(call));
@@ -77,7 +79,7 @@ export function runOnePreRequest(
   exchange: Exchange,
   link: ChainLink,
   parts: PluginParts,
-): ValueOrPromise<Response | null> {
+): ValueOrPromise<OutgoingResponse | null> {
   const call = new PluginCall(exchange, link, "pre_request", parts);
   return callHook(call, callPreRequest, new PreRequestContext(call));
 }
@@ -88,7 +90,7 @@ export async function runPostRequest(
   chain: PluginChain,
   parts: PluginParts,
   response: TargetResponse,
-  headers: Headers,
+  headers: HeaderFields,
 ): Promise<number> {
   let { status } = response.upstreamResponse;
   for (const link of chain.post_request ?? []) {
@@ -166,7 +168,7 @@ function callHook<Context>(
   call: PluginCall,
   hook: (hooks: PluginHooks, context: Context) => unknown,
   context: Context,
-): ValueOrPromise<Response | null> {
+): ValueOrPromise<OutgoingResponse | null> {
   const startedAt = call.exchange.clock.now();
   try {
     const result = hook(call.link.hooks, context);
@@ -180,7 +182,7 @@ async function finishLater(
   result: PromiseLike<unknown>,
   call: PluginCall,
   startedAt: number,
-): Promise<Response | null> {
+): Promise<OutgoingResponse | null> {
   try {
     const { clock } = call.exchange;
     await withTimeout(PLUGIN_TIMEOUT_MS, Promise.resolve(result), createTimeoutError, clock);
@@ -191,8 +193,11 @@ async function finishLater(
 }
 
 /** Throws if the plugin's response is invalid, which is a failure of the plugin like any other. */
-function finishCall({ exchange, parts, run, response }: PluginCall, startedAt: number): Response | null {
-  let created: Response | null = null;
+function finishCall(
+  { exchange, parts, run, response }: PluginCall,
+  startedAt: number,
+): OutgoingResponse | null {
+  let created: OutgoingResponse | null = null;
   if (response !== null) {
     created = createPluginResponse(response, exchange, parts.maxBodyBytes);
     run.verdict = "answered";

@@ -1,4 +1,5 @@
 // Finds the API key of this gateway in a request: in its own header, or where the SDKs of providers send their key.
+import type { ReadableFields } from "../base/readable-fields.ts";
 import { GatehouseError } from "../base/errors.ts";
 
 const PREFIX = "gw_";
@@ -11,7 +12,7 @@ const PROVIDER_HEADERS = ["x-api-key", "api-key", "x-goog-api-key"] as const;
  * different keys.
  */
 export function sentApiKey(
-  headers: Headers,
+  headers: ReadableFields,
   query: string,
   otherKeys: readonly string[] | null = null,
 ): string | null {

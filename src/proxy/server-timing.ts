@@ -1,5 +1,6 @@
 // The Server-Timing header: where the time until the response headers went. Every response has it, so it uses times that are
 // measured anyway and formats them cheaply.
+import type { HeaderFields } from "../http/header-fields.ts";
 import type { Exchange } from "./exchange.ts";
 import type { TargetResponse } from "./target-response.ts";
 
@@ -44,7 +45,7 @@ function failedAttempt({ attemptFacts }: Exchange, now: number): string {
  * `serverTiming` returned; entries of the provider precede it.
  */
 export function updateServerTiming(
-  headers: Headers,
+  headers: HeaderFields,
   before: string,
   exchange: Exchange,
   response: TargetResponse,

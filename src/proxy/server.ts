@@ -1,59 +1,43 @@
 // The proxy listener: serves health checks and the data plane, and nothing else. This is the port to expose.
-import type { Server } from "bun";
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { requestTargetOf } from "../http/request-target.ts";
+import type { ClientRequest } from "../http/server/client-request.ts";
+import { HttpServer } from "../http/server/http-server.ts";
+import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { DataPlane } from "./handle.ts";
-import type { ClientSocketEvents, Upgrade } from "./realtime/client-socket.ts";
-import { socketHandlers } from "./realtime/socket-handlers.ts";
 
 interface ProxyListenerParts {
   readonly hostname: string;
   readonly port: number;
   readonly reusePort: boolean;
+  readonly deadlines: CoarseDeadlines;
   readonly health: Health;
   readonly dataPlane: DataPlane;
-  readonly maxMessageBytes: number;
 }
 
-export function listenProxy({
-  hostname,
-  port,
-  reusePort,
-  health,
-  dataPlane,
-  maxMessageBytes,
-}: ProxyListenerParts): Server<ClientSocketEvents> {
-  const listener = Bun.serve<ClientSocketEvents>({
-    hostname,
-    port,
-    reusePort,
-    idleTimeout: 10,
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch(request, server) {
-      const target = requestTargetOf(request.url);
-      return (
-        respondToReservedPath(request, target.path, health) ?? dataPlane(request, server, target, upgrade)
-      );
-    },
-    websocket: socketHandlers(maxMessageBytes),
-  });
-  const upgrade: Upgrade = (request, data, headers) => listener.upgrade(request, { data, headers });
-  return listener;
+export function listenProxy({ health, dataPlane, ...options }: ProxyListenerParts): HttpServer {
+  const handle = (request: ClientRequest) => {
+    const reserved = respondToReservedPath(request, health);
+    return reserved === null ? dataPlane(request) : Promise.resolve(reserved);
+  };
+  return new HttpServer({ ...options, handle });
 }
 
 /** Returns null if the path is not reserved. No rule can serve a reserved path: it is a health check or 404. */
-export function respondToReservedPath(request: Request, path: string, health: Health): Response | null {
+export function respondToReservedPath(request: ClientRequest, health: Health): OutgoingResponse | null {
+  const { path } = requestTargetOf(request.target);
   if (reservedPrefixOf(path) === null) return null;
-  return health.respond(path) ?? notFound(request, path);
+  const report = health.reportAt(path);
+  if (report === null) return notFound(request, path);
+  const { body, status, headers } = report;
+  return OutgoingResponse.json(body, { status, headers });
 }
 
-function notFound(request: Request, path: string): Response {
-  const error = new GatehouseError(
-    "rule_not_found",
-    `No rule matches ${request.method} ${path.slice(0, 200)}.`,
-  );
-  return errorResponse(error, requestIdFrom(request.headers.get("x-request-id")));
+function notFound({ method, headers }: ClientRequest, path: string): OutgoingResponse {
+  const error = new GatehouseError("rule_not_found", `No rule matches ${method} ${path.slice(0, 200)}.`);
+  return OutgoingResponse.error(error, requestIdFrom(headers.get("x-request-id")));
 }

@@ -2,7 +2,7 @@
 // differs between them is in StepParts.
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import type { IncomingBody } from "../http/read-body.ts";
+import type { IncomingBody } from "../http/incoming-body.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -11,11 +11,11 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import { requireAllowedModel } from "./allowed-models.ts";
 import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
+import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { estimateWithoutEndpoint } from "./estimate-tokens.ts";
 import { describeModels, isModelListRequest, listModels } from "./list-models.ts";
 import { matchRule, type Matched } from "./match-rule.ts";
-import { nextTurn } from "./next-turn.ts";
 import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "./operation.ts";
 import { ClientHandshake } from "./realtime/client-handshake.ts";
 import { fieldsOfQuery } from "./realtime/handshake-query.ts";
@@ -43,16 +43,16 @@ export interface StepParts extends UploadLimits, OffLoopPart {
   /** Called when the client may use the rule. Serving limits concurrency, and watches for a disconnect and the total timeout. */
   readonly onAuthenticated: (exchange: Exchange, rule: CompiledRule) => void;
   /** Runs the before_body hooks of plugins if the body is still arriving. Returns the response of a plugin, or null. */
-  readonly runBeforeBody: (exchange: Exchange) => Response | null;
+  readonly runBeforeBody: (exchange: Exchange) => OutgoingResponse | null;
   /** Runs the pre_request plugins. Returns the response of a plugin, or null. Explain runs them without side effects. */
-  readonly runPreRequest: (exchange: Exchange, chain: PluginChain) => ValueOrPromise<Response | null>;
+  readonly runPreRequest: (exchange: Exchange, chain: PluginChain) => ValueOrPromise<OutgoingResponse | null>;
 }
 
 /**
  * Returns a response that ends the request, or null to continue with the next step. Throws to end the request with an
  * error. Returns a promise only if it has to wait.
  */
-type Step = (exchange: Exchange, parts: StepParts) => ValueOrPromise<Response | null>;
+type Step = (exchange: Exchange, parts: StepParts) => ValueOrPromise<OutgoingResponse | null>;
 
 export const STEPS: readonly Step[] = [
   checkHost,
@@ -94,7 +94,7 @@ function requireConfiguration({ snapshot }: Exchange): null {
 }
 
 /** Before the gateway is found: a preflight request has no API key. */
-function respondToPreflight(exchange: Exchange, { baseDomain }: StepParts): Response | null {
+function respondToPreflight(exchange: Exchange, { baseDomain }: StepParts): OutgoingResponse | null {
   if (exchange.method !== "OPTIONS" || exchange.snapshot.gatewaysByCors.size === 0) return null;
   return preflightResponse(exchange, gatewayOfHost(exchange, baseDomain));
 }
@@ -120,7 +120,7 @@ function rejectUpgrade(exchange: Exchange, parts: StepParts): null {
   throw upgradeRequired();
 }
 
-function respondWithModelList(exchange: Exchange, { requireApiKey }: StepParts): Response | null {
+function respondWithModelList(exchange: Exchange, { requireApiKey }: StepParts): OutgoingResponse | null {
   const { gateway } = exchange;
   return isModelListRequest(exchange, gateway) ? listModels(exchange, gateway, requireApiKey) : null;
 }
@@ -144,7 +144,7 @@ function checkApiKey(exchange: Exchange, parts: StepParts): null {
 }
 
 /** Responds to requests for models: the key decides which they are, and the targets need not list them. */
-function findOperation(exchange: Exchange): Response | null {
+function findOperation(exchange: Exchange): OutgoingResponse | null {
   const rule = matchedRule(exchange);
   const endpoint = endpointOf(exchange, rule);
   exchange.endpoint = endpoint;
@@ -170,13 +170,12 @@ function checkHandshake(exchange: Exchange): null {
   return null;
 }
 
-/** Waits one turn even without a body; `nextTurn` says why. */
-function startBody(exchange: Exchange, parts: StepParts): Promise<null> {
+function startBody(exchange: Exchange, parts: StepParts): null {
   exchange.incomingBody = startRequestBody(exchange, bodyLimitsFor(exchange, parts));
-  return nextTurn();
+  return null;
 }
 
-function finishBody(exchange: Exchange, parts: StepParts): ValueOrPromise<Response | null> {
+function finishBody(exchange: Exchange, parts: StepParts): ValueOrPromise<OutgoingResponse | null> {
   const { incomingBody } = exchange;
   // Most bodies arrive together with the request headers.
   if (incomingBody === null || incomingBody.isComplete) return useBody(exchange, parts);
@@ -187,7 +186,6 @@ async function waitForBody(exchange: Exchange, incomingBody: IncomingBody, parts
   const body = incomingBody.received();
   const { totalTimeout } = exchange;
   await (totalTimeout === null ? body : Promise.race([body, totalTimeout]));
-  await nextTurn();
   return useBody(exchange, parts);
 }
 
@@ -208,7 +206,7 @@ function checkModel(exchange: Exchange): null {
   return null;
 }
 
-function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<Response | null> {
+function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<OutgoingResponse | null> {
   const chain = exchange.gateway?.chain ?? null;
   return chain === null || chain.pre_request === null ? null : parts.runPreRequest(exchange, chain);
 }
@@ -238,7 +236,7 @@ function openStoredIds(exchange: Exchange, parts: StepParts): ValueOrPromise<nul
 function respondWithTokenEstimate(
   exchange: Exchange,
   { offLoop }: StepParts,
-): ValueOrPromise<Response | null> {
+): ValueOrPromise<OutgoingResponse | null> {
   const isEstimated = exchange.endpoint?.operation === "count_tokens";
   return isEstimated ? estimateWithoutEndpoint(exchange, matchedRule(exchange), offLoop) : null;
 }

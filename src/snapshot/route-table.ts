@@ -1,5 +1,6 @@
 // The rules of a gateway, compiled for matching. An exact path takes one lookup; parameters and prefixes take a walk
 // over the segments of the path. Neither depends on the number of rules.
+import type { ReadableFields } from "../base/readable-fields.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 
 interface Segment {
@@ -43,7 +44,7 @@ export class RouteTable {
   }
 
   /** Exact paths win over parameters, parameters over prefixes, longer prefixes over shorter ones; then precedence. */
-  match(path: string, method: string, headers: Headers): RouteMatch {
+  match(path: string, method: string, headers: ReadableFields): RouteMatch {
     const exact = this.#exact.get(path);
     const best = exact === undefined ? undefined : firstMatching(exact, method, headers);
     if (best !== undefined) return { rule: best };
@@ -82,18 +83,18 @@ function byPrecedence(a: CompiledRule, b: CompiledRule): number {
 function firstMatching(
   rules: readonly CompiledRule[],
   method: string,
-  headers: Headers,
+  headers: ReadableFields,
 ): CompiledRule | undefined {
   for (const rule of rules) if (rule.methods.has(method) && hasHeaders(rule, headers)) return rule;
   return undefined;
 }
 
-function hasHeaders(rule: CompiledRule, headers: Headers): boolean {
+function hasHeaders(rule: CompiledRule, headers: ReadableFields): boolean {
   return missingHeader(rule, headers) === null;
 }
 
 /** Returns the first header that the rule requires and that is missing from the request or has another value. */
-export function missingHeader(rule: CompiledRule, headers: Headers): string | null {
+export function missingHeader(rule: CompiledRule, headers: ReadableFields): string | null {
   for (const [name, value] of rule.headers) {
     const given = headers.get(name);
     if (given === null || (value !== "*" && given !== value)) return name;
@@ -102,7 +103,7 @@ export function missingHeader(rule: CompiledRule, headers: Headers): string | nu
 }
 
 /** The result for a request whose method does not match: the methods of the rules that match otherwise. */
-function withOtherMethod(rules: readonly CompiledRule[], headers: Headers): RouteMatch {
+function withOtherMethod(rules: readonly CompiledRule[], headers: ReadableFields): RouteMatch {
   const allowed = new Set<string>();
   for (const rule of rules)
     if (hasHeaders(rule, headers)) for (const method of rule.methods) allowed.add(method);

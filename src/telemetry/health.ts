@@ -8,6 +8,13 @@ export interface Dependency {
   readonly detail?: string;
 }
 
+/** A response to a health check. */
+interface HealthReport {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
 export class Health {
   phase: Phase = "starting";
   /** Revision of the active configuration; null until one is loaded. */
@@ -25,7 +32,13 @@ export class Health {
 
   /** Returns the response for a health path, or null for any other path. */
   respond(path: string): Response | null {
-    if (path === "/healthz") return Response.json({ status: "ok" });
+    const report = this.reportAt(path);
+    return report && Response.json(report.body, { status: report.status, headers: { ...report.headers } });
+  }
+
+  /** Returns what the response for a health path contains, or null for any other path. */
+  reportAt(path: string): HealthReport | null {
+    if (path === "/healthz") return { status: 200, headers: {}, body: { status: "ok" } };
     if (path !== "/readyz") return null;
     const body = {
       status: this.ready ? "ready" : this.phase === "draining" ? "draining" : "starting",
@@ -34,6 +47,6 @@ export class Health {
       counters: this.counters,
       ...(this.failedGateways.size > 0 && { faulty_gateways: Object.fromEntries(this.failedGateways) }),
     };
-    return Response.json(body, { status: this.ready ? 200 : 503, headers: { "Cache-Control": "no-store" } });
+    return { status: this.ready ? 200 : 503, headers: { "Cache-Control": "no-store" }, body };
   }
 }

@@ -4,13 +4,15 @@ import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
 import { toError } from "../base/to-error.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
-import type { HeaderFieldCache } from "./header-field-cache.ts";
+import type { HeaderFieldCache } from "../http/header-field-cache.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
-import { InvalidResponse, type ParsedResponseHeaders } from "./response-headers.ts";
+import { InvalidMessage } from "../http/invalid-message.ts";
+import { SocketSender } from "../http/socket-sender.ts";
+import type { ParsedResponseHeaders } from "./response-headers.ts";
 import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import type { ResponseSource, UpstreamResponse } from "./upstream-response.ts";
-import type { SocketWriter } from "./websocket/socket-writer.ts";
+import type { SocketWriter } from "../http/websocket/socket-writer.ts";
 
 export interface ConnectionOwner {
   /** The header fields that responses of this provider repeat. */
@@ -24,11 +26,6 @@ export interface ConnectionOwner {
 const KEEP_ALIVE_TIMEOUT = /(?:^|[\s,;])timeout=(\d{1,6})/i;
 /** A request sent less than this before the server's own timeout may arrive at a closing connection. */
 const IDLE_MARGIN_MS = 1000;
-/** Up to this size, headers and body are sent with one system call: copying them costs less than a second call. */
-const SCRATCH_BYTES = 64 * 1024;
-/** Shared by all connections: `write` is synchronous, so the kernel has copied the bytes before it is used again. */
-const scratchBuffer = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
-
 /** Limit for connecting including the TLS handshake, independent of the timeout of the waiting request. */
 const OPEN_TIMEOUT_MS = 30_000;
 
@@ -41,9 +38,8 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   readonly #owner: ConnectionOwner;
   readonly #parser: ResponseParser;
   #socket: ConnectionSocket | null = null;
+  #sender: SocketSender | null = null;
   #response: UpstreamResponse | null = null;
-  /** The part of the current request that did not fit into the kernel's send buffer. */
-  #unsent: Uint8Array | null = null;
   #isKeepAlive = false;
   #idleMs: number | null = null;
   #isPaused = false;
@@ -99,24 +95,13 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
     this.#response = response;
     this.#parser.begin(method, handshake);
     response.onSent(this);
-    const length = headers.length + (body?.byteLength ?? 0);
-    if (length > SCRATCH_BYTES) {
-      this.#write(Buffer.from(headers, "latin1"));
-      if (this.isOpen && body !== null) this.#write(body);
-      return;
-    }
-    scratchBuffer.write(headers, 0, "latin1");
-    if (body !== null) scratchBuffer.set(body, headers.length);
-    const written = this.#socket?.write(scratchBuffer, 0, length) ?? -1;
-    if (written < 0) this.#fail(new UpstreamError("broken"));
-    // The next request overwrites the scratch buffer, so the unsent part is copied.
-    else if (written < length) this.#unsent = Buffer.from(scratchBuffer.subarray(written, length));
+    if (this.#sender?.sendMessage(headers, body) !== true) this.#fail(new UpstreamError("broken"));
   }
 
   /** For a WebSocket, after the handshake. */
   write(bytes: Uint8Array): boolean {
-    if (this.isOpen) this.#write(bytes);
-    return this.#unsent === null;
+    if (this.isOpen && this.#sender?.send(bytes) !== true) this.#fail(new UpstreamError("broken"));
+    return this.#sender?.hasUnsent !== true;
   }
 
   close(): void {
@@ -147,8 +132,8 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   onHeaders(parsed: ParsedResponseHeaders): void {
     // No provider completes a request that it has not received, so this may be a second response to the previous request.
     // Errors pass: a provider may reject a request early, and the connection is closed afterwards.
-    if (this.#isReused && this.#unsent !== null && parsed.status < 400)
-      throw new InvalidResponse("response to a request that was not sent completely");
+    if (this.#isReused && this.#sender?.hasUnsent === true && parsed.status < 400)
+      throw new InvalidMessage("response to a request that was not sent completely");
     this.#isKeepAlive = parsed.isKeepAlive;
     const keepAlive = parsed.headers.get("keep-alive");
     const seconds = keepAlive === null ? undefined : KEEP_ALIVE_TIMEOUT.exec(keepAlive)?.[1];
@@ -172,6 +157,7 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   /** The TCP connection is established; for TLS, the handshake follows. */
   onOpen(socket: ConnectionSocket): void {
     this.#socket = socket;
+    this.#sender = new SocketSender(socket);
     if (!this.isOpen) socket.terminate();
   }
 
@@ -202,16 +188,14 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
       this.#response?.onBodyBatch();
       if (this.#parser.isEnded) this.#finish(hasMore);
     } catch (error) {
-      if (!(error instanceof InvalidResponse)) throw error;
+      if (!(error instanceof InvalidMessage)) throw error;
       this.#fail(new UpstreamError("invalid", error));
     }
   }
 
   onDrain(): void {
-    const unsent = this.#unsent;
-    this.#unsent = null;
-    if (unsent !== null) this.#write(unsent);
-    if (this.#unsent === null) this.onDrained?.();
+    if (this.#sender?.drain() === false) this.#fail(new UpstreamError("broken"));
+    else if (this.#sender?.hasUnsent !== true) this.onDrained?.();
   }
 
   /** The provider has closed its side of the connection. */
@@ -230,21 +214,11 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
     this.#fail(new UpstreamError(this.#parser.hasReceivedBytes ? "cut" : "broken", cause));
   }
 
-  #write(bytes: Uint8Array): void {
-    if (this.#unsent !== null) {
-      this.#unsent = Buffer.concat([this.#unsent, bytes]);
-      return;
-    }
-    const written = this.#socket?.write(bytes) ?? -1;
-    if (written < 0) this.#fail(new UpstreamError("broken"));
-    else if (written < bytes.byteLength) this.#unsent = bytes.subarray(written);
-  }
-
   /** The response is complete: returns the connection to its owner, or closes it. */
   #finish(hasMore: boolean): void {
     if (!this.isOpen) return;
     // Bytes after the response, or a response before the whole request was sent: what follows cannot be attributed.
-    if (hasMore || !this.#isKeepAlive || this.#unsent !== null || this.#idleMs === 0) {
+    if (hasMore || !this.#isKeepAlive || this.#sender?.hasUnsent === true || this.#idleMs === 0) {
       this.close();
       return;
     }

@@ -2,11 +2,11 @@
 import type { BodyReader } from "../http/body-reader.ts";
 import type { ContentEncoding } from "../http/content-encoding.ts";
 import { DecodingReader } from "../http/decoding-reader.ts";
-import type { ResponseHeaders } from "./response-headers.ts";
+import type { HeaderFields } from "../http/header-fields.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
 interface EncodedResponse extends BodyReader {
-  readonly headers: Pick<ResponseHeaders, "get">;
+  readonly headers: Pick<HeaderFields, "get">;
 }
 
 /**

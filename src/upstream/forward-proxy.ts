@@ -4,7 +4,7 @@ import type { ConnectionOwner } from "./connection.ts";
 import type { HostResolver } from "./host-resolver.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import type { ProviderAddress } from "./provider-address.ts";
-import { ResponseHeaders } from "./response-headers.ts";
+import { HeaderFields } from "../http/header-fields.ts";
 import { Tunnel } from "./tunnel.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import type { UpstreamResponse } from "./upstream-response.ts";
@@ -80,7 +80,7 @@ export async function sendThroughForwardProxy(
     await rejectForbiddenHost(request.baseUrl, resolver);
     const fetched = await fetchThroughProxy(request, abort.signal);
     hasHeaders = true;
-    const headers = new ResponseHeaders();
+    const headers = new HeaderFields();
     fetched.headers.forEach((value, name) => headers.add(name, value));
     const body: AsyncIterable<Uint8Array> | null = fetched.body;
     const framing = body === null ? 0 : "until_close";

@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import { connectToFirst } from "./dial.ts";
-import type { HeaderFieldCache } from "./header-field-cache.ts";
+import type { HeaderFieldCache } from "../http/header-field-cache.ts";
 import type { HostResolver } from "./host-resolver.ts";
 import type { Dial, ProviderAddress } from "./provider-address.ts";
 import { UpstreamError } from "./upstream-error.ts";

@@ -1,7 +1,7 @@
 // The address of a provider (scheme, host, port, and path of a base URL): what all connections to it share, whatever gateway
 // and credential they belong to. Limits the connection attempts in progress.
 import type { Clock } from "../base/clock.ts";
-import { HeaderFieldCache } from "./header-field-cache.ts";
+import { HeaderFieldCache } from "../http/header-field-cache.ts";
 
 /**
  * Bun cannot cancel a connection attempt, and the kernel retries for two minutes, so attempts to an address that drops

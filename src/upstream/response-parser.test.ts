@@ -1,9 +1,10 @@
 // The response parser: the result does not depend on how the bytes are split, and invalid HTTP is rejected.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { InvalidResponse, type ParsedResponseHeaders } from "./response-headers.ts";
+import { InvalidMessage } from "../http/invalid-message.ts";
+import type { ParsedResponseHeaders } from "./response-headers.ts";
 import { ResponseParser } from "./response-parser.ts";
-import { HeaderFieldCache } from "./header-field-cache.ts";
+import { HeaderFieldCache } from "../http/header-field-cache.ts";
 
 interface Parsed {
   readonly responses: ParsedResponseHeaders[];
@@ -35,7 +36,7 @@ function parse(pieces: readonly (string | null)[], method = "POST", cache = new 
 }
 
 function expectInvalid(text: string, message: string): void {
-  expect(() => parse([text])).toThrow(new InvalidResponse(message));
+  expect(() => parse([text])).toThrow(new InvalidMessage(message));
 }
 
 const headersOf = (...lines: string[]) =>
@@ -208,7 +209,7 @@ describe("invalid responses", () => {
   ])("chunk size %j, also split at every byte", (line) => {
     const text = `${headersOf("Transfer-Encoding: chunked")}${line}`;
     expectInvalid(text, "invalid chunk size");
-    expect(() => parse(Array.from(text))).toThrow(new InvalidResponse("invalid chunk size"));
+    expect(() => parse(Array.from(text))).toThrow(new InvalidMessage("invalid chunk size"));
   });
 
   test.each(["hello\n5\r\n", "hello5\r\n", "hello\r5\r\n", "hello \r\n", "hello\n\r\n"])(
@@ -216,7 +217,7 @@ describe("invalid responses", () => {
     (chunk) => {
       const text = `${headersOf("Transfer-Encoding: chunked")}5\r\n${chunk}`;
       expectInvalid(text, "chunk longer than its size");
-      expect(() => parse(Array.from(text))).toThrow(InvalidResponse);
+      expect(() => parse(Array.from(text))).toThrow(InvalidMessage);
     },
   );
 
@@ -291,7 +292,7 @@ test("property: split at every byte, or anywhere, the result is the same", () =>
   );
 });
 
-test("property: throws nothing but InvalidResponse, and reports no body before the headers", () => {
+test("property: throws nothing but InvalidMessage, and reports no body before the headers", () => {
   const bytes = fc.array(
     fc.constantFrom(
       "HTTP/1.1 200 OK",
@@ -316,7 +317,7 @@ test("property: throws nothing but InvalidResponse, and reports no body before t
         const { responses, body } = parse([...parts, null]);
         if (responses.length === 0) expect(body).toBe("");
       } catch (error) {
-        expect(error).toBeInstanceOf(InvalidResponse);
+        expect(error).toBeInstanceOf(InvalidMessage);
       }
     }),
     { numRuns: 2000 },
@@ -383,7 +384,7 @@ test("property: chunks are complete exactly if a naive reader accepts them", () 
         try {
           parsed = parse([headersOf("Transfer-Encoding: chunked"), ...split]);
         } catch (error) {
-          expect(error).toBeInstanceOf(InvalidResponse);
+          expect(error).toBeInstanceOf(InvalidMessage);
         }
         expect(parsed?.isEnded ?? false).toBe(expected !== null);
         if (expected !== null)

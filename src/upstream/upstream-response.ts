@@ -3,9 +3,10 @@ import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { AddedHeaders } from "./request-credential.ts";
-import type { ParsedResponseHeaders, ResponseHeaders } from "./response-headers.ts";
+import type { HeaderFields } from "../http/header-fields.ts";
+import type { ParsedResponseHeaders } from "./response-headers.ts";
 import { UpstreamError } from "./upstream-error.ts";
-import type { SocketWriter } from "./websocket/socket-writer.ts";
+import type { SocketWriter } from "../http/websocket/socket-writer.ts";
 
 /** Bytes buffered for a reader that is slower than the provider. When there are more, the connection is paused. */
 const MAX_BUFFERED_BYTES = 64 * 1024;
@@ -24,7 +25,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
   /** 0 until the headers have arrived. */
   status = 0;
   /** Only valid after the headers have arrived. */
-  headers!: ResponseHeaders;
+  headers!: HeaderFields;
   hasBody = false;
   /** How long the request waited for a connection; 0 if one was idle. */
   queueMs = 0;

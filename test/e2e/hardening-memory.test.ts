@@ -1,6 +1,7 @@
 // Attacks on memory and concurrency: bodies that are never finished, bodies of clients that are over their limit, tiny
 // chunks, and one client or gateway that takes every place.
 import { afterEach, describe, expect, test } from "bun:test";
+import { bufferedBodyBytes } from "../support/balancing-fixtures.ts";
 import { openConnection, RATE_LIMITER } from "../support/admin-fixtures.ts";
 import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
@@ -24,7 +25,7 @@ type Connection = Awaited<ReturnType<typeof openConnection>>;
 const connections: Connection[] = [];
 afterEach(async () => {
   for (const connection of connections.splice(0)) connection.close();
-  await waitUntil(async () => (await bufferedBytes()) === 0);
+  await waitUntil(async () => (await bufferedBodyBytes(gatehouse)) === 0);
   provider.reset();
 });
 
@@ -52,11 +53,6 @@ async function beginUpload({ path = route.path, declared, sent, client }: Upload
 const statusOf = (connection: Connection) => Number(connection.received().split(" ")[1] ?? 0);
 const clientNumber = (index: number) => `203.0.113.${index}`;
 
-async function bufferedBytes(): Promise<number> {
-  const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
-  return Number(/^gatehouse_buffered_body_bytes (\d+)$/m.exec(metrics)?.[1]);
-}
-
 describe("MAX_BUFFERED_BYTES", () => {
   test("half-sent bodies never take more than the budget; the others get 503, and small requests are served", async () => {
     const size = 1_500_000;
@@ -79,7 +75,7 @@ describe("MAX_BUFFERED_BYTES", () => {
     const refused = uploads.find((each) => statusOf(each) === 503);
     expect(refused?.received()).toContain('"code":"overloaded"');
     expect(refused?.received()).toMatch(/^Retry-After: 1\r$/im);
-    const buffered = await bufferedBytes();
+    const buffered = await bufferedBodyBytes(gatehouse);
     expect(buffered).toBeGreaterThan(0);
     expect(buffered).toBeLessThanOrEqual(BUDGET);
     const small = await rawJson(gatehouse.proxyUrl, route.path, CHAT);
@@ -87,8 +83,8 @@ describe("MAX_BUFFERED_BYTES", () => {
   });
 
   test("a body that stops arriving loses its memory to a complete one", async () => {
-    const stalled = await beginUpload({ declared: 5_100_000, sent: 5_000_000, client: clientNumber(1) });
-    await waitUntil(async () => (await bufferedBytes()) >= 5_000_000);
+    const stalled = await beginUpload({ declared: 5_900_000, sent: 5_800_000, client: clientNumber(1) });
+    await waitUntil(async () => (await bufferedBodyBytes(gatehouse)) >= 5_800_000);
     const large = { ...CHAT, padding: "a".repeat(500_000) };
     // Until the body has stalled for a second, the newcomer is refused.
     await waitUntil(async () => (await rawJson(gatehouse.proxyUrl, route.path, large)).status === 200);
@@ -125,7 +121,7 @@ describe("a request over its rate limit is rejected before its body arrives", ()
     await waitUntil(() => statusOf(rejected) === 429);
     expect(rejected.received()).toContain('"code":"rate_limit_exceeded"');
     expect(rejected.received()).toMatch(/^X-RateLimit-per_ip-Remaining: 0\r$/im);
-    await waitUntil(async () => (await bufferedBytes()) === 0);
+    await waitUntil(async () => (await bufferedBodyBytes(gatehouse)) === 0);
     // Nothing was counted: another client still has its whole limit, and the first one is still at its own.
     const other = await rawJson(gatehouse.proxyUrl, path, CHAT, [["X-Forwarded-For", clientNumber(8)]]);
     expect(other.status).toBe(200);

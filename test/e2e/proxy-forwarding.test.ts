@@ -130,7 +130,7 @@ describe("URL = target base_url + path", () => {
         rule: { ...prefix, ...strip },
       });
       const response = await rawCall(gatehouse.proxyUrl, { target });
-      expect(response.status).toBe(404);
+      expect(response.status).toBe(target.includes("\\") ? 400 : 404);
       expect(provider.requestCount).toBe(0);
       await gatehouse.api("DELETE", `/gateways/${gateway}?cascade=true`);
     },

@@ -219,9 +219,18 @@ export function strayOutput(gatehouse: RunningGatehouse): string[] {
 }
 
 /** How many requests the gateway is handling now. */
-export async function inFlightCount({ adminUrl }: RunningGatehouse): Promise<number> {
+export function inFlightCount(gatehouse: RunningGatehouse): Promise<number> {
+  return numberMetric(gatehouse, "gatehouse_requests_in_flight");
+}
+
+/** Resolves to the size of the request bodies that are in memory. */
+export function bufferedBodyBytes(gatehouse: RunningGatehouse): Promise<number> {
+  return numberMetric(gatehouse, "gatehouse_buffered_body_bytes");
+}
+
+async function numberMetric({ adminUrl }: RunningGatehouse, name: string): Promise<number> {
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-  return Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(metrics)?.[1]);
 }
 
 /** Resident memory of the process, in bytes. */

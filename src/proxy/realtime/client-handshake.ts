@@ -1,4 +1,5 @@
 // The WebSocket handshake of a client: what it offers, and whether the gateway accepts it.
+import type { ReadableFields } from "../../base/readable-fields.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import type { OwnCredentials } from "../own-credentials.ts";
 
@@ -15,7 +16,7 @@ export class ClientHandshake {
   readonly #key: string | null;
   readonly #version: string | null;
 
-  constructor(headers: Headers) {
+  constructor(headers: ReadableFields) {
     this.#key = headers.get("sec-websocket-key");
     this.#version = headers.get("sec-websocket-version");
     const offered = headers.get("sec-websocket-protocol") ?? "";

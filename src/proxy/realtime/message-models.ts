@@ -8,14 +8,15 @@ const MAX_NAME_LENGTH = MODEL.length * 6 + 2;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const decoder = new TextDecoder();
 
 /**
  * Returns the first model in a message that the key may not use, or null. Every field named `model` counts, wherever it is and
  * however it is written, also if it occurs twice: parsers may take the first or the last one. A value that is not a string
  * names no model. The time is linear in the size of the message.
  */
-export function forbiddenModelIn(message: string | Buffer, allowed: ModelAllowList): string | null {
-  const text = typeof message === "string" ? message : message.toString();
+export function forbiddenModelIn(message: string | Uint8Array, allowed: ModelAllowList): string | null {
+  const text = typeof message === "string" ? message : decoder.decode(message);
   for (let start = text.indexOf('"'); start >= 0;) {
     const end = stringEnd(text, start);
     if (end < 0) return null;

@@ -43,7 +43,7 @@ export class SocketPermission {
    * Returns why the message must not reach the provider, or null. Limits that the responses of the model use up are to be
    * checked here, for messages that request a response: the socket is then closed with the code of that limit.
    */
-  refusalOf(message: string | Buffer): Refusal | null {
+  refusalOf(message: string | Uint8Array): Refusal | null {
     const { gateway, apiKey } = this.#exchange;
     const { snapshot } = this.#current;
     if (snapshot !== this.#snapshot) {
@@ -54,7 +54,7 @@ export class SocketPermission {
     return apiKey === null ? null : this.#refusalOfKey(message, this.#key);
   }
 
-  #refusalOfKey(message: string | Buffer, key: CompiledApiKey | null): Refusal | null {
+  #refusalOfKey(message: string | Uint8Array, key: CompiledApiKey | null): Refusal | null {
     const { rule, clock } = this.#exchange;
     if (key === null || rule === null || !isAllowed(key, rule)) return KEY_INVALID;
     if (key.expiresAt !== Infinity && key.expiresAt <= clock.unixNow()) return KEY_INVALID;

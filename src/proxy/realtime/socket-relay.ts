@@ -8,20 +8,20 @@ import type { Deadline } from "../../http/coarse-deadlines.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { UpstreamError } from "../../upstream/upstream-error.ts";
-import { CLOSE, isSendable } from "../../upstream/websocket/close-codes.ts";
-import type { SocketWriter } from "../../upstream/websocket/socket-writer.ts";
+import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
+import type { ServerSocket, ServerSocketEvents } from "../../http/websocket/server-socket.ts";
+import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 import { UpstreamSocket, type UpstreamSocketEvents } from "../../upstream/websocket/upstream-socket.ts";
 import type { HealthResult } from "../balancer-report.ts";
 import type { Exchange } from "../exchange.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import type { TargetResponse } from "../target-response.ts";
-import type { ClientSocket, ClientSocketEvents } from "./client-socket.ts";
 import type { OpenSockets } from "./open-sockets.ts";
 import { recordSocketUsage } from "./record-socket-usage.ts";
 import { SocketPermission } from "./socket-permission.ts";
 
 /** Larger messages of a provider close the socket with 1009. */
-export const MAX_PROVIDER_MESSAGE_BYTES = 32 * 1024 * 1024;
+const MAX_PROVIDER_MESSAGE_BYTES = 32 * 1024 * 1024;
 /** With more bytes than these to send, the other side is not read. */
 const MAX_QUEUED_BYTES = 256 * 1024;
 /** How long a client may take to receive the close frame. */
@@ -45,7 +45,7 @@ const CLIENT_LEFT: Ending = { outcome: "client_left", health: "neutral", errorCo
 const LOST: Ending = { outcome: "incomplete", health: "failed", errorCode: "upstream_unreachable" };
 const TIMED_OUT: Ending = { outcome: "incomplete", health: "neutral", errorCode: "upstream_timeout" };
 
-export class SocketRelay implements Deadline, ClientSocketEvents, UpstreamSocketEvents {
+export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocketEvents {
   dueAt = Infinity;
   setPosition = NOT_A_MEMBER;
   readonly #exchange: Exchange;
@@ -54,7 +54,7 @@ export class SocketRelay implements Deadline, ClientSocketEvents, UpstreamSocket
   readonly #upstream: UpstreamSocket;
   readonly #permission: SocketPermission;
   readonly #idleMs: number;
-  #client: ClientSocket | null = null;
+  #client: ServerSocket | null = null;
   /** Responses that the model is generating. */
   #running = 0;
   #isDraining = false;
@@ -86,9 +86,9 @@ export class SocketRelay implements Deadline, ClientSocketEvents, UpstreamSocket
     this.#upstream.terminate();
   }
 
-  // ClientSocketEvents
+  // ServerSocketEvents
 
-  onOpen(client: ClientSocket): void {
+  onOpen(client: ServerSocket): void {
     this.#client = client;
     this.#exchange.isUsageRecorded = true;
     this.#touch();
@@ -97,7 +97,7 @@ export class SocketRelay implements Deadline, ClientSocketEvents, UpstreamSocket
     this.#parts.sockets.add(this);
   }
 
-  onClientMessage(message: string | Buffer): void {
+  onClientMessage(message: string | Uint8Array): void {
     if (this.#ending !== null) return;
     this.#touch();
     const refusal = this.#permission.refusalOf(message);
@@ -116,7 +116,7 @@ export class SocketRelay implements Deadline, ClientSocketEvents, UpstreamSocket
 
   onClientDrained(): void {
     this.#touch();
-    if ((this.#client?.getBufferedAmount() ?? 0) <= MAX_QUEUED_BYTES) this.#upstream.resume();
+    if ((this.#client?.bufferedBytes ?? 0) <= MAX_QUEUED_BYTES) this.#upstream.resume();
   }
 
   onClientClosed(code: number, reason: string): void {
@@ -142,8 +142,8 @@ export class SocketRelay implements Deadline, ClientSocketEvents, UpstreamSocket
     const client = this.#client;
     if (client === null || this.#ending !== null) return;
     this.#touch();
-    const sent = client.send(message);
-    if (sent === -1 && client.getBufferedAmount() > MAX_QUEUED_BYTES) this.#upstream.pause();
+    client.send(message);
+    if (client.bufferedBytes > MAX_QUEUED_BYTES) this.#upstream.pause();
     if (typeof message === "string") this.#readEvent(message);
   }
 

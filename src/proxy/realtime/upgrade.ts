@@ -24,7 +24,7 @@ function isWebSocket(protocol: string): boolean {
 
 /** Whether the request is for a realtime endpoint of a listener that serves WebSockets, and a rule matches it. */
 export function servesWebSocket(exchange: Exchange): boolean {
-  if (exchange.upgrade === null || !exchange.path.endsWith(REALTIME)) return false;
+  if (exchange.request.switchTo === undefined || !exchange.path.endsWith(REALTIME)) return false;
   try {
     matchRule(exchange, exchange.gateway);
     return true;

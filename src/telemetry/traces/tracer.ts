@@ -1,4 +1,5 @@
 // Decides which requests are traced. There is no tracer if tracing is off.
+import type { ReadableFields } from "../../base/readable-fields.ts";
 import { truncateText } from "../truncate-text.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
 import { RequestTrace } from "./request-trace.ts";
@@ -20,7 +21,7 @@ export class Tracer {
   }
 
   /** Returns null if the request is not traced. Its trace headers are then forwarded unchanged. */
-  begin(headers: Headers): RequestTrace | null {
+  begin(headers: ReadableFields): RequestTrace | null {
     const parent = parseTraceparent(headers.get("traceparent"));
     if (parent !== null)
       return parent.isSampled

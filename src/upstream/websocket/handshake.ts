@@ -1,8 +1,8 @@
 // The client side of the WebSocket handshake (RFC 6455, section 4.1).
-import { createHash, randomBytes } from "node:crypto";
-import { InvalidResponse, type ResponseHeaders } from "../response-headers.ts";
-
-const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+import { randomBytes } from "node:crypto";
+import type { HeaderFields } from "../../http/header-fields.ts";
+import { InvalidMessage } from "../../http/invalid-message.ts";
+import { acceptKeyFor } from "../../http/websocket/accept-key.ts";
 
 /** A handshake with a provider. */
 export interface WebSocketHandshake {
@@ -25,19 +25,17 @@ export function serializeHandshake({ key, protocols }: WebSocketHandshake): stri
   );
 }
 
-/** Throws InvalidResponse if a 101 response does not complete the handshake. */
-export function checkHandshake({ key, protocols }: WebSocketHandshake, headers: ResponseHeaders): void {
+/** Throws InvalidMessage if a 101 response does not complete the handshake. */
+export function checkHandshake({ key, protocols }: WebSocketHandshake, headers: HeaderFields): void {
   const upgrade = headers.get("upgrade")?.toLowerCase();
   const connection = headers.get("connection")?.toLowerCase().split(",") ?? [];
-  const accept = createHash("sha1")
-    .update(key + GUID)
-    .digest("base64");
   const selected = headers.get("sec-websocket-protocol");
   if (upgrade !== "websocket" || !connection.some((option) => option.trim() === "upgrade"))
-    throw new InvalidResponse("101 without an upgrade to WebSocket");
-  if (headers.get("sec-websocket-accept") !== accept) throw new InvalidResponse("wrong Sec-WebSocket-Accept");
+    throw new InvalidMessage("101 without an upgrade to WebSocket");
+  if (headers.get("sec-websocket-accept") !== acceptKeyFor(key))
+    throw new InvalidMessage("wrong Sec-WebSocket-Accept");
   if (selected !== null && !protocols.includes(selected))
-    throw new InvalidResponse("a WebSocket protocol that was not offered");
+    throw new InvalidMessage("a WebSocket protocol that was not offered");
   if (headers.get("sec-websocket-extensions") !== null)
-    throw new InvalidResponse("a WebSocket extension that was not offered");
+    throw new InvalidMessage("a WebSocket extension that was not offered");
 }

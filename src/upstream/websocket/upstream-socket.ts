@@ -3,10 +3,11 @@
 import type { Clock, ClockTimer } from "../../base/clock.ts";
 import { UpstreamError } from "../upstream-error.ts";
 import type { UpstreamResponse } from "../upstream-response.ts";
-import { CLOSE, isSendable } from "./close-codes.ts";
-import { FrameError, FrameParser, type FrameEvents } from "./frame-parser.ts";
-import { encodeClose, encodeFrame, OPCODE } from "./frames.ts";
-import type { SocketWriter } from "./socket-writer.ts";
+import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
+import { FrameError, FrameParser, type FrameEvents } from "../../http/websocket/frame-parser.ts";
+import { encodeClose, encodeFrame, OPCODE } from "../../http/websocket/frames.ts";
+import { FrameQueue } from "../../http/websocket/frame-queue.ts";
+import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 
 export interface UpstreamSocketEvents {
   onMessage(message: string | Uint8Array): void;
@@ -26,16 +27,10 @@ const MAX_QUEUED_FOR_PONG = 64 * 1024;
 
 export class UpstreamSocket implements FrameEvents {
   readonly #response: UpstreamResponse;
-  readonly #writer: SocketWriter;
   readonly #events: UpstreamSocketEvents;
   readonly #clock: Clock;
   readonly #parser: FrameParser;
-  /** Frames that wait for the connection. */
-  #queue: Uint8Array[] = [];
-  #queuedBytes = 0;
-  /** Size of the frame of which the connection has sent only a part. */
-  #unsentBytes = 0;
-  #isWritable = true;
+  readonly #queue: FrameQueue;
   #isCloseSent = false;
   #isClosed = false;
   #closeTimer: ClockTimer | null = null;
@@ -49,11 +44,10 @@ export class UpstreamSocket implements FrameEvents {
     clock: Clock,
   ) {
     this.#response = response;
-    this.#writer = writer;
     this.#events = events;
     this.#clock = clock;
-    this.#parser = new FrameParser(this, maxMessageBytes);
-    writer.onDrained = () => this.#sendQueued();
+    this.#parser = new FrameParser(this, maxMessageBytes, "server");
+    this.#queue = new FrameQueue(writer, () => events.onDrained());
   }
 
   /** Starts to deliver messages. */
@@ -63,19 +57,21 @@ export class UpstreamSocket implements FrameEvents {
 
   /** Bytes that the provider has not taken yet. */
   get queuedBytes(): number {
-    return this.#queuedBytes + this.#unsentBytes;
+    return this.#queue.bytes;
   }
 
   send(message: string | Uint8Array): void {
     if (this.#isCloseSent) return;
-    this.#write(encodeFrame(typeof message === "string" ? OPCODE.text : OPCODE.binary, message));
+    this.#queue.add(
+      encodeFrame(typeof message === "string" ? OPCODE.text : OPCODE.binary, message, "client"),
+    );
   }
 
   /** Starts the closing handshake. A code that must not be sent becomes a close frame without a code. */
   close(code: number, reason: string): void {
     if (this.#isCloseSent) return;
     this.#isCloseSent = true;
-    this.#write(isSendable(code) ? encodeClose(code, reason) : encodeClose(null, ""));
+    this.#queue.add(encodeClose(isSendable(code) ? code : null, reason, "client"));
     this.#closeTimer = this.#clock.setTimeout(() => this.#response.cancel(), CLOSE_TIMEOUT_MS);
     // A paused reader would not see the close frame of the provider.
     this.resume();
@@ -110,7 +106,7 @@ export class UpstreamSocket implements FrameEvents {
 
   onPing(payload: Uint8Array): void {
     if (this.#isCloseSent || this.queuedBytes > MAX_QUEUED_FOR_PONG) return;
-    this.#write(encodeFrame(OPCODE.pong, payload));
+    this.#queue.add(encodeFrame(OPCODE.pong, payload, "client"));
   }
 
   onClose(code: number, reason: string): void {
@@ -157,27 +153,5 @@ export class UpstreamSocket implements FrameEvents {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#events.onClosed(code, reason, error);
-  }
-
-  #write(frame: Uint8Array): void {
-    this.#queuedBytes += frame.length;
-    this.#queue.push(frame);
-    if (this.#isWritable) this.#sendQueued();
-  }
-
-  #sendQueued(): void {
-    const queue = this.#queue;
-    let count = 0;
-    this.#isWritable = true;
-    this.#unsentBytes = 0;
-    while (this.#isWritable && count < queue.length) {
-      const frame = queue[count++];
-      if (frame === undefined) break;
-      this.#isWritable = this.#writer.write(frame);
-      this.#queuedBytes -= frame.length;
-      if (!this.#isWritable) this.#unsentBytes = frame.length;
-    }
-    this.#queue = count === queue.length ? [] : queue.slice(count);
-    if (this.#isWritable) this.#events.onDrained();
   }
 }

@@ -1,5 +1,7 @@
-// Encodes the frames that a WebSocket client sends (RFC 6455, section 5.2).
+// Encodes the frames of a WebSocket (RFC 6455, section 5.2). Clients mask them, servers do not.
 import { randomFillSync } from "node:crypto";
+
+export type FrameSender = "client" | "server";
 
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 type Opcode = (typeof OPCODE)[keyof typeof OPCODE];
@@ -26,23 +28,27 @@ function newMask(): number {
 }
 
 /** Returns a frame that is a whole message or a control frame. The payload is copied. */
-export function encodeFrame(opcode: Opcode, payload: string | Uint8Array): Uint8Array {
+export function encodeFrame(opcode: Opcode, payload: string | Uint8Array, sender: FrameSender): Uint8Array {
+  const isMasked = sender === "client";
   const length = Buffer.byteLength(payload);
   const extended = length < LENGTH_16 ? 0 : length <= 0xffff ? 2 : 8;
-  const headerBytes = 2 + extended + MASK_BYTES;
+  const headerBytes = 2 + extended + (isMasked ? MASK_BYTES : 0);
   // The payload starts at a multiple of four, so that it can be masked four bytes at a time.
   const padding = -headerBytes & 3;
   const start = padding + headerBytes;
   const bytes = Buffer.allocUnsafeSlow(start + length);
   bytes[padding] = FIN | opcode;
-  bytes[padding + 1] = MASKED | (extended === 0 ? length : extended === 2 ? LENGTH_16 : LENGTH_64);
+  const shortLength = extended === 0 ? length : extended === 2 ? LENGTH_16 : LENGTH_64;
+  bytes[padding + 1] = isMasked ? MASKED | shortLength : shortLength;
   if (extended === 2) bytes.writeUInt16BE(length, padding + 2);
   else if (extended === 8) bytes.writeBigUInt64BE(BigInt(length), padding + 2);
   if (typeof payload === "string") bytes.write(payload, start, "utf8");
   else bytes.set(payload, start);
-  const mask = newMask();
-  bytes.writeInt32LE(mask, start - MASK_BYTES);
-  applyMask(bytes, start, length, mask);
+  if (isMasked) {
+    const mask = newMask();
+    bytes.writeInt32LE(mask, start - MASK_BYTES);
+    applyMask(bytes, start, length, mask);
+  }
   return bytes.subarray(padding);
 }
 
@@ -54,13 +60,13 @@ function applyMask(bytes: Buffer, start: number, length: number, mask: number): 
 }
 
 /** `code` null: a close frame without a code. */
-export function encodeClose(code: number | null, reason: string): Uint8Array {
-  if (code === null) return encodeFrame(OPCODE.close, "");
+export function encodeClose(code: number | null, reason: string, sender: FrameSender): Uint8Array {
+  if (code === null) return encodeFrame(OPCODE.close, "", sender);
   const text = Buffer.from(reason);
   const payload = Buffer.alloc(2 + Math.min(text.length, MAX_CONTROL_BYTES - 2));
   payload.writeUInt16BE(code);
   // A reason that is cut inside a character would not be UTF-8, so it is left out.
-  if (text.length + 2 > MAX_CONTROL_BYTES) return encodeFrame(OPCODE.close, payload.subarray(0, 2));
+  if (text.length + 2 > MAX_CONTROL_BYTES) return encodeFrame(OPCODE.close, payload.subarray(0, 2), sender);
   payload.set(text, 2);
-  return encodeFrame(OPCODE.close, payload);
+  return encodeFrame(OPCODE.close, payload, sender);
 }

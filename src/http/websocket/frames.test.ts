@@ -2,12 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import { CLOSE } from "./close-codes.ts";
 import { FrameError, FrameParser } from "./frame-parser.ts";
-import { encodeClose, encodeFrame, OPCODE } from "./frames.ts";
+import { encodeClose, encodeFrame, OPCODE, type FrameSender } from "./frames.ts";
 
 type Event = readonly [string, ...unknown[]];
 
 /** Parses bytes that arrive in these pieces. */
-function parse(pieces: readonly Uint8Array[], maxBytes = 1_000_000): Event[] {
+function parse(pieces: readonly Uint8Array[], maxBytes = 1_000_000, sender: FrameSender = "server"): Event[] {
   const events: Event[] = [];
   const parser = new FrameParser(
     {
@@ -17,6 +17,7 @@ function parse(pieces: readonly Uint8Array[], maxBytes = 1_000_000): Event[] {
       onClose: (code, reason) => void events.push(["close", code, reason]),
     },
     maxBytes,
+    sender,
   );
   for (const piece of pieces) parser.push(piece);
   return events;
@@ -62,24 +63,28 @@ describe("frames of a client", () => {
   test("are masked, and a server reads them, whatever their size", () => {
     for (const size of [0, 1, 2, 3, 4, 5, 125, 126, 127, 65_535, 65_536, 70_001]) {
       const payload = Buffer.alloc(size, "abcdefg");
-      const encoded = encodeFrame(OPCODE.binary, payload);
+      const encoded = encodeFrame(OPCODE.binary, payload, "client");
       expect((encoded[1] ?? 0) & 0x80).toBe(0x80);
       expect(parse([unmask(encoded)])).toEqual([["binary", payload.toString("hex")]]);
+      const pieces = Array.from({ length: Math.ceil(encoded.length / 997) }, (_, index) =>
+        encoded.subarray(index * 997, (index + 1) * 997),
+      );
+      expect(parse(pieces, undefined, "client")).toEqual([["binary", payload.toString("hex")]]);
     }
-    expect(parse([unmask(encodeFrame(OPCODE.text, "ünï 🎤"))])).toEqual([["text", "ünï 🎤"]]);
+    expect(parse([unmask(encodeFrame(OPCODE.text, "ünï 🎤", "client"))])).toEqual([["text", "ünï 🎤"]]);
   });
 
   test("have different masks", () => {
     const masks = new Set<string>();
     for (let index = 0; index < 1000; index++)
-      masks.add(Buffer.from(encodeFrame(OPCODE.text, "x").subarray(2, 6)).toString("hex"));
+      masks.add(Buffer.from(encodeFrame(OPCODE.text, "x", "client").subarray(2, 6)).toString("hex"));
     expect(masks.size).toBeGreaterThan(990);
   });
 
   test("that close have a code and a reason, or neither", () => {
-    expect(parse([unmask(encodeClose(4000, "grün"))])).toEqual([["close", 4000, "grün"]]);
-    expect(parse([unmask(encodeClose(null, ""))])).toEqual([["close", CLOSE.noStatus, ""]]);
-    expect(parse([unmask(encodeClose(1000, "x".repeat(124)))])).toEqual([["close", 1000, ""]]);
+    expect(parse([unmask(encodeClose(4000, "grün", "client"))])).toEqual([["close", 4000, "grün"]]);
+    expect(parse([unmask(encodeClose(null, "", "client"))])).toEqual([["close", CLOSE.noStatus, ""]]);
+    expect(parse([unmask(encodeClose(1000, "x".repeat(124), "client"))])).toEqual([["close", 1000, ""]]);
   });
 });
 
@@ -120,7 +125,7 @@ describe("frames of a server", () => {
 
   test.each<[string, number, Uint8Array]>([
     ["reserved bits", CLOSE.protocolError, frame(1, "x", { firstBits: 0x40 })],
-    ["a mask", CLOSE.protocolError, encodeFrame(OPCODE.text, "x")],
+    ["a mask", CLOSE.protocolError, encodeFrame(OPCODE.text, "x", "client")],
     ["an unknown data opcode", CLOSE.protocolError, frame(3, "")],
     ["an unknown control opcode", CLOSE.protocolError, frame(11, "")],
     ["a continuation without a message", CLOSE.protocolError, frame(0, "x")],

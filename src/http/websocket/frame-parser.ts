@@ -1,6 +1,6 @@
-// Parses the frames that a WebSocket server sends, wherever they are split, and joins fragments to messages. Parsing is as
-// strict as RFC 6455 requires, and bounded.
-import { ChunkCollector } from "../../http/chunk-collector.ts";
+// Parses the frames of a WebSocket, wherever they are split, and joins fragments to messages. Parsing is as strict as RFC 6455
+// requires, and bounded.
+import { ChunkCollector } from "../chunk-collector.ts";
 import { CLOSE, isSendable } from "./close-codes.ts";
 import { MAX_CONTROL_BYTES, OPCODE } from "./frames.ts";
 
@@ -8,11 +8,12 @@ export interface FrameEvents {
   onText(text: string): void;
   onBinary(bytes: Uint8Array): void;
   onPing(payload: Uint8Array): void;
+  onPong?(): void;
   /** `code` is CLOSE.noStatus if the frame has none. */
   onClose(code: number, reason: string): void;
 }
 
-/** The server violated the protocol or a limit. `code` is the close code to send. */
+/** The sender violated the protocol or a limit. `code` is the close code to send. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
   readonly code: number;
@@ -23,14 +24,18 @@ export class FrameError extends Error {
   }
 }
 
+/** Without the mask. */
 const MAX_FRAME_HEADER_BYTES = 10;
+const MASK_BYTES = 4;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** After a close frame no further bytes are parsed. Throws FrameError. */
 export class FrameParser {
   readonly #events: FrameEvents;
   readonly #maxMessageBytes: number;
-  readonly #header = Buffer.alloc(MAX_FRAME_HEADER_BYTES);
+  /** Clients mask their frames, servers do not (section 5.1). */
+  readonly #isMasked: boolean;
+  readonly #header = Buffer.alloc(MAX_FRAME_HEADER_BYTES + MASK_BYTES);
   #headerLength = 0;
   /** Bytes of the current frame that have not arrived; -1 while its header is incomplete. */
   #remaining = -1;
@@ -40,11 +45,15 @@ export class FrameParser {
   #messageOpcode = 0;
   readonly #message = new ChunkCollector();
   readonly #control = new ChunkCollector();
+  #mask = 0;
+  /** Bytes of the current frame that have arrived. */
+  #unmasked = 0;
   #isClosed = false;
 
-  constructor(events: FrameEvents, maxMessageBytes: number) {
+  constructor(events: FrameEvents, maxMessageBytes: number, sender: "client" | "server") {
     this.#events = events;
     this.#maxMessageBytes = maxMessageBytes;
+    this.#isMasked = sender === "client";
   }
 
   push(bytes: Uint8Array): void {
@@ -59,9 +68,11 @@ export class FrameParser {
       this.#header[this.#headerLength++] = bytes[at++] ?? 0;
       if (this.#headerLength < 2) continue;
       const short = (this.#header[1] ?? 0) & 0x7f;
-      const wanted = short === 126 ? 4 : short === 127 ? 10 : 2;
+      const wanted = (short === 126 ? 4 : short === 127 ? 10 : 2) + (this.#isMasked ? MASK_BYTES : 0);
       if (this.#headerLength < wanted) continue;
       this.#headerLength = 0;
+      if (this.#isMasked) this.#mask = this.#header.readInt32LE(wanted - MASK_BYTES);
+      this.#unmasked = 0;
       this.#beginFrame(short);
       break;
     }
@@ -71,7 +82,10 @@ export class FrameParser {
   #beginFrame(short: number): void {
     const [first = 0, second = 0] = this.#header;
     if ((first & 0x70) !== 0) throw protocolError("reserved bits are set");
-    if ((second & 0x80) !== 0) throw protocolError("a frame of a server is masked");
+    if (((second & 0x80) !== 0) !== this.#isMasked)
+      throw protocolError(
+        this.#isMasked ? "a frame of a client is not masked" : "a frame of a server is masked",
+      );
     this.#isFinal = (first & 0x80) !== 0;
     this.#opcode = first & 0x0f;
     const length = this.#lengthOf(short);
@@ -114,10 +128,18 @@ export class FrameParser {
     const end = Math.min(bytes.length, at + this.#remaining);
     // Copied: the collector frees the memory of large chunks, and this chunk may have further frames.
     const part = new Uint8Array(bytes.subarray(at, end));
+    if (this.#isMasked) this.#unmask(part);
     (this.#opcode >= OPCODE.close ? this.#control : this.#message).add(part);
     this.#remaining -= end - at;
     if (this.#remaining === 0) this.#endFrame();
     return end;
+  }
+
+  #unmask(part: Uint8Array): void {
+    let position = this.#unmasked;
+    for (let index = 0; index < part.length; index++, position++)
+      part[index] = (part[index] ?? 0) ^ ((this.#mask >>> ((position & 3) * 8)) & 0xff);
+    this.#unmasked = position;
   }
 
   #endFrame(): void {
@@ -134,6 +156,7 @@ export class FrameParser {
 
   #endControl(payload: Uint8Array): void {
     if (this.#opcode === OPCODE.ping) this.#events.onPing(payload);
+    if (this.#opcode === OPCODE.pong) this.#events.onPong?.();
     if (this.#opcode !== OPCODE.close) return;
     this.#isClosed = true;
     if (payload.length === 0) {

@@ -6,7 +6,8 @@ import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { CoarseDeadlines } from "./coarse-deadlines.ts";
-import { readBody, type BodyLimits } from "./read-body.ts";
+import type { BodyLimits } from "./incoming-body.ts";
+import { readWebBody } from "./web-request.ts";
 
 const MAX_BYTES = 1 << 20;
 const PACE_BYTES = 64 * 1024;
@@ -25,7 +26,7 @@ const server = Bun.serve({
   hostname: "127.0.0.1",
   async fetch(request) {
     try {
-      return new Response(String((await readBody(request, limits)).byteLength));
+      return new Response(String((await readWebBody(request, limits)).byteLength));
     } catch (error) {
       if (!(error instanceof GatehouseError)) throw error;
       return errorResponse(error, "id");
@@ -104,7 +105,7 @@ describe.each([
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
     const request = new Request("http://gateway/", { method: "POST", headers, body: readable });
-    const read = readBody(request, limits);
+    const read = readWebBody(request, limits);
     const send = async (bytes: number) => {
       await writer.write(new Uint8Array(bytes));
       await eventLoopTurns();

@@ -1,0 +1,152 @@
+// Decodes a body with the transfer coding `chunked` (RFC 9112, section 7.1), wherever its bytes are split.
+import { InvalidMessage } from "./invalid-message.ts";
+
+/** Limit for a chunk size with its extensions, and for one trailer field. */
+const MAX_LINE_BYTES = 8 * 1024;
+const MAX_TRAILER_BYTES = 16 * 1024;
+const CR = 0x0d;
+const LF = 0x0a;
+const MAX_SIZE_DIGITS = 12;
+/** A line without its LF: the size, extensions, and the CR. A line that ends with LF alone is invalid. */
+const CHUNK_SIZE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r$/;
+const TRAILER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r$/;
+
+type State = "chunk_size" | "chunk" | "chunk_end" | "trailers" | "ended";
+
+/** Receives parts of the bytes that were pushed. */
+export interface ChunkSink {
+  onBody(bytes: Uint8Array): void;
+}
+
+/** Trailers are checked and dropped. */
+export class ChunkedBody {
+  readonly #sink: ChunkSink;
+  #state: State = "ended";
+  /** The start of a line that is not complete yet. */
+  #incomplete: Buffer | null = null;
+  /** Remaining bytes of the chunk. */
+  #remaining = 0;
+  #trailerBytes = 0;
+
+  constructor(sink: ChunkSink) {
+    this.#sink = sink;
+  }
+
+  begin(): void {
+    this.#state = "chunk_size";
+    this.#incomplete = null;
+    this.#trailerBytes = 0;
+  }
+
+  get isEnded(): boolean {
+    return this.#state === "ended";
+  }
+
+  /** Decodes from `from` up to the end of the body or of the bytes. Returns where it stopped. Throws InvalidMessage. */
+  push(bytes: Buffer, from: number): number {
+    let at = from;
+    while (at < bytes.length && this.#state !== "ended") {
+      if (this.#state === "chunk") {
+        at = this.#readChunk(bytes, at);
+        continue;
+      }
+      const next = this.#readSimpleLine(bytes, at);
+      at = next === at ? this.#readLine(bytes, at) : next;
+    }
+    return at;
+  }
+
+  /**
+   * Fast path for the lines around a chunk, of which every event of a stream has two. Nearly all of them are complete
+   * and have no extensions, so they are parsed in place. Returns `at` for any other line.
+   */
+  #readSimpleLine(bytes: Buffer, at: number): number {
+    if (this.#incomplete !== null || this.#state === "trailers") return at;
+    let size = 0;
+    let end = at;
+    if (this.#state === "chunk_size") {
+      for (; end - at < MAX_SIZE_DIGITS; end++) {
+        const digit = hexDigit(bytes[end]);
+        if (digit < 0) break;
+        size = size * 16 + digit;
+      }
+      if (end === at) return at;
+    }
+    if (bytes[end] !== CR || bytes[end + 1] !== LF) return at;
+    if (this.#state === "chunk_end") this.#state = "chunk_size";
+    else this.#beginChunk(size);
+    return end + 2;
+  }
+
+  #readLine(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(LF, at);
+    const line = this.#completeLine(bytes.subarray(at, end < 0 ? bytes.length : end), end >= 0);
+    if (line === null) return bytes.length;
+    if (this.#state === "chunk_size") this.#beginChunk(parseChunkSize(line));
+    else if (this.#state === "chunk_end") this.#endChunk(line);
+    else this.#readTrailer(line);
+    return end + 1;
+  }
+
+  #readChunk(bytes: Buffer, at: number): number {
+    const end = Math.min(bytes.length, at + this.#remaining);
+    this.#remaining -= end - at;
+    if (this.#remaining === 0) this.#state = "chunk_end";
+    this.#sink.onBody(partOf(bytes, at, end));
+    return end;
+  }
+
+  #beginChunk(size: number): void {
+    this.#remaining = size;
+    this.#state = size === 0 ? "trailers" : "chunk";
+  }
+
+  #endChunk(line: string): void {
+    if (line !== "\r") throw new InvalidMessage("chunk longer than its size");
+    this.#state = "chunk_size";
+  }
+
+  #readTrailer(line: string): void {
+    this.#trailerBytes += line.length;
+    if (this.#trailerBytes > MAX_TRAILER_BYTES)
+      throw new InvalidMessage(`trailers larger than ${MAX_TRAILER_BYTES} bytes`);
+    if (line === "\r") this.#state = "ended";
+    else if (!TRAILER.test(line)) throw new InvalidMessage("invalid trailer");
+  }
+
+  /** Returns the line that ends with `part`, or null if `part` does not end a line. */
+  #completeLine(part: Buffer, isEnd: boolean): string | null {
+    const before = this.#incomplete;
+    if ((before?.length ?? 0) + part.length > MAX_LINE_BYTES)
+      throw new InvalidMessage(`line longer than ${MAX_LINE_BYTES} bytes`);
+    const line = before === null ? part : Buffer.concat([before, part]);
+    this.#incomplete = isEnd ? null : line;
+    return isEnd ? line.toString("latin1") : null;
+  }
+}
+
+/** Up to this size, a copy costs less than a view: JavaScriptCore must move a small buffer before it can share it. */
+const COPIED_BYTES = 1000;
+
+/** Returns a part of the bytes, which may share their memory. */
+export function partOf(bytes: Buffer, from: number, to: number): Uint8Array {
+  if (from === 0 && to === bytes.length) return bytes;
+  // Buffer overrides `slice` with a method that makes a view.
+  return to - from <= COPIED_BYTES
+    ? Uint8Array.prototype.slice.call(bytes, from, to)
+    : bytes.subarray(from, to);
+}
+
+function parseChunkSize(line: string): number {
+  const [, digits] = CHUNK_SIZE.exec(line) ?? [];
+  if (digits === undefined) throw new InvalidMessage("invalid chunk size");
+  return Number.parseInt(digits, 16);
+}
+
+/** Returns the value of a hexadecimal digit, or -1. */
+function hexDigit(byte: number | undefined): number {
+  if (byte === undefined) return -1;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}

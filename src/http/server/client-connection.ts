@@ -1,0 +1,273 @@
+// A connection of a client: hands its requests one after the other to the handler, and sends the responses.
+import { NOT_A_MEMBER } from "../../base/dense-set.ts";
+import { GatehouseError } from "../../base/errors.ts";
+import { newId } from "../../base/ids.ts";
+import type { CoarseDeadlines, Deadline } from "../coarse-deadlines.ts";
+import { InvalidMessage } from "../invalid-message.ts";
+import { SocketSender } from "../socket-sender.ts";
+import type { ClientRequest } from "./client-request.ts";
+import type { ClientSocket } from "./client-socket.ts";
+import { HttpRequest, type RequestOwner } from "./http-request.ts";
+import { OutgoingResponse } from "./outgoing-response.ts";
+import type { RequestHead } from "./request-head.ts";
+import { RequestReader, type RequestEvents } from "./request-reader.ts";
+import { ResponseSender } from "./response-sender.ts";
+import { SwitchedConnection, type ProtocolHandler } from "./switched-connection.ts";
+
+export type RequestHandler = (request: ClientRequest) => Promise<OutgoingResponse>;
+
+export interface ConnectionOwner {
+  readonly deadlines: CoarseDeadlines;
+  /** Must not reject: the connection would be reset. */
+  readonly handle: RequestHandler;
+  /** Each response is the last one of its connection. */
+  readonly isStopping: boolean;
+  onClosed(connection: ClientConnection): void;
+}
+
+/** Bytes after a request that are kept for the next one. With more, the connection is not read. */
+const MAX_KEPT_BYTES = 64 * 1024;
+/** The rest of a body that nothing reads: up to this size it is read and dropped, else the connection is closed. */
+const MAX_DROPPED_BYTES = 64 * 1024;
+/** Within this time, a new connection must send the headers of its first request, and any other request its headers. */
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Longer than the 60 seconds after which most load balancers close an idle connection, so that the gateway never closes it first. */
+const KEEP_ALIVE_MS = 75_000;
+/** How long a client may take to read the last response of its connection. */
+const LINGER_MS = 2_000;
+/** A client that takes nothing of a response for this long is disconnected. */
+const STALL_MS = 300_000;
+
+const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+
+/** `lingering`: the last response is sent, and what still arrives is dropped. */
+type State = "open" | "lingering" | "switched" | "closed";
+
+export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
+  dueAt: number;
+  setPosition = NOT_A_MEMBER;
+  readonly #socket: ClientSocket;
+  readonly #owner: ConnectionOwner;
+  readonly #sender: SocketSender;
+  readonly #reader: RequestReader;
+  readonly #peerAddress: string;
+  #state: State = "open";
+  /** The request that is being served. */
+  #request: HttpRequest | null = null;
+  #response: ResponseSender | null = null;
+  #switched: SwitchedConnection | null = null;
+  #isPaused = false;
+  /** No further request is read. */
+  #isLast = false;
+
+  constructor(socket: ClientSocket, owner: ConnectionOwner) {
+    this.#socket = socket;
+    this.#owner = owner;
+    this.#sender = new SocketSender(socket);
+    this.#reader = new RequestReader(this);
+    this.#peerAddress = socket.remoteAddress;
+    this.dueAt = this.#dueIn(HEADERS_TIMEOUT_MS);
+    owner.deadlines.watch(this);
+  }
+
+  // Called by the socket handlers
+
+  onData(bytes: Buffer): void {
+    if (this.#state === "switched") this.#switched?.onData(bytes);
+    if (this.#state !== "open") return;
+    const wasIdle = this.#reader.isIdle;
+    this.#read(() => this.#reader.push(bytes));
+    if (wasIdle && this.#reader.isReadingHeaders && !this.#reader.isIdle)
+      this.dueAt = this.#dueIn(HEADERS_TIMEOUT_MS);
+  }
+
+  onDrain(): void {
+    if (!this.#sender.drain()) this.terminate();
+    else if (this.#sender.hasUnsent) this.#waitForClient();
+    else if (this.#state === "switched") this.#switched?.onDrained();
+    else {
+      if (this.#request !== null) this.dueAt = Infinity;
+      this.#response?.onDrained();
+    }
+  }
+
+  onClose(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#owner.deadlines.unwatch(this);
+    this.#owner.onClosed(this);
+    const response = this.#response;
+    const request = this.#request;
+    this.#response = null;
+    this.#request = null;
+    this.#switched?.onClosed();
+    request?.onClosed();
+    response?.cancel();
+  }
+
+  // Called by the server
+
+  /** Closes the connection when its current request is finished. */
+  closeWhenIdle(): void {
+    this.#isLast = true;
+    if (this.#request === null && this.#reader.isIdle && this.#state === "open") this.#end();
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+    // Bun may call the close handler later, or not at all if the socket is closed already.
+    this.onClose();
+  }
+
+  // Deadline
+
+  expire(): void {
+    this.dueAt = Infinity;
+    if (this.#request !== null || this.#state === "switched") this.terminate();
+    else if (this.#state === "lingering" || this.#reader.isIdle) this.#end();
+    else this.#refuse(new GatehouseError("request_timeout", "The headers did not arrive in time."));
+  }
+
+  // RequestOwner
+
+  resumeBody(sendsContinue: boolean): void {
+    if (sendsContinue && this.#reader.missingBytes > 0) this.#sender.send(CONTINUE);
+    if (this.#reader.keptBytes === 0) return;
+    // Later: the caller does not have the body yet.
+    queueMicrotask(() => {
+      this.#resume();
+      this.#read(() => this.#reader.resume());
+    });
+  }
+
+  switchTo(handler: ProtocolHandler, head: string): boolean {
+    if (this.#state !== "open") return false;
+    this.#state = "switched";
+    this.#request = null;
+    this.dueAt = Infinity;
+    const switched = new SwitchedConnection(this.#socket, this.#sender, handler);
+    this.#switched = switched;
+    if (!this.#sender.sendMessage(head, null)) return false;
+    const kept = this.#reader.takeKept();
+    this.#resume();
+    handler.onOpen(switched);
+    if (kept !== null) switched.onData(kept);
+    return true;
+  }
+
+  // RequestEvents
+
+  get takesBody(): boolean {
+    return this.#request === null || this.#request.takesBody;
+  }
+
+  onRequest(head: RequestHead, body: Uint8Array | null): void {
+    const request = new HttpRequest(this, head, body, this.#peerAddress);
+    this.#request = request;
+    this.dueAt = Infinity;
+    this.#owner.handle(request).then(
+      (response) => this.#respond(request, response),
+      () => this.terminate(),
+    );
+  }
+
+  onBody(bytes: Uint8Array): void {
+    this.#request?.pushBody(bytes);
+  }
+
+  onBodyEnd(): void {
+    this.#request?.endBody();
+  }
+
+  #read(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (error instanceof GatehouseError) this.#refuse(error);
+      else if (error instanceof InvalidMessage) this.#failBody(error);
+      else throw error;
+    }
+    if (this.#reader.keptBytes > MAX_KEPT_BYTES && !this.#reader.isReadingHeaders && !this.#isPaused) {
+      this.#isPaused = true;
+      this.#socket.pause();
+    }
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  /** The bytes are not valid HTTP. If they are part of a body, its request fails. */
+  #failBody({ message }: InvalidMessage): void {
+    const error = new GatehouseError("bad_request", `The request is not valid HTTP: ${message}.`);
+    const request = this.#request;
+    if (request === null) {
+      this.#refuse(error);
+      return;
+    }
+    this.#isLast = true;
+    request.failBody(error);
+  }
+
+  /** Responds to bytes that are no request. */
+  #refuse(error: GatehouseError): void {
+    this.#isLast = true;
+    const response = OutgoingResponse.error(error, newId());
+    this.#response = new ResponseSender(this.#sender, null, response, true, () => this.#linger());
+    if (!this.#response.start()) this.terminate();
+  }
+
+  #respond(request: HttpRequest, response: OutgoingResponse): void {
+    if (this.#state === "switched") return;
+    if (this.#request !== request) {
+      ResponseSender.discard(response);
+      return;
+    }
+    if (this.#reader.missingBytes > MAX_DROPPED_BYTES) this.#isLast = true;
+    const isLast = this.#isLast || this.#owner.isStopping || !request.isKeepAlive;
+    const sender = new ResponseSender(this.#sender, request, response, isLast, (end) =>
+      this.#endResponse(end),
+    );
+    this.#response = sender;
+    if (!sender.start()) this.terminate();
+    else if (this.#sender.hasUnsent) this.#waitForClient();
+  }
+
+  #endResponse(end: "keep" | "close" | "reset"): void {
+    this.#response = null;
+    this.#request = null;
+    if (end === "reset") this.terminate();
+    else if (end === "close") this.#linger();
+    else {
+      this.dueAt = this.#dueIn(KEEP_ALIVE_MS);
+      this.#resume();
+      this.#read(() => this.#reader.next());
+    }
+  }
+
+  /** Closes the connection. Bytes that are not read would make the kernel reset it, and the client would lose the response. */
+  #linger(): void {
+    if (this.#state === "closed") return;
+    this.#state = "lingering";
+    this.#response = null;
+    this.#reader.takeKept();
+    this.#resume();
+    this.dueAt = this.#dueIn(LINGER_MS);
+    this.#socket.shutdown();
+  }
+
+  #end(): void {
+    this.#socket.end();
+    this.onClose();
+  }
+
+  #waitForClient(): void {
+    if (this.#state !== "switched") this.dueAt = this.#dueIn(STALL_MS);
+  }
+
+  #dueIn(milliseconds: number): number {
+    return this.#owner.deadlines.clock.now() + milliseconds;
+  }
+}

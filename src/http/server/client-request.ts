@@ -1,0 +1,29 @@
+// A request as the data plane sees it, whichever listener received it.
+import type { HeaderFields } from "../header-fields.ts";
+import type { ProtocolHandler } from "./switched-connection.ts";
+import type { BodyLimits, IncomingBody } from "../incoming-body.ts";
+
+/** Called when the client disconnects before its response is complete. */
+export interface DisconnectListener {
+  onDisconnect(): void;
+}
+
+export interface ClientRequest {
+  readonly method: string;
+  /** As received: a path with an optional query, or a URL. */
+  readonly target: string;
+  readonly headers: HeaderFields;
+  /** Of the TCP peer. */
+  readonly peerAddress: string;
+  /** The client has disconnected. */
+  readonly isDisconnected: boolean;
+  /** Null if nothing has to know. */
+  disconnectListener: DisconnectListener | null;
+  /** Starts to read the body; returns null if there is none. Throws a GatehouseError if it is too large. Call it once. */
+  readBody(limits: BodyLimits): IncomingBody | null;
+  /**
+   * Turns the connection into one of another protocol, which begins with `head`. Returns false if the client has disconnected.
+   * Absent if the listener cannot switch.
+   */
+  switchTo?(handler: ProtocolHandler, head: string): boolean;
+}

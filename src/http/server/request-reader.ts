@@ -1,0 +1,162 @@
+// Reads the requests of a connection from its bytes, wherever they are split. What follows a request waits until `next`.
+import { GatehouseError } from "../../base/errors.ts";
+import { ChunkedBody, partOf, type ChunkSink } from "../chunked-body.ts";
+import { HeaderFieldCache } from "../header-field-cache.ts";
+import { parseRequestHead, type RequestHead } from "./request-head.ts";
+
+export interface RequestEvents {
+  /** `body`: the whole body, if it arrived together with the headers. */
+  onRequest(head: RequestHead, body: Uint8Array | null): void;
+  /** Whether the body of the request is wanted now. */
+  readonly takesBody: boolean;
+  onBody(bytes: Uint8Array): void;
+  onBodyEnd(): void;
+}
+
+const MAX_HEADER_BYTES = 64 * 1024;
+const HEADERS_END = Buffer.from("\r\n\r\n");
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** What the next bytes belong to. `received`: the request is complete, and the next one may not be read yet. */
+type State = "headers" | "body" | "chunks" | "received";
+
+export class RequestReader implements ChunkSink {
+  readonly #events: RequestEvents;
+  readonly #fieldCache = new HeaderFieldCache();
+  #chunks: ChunkedBody | null = null;
+  #state: State = "headers";
+  /** The start of a header section, or bytes that may not be read yet. */
+  #kept: Buffer | null = null;
+  /** Remaining bytes of a body with a length. */
+  #remaining = 0;
+  /** The rest of the request is read only to find the next one. */
+  #isServed = false;
+
+  constructor(events: RequestEvents) {
+    this.#events = events;
+  }
+
+  /** Whether no byte of a request has been received. */
+  get isIdle(): boolean {
+    return this.#state === "headers" && this.#kept === null;
+  }
+
+  get isReadingHeaders(): boolean {
+    return this.#state === "headers";
+  }
+
+  /** Bytes that wait. */
+  get keptBytes(): number {
+    return this.#kept?.length ?? 0;
+  }
+
+  /** How many bytes of the body have not arrived; Infinity if that is unknown. */
+  get missingBytes(): number {
+    if (this.#state === "chunks") return Infinity;
+    return this.#state === "body" ? this.#remaining : 0;
+  }
+
+  /** Throws InvalidMessage or a GatehouseError. */
+  push(bytes: Buffer): void {
+    const kept = this.#kept;
+    this.#kept = null;
+    this.#read(kept === null ? bytes : Buffer.concat([kept, bytes]));
+  }
+
+  /** Reads what waits: the body is wanted now. Throws as `push` does. */
+  resume(): void {
+    const kept = this.#kept;
+    this.#kept = null;
+    if (kept !== null) this.#read(kept);
+  }
+
+  /** Drops the rest of the request, and reads the next one. Throws as `push` does. */
+  next(): void {
+    this.#isServed = true;
+    if (this.#state === "received") this.#state = "headers";
+    this.resume();
+  }
+
+  /** Drops what waits, and returns it. */
+  takeKept(): Buffer | null {
+    const kept = this.#kept;
+    this.#kept = null;
+    return kept;
+  }
+
+  // ChunkSink
+
+  onBody(bytes: Uint8Array): void {
+    this.#events.onBody(bytes);
+  }
+
+  #read(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      const from = at;
+      if (this.#state === "headers") at = this.#readHeaders(bytes, at);
+      else if (this.#state !== "received" && this.#events.takesBody)
+        at = this.#state === "body" ? this.#readBody(bytes, at) : this.#readChunks(bytes, at);
+      if (at === from) break;
+    }
+    // Copied: the rest of the memory belongs to the body of the request.
+    if (at < bytes.length) this.#kept = Buffer.from(bytes.subarray(at));
+  }
+
+  /** Returns where to continue: `from` if the header section is incomplete. */
+  #readHeaders(bytes: Buffer, from: number): number {
+    let at = from;
+    // RFC 9112, section 2.2: empty lines before a request are ignored.
+    while (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
+    const end = bytes.indexOf(HEADERS_END, at);
+    if ((end < 0 ? bytes.length : end) - at > MAX_HEADER_BYTES)
+      throw new GatehouseError(
+        "headers_too_large",
+        `The request line and headers are larger than ${MAX_HEADER_BYTES} bytes.`,
+      );
+    if (end < 0) return at;
+    const head = parseRequestHead(bytes.toString("latin1", at, end), this.#fieldCache);
+    return this.#begin(head, bytes, end + HEADERS_END.length);
+  }
+
+  /** Begins a request whose body starts at `at`. Returns where to continue. */
+  #begin(head: RequestHead, bytes: Buffer, at: number): number {
+    const { framing } = head;
+    let next = at;
+    let body: Uint8Array | null = null;
+    this.#isServed = false;
+    if (framing === "chunked") {
+      this.#state = "chunks";
+      (this.#chunks ??= new ChunkedBody(this)).begin();
+    } else if (bytes.length - at >= framing) {
+      this.#state = "received";
+      next = at + framing;
+      if (framing > 0) body = partOf(bytes, at, next);
+    } else {
+      this.#state = "body";
+      this.#remaining = framing;
+    }
+    this.#events.onRequest(head, body);
+    return next;
+  }
+
+  #readBody(bytes: Buffer, at: number): number {
+    const end = Math.min(bytes.length, at + this.#remaining);
+    this.#remaining -= end - at;
+    this.#events.onBody(partOf(bytes, at, end));
+    if (this.#remaining === 0) this.#endBody();
+    return end;
+  }
+
+  #readChunks(bytes: Buffer, at: number): number {
+    const end = this.#chunks?.push(bytes, at) ?? at;
+    if (this.#chunks?.isEnded === true) this.#endBody();
+    return end;
+  }
+
+  #endBody(): void {
+    this.#state = this.#isServed ? "headers" : "received";
+    this.#events.onBodyEnd();
+  }
+}

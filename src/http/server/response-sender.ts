@@ -1,0 +1,161 @@
+// Sends one response over a client's connection.
+import { STATUS_CODES } from "node:http";
+import type { SocketSender } from "../socket-sender.ts";
+import { httpDate } from "./http-date.ts";
+import type { HttpRequest } from "./http-request.ts";
+import {
+  isStreamed,
+  type BodyWriter,
+  type OutgoingResponse,
+  type StreamedBody,
+} from "./outgoing-response.ts";
+
+/** Called when the last byte of the response was handed to the kernel, with what happens to the connection. */
+type OnEnd = (end: "keep" | "close" | "reset") => void;
+
+/** RFC 9110, sections 6.4.1 and 8.6: these have neither a body nor a Content-Length. */
+function hasNoBody(status: number): boolean {
+  return status === 204 || status === 304 || status < 200;
+}
+
+const LAST_CHUNK = Buffer.from("0\r\n\r\n");
+
+export class ResponseSender implements BodyWriter {
+  readonly #sender: SocketSender;
+  readonly #response: OutgoingResponse;
+  readonly #isHead: boolean;
+  readonly #isHttp10: boolean;
+  readonly #onEnd: OnEnd;
+  #keepsConnection: boolean;
+  /** The header section of a streamed response, until it is sent together with the first piece of the body. */
+  #pendingHead: string | null = null;
+  /** Not null while the streamed body waits for the client. */
+  #waiter: PromiseWithResolvers<undefined> | null = null;
+  #isComplete = false;
+  #isCanceled = false;
+
+  /** `request` is null for a request that could not be read. */
+  constructor(
+    sender: SocketSender,
+    request: HttpRequest | null,
+    response: OutgoingResponse,
+    isLast: boolean,
+    onEnd: OnEnd,
+  ) {
+    this.#sender = sender;
+    this.#response = response;
+    this.#isHead = request?.method === "HEAD";
+    this.#isHttp10 = request?.isHttp10 === true;
+    this.#keepsConnection = !isLast;
+    this.#onEnd = onEnd;
+  }
+
+  /** For a response that nobody receives. */
+  static discard({ body }: OutgoingResponse): void {
+    if (isStreamed(body)) body.cancel();
+  }
+
+  /** Returns false if the socket is closed. */
+  start(): boolean {
+    const { body, status } = this.#response;
+    const isBodySent = !this.#isHead && !hasNoBody(status);
+    if (isStreamed(body) && isBodySent) {
+      this.#startStream(body);
+      return true;
+    }
+    if (isStreamed(body)) body.cancel();
+    const length = isStreamed(body) || hasNoBody(status) ? null : (body?.byteLength ?? 0);
+    const bytes = isBodySent && !isStreamed(body) ? body : null;
+    if (!this.#sender.sendMessage(this.#head(length, false), bytes)) return false;
+    this.#complete();
+    return true;
+  }
+
+  /** The client has taken what waited for it. */
+  onDrained(): void {
+    const waiter = this.#waiter;
+    this.#waiter = null;
+    waiter?.resolve(undefined);
+    if (this.#isComplete) this.#end();
+  }
+
+  /** The client has disconnected. */
+  cancel(): void {
+    if (this.#isCanceled) return;
+    this.#isCanceled = true;
+    const waiter = this.#waiter;
+    this.#waiter = null;
+    if (isStreamed(this.#response.body)) this.#response.body.cancel();
+    waiter?.reject(new Error("the client disconnected"));
+  }
+
+  // BodyWriter
+
+  write(bytes: Uint8Array): Promise<void> | null {
+    if (this.#isCanceled || bytes.byteLength === 0) return null;
+    const head = this.#pendingHead ?? "";
+    this.#pendingHead = null;
+    const isSent = this.#isHttp10
+      ? this.#sender.sendMessage(head, bytes)
+      : this.#sender.sendChunk(head, bytes);
+    if (!isSent) {
+      this.cancel();
+      return Promise.reject(new Error("the client disconnected"));
+    }
+    if (!this.#sender.hasUnsent) return null;
+    return (this.#waiter ??= Promise.withResolvers<undefined>()).promise;
+  }
+
+  #startStream(body: StreamedBody): void {
+    if (this.#isHttp10) this.#keepsConnection = false;
+    this.#pendingHead = this.#head(null, !this.#isHttp10);
+    // The first piece is usually there already, and one system call then sends both.
+    setImmediate(() => this.#sendHead());
+    body.writeTo(this).then(
+      () => this.#endStream(),
+      () => {
+        if (this.#isCanceled) return;
+        this.#isCanceled = true;
+        this.#onEnd("reset");
+      },
+    );
+  }
+
+  #sendHead(): void {
+    const head = this.#pendingHead;
+    this.#pendingHead = null;
+    if (head !== null && !this.#isCanceled) this.#sender.sendMessage(head, null);
+  }
+
+  #endStream(): void {
+    if (this.#isCanceled) return;
+    this.#sendHead();
+    if (!this.#isHttp10) this.#sender.send(LAST_CHUNK);
+    this.#complete();
+  }
+
+  #complete(): void {
+    this.#isComplete = true;
+    if (!this.#sender.hasUnsent) this.#end();
+  }
+
+  #end(): void {
+    this.#onEnd(this.#keepsConnection ? "keep" : "close");
+  }
+
+  #head(length: number | null, isChunked: boolean): string {
+    const { status, headers } = this.#response;
+    // A plugin may have set them. Only the length of a body that is not sent may be another one.
+    if (headers.has("transfer-encoding")) headers.delete("transfer-encoding");
+    if (!this.#isHead && headers.has("content-length")) headers.delete("content-length");
+    const connection = headers.get("connection");
+    if (connection !== null && connection.toLowerCase().includes("close")) this.#keepsConnection = false;
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers.toLines()}`;
+    if (isChunked) text += "Transfer-Encoding: chunked\r\n";
+    else if (length !== null && !headers.has("content-length")) text += `Content-Length: ${length}\r\n`;
+    if (connection === null && !this.#keepsConnection) text += "Connection: close\r\n";
+    else if (connection === null && this.#isHttp10) text += "Connection: keep-alive\r\n";
+    if (!headers.has("date")) text += httpDate();
+    return `${text}\r\n`;
+  }
+}

@@ -1,0 +1,54 @@
+// A client's connection after it has switched to another protocol.
+import type { SocketSender } from "../socket-sender.ts";
+import type { SocketWriter } from "../websocket/socket-writer.ts";
+import type { ClientSocket } from "./client-socket.ts";
+
+export interface ProtocolHandler {
+  onOpen(connection: SwitchedConnection): void;
+  onData(bytes: Buffer): void;
+  /** The connection is closed. */
+  onClosed(): void;
+}
+
+export class SwitchedConnection implements SocketWriter {
+  onDrained: () => void = () => undefined;
+  readonly #socket: ClientSocket;
+  readonly #sender: SocketSender;
+  readonly #handler: ProtocolHandler;
+
+  constructor(socket: ClientSocket, sender: SocketSender, handler: ProtocolHandler) {
+    this.#socket = socket;
+    this.#sender = sender;
+    this.#handler = handler;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.#sender.send(bytes)) this.terminate();
+    return !this.#sender.hasUnsent;
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Closes the connection after what was written. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  onData(bytes: Buffer): void {
+    this.#handler.onData(bytes);
+  }
+
+  onClosed(): void {
+    this.#handler.onClosed();
+  }
+}

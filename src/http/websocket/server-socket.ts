@@ -1,0 +1,170 @@
+// The WebSocket of a client, after its handshake (RFC 6455).
+import { NOT_A_MEMBER } from "../../base/dense-set.ts";
+import type { CoarseDeadlines, Deadline } from "../coarse-deadlines.ts";
+import type { ProtocolHandler, SwitchedConnection } from "../server/switched-connection.ts";
+import { CLOSE, isSendable } from "./close-codes.ts";
+import { FrameError, FrameParser, type FrameEvents } from "./frame-parser.ts";
+import { FrameQueue } from "./frame-queue.ts";
+import { encodeClose, encodeFrame, OPCODE } from "./frames.ts";
+
+export interface ServerSocketEvents {
+  onOpen(socket: ServerSocket): void;
+  onClientMessage(message: string | Uint8Array): void;
+  onClientPing(): void;
+  /** Bytes that the client had not read have been sent. */
+  onClientDrained(): void;
+  /** Called exactly once. `code` is 1005 if the client sent none, and 1006 if it sent no close frame. */
+  onClientClosed(code: number, reason: string): void;
+  /** One of the functions above threw an error. The socket is terminated. */
+  onHandlerError(error: unknown): void;
+}
+
+/** A client that has been silent for this time is pinged, and disconnected if it stays silent. */
+const PING_MS = 60_000;
+/** With more bytes than these to send, pings are not replied to: a client that does not read gets no replies either. */
+const MAX_QUEUED_FOR_PONG = 64 * 1024;
+
+export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
+  dueAt = Infinity;
+  setPosition = NOT_A_MEMBER;
+  isPaused = false;
+  readonly #events: ServerSocketEvents;
+  readonly #deadlines: CoarseDeadlines;
+  readonly #parser: FrameParser;
+  #connection: SwitchedConnection | null = null;
+  #queue: FrameQueue | null = null;
+  #isPinged = false;
+  #isCloseSent = false;
+  #isClosed = false;
+
+  /** Larger messages close the socket with 1009. */
+  constructor(events: ServerSocketEvents, maxMessageBytes: number, deadlines: CoarseDeadlines) {
+    this.#events = events;
+    this.#deadlines = deadlines;
+    this.#parser = new FrameParser(this, maxMessageBytes, "client");
+  }
+
+  /** Bytes that the client has not taken yet. */
+  get bufferedBytes(): number {
+    return this.#queue?.bytes ?? 0;
+  }
+
+  send(message: string | Uint8Array): void {
+    if (this.#isCloseSent) return;
+    this.#queue?.add(
+      encodeFrame(typeof message === "string" ? OPCODE.text : OPCODE.binary, message, "server"),
+    );
+  }
+
+  /** Starts the closing handshake. */
+  close(code: number, reason: string): void {
+    if (this.#isCloseSent) return;
+    this.#isCloseSent = true;
+    this.#queue?.add(encodeClose(isSendable(code) ? code : null, reason, "server"));
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.#connection?.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.#connection?.resume();
+  }
+
+  terminate(): void {
+    this.#connection?.terminate();
+    this.#closed(CLOSE.abnormal, "");
+  }
+
+  // ProtocolHandler, for the connection
+
+  onOpen(connection: SwitchedConnection): void {
+    this.#connection = connection;
+    this.#queue = new FrameQueue(connection, () => this.#run(() => this.#onDrained()));
+    this.#heard();
+    this.#deadlines.watch(this);
+    this.#run(() => this.#events.onOpen(this));
+  }
+
+  onData(bytes: Buffer): void {
+    this.#heard();
+    this.#run(() => {
+      try {
+        this.#parser.push(bytes);
+      } catch (error) {
+        if (!(error instanceof FrameError)) throw error;
+        this.close(error.code, "");
+        this.#closed(CLOSE.abnormal, "");
+        this.#connection?.end();
+      }
+    });
+  }
+
+  onClosed(): void {
+    this.#closed(CLOSE.abnormal, "");
+  }
+
+  // FrameEvents, for the parser
+
+  onText(text: string): void {
+    if (!this.#isCloseSent) this.#events.onClientMessage(text);
+  }
+
+  onBinary(bytes: Uint8Array): void {
+    if (!this.#isCloseSent) this.#events.onClientMessage(bytes);
+  }
+
+  onPing(payload: Uint8Array): void {
+    this.#events.onClientPing();
+    if (this.#isCloseSent || this.bufferedBytes > MAX_QUEUED_FOR_PONG) return;
+    this.#queue?.add(encodeFrame(OPCODE.pong, payload, "server"));
+  }
+
+  onClose(code: number, reason: string): void {
+    // Section 5.5.1: the code of the received frame is echoed. Section 7.1.1: the server closes the connection.
+    this.close(code, reason);
+    this.#closed(code, reason);
+    if (this.bufferedBytes === 0) this.#connection?.end();
+  }
+
+  // Deadline: the client is silent
+
+  expire(): void {
+    if (this.#isPinged) {
+      this.terminate();
+      return;
+    }
+    this.#isPinged = true;
+    this.dueAt = this.#deadlines.clock.now() + PING_MS;
+    this.#queue?.add(encodeFrame(OPCODE.ping, "", "server"));
+  }
+
+  #heard(): void {
+    this.#isPinged = false;
+    this.dueAt = this.#deadlines.clock.now() + PING_MS;
+  }
+
+  #onDrained(): void {
+    if (this.#isClosed) this.#connection?.end();
+    else this.#events.onClientDrained();
+  }
+
+  #closed(code: number, reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#deadlines.unwatch(this);
+    this.#run(() => this.#events.onClientClosed(code, reason));
+  }
+
+  /** An error of a handler must not end the process, and with it the requests of all other clients. */
+  #run(handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      this.#events.onHandlerError(error);
+      this.terminate();
+    }
+  }
+}
