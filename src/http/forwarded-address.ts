@@ -1,15 +1,16 @@
 // The address that a client has according to the proxies in front of the gateway.
+import type { ReadableFields } from "../base/readable-fields.ts";
 import { isIP, type BlockList } from "node:net";
 import { canonicalAddress } from "../base/ip-address.ts";
 
 /** Returns the address of the client: that of the TCP peer, or the one that a trusted proxy reports. */
-export function clientAddressOf(peerAddress: string, headers: Headers, trusted: BlockList): string {
+export function clientAddressOf(peerAddress: string, headers: ReadableFields, trusted: BlockList): string {
   const address = normalizeAddress(peerAddress);
   return isTrustedAddress(address, trusted) ? forwardedAddress(address, headers, trusted) : address;
 }
 
 /** Returns the address that a trusted proxy reports, or its own if it reports none. */
-export function forwardedAddress(proxyAddress: string, headers: Headers, trusted: BlockList): string {
+export function forwardedAddress(proxyAddress: string, headers: ReadableFields, trusted: BlockList): string {
   const chain = headers.get("x-forwarded-for");
   if (chain !== null) return rightmostUntrusted(chain, trusted) ?? proxyAddress;
   const realIp = normalizeAddress(headers.get("x-real-ip") ?? "");
