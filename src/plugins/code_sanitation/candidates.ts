@@ -1,10 +1,12 @@
 // What is tried where triggers end: lists of candidates, by the unit that follows the triggers and by their distance from the start of
 // the text. Most lists are short, and one or two lookups reject the whole list.
+import { isInClass, WHITESPACE } from "./char-classes.ts";
 import { CHAR_SET_SIZE, NON_ASCII, unionOfCharSets, type CharSet } from "./char-set.ts";
 import type { LookBehind } from "./look-behind.ts";
-import { unionOfFirstSets, type FirstSet, type Matcher } from "./matcher.ts";
+import type { Matcher } from "./matcher.ts";
 import type { Pattern } from "./pattern.ts";
 import type { Trigger } from "./prefilter.ts";
+import { ANY_SECOND, unionOfPrefixes, type PrefixSet } from "./prefix-set.ts";
 import type { Language } from "./settings.ts";
 
 export interface PatternName {
@@ -26,20 +28,25 @@ export interface Candidate {
   readonly length: number;
   /** The trigger, if it has digits, which the prefilter does not distinguish; otherwise null. */
   readonly textWithDigits: string | null;
-  /** The conditions that the list does not check. */
+  /** Null for any, and if the list checks it. */
   readonly precededBy: CharSet | null;
-  readonly requiredAfter: FirstSet | null;
+  /** The bits of the units that may be the second one after the trigger. */
+  readonly seconds: number;
+  /** What may follow whitespace after the trigger; null for anything. */
+  readonly afterWhitespace: PrefixSet | null;
   readonly guard: LookBehind | null;
   readonly startsAtGuard: boolean;
   readonly after: Matcher | null;
   readonly before: LookBehind | null;
 }
 
-/** Candidates whose triggers end at the same position, and conditions that reject all of them. */
+/** Candidates whose triggers end at the same position with the same unit after them, and conditions that reject all of them. */
 interface CandidateList {
   readonly candidates: readonly Candidate[];
-  /** What must follow the trigger for at least one of the candidates; null for anything. */
-  readonly requiredAfter: FirstSet | null;
+  /** The bits of the units that may be the second one after the trigger, for at least one of the candidates. */
+  readonly seconds: number;
+  /** What may follow whitespace after the trigger, for at least one of the candidates; null for anything. */
+  readonly afterWhitespace: PrefixSet | null;
   /** Units that may precede at least one of the triggers; null for any. */
   readonly precededBy: CharSet | null;
   /** Length of the triggers, if they all have the same. */
@@ -65,7 +72,7 @@ export class StateTriggers {
         mayFollow(pattern, code) && (isNearStart || !matchesOnlyNearStart(pattern, text.length)),
     );
     if (triggers.length === 0) return null;
-    const list = candidateListOf(triggers);
+    const list = candidateListOf(triggers, code);
     const known = this.#lists.find(({ candidates }) => isSameList(candidates, list.candidates));
     if (known === undefined) this.#lists.push(list);
     return known ?? list;
@@ -130,33 +137,52 @@ function matchesOnlyNearStart({ guard, before }: Pattern, triggerLength: number)
 function isSameList(some: readonly Candidate[], others: readonly Candidate[]): boolean {
   return (
     some.length === others.length &&
-    some.every(
-      ({ owner, length }, index) => owner === others[index]?.owner && length === others[index].length,
-    )
+    some.every((each, index) => {
+      const other = others[index];
+      return (
+        each.owner === other?.owner &&
+        each.length === other.length &&
+        each.seconds === other.seconds &&
+        each.afterWhitespace === other.afterWhitespace
+      );
+    })
   );
 }
 
-function candidateListOf(triggers: readonly Trigger<PatternEntry>[]): CandidateList {
-  const patterns = triggers.map(({ owner }) => owner.pattern);
+/** Returns the candidates of the triggers, where a unit follows. */
+function candidateListOf(triggers: readonly Trigger<PatternEntry>[], code: number): CandidateList {
   const triggerLength = triggers[0]?.text.length ?? 0;
   // Triggers of different lengths start at different positions, so one lookup cannot reject all of them.
   const areEquallyLong = triggers.every(({ text }) => text.length === triggerLength);
-  const precededBy = areEquallyLong ? unionOfCharSets(patterns.map((each) => each.precededBy)) : null;
-  const requiredAfter = unionOfFirstSets(patterns.map((each) => each.requiredAfter));
+  const precededBy = areEquallyLong
+    ? unionOfCharSets(triggers.map(({ owner }) => owner.pattern.precededBy))
+    : null;
   const candidates = triggers.map(({ text, hasDigits, owner }): Candidate => {
-    const { pattern } = owner;
-    const isAlone = triggers.length === 1;
+    const { requiredAfter, guard, startsAtGuard, after, before, ...pattern } = owner.pattern;
     return {
       owner,
       length: text.length,
       textWithDigits: hasDigits ? text : null,
-      precededBy: isAlone || pattern.precededBy === precededBy ? null : pattern.precededBy,
-      requiredAfter: isAlone ? null : pattern.requiredAfter,
-      guard: pattern.guard,
-      startsAtGuard: pattern.startsAtGuard,
-      after: pattern.after,
-      before: pattern.before,
+      precededBy: pattern.precededBy === precededBy ? null : pattern.precededBy,
+      seconds: requiredAfter?.prefixes[code] ?? ANY_SECOND,
+      afterWhitespace: isInClass(code, WHITESPACE) ? (requiredAfter?.afterWhitespace ?? null) : null,
+      guard,
+      startsAtGuard,
+      after,
+      before,
     };
   });
-  return { candidates, requiredAfter, precededBy, triggerLength };
+  return {
+    candidates,
+    seconds: candidates.reduce((seconds, each) => seconds | each.seconds, 0),
+    afterWhitespace: unionOrAny(candidates.map((each) => each.afterWhitespace)),
+    precededBy,
+    triggerLength,
+  };
+}
+
+/** Returns the union of sets, where null is the set of all prefixes. */
+function unionOrAny(sets: readonly (PrefixSet | null)[]): PrefixSet | null {
+  const limited = sets.filter((set) => set !== null);
+  return limited.length < sets.length ? null : unionOfPrefixes(...limited);
 }

@@ -14,8 +14,9 @@ import {
   type PatternSelection,
 } from "./compiled-patterns.ts";
 import type { LookBehind } from "./look-behind.ts";
-import { canMatchAt, NO_MATCH } from "./matcher.ts";
+import { NO_MATCH } from "./matcher.ts";
 import type { Pattern } from "./pattern.ts";
+import { hasPrefix, secondUnitBit } from "./prefix-set.ts";
 import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import type { Language } from "./settings.ts";
@@ -199,9 +200,11 @@ class PatternDetector implements Detector {
       input.work.steps++;
       const list = table.at(triggerStates[index] ?? 0, end, unitAt(input, end));
       if (list === null) continue;
-      const { candidates, requiredAfter, precededBy, triggerLength } = list;
+      const { candidates, seconds, afterWhitespace, precededBy, triggerLength } = list;
+      const second = unitAt(input, end + 1);
+      if ((seconds & secondUnitBit(second)) === 0) continue;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, end - triggerLength - 1))) continue;
-      if (!canMatchAt(requiredAfter, input, end)) continue;
+      if (afterWhitespace !== null && !hasPrefix(afterWhitespace, second, unitAt(input, end + 2))) continue;
       rightmost = this.#matchCandidates(input, candidates, end, found, rightmost);
       checkWork(input.work);
     }
@@ -221,13 +224,17 @@ class PatternDetector implements Detector {
     let guarded = 0;
     let guardedStart = 0;
     input.work.steps += candidates.length;
+    const second = unitAt(input, end + 1);
+    const secondBit = secondUnitBit(second);
     // An index loop: for...of measured about 3 % slower on clean text.
     for (let index = 0; index < candidates.length; index++) {
       const candidate = candidates[index];
       if (candidate === undefined) continue;
-      const { length, textWithDigits, precededBy, requiredAfter, guard, after, before } = candidate;
+      const { length, textWithDigits, precededBy, seconds, afterWhitespace, guard, after, before } =
+        candidate;
       // Cheapest conditions first.
-      if (!canMatchAt(requiredAfter, input, end)) continue;
+      if ((seconds & secondBit) === 0) continue;
+      if (afterWhitespace !== null && !hasPrefix(afterWhitespace, second, unitAt(input, end + 2))) continue;
       const triggerStart = end - length;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, triggerStart - 1))) continue;
       if (textWithDigits !== null && !isTextAt(input, triggerStart, textWithDigits)) continue;

@@ -151,20 +151,6 @@ function afterWhitespaceOf(matchers: readonly Matcher[]): PrefixSet | null {
   return prefixes;
 }
 
-/** Returns what must apply for at least one of the sets to apply, where null is a set that always applies. */
-export function unionOfFirstSets(sets: readonly (FirstSet | null)[]): FirstSet | null {
-  const all = [...new Set(sets)].filter((each) => each !== null);
-  const [first] = all;
-  if (first === undefined || sets.includes(null)) return null;
-  if (all.length === 1) return first;
-  const afterWhitespace = all.map((each) => each.afterWhitespace).filter((prefixes) => prefixes !== null);
-  return {
-    prefixes: unionOfPrefixes(...all.map((each) => each.prefixes)),
-    mayBeEmpty: false,
-    afterWhitespace: afterWhitespace.length < all.length ? null : unionOfPrefixes(...afterWhitespace),
-  };
-}
-
 /** Returns the FIRST set of a choice: the union of the alternatives. */
 export function firstSetOfChoice(matchers: readonly Matcher[]): FirstSet | undefined {
   const all = matchers.map(({ firstSet }) => firstSet).filter((firstSet) => firstSet !== undefined);

@@ -6,7 +6,7 @@ import { CHAR_SET_SIZE, charSetWhere, NON_ASCII, type CharSet } from "./char-set
 /** By first unit, indexed as in a CharSet: a bit for each kind of second unit; 0 if no text starts with the first unit. */
 export type PrefixSet = Int32Array;
 
-const ANY_SECOND = -1;
+export const ANY_SECOND = -1;
 const LOWER_TO_UPPER = 0x20;
 
 // Kinds of second units: each letter is a kind, all other units are grouped by class.
@@ -27,11 +27,14 @@ function kindOf(code: number): number {
   return code === 0 ? END_KIND : OTHER_KIND;
 }
 
+/** Returns the bit of a second unit. */
+export function secondUnitBit(second: number): number {
+  return 1 << (second < NON_ASCII ? (SECOND_UNIT_KIND[second] ?? OTHER_KIND) : OTHER_KIND);
+}
+
 /** Returns whether a text in the set may start with these two units. */
 export function hasPrefix(prefixes: PrefixSet, first: number, second: number): boolean {
-  const seconds = prefixes[first < NON_ASCII ? first : NON_ASCII] ?? 0;
-  const kind = second < NON_ASCII ? (SECOND_UNIT_KIND[second] ?? OTHER_KIND) : OTHER_KIND;
-  return (seconds & (1 << kind)) !== 0;
+  return ((prefixes[first < NON_ASCII ? first : NON_ASCII] ?? 0) & secondUnitBit(second)) !== 0;
 }
 
 const prefixesByCharSet = new Map<CharSet, PrefixSet>();
