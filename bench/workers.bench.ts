@@ -1,12 +1,15 @@
-// `npm run bench:workers`: throughput and CPU time per request of one worker process and of two, with counters in Redis.
+// `npm run bench:workers`: throughput and CPU time per request of one worker process and of several, with counters in Redis.
 // Flags: --rounds 3 --seconds 5 --connections 128 --workers 1,2 --only bare,full --out file.json
-// With four or more cores, each worker has its own core and the load generator has the rest. With fewer, the workers share one
-// core, so that the load generator does not disturb them; the CPU time per request is then comparable, the throughput is not.
+//        --cores 0-7 gives the gateway as many cores as workers, the load generator and the provider other ones, and measures
+//        1, 2, 4, … workers
+// Without --cores, or with fewer than four cores, the workers share one core, so that the load generator does not disturb them;
+// the CPU time per request is then comparable, the throughput is not.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { hasRedis, startRedis } from "../test/support/redis.ts";
 import { CHAT_PATH, chatBody } from "./chat-payload.ts";
+import { parseCores, planCores, workerCounts, type CorePlan } from "./core-plan.ts";
 import { GATEWAY_CORE, reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { parseNumbers, readFlags } from "./flags.ts";
 import { seedBare, seedFull } from "./full-gatehouse.ts";
@@ -24,6 +27,7 @@ const flags = readFlags("bench:workers", {
   seconds: 5,
   connections: 128,
   workers: "1,2",
+  cores: "",
   only: "bare,full",
   out: "",
 });
@@ -33,21 +37,18 @@ if (wrk === null || nginx === null || !hasRedis) {
   );
   process.exit(0);
 }
-const counts = parseNumbers(flags.workers);
-const maxWorkers = Math.max(...counts);
-const cores = availableParallelism();
-const hasCorePerWorker = cores >= maxWorkers + 2;
-const gatewayCores = hasCorePerWorker ? `0-${maxWorkers - 1}` : GATEWAY_CORE;
-const loadCores = hasCorePerWorker ? `${maxWorkers}-${cores - 1}` : OTHER_CORES;
-if (!hasCorePerWorker)
-  console.log(
-    `${maxWorkers} workers and the load on ${cores} cores: the workers share one, so compare the CPU time per request.`,
-  );
+/** Connections that saturate a worker. */
+const CONNECTIONS_PER_WORKER = 64;
 
+const plan = readPlan();
+const counts = plan === null ? parseNumbers(flags.workers) : workerCounts(plan.gateway.length);
+const loadCores = plan === null ? OTHER_CORES : plan.load.join(",");
 reserveGatewayCore();
+if (plan !== null) Bun.spawnSync(["taskset", "-apc", loadCores, String(process.pid)]);
 const folder = temporaryFolder();
 const providerPort = freePort();
-startNginxProvider(folder, providerPort, loadCores);
+if (plan === null) startNginxProvider(folder, providerPort, OTHER_CORES);
+else startNginxProvider(folder, providerPort, plan.provider.join(","), plan.provider.length);
 const bodyFile = join(folder, "body.json");
 writeFileSync(bodyFile, chatBody());
 const redis = await startRedis(["--appendonly", "no"]);
@@ -81,9 +82,13 @@ await redis.stop();
 if (setups.some(({ workers, samples }) => samples.some(({ processes }) => processes < workers)))
   console.log("Fewer processes than WORKERS: the setting has no effect here.");
 
+const connectionsNote =
+  plan === null
+    ? `${flags.connections} connections`
+    : `at least ${CONNECTIONS_PER_WORKER} connections per worker`;
 const middle = ({ samples }: Setup, field: keyof Sample) => median(samples.map((each) => each[field]));
 printGrid(
-  `Workers: ${flags.connections} connections, ${flags.rounds} rounds of ${flags.seconds} s, medians`,
+  `Workers${plan === null ? " that share a core" : ", as many cores as workers"}: ${connectionsNote}, ${flags.rounds} rounds of ${flags.seconds} s, medians`,
   ["processes", "requests/s", "vs. first", "CPU µs/req", "vs. first", "failed"],
   setups.map((setup) => {
     const first = setups.find(({ kind }) => kind === setup.kind) ?? setup;
@@ -114,18 +119,69 @@ async function seed(kind: string, dataDir: string): Promise<Record<string, strin
   return {};
 }
 
+/**
+ * Returns null if the workers must share a core; prints what cannot be measured then, and how the cores are divided otherwise.
+ */
+function readPlan(): CorePlan | null {
+  const available = availableParallelism();
+  const sharing =
+    "Here the workers share one core: compare the CPU time per request; the throughput of several workers cannot be measured.";
+  if (flags.cores === "") {
+    console.log(`${sharing} For scaling, use --cores with at least four cores.`);
+    return null;
+  }
+  const wanted = readCores();
+  const missing = wanted.filter((core) => core >= available);
+  const cores = wanted.filter((core) => core < available);
+  if (missing.length > 0)
+    console.log(
+      `--cores ${flags.cores}: this machine has ${available} cores, 0 to ${available - 1}; there is no core ${missing.join(", ")}.`,
+    );
+  const found = planCores(cores);
+  if (found === null || Bun.which("taskset") === null) {
+    console.log(
+      `NOT MEASURED: scaling with the number of workers. It needs taskset and a core each for two workers, the load generator and ` +
+        `the provider, four in total; ${cores.length} can be used. ${sharing}`,
+    );
+    return null;
+  }
+  console.log(
+    `Cores: workers ${found.gateway.join(",")}; load generator and Redis ${found.load.join(",")}; provider ${found.provider.join(",")}.`,
+  );
+  if (found.gateway.length === 1)
+    console.log("NOT MEASURED: more than one worker. It needs at least four cores.");
+  return found;
+}
+
+function readCores(): number[] {
+  try {
+    return parseCores(flags.cores);
+  } catch (error) {
+    console.error(`bench:workers: ${(error as Error).message}`);
+    process.exit(2);
+  }
+}
+
 async function sample({ kind, workers, dataDir, headers }: Setup): Promise<Sample> {
   const gatehouse = await startGatehouse({
     dataDir,
-    cores: gatewayCores,
+    cores: plan === null ? GATEWAY_CORE : plan.gateway.slice(0, workers).join(","),
     env: { WORKERS: String(workers), REDIS_URL: redis.url },
     ...(kind === "full" && { logTo: join(folder, "access.log") }),
   });
   try {
-    const load = { url: gatehouse.proxyUrl + CHAT_PATH, bodyFile, headers, connections: flags.connections };
-    for (let worker = 0; worker < workers; worker++) await warm({ ...load, cores: loadCores }, flags.seconds);
+    const load = {
+      url: gatehouse.proxyUrl + CHAT_PATH,
+      bodyFile,
+      headers,
+      connections:
+        plan === null ? flags.connections : Math.max(flags.connections, CONNECTIONS_PER_WORKER * workers),
+      threads: plan?.load.length ?? 1,
+      cores: loadCores,
+    };
+    for (let worker = 0; worker < workers; worker++) await warm(load, flags.seconds);
     const before = usageOf(gatehouse.pid);
-    const result = await runWrk({ ...load, cores: loadCores, seconds: flags.seconds });
+    const result = await runWrk({ ...load, seconds: flags.seconds });
     const after = usageOf(gatehouse.pid);
     return {
       requestsPerSecond: result.requestsPerSecond,
