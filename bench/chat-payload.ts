@@ -109,6 +109,11 @@ function sizeOf(message: Message): number {
   return JSON.stringify(message).length + 1;
 }
 
+export const MODEL_LIST = JSON.stringify({
+  object: "list",
+  data: [{ id: "gpt-4o-mini", object: "model", created: 1_760_000_000, owned_by: "openai" }],
+});
+
 export const CHAT_RESPONSE = JSON.stringify({
   id: "chatcmpl-0123456789",
   object: "chat.completion",

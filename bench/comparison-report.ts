@@ -1,8 +1,10 @@
 // Prints a comparison: a table for each workload, every value also as a ratio to nginx with the same workload.
 import type { Comparison } from "./comparison.ts";
+import type { PlotSeries } from "./cost-plot.ts";
 import { formatNumber, formatRatio, printGrid, type GridRow } from "./grid.ts";
 import type { Round } from "./measure-round.ts";
 import { median } from "./report.ts";
+import { CONVERSATION } from "./workload.ts";
 
 const COLUMNS = {
   requestsPerSecond: "requests/s",
@@ -13,7 +15,7 @@ const COLUMNS = {
   steadyMiB: "steady MiB",
   peakMiB: "peak MiB",
   perByteInFlight: "above idle ÷ in flight",
-  restedMiB: "MiB 5 s after",
+  restedMiB: "rested MiB",
   readyMs: "ready ms",
 } as const;
 type Column = keyof typeof COLUMNS;
@@ -29,7 +31,8 @@ export function printComparison({ subjects, workloads, rounds }: Comparison, opt
   for (const { name, title } of workloads) {
     const byId = rounds[name] ?? {};
     const others = ["nginx", "portkey"].filter((other) => byId[other] !== undefined);
-    const rows = subjects.flatMap(({ id, title: subject }): GridRow[] => [
+    const measured = subjects.filter(({ id }) => (byId[id] ?? []).length > 0);
+    const rows = measured.flatMap(({ id, title: subject }): GridRow[] => [
       { name: subject, cells: columns.map((column) => formatNumber(medianOf(byId[id], column))) },
       { name: "  min–max", cells: columns.map((column) => spread(byId[id], column)) },
       ...others
@@ -47,7 +50,30 @@ export function printComparison({ subjects, workloads, rounds }: Comparison, opt
       Object.values(COLUMNS),
       rows,
     );
+    for (const { id, title: subject } of subjects) {
+      const invalid = (byId[id] ?? []).filter(({ failed }) => failed > 0).length;
+      if (invalid > 0) console.log(`  INVALID: ${subject} had failed requests in ${invalid} rounds.`);
+    }
   }
+}
+
+/** Returns the medians of the CPU time per request of valid rounds, for a plot against the body size. */
+export function plotSeries({ subjects, workloads, rounds }: Comparison): PlotSeries[] {
+  return subjects
+    .map(({ id, title }) => ({
+      title,
+      points: workloads
+        .map(({ name, bytes }) => ({
+          bytes,
+          microseconds: medianOf(
+            rounds[name]?.[id]?.filter(({ failed }) => failed === 0),
+            "cpuMicroseconds",
+          ),
+          isConversation: name === CONVERSATION,
+        }))
+        .filter(({ microseconds }) => Number.isFinite(microseconds)),
+    }))
+    .filter(({ points }) => points.length > 0);
 }
 
 function medianOf(rounds: readonly Round[] = [], column: Column): number {

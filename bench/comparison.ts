@@ -2,7 +2,7 @@
 import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { temporaryFolder } from "./gatehouse.ts";
 import { formatNumber } from "./grid.ts";
-import { measureRound, steadyStateRequests, type Round } from "./measure-round.ts";
+import { measureRound, warmRequestsFor, type Round } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort } from "./pinned-process.ts";
 import { PREPARE, type Subject } from "./subjects.ts";
@@ -19,6 +19,10 @@ interface ComparisonOptions {
   /** Ids of PREPARE; nginx is added if it is missing. */
   readonly subjects: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Requests of 1 kB that warm a process up; fewer if they are larger. */
+  readonly warmRequests?: number;
+  /** How long after the load the memory is read again; default at once. */
+  readonly restMs?: number;
 }
 
 export interface Comparison {
@@ -27,9 +31,6 @@ export interface Comparison {
   /** By name of the workload and id of the subject. */
   readonly rounds: Readonly<Record<string, Readonly<Record<string, Round[]>>>>;
 }
-
-/** Memory that a load needed must be returned within this time. */
-const REST_MS = 5000;
 
 /** Ends the process with a message if wrk or nginx is missing. */
 export function requireTools(): void {
@@ -71,14 +72,21 @@ export async function compare(script: string, options: ComparisonOptions): Promi
   const rounds = Object.fromEntries(
     workloads.map(({ name }) => [name, Object.fromEntries(subjects.map(({ id }) => [id, [] as Round[]]))]),
   );
+  const dropped = new Set<Subject>();
   for (let round = 1; round <= options.rounds; round++) {
     for (const workload of workloads) {
-      for (const subject of subjects) {
-        const measured = await measureOne(subject, workload, options);
-        console.log(
-          `round ${round}  ${workload.name.padEnd(6)} ${subject.title.padEnd(18)} ${lineOf(measured)}`,
-        );
-        if (measured !== null) rounds[workload.name]![subject.id]!.push(measured);
+      for (const subject of subjects.filter((each) => !dropped.has(each))) {
+        try {
+          const measured = await measureOne(subject, workload, options);
+          console.log(
+            `round ${round}  ${workload.name.padEnd(12)} ${subject.title.padEnd(18)} ${lineOf(measured)}`,
+          );
+          if (measured !== null) rounds[workload.name]![subject.id]!.push(measured);
+        } catch (error) {
+          if (subject.isPeer !== true) throw error;
+          dropped.add(subject);
+          console.log(`SKIPPED ${subject.id}: ${(error as Error).message.replaceAll(/\s+/g, " ")}`);
+        }
       }
     }
   }
@@ -106,16 +114,16 @@ interface MeasuredRound extends Round {
 async function measureOne(
   subject: Subject,
   workload: Workload,
-  { connections, seconds, env = {} }: ComparisonOptions,
+  { connections, seconds, env = {}, restMs = 0, ...options }: ComparisonOptions,
 ): Promise<MeasuredRound | null> {
-  const warmRequests = steadyStateRequests(workload.bytes);
+  const warmRequests = warmRequestsFor(workload.bytes, options.warmRequests);
   const measured = await measureRound(subject, {
     workload,
     connections,
     seconds,
     env,
     warmRequests,
-    restMs: REST_MS,
+    restMs,
   });
   if (!Number.isFinite(measured.cpuMicroseconds)) return null;
   return { ...measured, isCold: measured.warmedWith < warmRequests };

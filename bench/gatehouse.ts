@@ -8,6 +8,7 @@ import { freePort, startPinned, untilReady, type PinnedProcess } from "./pinned-
 
 const BUILD = join(import.meta.dir, "../scripts/build.ts");
 let isBuilt = false;
+const MAX_STARTS = 3;
 
 /** Builds what the launcher runs: benchmarks measure the executable of the current sources. */
 function buildOnce(): void {
@@ -23,9 +24,12 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-interface Gatehouse extends PinnedProcess {
+interface LaunchedGatehouse extends PinnedProcess {
   readonly adminUrl: string;
   readonly proxyUrl: string;
+}
+
+interface Gatehouse extends LaunchedGatehouse {
   readonly readyMs: number;
   create(path: string, body: unknown): Promise<ApiResponse["body"]>;
 }
@@ -36,10 +40,47 @@ interface GatehouseOptions {
   readonly cores?: string;
   /** File for the log; without it, only warnings and errors are logged, and the output is discarded. */
   readonly logTo?: string;
+  /** File for the standard error, where the runtime reports garbage collections. */
+  readonly errorsTo?: string;
 }
 
-export async function startGatehouse({ dataDir, env, cores, logTo }: GatehouseOptions): Promise<Gatehouse> {
+export async function startGatehouse(options: GatehouseOptions): Promise<Gatehouse> {
+  const { gatehouse, readyMs } = await launchUntilReady(options);
+  const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
+  const create = async (path: string, body: unknown) => {
+    const response = await fetch(`${gatehouse.adminUrl}/api/v1${path}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const record = (await response.json()) as ApiResponse["body"];
+    if (response.status !== 201) throw new Error(`${path}: ${response.status} ${JSON.stringify(record)}`);
+    return record;
+  };
+  return { ...gatehouse, readyMs, create };
+}
+
+/** A port that was free may be taken by the time the gateway listens; it exits then and is started again. */
+async function launchUntilReady(
+  options: GatehouseOptions,
+): Promise<{ gatehouse: LaunchedGatehouse; readyMs: number }> {
+  for (let attempt = 1; ; attempt++) {
+    const gatehouse = launchGatehouse(options);
+    const hasExited = () => gatehouse.exitCode() !== null;
+    try {
+      const readyMs = await untilReady(gatehouse.startedAt, `${gatehouse.proxyUrl}/readyz`, {}, hasExited);
+      return { gatehouse, readyMs };
+    } catch (error) {
+      if (!hasExited() || attempt === MAX_STARTS) throw error;
+      console.log(`Gatehouse exited with ${gatehouse.exitCode()} before it was ready; starting it again.`);
+    }
+  }
+}
+
+/** Starts it without waiting until it is ready. */
+export function launchGatehouse(options: GatehouseOptions): LaunchedGatehouse {
   buildOnce();
+  const { dataDir, env, cores, logTo, errorsTo } = options;
   const [adminPort, proxyPort] = [freePort(), freePort()];
   const [adminUrl, proxyUrl] = [`http://127.0.0.1:${adminPort}`, `http://127.0.0.1:${proxyPort}`];
   const child = startPinned([LAUNCHER, "serve"], {
@@ -57,20 +98,9 @@ export async function startGatehouse({ dataDir, env, cores, logTo }: GatehouseOp
       ...env,
     },
     ...(logTo !== undefined && { outputTo: logTo }),
+    ...(errorsTo !== undefined && { errorsTo }),
   });
-  const readyMs = await untilReady(child.startedAt, `${proxyUrl}/readyz`);
-  const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
-  const create = async (path: string, body: unknown) => {
-    const response = await fetch(`${adminUrl}/api/v1${path}`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    const record = (await response.json()) as ApiResponse["body"];
-    if (response.status !== 201) throw new Error(`${path}: ${response.status} ${JSON.stringify(record)}`);
-    return record;
-  };
-  return { ...child, adminUrl, proxyUrl, readyMs, create };
+  return { ...child, adminUrl, proxyUrl };
 }
 
 /** The fields of a route that differ from the default of one rule. */

@@ -49,7 +49,7 @@ const SAMPLE_MS = 200;
  * Enough to compare Gatehouse with itself. After 20,000 requests the JIT compilers still took a fifth of the CPU time of the
  * full configuration.
  */
-const WARM_REQUESTS = 60_000;
+export const WARM_REQUESTS = 60_000;
 /**
  * Enough for the JIT compilers and the heap of a runtime to reach a steady state: between 60,000 and 190,000 requests the
  * compilers take a thirtieth of the CPU time of the full configuration, after that less than a hundredth.
@@ -64,8 +64,8 @@ const MEBIBYTE = 1024 * 1024;
  * Returns how many requests of this size warm a process up. It is fewer for large bodies: most of their CPU time is spent in
  * loops over the body, which are compiled early, and at 100 kB the compilers are a small part of it.
  */
-export function steadyStateRequests(bytes: number): number {
-  return Math.round(STEADY_STATE_REQUESTS * Math.min(1, Math.sqrt((2 * STEADY_STATE_BYTES) / bytes)));
+export function warmRequestsFor(bytes: number, ofOneKilobyte = STEADY_STATE_REQUESTS): number {
+  return Math.round(ofOneKilobyte * Math.min(1, Math.sqrt((2 * STEADY_STATE_BYTES) / bytes)));
 }
 
 export async function measureRound(subject: Subject, options: RoundOptions): Promise<Round> {

@@ -2,7 +2,7 @@
 // the lower bound of what a gateway costs.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CHAT_RESPONSE } from "./chat-payload.ts";
+import { CHAT_RESPONSE, MODEL_LIST } from "./chat-payload.ts";
 import { startPinned, type PinnedProcess } from "./pinned-process.ts";
 
 const SEARCHED = `${process.env["PATH"] ?? ""}:/usr/sbin:/usr/local/sbin`;
@@ -13,8 +13,8 @@ export const INSTALL_NGINX = "apt-get install nginx-light";
  * Starts the provider. `return` would respond before the rest of a large body arrives, which no real provider does, so
  * large bodies are read completely by a proxy that sends an empty request to the same server.
  */
-export function startNginxProvider(folder: string, port: number, cores: string): PinnedProcess {
-  return start(folder, "provider", cores, [
+export function startNginxProvider(folder: string, port: number, cores: string, workers = 1): PinnedProcess {
+  const server = [
     'map $content_length $is_large { default 0; "~^[0-9]{5,}$" 1; }',
     `upstream itself { server 127.0.0.1:${port}; keepalive 256; keepalive_requests 100000000; }`,
     "server {",
@@ -24,6 +24,8 @@ export function startNginxProvider(folder: string, port: number, cores: string):
     "    if ($is_large) { rewrite ^ /read-body last; }",
     `    return 200 '${CHAT_RESPONSE}';`,
     "  }",
+    // Some gateways read the list of models when they start.
+    `  location = /v1/models { return 200 '${MODEL_LIST}'; }`,
     "  location = /read-body {",
     "    internal;",
     "    proxy_pass http://itself/;",
@@ -35,7 +37,8 @@ export function startNginxProvider(folder: string, port: number, cores: string):
     '    proxy_set_header Connection "";',
     "  }",
     "}",
-  ]);
+  ];
+  return start(folder, "provider", cores, server, workers);
 }
 
 interface NginxFrontOptions {
@@ -92,7 +95,13 @@ export function startNginxProxy(
   ]);
 }
 
-function start(folder: string, name: string, cores: string, server: readonly string[]): PinnedProcess {
+function start(
+  folder: string,
+  name: string,
+  cores: string,
+  server: readonly string[],
+  workers = 1,
+): PinnedProcess {
   const home = join(folder, `nginx-${name}`);
   mkdirSync(home, { recursive: true });
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
@@ -100,7 +109,7 @@ function start(folder: string, name: string, cores: string, server: readonly str
   );
   const configuration = [
     ...(process.getuid?.() === 0 ? ["user root;"] : []),
-    "worker_processes 1;",
+    `worker_processes ${workers};`,
     `pid ${join(home, "pid")};`,
     "error_log stderr error;",
     "events { worker_connections 16384; }",

@@ -4,6 +4,8 @@ import { pinTo } from "./cores.ts";
 export interface PinnedProcess {
   readonly pid: number;
   readonly startedAt: number;
+  /** Returns null while the process runs. */
+  exitCode(): number | null;
   /** Sends SIGTERM, and SIGKILL if the process does not exit in time. */
   stop(): Promise<void>;
 }
@@ -14,9 +16,12 @@ interface PinnedOptions {
   readonly cwd?: string;
   /** File for the output; without it, the output is discarded. */
   readonly outputTo?: string;
+  /** File for the standard error, if it should not be that of this process. */
+  readonly errorsTo?: string;
 }
 
 const STOP_MS = 5000;
+const READY_MS = 30_000;
 const running = new Set<Bun.Subprocess>();
 // SIGTERM, because the worker processes of a killed nginx would keep running.
 process.on("exit", () => running.forEach((child) => child.kill("SIGTERM")));
@@ -24,18 +29,25 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => pr
 
 export function startPinned(command: readonly string[], options: PinnedOptions): PinnedProcess {
   const output = options.outputTo === undefined ? "ignore" : Bun.file(options.outputTo);
+  const errors =
+    options.errorsTo !== undefined
+      ? Bun.file(options.errorsTo)
+      : options.outputTo === undefined
+        ? "ignore"
+        : "inherit";
   const startedAt = performance.now();
   const child = Bun.spawn(pinTo(options.cores, command), {
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     stdin: "ignore",
     stdout: output,
-    stderr: options.outputTo === undefined ? "ignore" : "inherit",
+    stderr: errors,
   });
   running.add(child);
   return {
     pid: child.pid,
     startedAt,
+    exitCode: () => child.exitCode,
     async stop() {
       child.kill("SIGTERM");
       const force = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
@@ -51,7 +63,7 @@ export async function untilReady(
   startedAt: number,
   url: string,
   init: RequestInit = {},
-  deadlineMs = 30_000,
+  hasExited: () => boolean = () => false,
 ): Promise<number> {
   let last = "no connection";
   for (;;) {
@@ -63,7 +75,8 @@ export async function untilReady(
     } catch {
       // Not listening yet.
     }
-    if (performance.now() - startedAt > deadlineMs) throw new Error(`${url} did not return 200: ${last}`);
+    if (performance.now() - startedAt > READY_MS || hasExited())
+      throw new Error(`${url} did not return 200: ${last}`);
     await Bun.sleep(2);
   }
 }

@@ -22,11 +22,27 @@ export function usageOf(pid: number): Usage {
       const [, waited = "0"] = (read(`/proc/${each}/task/${thread}/schedstat`) ?? "").split(" ");
       waitedMicroseconds += Number(waited) / 1000;
     }
-    const [, kilobytes = "0"] = /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${each}/status`) ?? "") ?? [];
-    residentBytes += Number(kilobytes) * 1024;
+    residentBytes += residentBytesOf(each);
     processes++;
   }
   return { cpuMicroseconds, waitedMicroseconds, residentBytes, processes };
+}
+
+/** Returns the child processes of a process, in the order of their start. */
+export function childrenOf(pid: number): number[] {
+  const children = read(`/proc/${pid}/task/${pid}/children`) ?? "";
+  return children.split(" ").filter(Boolean).map(Number);
+}
+
+/** Returns the command line of a process, which changes when it executes another program. */
+export function commandOf(pid: number): string[] {
+  return (read(`/proc/${pid}/cmdline`) ?? "").split("\0");
+}
+
+/** Returns the resident memory of one process without its descendants. */
+export function residentBytesOf(pid: number): number {
+  const [, kilobytes = "0"] = /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`) ?? "") ?? [];
+  return Number(kilobytes) * 1024;
 }
 
 /** Returns the CPU microseconds of the threads of one process, by thread name. */
@@ -49,11 +65,7 @@ function cpuIn(stat: string): number {
 
 function withDescendants(pid: number): number[] {
   const all = [pid];
-  for (let index = 0; index < all.length; index++) {
-    const parent = all[index] as number;
-    const children = read(`/proc/${parent}/task/${parent}/children`) ?? "";
-    all.push(...children.split(" ").filter(Boolean).map(Number));
-  }
+  for (let index = 0; index < all.length; index++) all.push(...childrenOf(all[index] as number));
   return all;
 }
 

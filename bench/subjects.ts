@@ -7,7 +7,12 @@ import { seedBare, seedFull } from "./full-gatehouse.ts";
 import { startGatehouse } from "./gatehouse.ts";
 import { nginx, startNginxProxy } from "./nginx.ts";
 import { freePort, type PinnedProcess } from "./pinned-process.ts";
-import { installPortkey, portkeyHeaders, startPortkey } from "./portkey.ts";
+import { agentgateway } from "./peers/agentgateway.ts";
+import { bifrost } from "./peers/bifrost.ts";
+import { gomodel } from "./peers/gomodel.ts";
+import { litellm } from "./peers/litellm.ts";
+import { preparePeer } from "./peers/peer.ts";
+import { installPortkey, portkeyHeaders, startPortkey } from "./peers/portkey.ts";
 
 interface StartedSubject extends PinnedProcess {
   /** URL of the chat completion. */
@@ -20,12 +25,18 @@ export interface Subject {
   readonly id: string;
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** `env` is added to the environment of Gatehouse; other subjects ignore it. */
-  start(env?: Readonly<Record<string, string>>): Promise<StartedSubject>;
+  /** Another gateway: a run continues without it if it fails. */
+  readonly isPeer?: boolean;
+  /** `env` is added to the environment of Gatehouse, and `errorsTo` receives its standard error; other subjects ignore both. */
+  start(env?: Readonly<Record<string, string>>, errorsTo?: string): Promise<StartedSubject>;
 }
 
 /** A subject, or the reason why it is skipped. */
 type PreparedSubject = Subject | string;
+
+/** Gateways that are measured if they are installed. */
+const PEERS = [bifrost, litellm, agentgateway, gomodel];
+export const PEER_IDS = PEERS.map(({ id }) => id);
 
 export const PREPARE: Readonly<
   Record<string, (folder: string, providerPort: number) => Promise<PreparedSubject>>
@@ -53,8 +64,8 @@ export const PREPARE: Readonly<
       id: "bare",
       title: "Gatehouse, bare",
       headers: {},
-      start: async (env = {}) => {
-        const gatehouse = await startGatehouse({ dataDir, env });
+      start: async (env = {}, errorsTo) => {
+        const gatehouse = await startGatehouse({ dataDir, env, ...(errorsTo !== undefined && { errorsTo }) });
         return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH };
       },
     };
@@ -68,9 +79,14 @@ export const PREPARE: Readonly<
       id: "full",
       title: "Gatehouse, full",
       headers: { "X-GW-API-Key": key },
-      start: async (env = {}) => {
+      start: async (env = {}, errorsTo) => {
         writeFileSync(logTo, "");
-        const gatehouse = await startGatehouse({ dataDir, env, logTo });
+        const gatehouse = await startGatehouse({
+          dataDir,
+          env,
+          logTo,
+          ...(errorsTo !== undefined && { errorsTo }),
+        });
         const metricsUrl = `${gatehouse.adminUrl}/metrics`;
         return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH, metricsUrl };
       },
@@ -83,6 +99,7 @@ export const PREPARE: Readonly<
     return Promise.resolve({
       id: "portkey",
       title: "Portkey gateway",
+      isPeer: true,
       headers: portkeyHeaders(`http://127.0.0.1:${provider}`),
       start: () => {
         const port = freePort();
@@ -91,6 +108,13 @@ export const PREPARE: Readonly<
       },
     });
   },
+
+  ...Object.fromEntries(
+    PEERS.map((peer) => [
+      peer.id,
+      (folder: string, provider: number) => Promise.resolve(preparePeer(peer, folder, provider)),
+    ]),
+  ),
 };
 
 function newFolder(parent: string, name: string): string {

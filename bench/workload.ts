@@ -17,7 +17,7 @@ export interface Workload {
   readonly turnFiles: readonly string[];
 }
 
-const CONVERSATION = "conversation";
+export const CONVERSATION = "conversation";
 const CONVERSATION_BYTES = 100_000;
 const GROWTH_BYTES = 2000;
 /** The first request and ten turns: with them, 90 % of the bytes have been sent before. */

@@ -38,7 +38,11 @@ export interface Load {
   readonly seconds: number;
   /** Pause of each connection after a response; default none. */
   readonly restMs?: number;
+  /** Mean of random pauses of each connection before a request; default none. */
+  readonly paceMs?: number;
   readonly cores?: string;
+  /** Threads of the load generator; default 1. `conversations` need a single one. */
+  readonly threads?: number;
 }
 
 export interface LoadResult {
@@ -69,13 +73,24 @@ interface WrkOutput {
 export async function runWrk(load: Load): Promise<LoadResult> {
   const headers = Object.entries(load.headers ?? {}).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
   const seconds = `${Math.max(1, Math.round(load.seconds))}s`;
-  const command = ["wrk", "-t1", `-c${load.connections}`, "-d", seconds, "--timeout", "10s", "-s", SCRIPT];
+  const command = [
+    "wrk",
+    `-t${load.threads ?? 1}`,
+    `-c${load.connections}`,
+    "-d",
+    seconds,
+    "--timeout",
+    "10s",
+    "-s",
+    SCRIPT,
+  ];
   const child = Bun.spawn(pinTo(load.cores ?? OTHER_CORES, [...command, ...headers, load.url]), {
     env: {
       PATH: process.env["PATH"],
       ...bodyVariables(load),
       ...(load.variantsFile !== undefined && { BENCH_VARIANTS: load.variantsFile }),
       ...(load.restMs !== undefined && { BENCH_REST: String(load.restMs) }),
+      ...(load.paceMs !== undefined && { BENCH_PACE: String(load.paceMs) }),
     },
     stdout: "pipe",
     stderr: "inherit",

@@ -4,6 +4,8 @@
 --   A single file gives requests whose texts are all new.
 -- BENCH_FIRST: the number before that of the first conversation. BENCH_SKIP: requests that an earlier run has sent.
 -- BENCH_REST: pause between the requests of a connection in milliseconds.
+-- BENCH_PACE: mean of random pauses in milliseconds, exponentially distributed: requests of many connections then arrive
+--   independently of each other and of the responses.
 -- BENCH_VARIANTS: file with a path and optionally a header name and value per line, used in turn.
 local MARK = ("#"):rep(12)
 local threads = {}
@@ -90,6 +92,12 @@ end
 if os.getenv("BENCH_REST") then
   local rest = tonumber(os.getenv("BENCH_REST"))
   function delay() return rest end
+end
+
+if os.getenv("BENCH_PACE") then
+  local mean = tonumber(os.getenv("BENCH_PACE"))
+  -- Timers have whole milliseconds; rounding up or down at random keeps the mean.
+  function delay() return math.floor(-mean * math.log(1 - math.random()) + math.random()) end
 end
 
 function setup(thread) threads[#threads + 1] = thread end

@@ -1,9 +1,9 @@
 // Portkey's gateway. It has a separate package.json, so that it is not a dependency of Gatehouse; installed on demand.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { startPinned, type PinnedProcess } from "./pinned-process.ts";
+import { startPinned, type PinnedProcess } from "../pinned-process.ts";
 
-const FOLDER = join(import.meta.dir, "peers");
+const FOLDER = import.meta.dir;
 const PROGRAM = join(FOLDER, "node_modules/@portkey-ai/gateway/build/start-server.js");
 
 /** Installs it if needed. Returns null on success, else the problem and how to fix it. */
