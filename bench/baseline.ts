@@ -3,7 +3,7 @@
 /** CPU per request as a ratio to nginx, by workload and subject. */
 export type Ratios = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-export interface Change {
+interface Change {
   readonly workload: string;
   readonly subject: string;
   /** Null if the baseline does not have it. */
