@@ -1,8 +1,10 @@
 // The cost of code_sanitation with all nine languages: a clean prompt of each size, and hostile text of each size, where the
 // time per byte must not grow. Reports CPU time besides wall-clock time, because only CPU time is comparable on a busy machine.
+import { TextMemories } from "../src/base/text-memories.ts";
 import { LARGE_BODY_BYTES } from "../src/off-loop/large-body.ts";
 import type { InspectedBody } from "../src/plugins/code_sanitation/body-text.ts";
-import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
+import { CleanTexts } from "../src/plugins/code_sanitation/clean-texts.ts";
+import { compileDetector, type Detector } from "../src/plugins/code_sanitation/detector.ts";
 import { inspectBody } from "../src/plugins/code_sanitation/inspect-body.ts";
 import { firstInJson } from "../src/plugins/code_sanitation/json-text.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
@@ -56,6 +58,8 @@ export function benchCodeSanitation(): Promise<void> {
   clean.push(measured("100 kB prompt in its JSON body", inBody, body.length));
   printTable("code_sanitation, nine languages, clean prompt, median", clean);
 
+  printTable("code_sanitation, a conversation of 100 kB as a JSON body, median", conversationCosts(detector));
+
   const hostile = Object.entries(HOSTILE).map(([name, piece]): Measurement => {
     const perByte = HOSTILE_SIZES.map((size) => {
       const scan = (text: string) => detector.findAll(text);
@@ -71,6 +75,60 @@ export function benchCodeSanitation(): Promise<void> {
     limitedCosts(),
   );
   return Promise.resolve();
+}
+
+const MESSAGE_SIZES = [1000, 2000, 4000];
+const CONVERSATION_BYTES = 100_000;
+
+/** The cost of a conversation that is new, one that was seen before, and one with a new message of 2 kB. */
+function conversationCosts(detector: Detector): Measurement[] {
+  const memory = new TextMemories().open({ owner: "gateway", name: "benchmark" });
+  const headers = new Headers();
+  const inspect = (bytes: Uint8Array) => {
+    const texts = new CleanTexts(memory);
+    const body = { body: null, bodyText: null, bodyView: bytes, isJson: true, headers };
+    inspectBody(body, detector, null, { roles: null, onFound: () => undefined, texts });
+  };
+  let serial = 0;
+  const message = (size: number) => `${serial++} ${repeatTo(PROMPT, size)}`;
+  return MESSAGE_SIZES.flatMap((size) => {
+    const messages = (count: number) => Array.from({ length: count }, () => message(size));
+    const seen = messages(CONVERSATION_BYTES / size);
+    const known = chatBody(seen);
+    const row = (what: string, bodies: () => Uint8Array): Measurement => {
+      const cost = microsecondsOf(bodies, inspect);
+      const note = `${((cost / known.length) * 1000).toFixed(2)} ns/byte`;
+      return {
+        what: `messages of ${size.toLocaleString("en")} bytes, ${what}`,
+        value: cost,
+        unit: "µs",
+        note,
+      };
+    };
+    return [
+      row("new", () => chatBody(messages(seen.length))),
+      row("seen before", () => known),
+      row("seen before, and 2 kB new", () => chatBody([...seen, message(2000)])),
+    ];
+  });
+}
+
+function chatBody(texts: readonly string[]): Uint8Array {
+  const messages = texts.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
+  return Buffer.from(JSON.stringify({ model: "gpt-4o-mini", messages }));
+}
+
+/** Returns the median. */
+function microsecondsOf(bodies: () => Uint8Array, inspect: (body: Uint8Array) => void): number {
+  const times: number[] = [];
+  for (let round = 0; round < 300; round++) {
+    const body = bodies();
+    const started = performance.now();
+    inspect(body);
+    // The first ones are not compiled yet.
+    if (round >= 100) times.push((performance.now() - started) * 1000);
+  }
+  return median(times);
 }
 
 /** The cost of a body that is inspected completely, or until its budget is exhausted. */
