@@ -6,6 +6,7 @@ import { testPlugin, type PluginTest } from "../../sdk/testing.ts";
 import { TextMemories } from "../../base/text-memories.ts";
 import { CleanTexts, MIN_REMEMBERED_BYTES } from "./clean-texts.ts";
 import { compileDetector } from "./detector.ts";
+import { firstInJson } from "./json-text.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import { roleSetOf, type RoleSet } from "./json-roles.ts";
 import { codeSanitation } from "./plugin.ts";
@@ -231,6 +232,39 @@ describe("the work of an inspection", () => {
         },
       ),
       { numRuns: 300 },
+    );
+  });
+
+  test("and the result are the same for long conversations, whatever their strings begin and end with", () => {
+    const part = fc.oneof(
+      fc.constantFrom('"}', '}"', '{"', "\\", '\\"}', '"},{"', "}", "é", ATTACK, "short"),
+      fc.integer({ min: 20, max: 3000 }).map((length) => repeatTo(PROSE, length)),
+    );
+    const texts = fc.array(
+      fc.array(part, { maxLength: 5 }).map((parts) => parts.join("")),
+      { maxLength: 30 },
+    );
+    const isIndented = fc.boolean();
+    fc.assert(
+      fc.property(texts, texts, fc.nat(40), isIndented, (all, others, kept, indented) => {
+        const memory = openMemory();
+        const clean = all.map((each) => each.replaceAll(ATTACK, "short"));
+        const bodies = [
+          clean,
+          clean,
+          clean,
+          [...clean.slice(0, kept), ...others],
+          all,
+          [...others, ...clean],
+        ];
+        for (const each of bodies) {
+          const json = JSON.stringify(chat(...each), null, indented ? 1 : 0);
+          const known = inspect(json, memory, null, null, Infinity);
+          expect(known).toEqual(inspect(json, openMemory(), null, null, Infinity));
+          expect(known.verdict.kind).toBe(firstInJson(json, detector) === null ? "clean" : "found");
+        }
+      }),
+      { numRuns: 100 },
     );
   });
 

@@ -7,6 +7,10 @@ export const MIN_REMEMBERED_BYTES = 128;
 /** Hashing this many bytes takes about as long as a step of a scan. */
 const HASHED_BYTES_PER_STEP = 16;
 
+/** A section is remembered with its steps and the number of its texts: in one number, so within these limits. */
+const SECTION_STEPS = 2 ** 24;
+const MAX_SECTION_TEXTS = 126;
+
 export class CleanTexts {
   readonly #memory: TextMemory;
   /** Texts that were not scanned, because they are known to be clean. */
@@ -46,5 +50,36 @@ export class CleanTexts {
     detector.countWork(0);
     known.remember(detector.workDone - before);
     return null;
+  }
+
+  /**
+   * The same for a section of a body: a part that begins outside of strings and ends with a string and a brace. Counts it and returns undefined if
+   * all its strings are known to be clean. Otherwise call `remember` after all of them were inspected and found clean. No string has the same bytes
+   * as a section, because a quote in a string is escaped.
+   */
+  recallSection(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    detector: Detector,
+  ): { remember(): void } | undefined {
+    const known = this.#memory.recall(bytes, start, end);
+    if (typeof known === "number") {
+      this.remembered += Math.floor(known / SECTION_STEPS);
+      const steps = known % SECTION_STEPS;
+      this.savedSteps += Math.max(0, steps - (end - start) / HASHED_BYTES_PER_STEP);
+      detector.countWork(steps);
+      return undefined;
+    }
+    const stepsBefore = detector.workDone;
+    const textsBefore = this.remembered + this.inspected;
+    return {
+      remember: () => {
+        const steps = detector.workDone - stepsBefore;
+        const texts = this.remembered + this.inspected - textsBefore;
+        if (steps < SECTION_STEPS && texts <= MAX_SECTION_TEXTS)
+          known.remember(texts * SECTION_STEPS + steps);
+      },
+    };
   }
 }
