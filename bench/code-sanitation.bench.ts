@@ -9,6 +9,7 @@ import { inspectBody } from "../src/plugins/code_sanitation/inspect-body.ts";
 import { firstInJson } from "../src/plugins/code_sanitation/json-text.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
 import { stepsFor, WorkExhausted } from "../src/plugins/code_sanitation/work-budget.ts";
+import { sourcesOf } from "../test/support/sources.ts";
 import { HOSTILE, repeatTo } from "./hostile-texts.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 
@@ -50,6 +51,7 @@ export function benchCodeSanitation(): Promise<void> {
     const cost = costOf(repeatTo(PROMPT, size), (text) => detector.first(text));
     return measured(`${size.toLocaleString("en")} bytes`, cost, size, LIMITS[size]);
   });
+  clean.push(...ordinaryCosts((text) => detector.findAll(text)));
   const body = JSON.stringify({
     model: "m",
     messages: [{ role: "user", content: repeatTo(PROMPT, 100_000) }],
@@ -129,6 +131,41 @@ function microsecondsOf(bodies: () => Uint8Array, inspect: (body: Uint8Array) =>
     if (round >= 100) times.push((performance.now() - started) * 1000);
   }
   return median(times);
+}
+
+/** The cost of texts that do not repeat: processors predict the branches of a repeated paragraph. */
+function ordinaryCosts(scan: (text: string) => unknown): Measurement[] {
+  const documents = sourcesOf("docs", "md");
+  const texts = {
+    "Markdown of docs": documents,
+    "sentences of docs": sentencesOf(documents),
+    sources: sourcesOf("src"),
+  };
+  return Object.entries(texts).flatMap(([name, text]) =>
+    [100_000, 800].map((size): Measurement => {
+      const pieces = Array.from({ length: Math.min(500, Math.floor(text.length / size)) }, (_, index) =>
+        text.slice(index * size, (index + 1) * size),
+      );
+      const scanAll = () => {
+        for (const piece of pieces) scan(piece);
+      };
+      // Until everything is compiled.
+      for (let bytes = 0; bytes < 4 * BYTES_MEASURED; bytes += pieces.length * size) scanAll();
+      const { wallClock, cpu } = costOf(text, scanAll, text.length * 9);
+      const each = { wallClock: wallClock / pieces.length, cpu: cpu / pieces.length };
+      return measured(`${name}, ${size.toLocaleString("en")} bytes each`, each, size);
+    }),
+  );
+}
+
+/** Returns the lines of paragraphs without Markdown syntax. */
+function sentencesOf(markdown: string): string {
+  return markdown
+    .replace(/^```[\s\S]*?^```$/gm, "")
+    .split("\n")
+    .filter((line) => line.length > 40 && !/^\s*[|#<-]/.test(line))
+    .join("\n")
+    .replace(/[`*_[\]]/g, "");
 }
 
 /** The cost of a body that is inspected completely, or until its budget is exhausted. */
