@@ -4,10 +4,10 @@
 /** 0.2 to 0.5 ms: a short text may consist of nothing but code. */
 const BASE_STEPS = 30_000;
 /**
- * 15 to 45 ns per byte, 57 in a text of findings that are masked. Prose takes 0.6 steps per byte, ordinary programs 0.9 to 1.8, one in a thousand more than 2, and the worst known
- * text more than 200 without a limit (`npm run fuzz:sanitation`).
+ * 15 to 45 ns per byte. Prose takes 0.5 to 0.6 steps per byte, ordinary programs 0.9 to 1.6, one in a thousand more than the limit, and the
+ * worst known text more than 200 without a limit (`npm run fuzz:sanitation`).
  */
-const STEPS_PER_BYTE = 2.7;
+const STEPS_PER_BYTE = 2.4;
 
 /** Returns the steps that the inspection of a text of this size may take. */
 export function stepsFor(bytes: number): number {
