@@ -59,7 +59,8 @@ export function normalize(units: Uint16Array, start: number, end: number, work: 
 /**
  * Copies units to `length` and records the special ones, up to the first unit that is folded or is whitespace after whitespace. Returns
  * the number of units. Nearly all units of a text are copied here. The loop calls nothing, so that what it needs stays in registers, and
- * writes a special position for every unit, because a branch for the special ones takes longer (1.4 instead of 2.3 ns per unit of prose).
+ * writes a special position for every unit instead of branching for the special ones. Together: 1.8 instead of 1.9 to 2.3 ns per unit of
+ * prose, 2.2 to 2.4 instead of 3.0 to 3.6 of programs.
  */
 function copyPlain(
   units: Uint16Array,
