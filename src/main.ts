@@ -8,6 +8,7 @@ import { resolveServerSecret } from "./config/server-secret.ts";
 import { listen, type PortSetting } from "./config/listen.ts";
 import { portsFor, type Role } from "./config/ports.ts";
 import type { Settings } from "./config/settings.ts";
+import { signInSettings } from "./config/sign-in-settings.ts";
 import { BodyBudget } from "./http/body-budget.ts";
 import { CoarseDeadlines } from "./http/coarse-deadlines.ts";
 import { OffLoop } from "./off-loop/off-loop.ts";
@@ -262,6 +263,7 @@ function loadAdminApiOnDemand(
       usageTotals: storage.usageTotals,
       explain: createExplain({ ...dataPlaneParts, health }),
       secret,
+      signIn: signInSettings(settings),
       maxBodyBytes: settings.MAX_BODY_BYTES,
       bodyBudget: dataPlaneParts.bodyBudget,
       deadlines,

@@ -15,6 +15,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "The request creates or continues a message thread, which Anthropic stores, and the target has another format. Send the whole conversation.",
   untranslatable: "The body cannot be translated to the wire format of the selected provider.",
   unauthorized: "The admin token is missing or invalid.",
+  sign_in_failed:
+    "The sign-in with the OpenID provider failed, has expired, or was started in another browser. Start again.",
   api_key_required: "The rule requires an API key, and the request has none.",
   invalid_api_key: "The API key is unknown, expired, or revoked.",
   rate_limit_blocked:
@@ -25,6 +27,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "The request takes too much work to inspect. The settings of code_sanitation determine the status, or let such requests continue.",
   cross_site_request:
     "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
+  sign_in_not_allowed: "The user is in no group that has a role (OIDC_ROLES).",
   forbidden:
     "The role of the administrator, or the gateways that the token is limited to, do not allow this.",
   rule_not_allowed: "The API key is valid, but not for this rule.",
@@ -56,6 +59,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   too_many_listeners: "Too many clients are following the request log. Close one and retry.",
   plugin_failed: "A plugin threw an error, took longer than 5 seconds, or returned an invalid value.",
   internal_error: "An internal error. Search the gateway log for the request_id.",
+  sign_in_unavailable: "The OpenID provider cannot be reached, or its response cannot be used.",
   upstream_unreachable: "No provider could be reached, or none sent a response.",
   upstream_forbidden: "The provider's host name resolves to a link-local or metadata address.",
   upstream_credentials:

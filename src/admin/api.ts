@@ -2,6 +2,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import type { SignInSettings } from "../config/sign-in-settings.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { requestTargetOf } from "../http/request-target.ts";
@@ -42,6 +43,8 @@ import { addTargetHealthRoutes } from "./routes/target-health.ts";
 import { addTrafficRoutes } from "./routes/traffic.ts";
 import { upstreams } from "./routes/upstreams.ts";
 import { addUsageRoutes } from "./routes/usage.ts";
+import { addSignInConfiguration, addSignInRoutes } from "./sign-in/routes.ts";
+import { Sessions } from "./sign-in/sessions.ts";
 
 interface AdminApiParts {
   readonly current: CurrentConfiguration;
@@ -50,6 +53,8 @@ interface AdminApiParts {
   readonly usageTotals: UsageTotals;
   readonly explain: Explain;
   readonly secret: string;
+  /** Null if users cannot sign in. */
+  readonly signIn: SignInSettings | null;
   readonly maxBodyBytes: number;
   readonly bodyBudget: BodyBudget;
   readonly deadlines: CoarseDeadlines;
@@ -108,16 +113,19 @@ function createApp(parts: AdminApiParts, audit: AuditLog): RouteTable["app"] {
   const app = new OpenAPIHono<AdminEnvironment>({ strict: true });
   const { maxBodyBytes, bodyBudget, deadlines } = parts;
   const table: RouteTable = { app, maxBodyBytes, bodyBudget, deadlines, audit };
-  const authenticate = createAuthenticate({
-    secret: parts.secret,
-    identities: parts.current.store.identities,
-    clock: deadlines.clock,
-  });
+  const { signIn: settings, secret, log } = parts;
+  const { identities } = parts.current.store;
+  const { clock } = deadlines;
+  const sessions = settings === null ? null : new Sessions(settings, identities, clock);
+  const authenticate = createAuthenticate({ secret, identities, clock, sessions });
   app.use("/api/v1/*", async (context, next) => {
-    context.env.identity = await authenticate(context.req.raw.headers);
+    context.env.identity = await authenticate(context.req.raw);
     await next();
   });
   addRoutes(table, parts);
+  addSignInConfiguration(table, settings);
+  if (settings !== null && sessions !== null)
+    addSignInRoutes(table, { settings, sessions, secret, clock, log });
   addDocumentation(table, parts.version);
   app.notFound(({ req }) => {
     throw unhandledError(app, req.method, req.path);

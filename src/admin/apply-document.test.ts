@@ -62,7 +62,13 @@ async function startNode(): Promise<Node> {
     deadlines: new CoarseDeadlines(systemClock),
     bodyBudget: new BodyBudget(Infinity, systemClock),
   };
-  const api = createAdminApi({ ...parts, secret: SECRET, maxBodyBytes: 10_000_000, version: "0" });
+  const api = createAdminApi({
+    ...parts,
+    secret: SECRET,
+    signIn: null,
+    maxBodyBytes: 10_000_000,
+    version: "0",
+  });
   const key = new TextEncoder().encode(SECRET);
   const token = await new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(key);
   const call: Node["call"] = (method, path, body, headers = {}) =>

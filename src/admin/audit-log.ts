@@ -14,7 +14,13 @@ const MAX_NAMES = 10;
 const MAX_RECENT_READS = 1000;
 
 /** What a rejected request was rejected for. */
-const REFUSALS: ReadonlySet<ErrorCode> = new Set(["unauthorized", "forbidden", "cross_site_request"]);
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  "unauthorized",
+  "forbidden",
+  "cross_site_request",
+  "sign_in_failed",
+  "sign_in_not_allowed",
+]);
 
 interface Refusals {
   count: number;

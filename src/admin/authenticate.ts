@@ -1,4 +1,5 @@
-// Authenticates requests to the Admin API: a bearer JWT (HS256) signed with SERVER_SECRET_KEY, or a stored admin token.
+// Authenticates requests to the Admin API: a bearer JWT (HS256) signed with SERVER_SECRET_KEY, a stored admin token, or a session of the
+// console.
 import { jwtVerify, type JWTPayload } from "jose";
 import type { Clock } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
@@ -7,6 +8,7 @@ import { isAdminRole } from "../model/administrator.ts";
 import type { StoredAdminToken } from "../store/admin-tokens.ts";
 import type { IdentityStore } from "../store/sql-identities.ts";
 import type { Identity } from "./identity.ts";
+import type { Sessions } from "./sign-in/sessions.ts";
 
 const MAX_HEADER_CHARACTERS = 8192;
 const BEARER = /^Bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i;
@@ -18,15 +20,22 @@ const UNNAMED = "unnamed";
 const USE_INTERVAL_MS = 60_000;
 
 /** Resolves to the sender of a request. Rejects with 401 if the request has no valid token. */
-type Authenticate = (headers: Headers) => Promise<Identity>;
+type Authenticate = (request: Request) => Promise<Identity>;
 
 interface AuthenticationParts {
   readonly secret: string;
   readonly identities: IdentityStore;
   readonly clock: Clock;
+  /** Null if users cannot sign in. */
+  readonly sessions: Pick<Sessions, "isIn" | "identityOf"> | null;
 }
 
-export function createAuthenticate({ secret, identities, clock }: AuthenticationParts): Authenticate {
+export function createAuthenticate({
+  secret,
+  identities,
+  clock,
+  sessions,
+}: AuthenticationParts): Authenticate {
   const key = new TextEncoder().encode(secret);
   const readSigned = async (token: string): Promise<Identity> => {
     // Accept HS256 only: otherwise the sender could choose `none` or a public-key algorithm.
@@ -41,9 +50,16 @@ export function createAuthenticate({ secret, identities, clock }: Authentication
     recordUse(identities, found, clock.unixNow());
     return identityOf(found);
   };
-  return async (headers) => {
+  const readSession = async (request: Request): Promise<Identity | null> =>
+    sessions?.isIn(request.headers) === true ? sessions.identityOf(request) : null;
+  return async (request) => {
     try {
-      const authorization = headers.get("authorization") ?? "";
+      const authorization = request.headers.get("authorization");
+      if (authorization === null) {
+        const user = await readSession(request);
+        if (user !== null) return user;
+        throw new Error("no Authorization header, and no session");
+      }
       if (authorization.length > MAX_HEADER_CHARACTERS) throw new Error("the header is too long");
       const stored = STORED_TOKEN.exec(authorization)?.[1];
       if (stored !== undefined) return await readStored(stored);
@@ -51,7 +67,7 @@ export function createAuthenticate({ secret, identities, clock }: Authentication
       if (signed !== undefined) return await readSigned(signed);
       throw new Error("no usable Authorization header");
     } catch (cause) {
-      if (cause instanceof GatehouseError) throw cause; // the database is unavailable
+      if (cause instanceof GatehouseError) throw cause; // the database is unavailable, or another site uses the session
       // The same message for every reason: details would only help an attacker.
       throw new GatehouseError("unauthorized", "The admin token is missing or invalid.", {
         headers: { "WWW-Authenticate": "Bearer" },
@@ -65,7 +81,7 @@ export function createAuthenticate({ secret, identities, clock }: Authentication
 function identityIn({ sub, exp, role = "owner", gateways = null }: JWTPayload): Identity {
   if (!isAdminRole(role)) throw new Error("unknown role");
   if (gateways !== null && !isTextList(gateways)) throw new Error("gateways is not a list of ids");
-  const subject = typeof sub === "string" ? storable(sub) : null;
+  const subject = typeof sub === "string" ? storableName(sub) : null;
   return {
     actor: { type: "server_secret", id: null, name: subject === null || subject === "" ? UNNAMED : subject },
     subject,
@@ -102,6 +118,6 @@ function isTextList(value: unknown): value is string[] {
 }
 
 /** Returns a name as a revision can store it: PostgreSQL accepts neither U+0000 nor lone surrogates. */
-function storable(name: string): string {
+export function storableName(name: string): string {
   return name.slice(0, MAX_NAME_CHARACTERS).toWellFormed().replaceAll("\0", "\uFFFD");
 }

@@ -43,6 +43,11 @@ export const ERRORS = {
     meaning: "The body cannot be translated to the wire format of the selected provider.",
   },
   unauthorized: { status: 401, meaning: "The admin token is missing or invalid." },
+  sign_in_failed: {
+    status: 401,
+    meaning:
+      "The sign-in with the OpenID provider failed, has expired, or was started in another browser. Start again.",
+  },
   api_key_required: { status: 401, meaning: "The rule requires an API key, and the request has none." },
   invalid_api_key: { status: 401, meaning: "The API key is unknown, expired, or revoked." },
   rate_limit_blocked: {
@@ -64,6 +69,10 @@ export const ERRORS = {
     status: 403,
     meaning:
       "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
+  },
+  sign_in_not_allowed: {
+    status: 403,
+    meaning: "The user is in no group that has a role (OIDC_ROLES).",
   },
   forbidden: {
     status: 403,
@@ -139,6 +148,10 @@ export const ERRORS = {
     meaning: "A plugin threw an error, took longer than 5 seconds, or returned an invalid value.",
   },
   internal_error: { status: 500, meaning: "An internal error. Search the gateway log for the request_id." },
+  sign_in_unavailable: {
+    status: 502,
+    meaning: "The OpenID provider cannot be reached, or its response cannot be used.",
+  },
   upstream_unreachable: { status: 502, meaning: "No provider could be reached, or none sent a response." },
   upstream_forbidden: {
     status: 502,

@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../base/error-code.ts";
-import { isLoopback, SettingsError, type Settings } from "./settings.ts";
+import { isLoopback } from "./loopback.ts";
+import { SettingsError, type Settings } from "./settings.ts";
 
 const SHORT_SECRET_BYTES = 32;
 

@@ -2,7 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { availableParallelism, hostname } from "node:os";
 import fc from "fast-check";
-import { isLoopback, readSettings, SETTINGS, SettingsError } from "./settings.ts";
+import { isLoopback } from "./loopback.ts";
+import { signInSettings } from "./sign-in-settings.ts";
+import { readSettings, SETTINGS, SettingsError } from "./settings.ts";
 
 describe("readSettings", () => {
   test("defaults", () => {
@@ -30,6 +32,14 @@ describe("readSettings", () => {
       MAX_IN_FLIGHT_PER_GATEWAY: 15_000,
       ENCRYPTION_KEY: null,
       ALLOW_ENVIRONMENT_CREDENTIALS: false,
+      OIDC_ISSUER: null,
+      OIDC_CLIENT_ID: null,
+      OIDC_CLIENT_SECRET: null,
+      OIDC_SCOPES: "openid profile email",
+      OIDC_GROUPS_CLAIM: "groups",
+      OIDC_ROLES: new Map(),
+      ADMIN_PUBLIC_URL: null,
+      SESSION_SECONDS: 28_800,
       REVISIONS_KEPT: 10_000,
       AUDIT_KEPT: 100_000,
       MAX_BLOCKS: 10_000,
@@ -68,6 +78,59 @@ describe("readSettings", () => {
   test("an empty or blank value is unset", () => {
     const blank = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, "  "]));
     expect(JSON.stringify(readSettings(blank))).toBe(JSON.stringify(readSettings({})));
+  });
+
+  describe("sign-in", () => {
+    const complete = {
+      OIDC_ISSUER: "https://login.example.com",
+      OIDC_CLIENT_ID: "gatehouse",
+      OIDC_ROLES: "platform=owner, staff = viewer,cn=a%2Cou=b=operator",
+      ADMIN_PUBLIC_URL: "https://gatehouse.example.com/",
+    };
+
+    test("is off without OIDC_ISSUER", () => {
+      expect(signInSettings(readSettings({}))).toBeNull();
+      expect(signInSettings(readSettings({ OIDC_CLIENT_ID: "x" }))).toBeNull();
+    });
+
+    test("groups may contain equals signs, and commas as %2C", () => {
+      const settings = signInSettings(readSettings({ ...complete, OIDC_CLIENT_SECRET: " s " }));
+      expect([...(settings?.roles ?? [])]).toEqual([
+        ["platform", "owner"],
+        ["staff", "viewer"],
+        ["cn=a,ou=b", "operator"],
+      ]);
+      expect(settings).toMatchObject({ publicUrl: "https://gatehouse.example.com", clientSecret: " s " });
+    });
+
+    test("the address of the console is known on a loopback HOST with a fixed port", () => {
+      const rest = { ...complete, ADMIN_PUBLIC_URL: "" };
+      expect(signInSettings(readSettings({ ...rest, ADMIN_PORT: "9000" }))?.publicUrl).toBe(
+        "http://127.0.0.1:9000",
+      );
+      expect(signInSettings(readSettings({ ...rest, HOST: "::1" }))?.publicUrl).toBe("http://[::1]:8080");
+      for (const environment of [{ HOST: "0.0.0.0" }, { ADMIN_PORT: "0" }])
+        expect(() => readSettings({ ...rest, ...environment })).toThrow(/^ADMIN_PUBLIC_URL is not set/);
+    });
+
+    test.each([
+      ["OIDC_CLIENT_ID", ""],
+      ["OIDC_ROLES", ""],
+      ["OIDC_ROLES", "platform=root"],
+      ["OIDC_ROLES", "platform"],
+      ["OIDC_ROLES", "=owner"],
+      ["OIDC_ROLES", "a=owner,a=viewer"],
+      ["OIDC_ISSUER", "login.example.com"],
+      ["OIDC_ISSUER", "http://login.example.com"],
+      ["OIDC_ISSUER", "https://login.example.com?x=1"],
+      ["ADMIN_PUBLIC_URL", "http://gatehouse.example.com"],
+      ["ADMIN_PUBLIC_URL", "https://gatehouse.example.com/path"],
+      ["ADMIN_PUBLIC_URL", "gatehouse"],
+      ["OIDC_SCOPES", "profile"],
+      ["SESSION_SECONDS", "59"],
+    ])("rejects %s=%p", (name, value) => {
+      expect(() => readSettings({ ...complete, [name]: value })).toThrow(new RegExp(`^${name} `));
+    });
   });
 
   test("ENCRYPTION_KEY is one key, exactly as given, or several, the newest first", () => {

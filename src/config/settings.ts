@@ -1,8 +1,8 @@
 // The settings: one table (with telemetry-settings.ts) from which the parser, the error messages, and the reference are derived.
 // The error for an invalid value names the setting, the value, and the fix.
-import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { parseEncryptionKeys } from "./encryption-keys.ts";
+import { SIGN_IN_SETTINGS, signInSettings } from "./sign-in-settings.ts";
 import { setting } from "./setting.ts";
 import {
   baseDomain,
@@ -129,6 +129,7 @@ export const SETTINGS = {
       "administrator can then send requests that are signed with it anywhere",
     boolean(false),
   ),
+  ...SIGN_IN_SETTINGS,
   REVISIONS_KEPT: setting(
     "10000",
     "number of configuration revisions to keep for inspection and rollback",
@@ -163,7 +164,7 @@ export const SETTINGS = {
 } as const;
 
 /** Secrets are not trimmed: tokens are signed with exactly the configured bytes. */
-const SECRETS = new Set(["SERVER_SECRET_KEY", "ENCRYPTION_KEY"]);
+const SECRETS = new Set(["SERVER_SECRET_KEY", "ENCRYPTION_KEY", "OIDC_CLIENT_SECRET"]);
 
 type SettingName = keyof typeof SETTINGS;
 export type Settings = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]["parse"]> };
@@ -182,10 +183,19 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const settings = Object.fromEntries(parsed) as Settings;
   requireEndpoint(settings, "METRICS", "OTEL_METRICS_EXPORTER", settings.OTEL_METRICS_EXPORTER === "otlp");
   requireEndpoint(settings, "LOGS", "REQUEST_LOG_SINK", settings.REQUEST_LOG_SINK?.kind === "otlp");
+  requireSignIn(settings);
   if ((environment["WORKERS"] ?? "").trim() === "" && settings.REDIS_URL !== null) {
     return { ...settings, WORKERS: availableParallelism() };
   }
   return settings;
+}
+
+function requireSignIn(settings: Settings): void {
+  try {
+    signInSettings(settings);
+  } catch (cause) {
+    throw new SettingsError(cause instanceof Error ? cause.message : String(cause));
+  }
 }
 
 function requireEndpoint(
@@ -199,8 +209,4 @@ function requireEndpoint(
   throw new SettingsError(
     `${setting} is otlp, but there is no endpoint; set OTEL_EXPORTER_OTLP_ENDPOINT or ${name}`,
   );
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }

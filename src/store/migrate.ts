@@ -10,6 +10,7 @@ import { addExactCosts } from "./migrations/0007-exact-costs.ts";
 import { addUsageRows } from "./migrations/0008-usage-rows.ts";
 import { addAdminTokens } from "./migrations/0009-admin-tokens.ts";
 import { addAudit } from "./migrations/0010-audit.ts";
+import { addAdminSessions } from "./migrations/0011-admin-sessions.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -24,6 +25,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addUsageRows,
   addAdminTokens,
   addAudit,
+  addAdminSessions,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

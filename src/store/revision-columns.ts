@@ -1,5 +1,4 @@
 // Parses and validates the JSON and enum columns of the table `revisions`.
-import { isActor, type Actor } from "../model/administrator.ts";
 import type { Parameter, Row } from "./database.ts";
 import type { Change, RevisionAction, RevisionKind } from "./store.ts";
 import type { RowChange } from "./transaction-recorder.ts";
@@ -35,13 +34,6 @@ export function changesIn(changes: string): Change[] {
 export function actionIn(value: Parameter | undefined): RevisionAction {
   if (typeof value === "string" && isKeyOf(ACTIONS, value)) return value;
   throw unreadable("action");
-}
-
-export function actorIn(value: Parameter | undefined): Actor | null {
-  if (value === null || value === undefined) return null;
-  const actor: unknown = JSON.parse(String(value));
-  if (isActor(actor)) return actor;
-  throw unreadable("actor");
 }
 
 export function kindIn(value: Parameter | undefined): RevisionKind | null {

@@ -1,9 +1,10 @@
 // Revisions: a counter that increases in the transaction that changes something, and a bounded log of the changes.
 import { GatehouseError } from "../base/errors.ts";
 import type { Actor } from "../model/administrator.ts";
+import { actorIn } from "./actor-column.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
-import { actionIn, actorIn, changesIn, kindIn, rowChangesIn } from "./revision-columns.ts";
+import { actionIn, changesIn, kindIn, rowChangesIn } from "./revision-columns.ts";
 import type {
   Change,
   Page,

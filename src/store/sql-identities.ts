@@ -12,13 +12,21 @@ import {
   type ChangedAdminToken,
   type StoredAdminToken,
 } from "./admin-tokens.ts";
+import {
+  findSession,
+  insertSession,
+  removeSession,
+  type AdminSession,
+  type AdminSessionStore,
+} from "./admin-sessions.ts";
 import { appendAudit, type AuditEntry, type AuditEvent, type AuditOrigin } from "./audit.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Database, Query } from "./database.ts";
 
 /** Runs work on the database, within a deadline. */
 type UseDatabase = <T>(work: (database: Database) => Promise<T>) => Promise<T>;
 
-export type IdentityStore = AdminTokenStore;
+export interface IdentityStore extends AdminTokenStore, AdminSessionStore {}
 
 export class SqlIdentities implements IdentityStore {
   readonly #use: UseDatabase;
@@ -67,6 +75,23 @@ export class SqlIdentities implements IdentityStore {
     return this.#write((query) => recordAdminTokenUse(query, id, usedAt));
   }
 
+  insertSession(session: AdminSession, audit: AuditOrigin): Promise<AuditEntry | null> {
+    return this.#write(async (query) => {
+      await insertSession(query, session);
+      return this.#append(query, sessionEvent("sign_in", audit, { groups: [...session.groups] }));
+    });
+  }
+
+  findSession(hash: string): Promise<AdminSession | null> {
+    return this.#use(({ query }) => findSession(query, hash));
+  }
+
+  removeSession(hash: string, audit: AuditOrigin): Promise<AuditEntry | null> {
+    return this.#write(async (query) =>
+      (await removeSession(query, hash)) ? this.#append(query, sessionEvent("sign_out", audit, null)) : null,
+    );
+  }
+
   #write<T>(work: (query: Query) => Promise<T>): Promise<T> {
     return this.#use((database) => database.writeTransaction(work));
   }
@@ -74,4 +99,13 @@ export class SqlIdentities implements IdentityStore {
   async #append(query: Query, event: AuditEvent): Promise<AuditEntry | null> {
     return (await appendAudit(query, [event], this.#keptAudit))[0] ?? null;
   }
+}
+
+function sessionEvent(
+  action: "sign_in" | "sign_out",
+  origin: AuditOrigin,
+  details: JsonObject | null,
+): AuditEvent {
+  const nothing = { resource_id: null, gateway_id: null, name: null, revision: null };
+  return { ...origin, action, resource: "session", ...nothing, details };
 }

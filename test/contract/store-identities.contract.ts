@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { newId } from "../../src/base/ids.ts";
 import type { Actor } from "../../src/model/administrator.ts";
+import type { AdminSession } from "../../src/store/admin-sessions.ts";
 import type { StoredAdminToken } from "../../src/store/admin-tokens.ts";
 import { ALL, openForTest, rejectionOf, type StoreMaker } from "./store-fixture.ts";
 import { AWKWARD_TEXT, gatewayRecord, withSql } from "./store-records.ts";
@@ -29,6 +30,11 @@ function adminTokenRecord(fields: Partial<StoredAdminToken> = {}): StoredAdminTo
     hash: `hash of ${id}`,
     ...fields,
   };
+}
+
+function sessionRecord(fields: Partial<AdminSession> = {}): AdminSession {
+  const hash = `hash of ${newId()}`;
+  return { hash, actor: ACTOR, issuer: "i", groups: [], expires_at: LATER, created_at: NOW, ...fields };
 }
 
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -134,6 +140,53 @@ export function describeStoreIdentities({ database, createMigrated }: StoreMaker
       await store.identities.insertAdminToken(record, ORIGIN);
       await withSql(url, (sql) => sql`UPDATE admin_tokens SET role = 'root'`);
       expect(await errorOf(store.identities.findAdminToken(record.hash))).toBeInstanceOf(Error);
+    });
+
+    test("a session is read back exactly, by its hash, until it is removed on any node", async () => {
+      const url = await createMigrated();
+      const [one, two] = [openForTest(url), openForTest(url)];
+      const session = sessionRecord({ groups: [AWKWARD_TEXT, "b"], issuer: AWKWARD_TEXT });
+      const entry = await one.identities.insertSession(session, ORIGIN);
+      expect(entry).toMatchObject({
+        action: "sign_in",
+        actor: ACTOR,
+        details: { groups: [AWKWARD_TEXT, "b"] },
+      });
+      expect(await two.identities.findSession(session.hash)).toStrictEqual(session);
+      expect(await two.identities.findSession("none")).toBeNull();
+      expect(await two.identities.removeSession(session.hash, ORIGIN)).toMatchObject({ action: "sign_out" });
+      expect(await one.identities.findSession(session.hash)).toBeNull();
+      expect(await one.identities.removeSession(session.hash, ORIGIN)).toBeNull();
+      expect((await one.audit.list(ALL)).count).toBe(2);
+    });
+
+    test("expired sessions are removed, and the number of sessions is bounded", async () => {
+      const url = await createMigrated();
+      const store = openForTest(url);
+      const [expired, oldest] = [sessionRecord({ expires_at: NOW }), sessionRecord({ created_at: "2025" })];
+      await store.identities.insertSession(oldest, ORIGIN);
+      await store.identities.insertSession(expired, ORIGIN);
+      await store.identities.insertSession(sessionRecord(), ORIGIN);
+      expect(await store.identities.findSession(expired.hash)).toBeNull();
+      expect(await store.identities.findSession(oldest.hash)).not.toBeNull();
+      await withSql(url, async (sql) => {
+        const rows = Array.from({ length: 9998 }, (_, at) => ({
+          hash: `h${at}`,
+          actor: JSON.stringify(ACTOR),
+          issuer: "i",
+          user_groups: "[]",
+          expires_at: LATER,
+          created_at: NOW,
+        }));
+        for (let at = 0; at < rows.length; at += 1000)
+          await sql`INSERT INTO admin_sessions ${sql(rows.slice(at, at + 1000))}`;
+      });
+      await store.identities.insertSession(sessionRecord(), ORIGIN);
+      expect(await store.identities.findSession(oldest.hash)).toBeNull();
+      const [counted] = await withSql(url, (sql) =>
+        sql.unsafe("SELECT COUNT(*) AS count FROM admin_sessions"),
+      );
+      expect(Number(counted.count)).toBe(10_000);
     });
 
     test("a revision names its actor; one of an earlier version has none", async () => {

@@ -5,7 +5,8 @@ import { errorCode } from "../../base/error-code.ts";
 import type { PortSetting } from "../../config/listen.ts";
 import { portsFor } from "../../config/ports.ts";
 import { findServerSecret } from "../../config/server-secret.ts";
-import { isLoopback, SettingsError, type Settings } from "../../config/settings.ts";
+import { isLoopback } from "../../config/loopback.ts";
+import { SettingsError, type Settings } from "../../config/settings.ts";
 import { gatehouseEnvironment, MAX_REQUESTS_VARIABLE } from "../runtime-environment.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
 
