@@ -58,7 +58,8 @@ const DEFAULTS: OffLoopOptions = {
   // One core stays free for the event loop.
   maxThreads: Math.max(1, Math.min(2, availableParallelism() - 1)),
   maxWaitingTasks: 100,
-  maxWaitingBytes: 64 * 1024 * 1024,
+  // Waiting tasks only refer to bodies, whose memory MAX_BUFFERED_BYTES limits.
+  maxWaitingBytes: 256 * 1024 * 1024,
   idleMs: 60_000,
   clock: systemClock,
 };

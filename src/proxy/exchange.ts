@@ -137,10 +137,20 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** Call when no further attempt needs the body: a response may stream for minutes, and prompts are large. */
   releaseBody(): void {
+    const { incomingBody } = this;
+    if (incomingBody !== null) {
+      if (this.#ownsBody()) incomingBody.free();
+      incomingBody.release();
+    }
     this.body = null;
     this.translations = null;
-    this.incomingBody?.release();
     this.incomingBody = null;
+  }
+
+  /** Whether nothing else refers to the memory of the body: no plugin had it, it is not captured, and it has been sent. */
+  #ownsBody(): boolean {
+    if (this.bodies !== null || this.gateway?.chain?.needsRequestBody === true) return false;
+    return this.body !== null && this.#attempt !== null && !this.#attempt.holdsBody;
   }
 
   /** Sets a header of the response to the client, whether a provider, a plugin, or the gateway produces it. */

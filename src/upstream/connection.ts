@@ -127,6 +127,10 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
     this.close();
   }
 
+  get holdsBody(): boolean {
+    return this.isOpen && this.#sender?.hasUnsent === true;
+  }
+
   // ResponseEvents, for the parser
 
   onHeaders(parsed: ParsedResponseHeaders): void {

@@ -49,7 +49,12 @@ export async function sendThroughTunnel(
   try {
     const proxy = new URL(proxyFor(request.baseUrl));
     const tunnel = new Tunnel(proxy, `${host}:${address.port}`);
-    response.onWaiting({ pause: () => undefined, resume: () => undefined, cancel: () => tunnel.close() });
+    response.onWaiting({
+      pause: () => undefined,
+      resume: () => undefined,
+      cancel: () => tunnel.close(),
+      holdsBody: true,
+    });
     await rejectForbiddenHost(request.baseUrl, resolver);
     const connection = await tunnel.open(proxy, address, owner);
     if (response.hasFailed) connection.close();
@@ -74,6 +79,7 @@ export async function sendThroughForwardProxy(
       abort.abort();
       pause.resolve(undefined);
     },
+    holdsBody: true,
   });
   let hasHeaders = false;
   try {

@@ -174,6 +174,7 @@ function closeOrigin(origin: Origin): void {
 
 /** A request without a connection. Its response can be canceled while it waits. */
 class WaitingRequest implements ConnectionWaiter, ResponseSource {
+  readonly holdsBody = true;
   readonly #origin: Origin;
   readonly #request: OutgoingRequest;
   readonly #headers: string;

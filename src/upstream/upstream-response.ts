@@ -17,6 +17,8 @@ export interface ResponseSource {
   resume(): void;
   /** Stops the provider: the rest of the response is not needed. */
   cancel(): void;
+  /** Whether the body of the request may still be read. */
+  readonly holdsBody: boolean;
 }
 
 export class UpstreamResponse implements Deadline, BodyReader {
@@ -124,6 +126,11 @@ export class UpstreamResponse implements Deadline, BodyReader {
   restartTimeouts(now: number, connectTimeoutMs: number, firstByteTimeoutMs: number): void {
     this.#firstByteDueAt = now + firstByteTimeoutMs;
     this.dueAt = Math.min(now + connectTimeoutMs, this.#firstByteDueAt);
+  }
+
+  /** Whether the body of the request may still be read. */
+  get holdsBody(): boolean {
+    return this.#source?.holdsBody !== false;
   }
 
   /** Whether the request failed or was aborted. */

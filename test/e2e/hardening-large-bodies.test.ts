@@ -6,6 +6,7 @@ import { anthropicTargetOf } from "../support/balancing-fixtures.ts";
 import { pluginsDirectory, SCRIPTED_PLUGINS } from "../support/plugin-fixtures.ts";
 import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 /** Replaces the body of a request with a large one; `x-replace` chooses which. */
 const REPLACING_CODE = `
@@ -153,4 +154,50 @@ describe("plugins", () => {
       (await rawJson(gatehouse.proxyUrl, path, { ...chatOf(LARGE), user })).status;
     expect([await send("ada"), await send("bob"), await send("ada")]).toEqual([200, 200, 429]);
   });
+});
+
+test("a provider that responds before it has read the body gets the rest of it unchanged", async () => {
+  const chunks: Buffer[] = [];
+  const received = () => Buffer.concat(chunks).toString("latin1");
+  const read = Promise.withResolvers<() => void>();
+  const listener = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      data(socket, bytes) {
+        if (chunks.length === 0) {
+          socket.pause();
+          const event = "data: {}\n\n";
+          const head =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+          socket.write(`${head}${event.length.toString(16)}\r\n${event}\r\n`);
+          read.resolve(() => socket.resume());
+        }
+        chunks.push(Buffer.from(bytes));
+      },
+    },
+  });
+  const target = { provider: "openai", base_url: `http://127.0.0.1:${listener.port}` };
+  const { path } = await seedRoute(gatehouse, { upstream: { targets: [target] } });
+  const body = JSON.stringify({ ...CHAT, stream: true, padding: "0123456789".repeat(950_000) });
+  const client = new AbortController();
+  const response = await fetch(gatehouse.proxyUrl + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body,
+    signal: client.signal,
+  });
+  expect(response.status).toBe(200);
+  // Bodies of other requests must not take its memory either.
+  for (let count = 0; count < 5; count++)
+    await rawJson(
+      gatehouse.proxyUrl,
+      (await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } })).path,
+      chatOf(LARGE),
+    );
+  (await read.promise)();
+  await waitUntil(() => received().length >= body.length);
+  expect(received().endsWith(body.slice(-9_000_000))).toBe(true);
+  client.abort();
+  listener.stop(true);
 });
