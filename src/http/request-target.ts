@@ -17,7 +17,7 @@ const NEEDS_CHECK = /[%\\;]|\/\./;
  * parses as the authority of a URL. Otherwise it reports the target as received, with or without a host before it.
  */
 export function requestTargetOf(url: string): RequestTarget {
-  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
+  const start = url.startsWith("/") ? 0 : pathStartOf(url);
   const fragment = url.indexOf("#", start);
   const end = fragment < 0 ? url.length : fragment;
   const question = url.indexOf("?", start);
@@ -27,6 +27,13 @@ export function requestTargetOf(url: string): RequestTarget {
   if (!NEEDS_CHECK.test(received)) return { path: received, query, pathProblem: null };
   const path = removeDotSegments(received);
   return { path, query, pathProblem: findPathProblem(path) };
+}
+
+/** Returns -1 if the URL has no path. A slash in its query does not start one. */
+function pathStartOf(url: string): number {
+  const authority = url.indexOf("//") + 2;
+  const length = url.slice(authority).search(/[/?#]/);
+  return length >= 0 && url[authority + length] === "/" ? authority + length : -1;
 }
 
 /** RFC 3986, section 5.2.4, with `%2e` for a dot as browsers and Bun read it. */
