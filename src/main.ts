@@ -188,7 +188,7 @@ function openListeners(
     }),
   );
   const proxy = open("PROXY_PORT", "proxy listening", (port) =>
-    listenProxy({ ...address, port, dataPlane, deadlines: parts.deadlines }),
+    listenProxy({ ...address, port, dataPlane, deadlines: parts.deadlines, metrics: telemetry.metrics, log }),
   );
   const operations = open("OPERATIONS_PORT", "operations listening", (port) =>
     listenOperations({ ...address, port, metrics }),

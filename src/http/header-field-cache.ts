@@ -1,9 +1,11 @@
-// The header fields of a provider's latest response, by position. Most fields of the next response are identical, and
+// The header fields of the latest message of a connection, by position. Most fields of the next one are identical, and
 // comparing a field costs less than parsing it. Not a BoundedCache: entries are found by position and replaced in place.
 
 /** Fields of larger header sections are not cached: each string may keep the whole section in memory. */
 const MAX_HEADER_LENGTH = 4096;
 const MAX_FIELDS = 64;
+/** A sender could otherwise make each field keep another header section in memory. */
+const MAX_KEPT_LENGTH = 32 * 1024;
 const CR = 0x0d;
 const LF = 0x0a;
 
@@ -16,6 +18,10 @@ interface CachedField {
 
 export class HeaderFieldCache {
   readonly #fields: CachedField[] = [];
+  /** The header section that the latest field was stored from. */
+  #section = "";
+  /** The length of all header sections that the fields may keep in memory. */
+  #keptLength = 0;
 
   /** Returns the cached field at this position if it is the line that starts at `start`, else null. */
   match(position: number, text: string, start: number): CachedField | null {
@@ -30,6 +36,16 @@ export class HeaderFieldCache {
   store(position: number, text: string, start: number, end: number, name: string, value: string): void {
     // Positions are filled in order.
     if (text.length > MAX_HEADER_LENGTH || position > this.#fields.length || position >= MAX_FIELDS) return;
+    if (text !== this.#section) this.#beginSection(text);
+    if (position > this.#fields.length) return;
     this.#fields[position] = { line: text.slice(start, end), name, value };
+  }
+
+  #beginSection(text: string): void {
+    this.#section = text;
+    this.#keptLength += text.length;
+    if (this.#keptLength <= MAX_KEPT_LENGTH) return;
+    this.#keptLength = text.length;
+    this.#fields.length = 0;
   }
 }

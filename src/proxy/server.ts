@@ -8,6 +8,8 @@ import { HttpServer } from "../http/server/http-server.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
+import type { Log } from "../telemetry/log/log.ts";
+import type { Metrics } from "../telemetry/metrics/metrics.ts";
 import type { DataPlane } from "./handle.ts";
 
 interface ProxyListenerParts {
@@ -17,14 +19,22 @@ interface ProxyListenerParts {
   readonly deadlines: CoarseDeadlines;
   readonly health: Health;
   readonly dataPlane: DataPlane;
+  readonly metrics: Metrics;
+  readonly log: Log;
 }
 
-export function listenProxy({ health, dataPlane, ...options }: ProxyListenerParts): HttpServer {
+export function listenProxy({ health, dataPlane, metrics, log, ...options }: ProxyListenerParts): HttpServer {
   const handle = (request: ClientRequest) => {
     const reserved = respondToReservedPath(request, health);
     return reserved === null ? dataPlane(request) : Promise.resolve(reserved);
   };
-  return new HttpServer({ ...options, handle });
+  return new HttpServer({
+    ...options,
+    handle,
+    onRefused: ({ code }) => metrics.number("gatehouse_rejected_connections_total", { reason: code }).value++,
+    onError: (err, requestId) =>
+      log.error({ request_id: requestId, err }, "HTTP server failed with an internal error"),
+  });
 }
 
 /** Returns null if the path is not reserved. No rule can serve a reserved path: it is a health check or 404. */

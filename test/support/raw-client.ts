@@ -1,7 +1,10 @@
 // A TCP client without HTTP: sends bytes and shows exactly which bytes it received and how the connection ended.
 
 export interface RawClient {
-  send(text: string): void;
+  /** Sends these bytes, as fast as the other side takes them. */
+  send(text: string | Buffer): void;
+  /** Bytes that the kernel has not taken. */
+  unsentBytes(): number;
   /** Everything received so far, as latin1. */
   received(): string;
   /** Resolves once what was received satisfies the check. */
@@ -20,6 +23,17 @@ export async function connectRaw(port: number): Promise<RawClient> {
   const pieces: Buffer[] = [];
   const text = (): string => Buffer.concat(pieces).toString("latin1");
   const waiting = new Set<() => void>();
+  const unsent: Buffer[] = [];
+  const flush = (writer: { write(bytes: Buffer): number }) => {
+    for (let [first] = unsent; first !== undefined; [first] = unsent) {
+      const written = Math.max(0, writer.write(first));
+      if (written === first.length) unsent.shift();
+      else {
+        unsent[0] = first.subarray(written);
+        return;
+      }
+    }
+  };
   const ending = Promise.withResolvers<{ received: string; reset: boolean }>();
   const socket = await Bun.connect({
     hostname: "127.0.0.1",
@@ -29,6 +43,7 @@ export async function connectRaw(port: number): Promise<RawClient> {
         pieces.push(bytes);
         for (const check of waiting) check();
       },
+      drain: flush,
       close(_socket, error) {
         ending.resolve({ received: text(), reset: error !== undefined && /ECONNRESET/.test(String(error)) });
       },
@@ -38,7 +53,12 @@ export async function connectRaw(port: number): Promise<RawClient> {
     },
   });
   return {
-    send: (data) => void socket.write(Buffer.from(data, "latin1")),
+    send: (data) => {
+      const bytes = typeof data === "string" ? Buffer.from(data, "latin1") : data;
+      if (bytes.length > 0) unsent.push(bytes);
+      if (unsent.length === 1) flush(socket);
+    },
+    unsentBytes: () => unsent.reduce((sum, { length }) => sum + length, 0),
     received: text,
     until: (check) =>
       new Promise((resolve, reject) => {

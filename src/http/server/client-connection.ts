@@ -2,28 +2,17 @@
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
-import type { CoarseDeadlines, Deadline } from "../coarse-deadlines.ts";
+import type { Deadline } from "../coarse-deadlines.ts";
 import { InvalidMessage } from "../invalid-message.ts";
 import { SocketSender } from "../socket-sender.ts";
-import type { ClientRequest } from "./client-request.ts";
 import type { ClientSocket } from "./client-socket.ts";
+import type { ConnectionOwner } from "./connection-owner.ts";
 import { HttpRequest, type RequestOwner } from "./http-request.ts";
 import { OutgoingResponse } from "./outgoing-response.ts";
 import type { RequestHead } from "./request-head.ts";
 import { RequestReader, type RequestEvents } from "./request-reader.ts";
-import { ResponseSender } from "./response-sender.ts";
-import { SwitchedConnection, type ProtocolHandler } from "./switched-connection.ts";
-
-export type RequestHandler = (request: ClientRequest) => Promise<OutgoingResponse>;
-
-export interface ConnectionOwner {
-  readonly deadlines: CoarseDeadlines;
-  /** Must not reject: the connection would be reset. */
-  readonly handle: RequestHandler;
-  /** Each response is the last one of its connection. */
-  readonly isStopping: boolean;
-  onClosed(connection: ClientConnection): void;
-}
+import { ResponseSender, type ResponseEnd } from "./response-sender.ts";
+import { SwitchedConnection, type ProtocolHandler, type SwitchedOwner } from "./switched-connection.ts";
 
 /** Bytes after a request that are kept for the next one. With more, the connection is not read. */
 const MAX_KEPT_BYTES = 64 * 1024;
@@ -40,10 +29,10 @@ const STALL_MS = 300_000;
 
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 
-/** `lingering`: the last response is sent, and what still arrives is dropped. */
+/** `lingering`: the last response is sent or being sent, and what still arrives is dropped. */
 type State = "open" | "lingering" | "switched" | "closed";
 
-export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
+export class ClientConnection implements Deadline, RequestEvents, RequestOwner, SwitchedOwner {
   dueAt: number;
   setPosition = NOT_A_MEMBER;
   readonly #socket: ClientSocket;
@@ -77,8 +66,9 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
     if (this.#state !== "open") return;
     const wasIdle = this.#reader.isIdle;
     this.#read(() => this.#reader.push(bytes));
-    if (wasIdle && this.#reader.isReadingHeaders && !this.#reader.isIdle)
-      this.dueAt = this.#dueIn(HEADERS_TIMEOUT_MS);
+    // Not later than before: empty lines, which are ignored, must not extend the time of a connection.
+    if (wasIdle && this.#reader.hasPartOfHeaders)
+      this.dueAt = Math.min(this.dueAt, this.#dueIn(HEADERS_TIMEOUT_MS));
   }
 
   onDrain(): void {
@@ -110,7 +100,9 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
   /** Closes the connection when its current request is finished. */
   closeWhenIdle(): void {
     this.#isLast = true;
-    if (this.#request === null && this.#reader.isIdle && this.#state === "open") this.#end();
+    if (this.#request !== null || this.#state !== "open") return;
+    if (this.#reader.isIdle) this.#end();
+    else if (!this.#reader.isReadingHeaders) this.#linger();
   }
 
   terminate(): void {
@@ -145,7 +137,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
     this.#state = "switched";
     this.#request = null;
     this.dueAt = Infinity;
-    const switched = new SwitchedConnection(this.#socket, this.#sender, handler);
+    const switched = new SwitchedConnection(this, this.#socket, this.#sender, handler);
     this.#switched = switched;
     if (!this.#sender.sendMessage(head, null)) return false;
     const kept = this.#reader.takeKept();
@@ -153,6 +145,12 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
     handler.onOpen(switched);
     if (kept !== null) switched.onData(kept);
     return true;
+  }
+
+  // SwitchedOwner
+
+  endSwitched(): void {
+    this.#linger();
   }
 
   // RequestEvents
@@ -165,10 +163,13 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
     const request = new HttpRequest(this, head, body, this.#peerAddress);
     this.#request = request;
     this.dueAt = Infinity;
-    this.#owner.handle(request).then(
-      (response) => this.#respond(request, response),
-      () => this.terminate(),
-    );
+    const fail = (error: unknown) => this.#respond(request, this.#owner.onError(error));
+    try {
+      this.#owner.handle(request).then((response) => this.#respond(request, response), fail);
+    } catch (error) {
+      // Later: the reader is not done with this request.
+      queueMicrotask(() => fail(error));
+    }
   }
 
   onBody(bytes: Uint8Array): void {
@@ -213,10 +214,17 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
 
   /** Responds to bytes that are no request. */
   #refuse(error: GatehouseError): void {
-    this.#isLast = true;
+    if (this.#state !== "open") return;
+    // What follows must not be read as a request, even if the client is slow to take the response.
+    this.#state = "lingering";
+    this.dueAt = this.#dueIn(LINGER_MS);
+    this.#owner.onRefused(error);
     const response = OutgoingResponse.error(error, newId());
-    this.#response = new ResponseSender(this.#sender, null, response, true, () => this.#linger());
-    if (!this.#response.start()) this.terminate();
+    const sender = new ResponseSender(this.#sender, null, response, true, (end) => {
+      if (end !== "wait") this.#linger();
+    });
+    this.#response = sender;
+    if (!sender.start()) this.terminate();
   }
 
   #respond(request: HttpRequest, response: OutgoingResponse): void {
@@ -225,7 +233,9 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
       ResponseSender.discard(response);
       return;
     }
-    if (this.#reader.missingBytes > MAX_DROPPED_BYTES) this.#isLast = true;
+    const { missingBytes } = this.#reader;
+    // A client that waits for 100 Continue may send its next request instead of the body.
+    if (missingBytes > MAX_DROPPED_BYTES || (missingBytes > 0 && request.awaitsContinue)) this.#isLast = true;
     const isLast = this.#isLast || this.#owner.isStopping || !request.isKeepAlive;
     const sender = new ResponseSender(this.#sender, request, response, isLast, (end) =>
       this.#endResponse(end),
@@ -235,16 +245,29 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
     else if (this.#sender.hasUnsent) this.#waitForClient();
   }
 
-  #endResponse(end: "keep" | "close" | "reset"): void {
+  #endResponse(end: ResponseEnd): void {
+    if (end === "wait") {
+      this.#waitForClient();
+      return;
+    }
     this.#response = null;
     this.#request = null;
     if (end === "reset") this.terminate();
-    else if (end === "close") this.#linger();
+    // The server may have begun to stop after the headers were sent.
+    else if (end === "close" || this.#isLast) this.#linger();
     else {
       this.dueAt = this.#dueIn(KEEP_ALIVE_MS);
-      this.#resume();
-      this.#read(() => this.#reader.next());
+      // Later: thousands of requests that arrived together must not keep the other connections waiting.
+      if (this.#reader.keptBytes > 0) setImmediate(() => this.#next());
+      else this.#next();
     }
+  }
+
+  #next(): void {
+    if (this.#state !== "open") return;
+    this.#resume();
+    this.#read(() => this.#reader.next());
+    if (this.#reader.hasPartOfHeaders) this.dueAt = this.#dueIn(HEADERS_TIMEOUT_MS);
   }
 
   /** Closes the connection. Bytes that are not read would make the kernel reset it, and the client would lose the response. */
@@ -264,7 +287,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner {
   }
 
   #waitForClient(): void {
-    if (this.#state !== "switched") this.dueAt = this.#dueIn(STALL_MS);
+    if (this.#state === "open") this.dueAt = this.#dueIn(STALL_MS);
   }
 
   #dueIn(milliseconds: number): number {

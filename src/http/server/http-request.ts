@@ -56,7 +56,7 @@ export class HttpRequest implements ClientRequest {
     const body = new IncomingBody(this.#length, limits);
     this.#body = body;
     if (this.#error !== null) body.fail(this.#error);
-    this.#owner.resumeBody(this.headers.get("expect")?.toLowerCase() === "100-continue");
+    this.#owner.resumeBody(this.#expectsContinue);
     return body;
   }
 
@@ -69,6 +69,16 @@ export class HttpRequest implements ClientRequest {
   /** Whether bytes of the body are read now. Before the request is handled, nobody knows how many are allowed. */
   get takesBody(): boolean {
     return this.#body !== null;
+  }
+
+  /** Whether the client still waits for permission to send the body. */
+  get awaitsContinue(): boolean {
+    return this.#body === null && this.#expectsContinue;
+  }
+
+  /** RFC 9110, section 10.1.1: the expectation of an HTTP/1.0 client is ignored. */
+  get #expectsContinue(): boolean {
+    return !this.isHttp10 && this.headers.get("expect")?.toLowerCase() === "100-continue";
   }
 
   pushBody(bytes: Uint8Array): void {

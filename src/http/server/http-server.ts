@@ -1,7 +1,11 @@
-// An HTTP/1.1 server over TCP sockets. Why not Bun.serve: decision 0007.
+// An HTTP/1.1 server over TCP sockets. Why not Bun.serve: decision 0029.
 import type { SocketHandler } from "bun";
+import { GatehouseError } from "../../base/errors.ts";
 import type { CoarseDeadlines } from "../coarse-deadlines.ts";
-import { ClientConnection, type ConnectionOwner, type RequestHandler } from "./client-connection.ts";
+import { newId } from "../../base/ids.ts";
+import { ClientConnection } from "./client-connection.ts";
+import type { ConnectionOwner, RequestHandler } from "./connection-owner.ts";
+import { OutgoingResponse } from "./outgoing-response.ts";
 
 interface HttpServerOptions {
   readonly hostname: string;
@@ -9,19 +13,27 @@ interface HttpServerOptions {
   readonly reusePort: boolean;
   readonly deadlines: CoarseDeadlines;
   readonly handle: RequestHandler;
+  /** The bytes of a client were rejected, because they are no request or arrived too slowly. */
+  readonly onRefused?: (error: GatehouseError) => void;
+  /** An error that should not happen, in the handler or in this server. */
+  readonly onError?: (error: unknown, requestId: string) => void;
 }
 
 export class HttpServer implements ConnectionOwner {
   readonly deadlines: CoarseDeadlines;
   readonly handle: RequestHandler;
   isStopping = false;
+  readonly onRefused: (error: GatehouseError) => void;
+  readonly #report: (error: unknown, requestId: string) => void;
   readonly #connections = new Set<ClientConnection>();
   readonly #listener: Bun.TCPSocketListener<ClientConnection | null>;
   #stopped: PromiseWithResolvers<undefined> | null = null;
 
-  constructor({ hostname, port, reusePort, deadlines, handle }: HttpServerOptions) {
+  constructor({ hostname, port, reusePort, deadlines, handle, onRefused, onError }: HttpServerOptions) {
     this.deadlines = deadlines;
     this.handle = handle;
+    this.onRefused = onRefused ?? (() => undefined);
+    this.#report = onError ?? (() => undefined);
     const options = { hostname, port, reusePort, data: null, socket: this.#handlers() };
     this.#listener = Bun.listen<ClientConnection | null>(options);
   }
@@ -42,6 +54,13 @@ export class HttpServer implements ConnectionOwner {
   onClosed(connection: ClientConnection): void {
     this.#connections.delete(connection);
     if (this.#connections.size === 0) this.#stopped?.resolve(undefined);
+  }
+
+  onError(error: unknown): OutgoingResponse {
+    const requestId = newId();
+    this.#report(error, requestId);
+    const message = "Internal error. Search the gateway log for this request_id.";
+    return OutgoingResponse.error(new GatehouseError("internal_error", message), requestId);
   }
 
   /** Accepts no further connections. Resolves when all requests are finished; with `closesAll`, they are aborted. */
@@ -67,7 +86,11 @@ export class HttpServer implements ConnectionOwner {
       drain: (socket) => socket.data?.onDrain(),
       close: (socket) => socket.data?.onClose(),
       end: (socket) => socket.data?.onClose(),
-      error: (socket) => socket.data?.terminate(),
+      error: (socket, error) => {
+        // An exception of a handler above; errors of the kernel have a code.
+        if (!("code" in error)) this.#report(error, newId());
+        socket.data?.terminate();
+      },
     };
   }
 }

@@ -20,6 +20,8 @@ type RequestFraming = number | "chunked";
 /** Method, target and version. Some clients send UTF-8 in the target, although only ASCII is allowed (RFC 9112, section 3). */
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
 const NOT_ASCII = /[\x80-\xff]/g;
+/** RFC 9112, section 6.3, allows to reject equal lengths. Some servers use one of them without a comparison. */
+const ONE_LENGTH = /^\d+$/;
 const SCHEME = /^https?:\/\/[^/?#]/i;
 
 /** `text` is the header section without the final empty line, one character per byte. Throws InvalidMessage. */
@@ -27,13 +29,15 @@ export function parseRequestHead(text: string, cache: HeaderFieldCache): Request
   const end = lineEnd(text, 0);
   const [, method, target, minorVersion] = REQUEST_LINE.exec(text.slice(0, end)) ?? [];
   if (method === undefined || target === undefined) throw new InvalidMessage("invalid request line");
-  if (!target.startsWith("/") && target !== "*" && !SCHEME.test(target))
+  if (!target.startsWith("/") && !SCHEME.test(target) && !(target === "*" && method === "OPTIONS"))
     throw new InvalidMessage("the request target is neither a path nor a URL");
   const isHttp10 = minorVersion === "0";
   const headers = new HeaderFields();
   const fields = parseFields(text, end, cache, headers);
   if (!isHttp10 && !headers.has("host")) throw new InvalidMessage("the Host header is missing");
   const isKeepAlive = isPersistent(isHttp10, fields.connection);
+  if (fields.contentLength !== null && !ONE_LENGTH.test(headers.get("content-length") ?? ""))
+    throw new InvalidMessage("more than one Content-Length");
   const framing = framingOf(fields, isHttp10);
   return {
     method,

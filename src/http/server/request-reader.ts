@@ -2,6 +2,7 @@
 import { GatehouseError } from "../../base/errors.ts";
 import { ChunkedBody, partOf, type ChunkSink } from "../chunked-body.ts";
 import { HeaderFieldCache } from "../header-field-cache.ts";
+import { InvalidMessage } from "../invalid-message.ts";
 import { parseRequestHead, type RequestHead } from "./request-head.ts";
 
 export interface RequestEvents {
@@ -17,6 +18,8 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const HEADERS_END = Buffer.from("\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
+const SPACE = 0x20;
+const DEL = 0x7f;
 
 /** What the next bytes belong to. `received`: the request is complete, and the next one may not be read yet. */
 type State = "headers" | "body" | "chunks" | "received";
@@ -44,6 +47,11 @@ export class RequestReader implements ChunkSink {
 
   get isReadingHeaders(): boolean {
     return this.#state === "headers";
+  }
+
+  /** Whether a header section has begun to arrive. */
+  get hasPartOfHeaders(): boolean {
+    return this.#state === "headers" && this.#kept !== null;
   }
 
   /** Bytes that wait. */
@@ -93,15 +101,25 @@ export class RequestReader implements ChunkSink {
 
   #read(bytes: Buffer): void {
     let at = 0;
+    let isShared = false;
     while (at < bytes.length) {
       const from = at;
       if (this.#state === "headers") at = this.#readHeaders(bytes, at);
-      else if (this.#state !== "received" && this.#events.takesBody)
+      else if (this.#state !== "received" && this.#events.takesBody) {
+        isShared = true;
         at = this.#state === "body" ? this.#readBody(bytes, at) : this.#readChunks(bytes, at);
+      }
       if (at === from) break;
     }
-    // Copied: the rest of the memory belongs to the body of the request.
-    if (at < bytes.length) this.#kept = Buffer.from(bytes.subarray(at));
+    if (at < bytes.length) this.#keep(bytes.subarray(at), isShared);
+  }
+
+  /** `isShared`: other parts of the memory belong to the body of a request, which may free it. */
+  #keep(rest: Buffer, isShared: boolean): void {
+    // Copied also if it is a small part of the memory, which could not be freed. If it is a large one, it is not: thousands of
+    // requests that arrived together would be copied once per request.
+    const isSmall = rest.length * 2 < rest.buffer.byteLength;
+    this.#kept = isShared || isSmall ? Buffer.from(rest) : rest;
   }
 
   /** Returns where to continue: `from` if the header section is incomplete. */
@@ -115,7 +133,10 @@ export class RequestReader implements ChunkSink {
         "headers_too_large",
         `The request line and headers are larger than ${MAX_HEADER_BYTES} bytes.`,
       );
-    if (end < 0) return at;
+    if (end < 0) {
+      rejectOtherProtocols(bytes, at);
+      return at;
+    }
     const head = parseRequestHead(bytes.toString("latin1", at, end), this.#fieldCache);
     return this.#begin(head, bytes, end + HEADERS_END.length);
   }
@@ -132,7 +153,9 @@ export class RequestReader implements ChunkSink {
     } else if (bytes.length - at >= framing) {
       this.#state = "received";
       next = at + framing;
-      if (framing > 0) body = partOf(bytes, at, next);
+      // Copied if other requests follow: the memory of the body must not be larger than the body.
+      if (framing > 0)
+        body = next < bytes.length ? new Uint8Array(bytes.subarray(at, next)) : partOf(bytes, at, next);
     } else {
       this.#state = "body";
       this.#remaining = framing;
@@ -159,4 +182,13 @@ export class RequestReader implements ChunkSink {
     this.#state = this.#isServed ? "headers" : "received";
     this.#events.onBodyEnd();
   }
+}
+
+/** Clients of another protocol, such as TLS, and lines that end with LF alone get their response now, not after the timeout. */
+function rejectOtherProtocols(bytes: Buffer, at: number): void {
+  const first = bytes[at];
+  if (first === undefined || (first === CR && at + 1 === bytes.length)) return;
+  const end = bytes.indexOf(LF, at);
+  if (first <= SPACE || first >= DEL || (end >= 0 && bytes[end - 1] !== CR))
+    throw new InvalidMessage("invalid request line");
 }

@@ -10,8 +10,11 @@ import {
   type StreamedBody,
 } from "./outgoing-response.ts";
 
-/** Called when the last byte of the response was handed to the kernel, with what happens to the connection. */
-type OnEnd = (end: "keep" | "close" | "reset") => void;
+/** What happens to the connection after the response. `wait`: the response is complete, but the client has not taken all of it yet. */
+export type ResponseEnd = "wait" | "keep" | "close" | "reset";
+
+/** Called when the last byte of the response was handed to the kernel, and before with `wait` if the client is slow. */
+type OnEnd = (end: ResponseEnd) => void;
 
 /** RFC 9110, sections 6.4.1 and 8.6: these have neither a body nor a Content-Length. */
 function hasNoBody(status: number): boolean {
@@ -136,7 +139,8 @@ export class ResponseSender implements BodyWriter {
 
   #complete(): void {
     this.#isComplete = true;
-    if (!this.#sender.hasUnsent) this.#end();
+    if (this.#sender.hasUnsent) this.#onEnd("wait");
+    else this.#end();
   }
 
   #end(): void {

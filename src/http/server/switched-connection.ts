@@ -10,13 +10,22 @@ export interface ProtocolHandler {
   onClosed(): void;
 }
 
+/** The connection before it switched. */
+export interface SwitchedOwner {
+  /** Closes the connection in two steps, so that a client that is still sending gets what was written. */
+  endSwitched(): void;
+  terminate(): void;
+}
+
 export class SwitchedConnection implements SocketWriter {
   onDrained: () => void = () => undefined;
+  readonly #owner: SwitchedOwner;
   readonly #socket: ClientSocket;
   readonly #sender: SocketSender;
   readonly #handler: ProtocolHandler;
 
-  constructor(socket: ClientSocket, sender: SocketSender, handler: ProtocolHandler) {
+  constructor(owner: SwitchedOwner, socket: ClientSocket, sender: SocketSender, handler: ProtocolHandler) {
+    this.#owner = owner;
     this.#socket = socket;
     this.#sender = sender;
     this.#handler = handler;
@@ -35,13 +44,13 @@ export class SwitchedConnection implements SocketWriter {
     this.#socket.resume();
   }
 
-  /** Closes the connection after what was written. */
+  /** Closes the connection. All bytes must have been sent. */
   end(): void {
-    this.#socket.end();
+    this.#owner.endSwitched();
   }
 
   terminate(): void {
-    this.#socket.terminate();
+    this.#owner.terminate();
   }
 
   onData(bytes: Buffer): void {

@@ -21,6 +21,8 @@ export interface ServerSocketEvents {
 
 /** A client that has been silent for this time is pinged, and disconnected if it stays silent. */
 const PING_MS = 60_000;
+/** How long a client may take to receive the last frames of a closed socket. */
+const CLOSE_TIMEOUT_MS = 5000;
 /** With more bytes than these to send, pings are not replied to: a client that does not read gets no replies either. */
 const MAX_QUEUED_FOR_PONG = 64 * 1024;
 
@@ -74,6 +76,7 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   }
 
   terminate(): void {
+    this.#deadlines.unwatch(this);
     this.#connection?.terminate();
     this.#closed(CLOSE.abnormal, "");
   }
@@ -89,6 +92,7 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   }
 
   onData(bytes: Buffer): void {
+    if (this.#isClosed) return;
     this.#heard();
     this.#run(() => {
       try {
@@ -97,13 +101,14 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
         if (!(error instanceof FrameError)) throw error;
         this.close(error.code, "");
         this.#closed(CLOSE.abnormal, "");
-        this.#connection?.end();
+        this.#endIfSent();
       }
     });
   }
 
   onClosed(): void {
     this.#closed(CLOSE.abnormal, "");
+    this.#deadlines.unwatch(this);
   }
 
   // FrameEvents, for the parser
@@ -126,13 +131,18 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
     // Section 5.5.1: the code of the received frame is echoed. Section 7.1.1: the server closes the connection.
     this.close(code, reason);
     this.#closed(code, reason);
-    if (this.bufferedBytes === 0) this.#connection?.end();
+    this.#endIfSent();
   }
 
-  // Deadline: the client is silent
+  // Deadline: the client is silent, or does not take the last frames
 
   expire(): void {
-    if (this.#isPinged) {
+    // While the client is not read, it seems silent.
+    if (this.isPaused && !this.#isClosed) {
+      this.#heard();
+      return;
+    }
+    if (this.#isPinged || this.#isClosed) {
       this.terminate();
       return;
     }
@@ -147,14 +157,20 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   }
 
   #onDrained(): void {
-    if (this.#isClosed) this.#connection?.end();
+    if (this.#isClosed) this.#endIfSent();
     else this.#events.onClientDrained();
+  }
+
+  #endIfSent(): void {
+    if (this.bufferedBytes > 0) return;
+    this.#deadlines.unwatch(this);
+    this.#connection?.end();
   }
 
   #closed(code: number, reason: string): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#deadlines.unwatch(this);
+    this.dueAt = this.#deadlines.clock.now() + CLOSE_TIMEOUT_MS;
     this.#run(() => this.#events.onClientClosed(code, reason));
   }
 

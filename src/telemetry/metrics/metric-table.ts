@@ -85,6 +85,11 @@ export const METRICS = {
   },
   gatehouse_requests_in_flight: { type: "gauge", help: "Requests in progress.", labels: [] },
   gatehouse_open_websockets: { type: "gauge", help: "WebSockets of clients that are open.", labels: [] },
+  gatehouse_rejected_connections_total: {
+    type: "counter",
+    help: "Connections to the proxy port that were closed because their bytes were no HTTP request: `bad_request`, `headers_too_large`, or `request_timeout`.",
+    labels: ["reason"],
+  },
   gatehouse_buffered_body_bytes: {
     type: "gauge",
     help: "Bytes of request bodies in memory; MAX_BUFFERED_BYTES limits them per process.",
