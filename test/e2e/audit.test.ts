@@ -165,6 +165,33 @@ describe.each(STORES)("with %s", (_, environment) => {
     expect(hash).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  test("lines of the audit log in GET /logs are for owners only, like the audit log", async () => {
+    await create(gatehouse, "/gateways", { name: "not for viewers" });
+    const linesFor = async (role: "viewer" | "operator" | "owner") => {
+      const token = await mintToken(TEST_SECRET, 60, role, { role });
+      const { body } = await callApi(gatehouse.adminUrl, token, "GET", "/logs?limit=1000");
+      return (body.logs as Entry[]).map((line) => line["msg"] as string);
+    };
+    expect(await linesFor("owner")).toContain("audit");
+    for (const role of ["viewer", "operator"] as const) {
+      expect(await linesFor(role)).not.toContain("audit");
+      expect(await linesFor(role)).toContain("request");
+    }
+    const abort = new AbortController();
+    const headers = { Authorization: `Bearer ${await mintToken(TEST_SECRET, 60, "v", { role: "viewer" })}` };
+    const url = `${gatehouse.adminUrl}/api/v1/logs/stream`;
+    const stream = await fetch(url, { headers, signal: abort.signal });
+    await create(gatehouse, "/gateways", { name: "followed" });
+    let text = "";
+    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      // The line of the request is logged after that of the audit log.
+      if (text.includes('"path":"/api/v1/gateways"')) break;
+    }
+    abort.abort();
+    expect(text).not.toContain('"msg":"audit"');
+  });
+
   test("reads of secrets: the export and recorded bodies, once per minute", async () => {
     const reads = (query = "") => entries(gatehouse, `&action=read_secrets${query}`);
     const json = { Accept: "application/json" };

@@ -5,7 +5,7 @@ import { LOG_LEVELS, type LogLevel } from "../../telemetry/log/log-levels.ts";
 import { MAX_LOG_LISTENERS, type LogSource } from "../../telemetry/log/recent-log.ts";
 import { EventStream } from "../event-stream.ts";
 import { pageQuery } from "../list-query.ts";
-import { addOperation, type RouteTable } from "../operation.ts";
+import { addOperation, type Caller, type RouteTable } from "../operation.ts";
 
 const streamQuery = z.strictObject({
   level: z
@@ -29,10 +29,11 @@ export function addLogRoutes(table: RouteTable, source: LogSource): void {
       status: 200,
       schema: "LogLineList",
       description:
-        "Newest first. Kept in memory, of all workers of this node. Requests to gateways are not included.",
+        "Newest first. Kept in memory, of all workers of this node. Requests to gateways are not included, and lines of the audit log only for owners.",
     },
-    handle: async ({ query: { level, limit } }) => {
-      const lines = await source.listLines(level, limit);
+    handle: async ({ query: { level, limit }, caller }) => {
+      const found = await source.listLines(level, limit);
+      const lines = found.filter(({ line }) => mayRead(caller, line));
       // Each line is JSON text already, and redacted.
       return new Response(`{"logs":[${lines.map(({ line }) => line).join(",")}],"limit":${limit}}`, {
         headers: { "Content-Type": "application/json" },
@@ -53,15 +54,22 @@ export function addLogRoutes(table: RouteTable, source: LogSource): void {
         "An endless stream of server-sent events: `line` is a new line of the log; `dropped` is the `count` of lines that " +
         "were skipped because the client reads too slowly.",
     },
-    handle: ({ query: { level } }) => Promise.resolve(followLog(source, level)),
+    handle: ({ query: { level }, caller }) => Promise.resolve(followLog(source, level, caller)),
   });
 }
 
-function followLog(source: LogSource, level: LogLevel): Response {
+/** Lines of the audit log are about administrators, like GET /audit. In values, the quotes of this text are escaped. */
+function mayRead({ identity }: Caller, line: string): boolean {
+  return identity.role === "owner" || !line.includes('"msg":"audit"');
+}
+
+function followLog(source: LogSource, level: LogLevel, caller: Caller): Response {
   const stream = new EventStream(() => stop?.());
   const stop = source.followLines({
     level,
-    onLine: ({ line }) => stream.send("line", line),
+    onLine: ({ line }) => {
+      if (mayRead(caller, line)) stream.send("line", line);
+    },
     onClose: () => stream.end(),
   });
   if (stop === null) {

@@ -111,7 +111,7 @@ export class OidcClient {
       // ID tokens are received from the provider only, so nobody else can cause keys to be fetched for each of them.
       keys: createRemoteJWKSet(new URL(this.#endpoint(body, "jwks_uri")), {
         cooldownDuration: 0,
-        [customFetch]: (address, init) => this.#requests.fetch(address, init),
+        [customFetch]: (address, init) => this.#fetchKeys(address, init),
       }),
       sendsIssuer: body["authorization_response_iss_parameter_supported"] === true,
       usesPost:
@@ -121,6 +121,12 @@ export class OidcClient {
       readAt: now,
     };
     return this.#metadata;
+  }
+
+  async #fetchKeys(address: string, init: RequestInit): Promise<Response> {
+    const { status, body } = await this.#requests.json(address, init);
+    if (status !== 200) throw unavailable("The OpenID provider did not return its keys. Retry later.");
+    return Response.json(body);
   }
 
   #endpoint(body: JsonObject, name: string): string {
@@ -185,6 +191,7 @@ export class OidcClient {
       });
       claims = verified.payload;
     } catch (cause) {
+      if (cause instanceof GatehouseError) throw cause;
       throw failed("The ID token of the OpenID provider is not valid. Start again.", cause);
     }
     const { sub, aud, azp } = claims;
