@@ -3,9 +3,10 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isJsonObject } from "./json.ts";
 import { JsonScanner } from "./json-scanner.ts";
+import { createSimdTexts, WINDOW_BYTES } from "./json-string-end-simd.ts";
+import { wordTextOf } from "./json-string-end-words.ts";
 
 const NAMES = ["model", "stream", "messages"];
-const scanner = new JsonScanner(NAMES);
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** The oracle: strict UTF-8, then JSON.parse. */
@@ -15,35 +16,6 @@ function parse(bytes: Uint8Array): { value: unknown } | null {
   } catch {
     return null;
   }
-}
-
-function scannedFields(bytes: Uint8Array): Record<string, unknown> {
-  const fields: Record<string, unknown> = {};
-  for (const [index, name] of NAMES.entries()) {
-    const start = scanner.startOf(index);
-    if (start >= 0) fields[name] = JSON.parse(decoder.decode(bytes.subarray(start, scanner.endOf(index))));
-  }
-  return fields;
-}
-
-function expectSameAsParser(bytes: Uint8Array): void {
-  const result = scanner.scan(bytes);
-  const parsed = parse(bytes);
-  if (parsed === null) {
-    expect(result).toBe("invalid");
-    return;
-  }
-  expect(result).toBe(isJsonObject(parsed.value) ? "object" : "other");
-  const { value } = parsed;
-  const expected = isJsonObject(value)
-    ? Object.fromEntries(
-        NAMES.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
-      )
-    : {};
-  expect(scannedFields(bytes)).toEqual(expected);
-  const keys = isJsonObject(value) ? Object.keys(value) : [];
-  const variants = keys.filter((key) => !NAMES.includes(key) && NAMES.includes(key.toLowerCase()));
-  expect(scanner.hasVariants).toBe(variants.length > 0);
 }
 
 /** The same bytes at each alignment, because the scanner reads words of four bytes. */
@@ -72,92 +44,215 @@ function quoted(name: string): string {
   return name.includes("\\u006f") ? `"${name}"` : JSON.stringify(name);
 }
 
-describe("agrees with JSON.parse", () => {
-  test("on valid documents", () => {
-    fc.assert(
-      fc.property(document, (text) => {
-        atEachAlignment(Buffer.from(text), expectSameAsParser);
-      }),
-      { numRuns: 1000 },
-    );
-  });
+const simdTextOf = createSimdTexts() ?? wordTextOf;
 
-  test("on documents with a byte changed, inserted or cut off", () => {
-    const edit = fc.record({
-      at: fc.nat(),
-      byte: fc.nat(255),
-      kind: fc.constantFrom("set", "insert", "cut"),
+test("WebAssembly with SIMD is available, so both implementations are tested", () => {
+  expect(simdTextOf).not.toBe(wordTextOf);
+});
+
+describe.each([
+  ["with SIMD", simdTextOf],
+  ["with words of four bytes", wordTextOf],
+])("a scanner %s", (_, textOf) => {
+  const scanner = new JsonScanner(NAMES, NAMES.length, textOf);
+
+  function scannedFields(bytes: Uint8Array): Record<string, unknown> {
+    const fields: Record<string, unknown> = {};
+    for (const [index, name] of NAMES.entries()) {
+      const start = scanner.startOf(index);
+      if (start >= 0) fields[name] = JSON.parse(decoder.decode(bytes.subarray(start, scanner.endOf(index))));
+    }
+    return fields;
+  }
+
+  function expectSameAsParser(bytes: Uint8Array): void {
+    const result = scanner.scan(bytes);
+    const parsed = parse(bytes);
+    if (parsed === null) {
+      expect(result).toBe("invalid");
+      return;
+    }
+    expect(result).toBe(isJsonObject(parsed.value) ? "object" : "other");
+    const { value } = parsed;
+    const expected = isJsonObject(value)
+      ? Object.fromEntries(
+          NAMES.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
+        )
+      : {};
+    expect(scannedFields(bytes)).toEqual(expected);
+    const keys = isJsonObject(value) ? Object.keys(value) : [];
+    const variants = keys.filter((key) => !NAMES.includes(key) && NAMES.includes(key.toLowerCase()));
+    expect(scanner.hasVariants).toBe(variants.length > 0);
+  }
+
+  describe("agrees with JSON.parse", () => {
+    test("on valid documents", () => {
+      fc.assert(
+        fc.property(document, (text) => {
+          atEachAlignment(Buffer.from(text), expectSameAsParser);
+        }),
+        { numRuns: 1000 },
+      );
     });
-    fc.assert(
-      fc.property(document, edit, (text, { at, byte, kind }) => {
-        const bytes = [...Buffer.from(text)];
-        const position = bytes.length === 0 ? 0 : at % bytes.length;
-        if (kind === "cut") bytes.length = position;
-        else bytes.splice(position, kind === "set" ? 1 : 0, byte);
+
+    test("on documents with a byte changed, inserted or cut off", () => {
+      const edit = fc.record({
+        at: fc.nat(),
+        byte: fc.nat(255),
+        kind: fc.constantFrom("set", "insert", "cut"),
+      });
+      fc.assert(
+        fc.property(document, edit, (text, { at, byte, kind }) => {
+          const bytes = [...Buffer.from(text)];
+          const position = bytes.length === 0 ? 0 : at % bytes.length;
+          if (kind === "cut") bytes.length = position;
+          else bytes.splice(position, kind === "set" ? 1 : 0, byte);
+          expectSameAsParser(new Uint8Array(bytes));
+        }),
+        { numRuns: 5000 },
+      );
+    });
+
+    test("on texts made of JSON's own characters", () => {
+      const token = fc.constantFrom(
+        ...Array.from('{}[],:"\\ \n\t\r-+.eE0123456789tfnu'),
+        "true",
+        "false",
+        "null",
+        '"model"',
+        "\u0001",
+      );
+      fc.assert(
+        fc.property(fc.array(token, { maxLength: 20 }), (tokens) =>
+          expectSameAsParser(Buffer.from(tokens.join(""))),
+        ),
+        { numRuns: 5000 },
+      );
+    });
+
+    test.each([
+      ["", "an empty text"],
+      ["\uFEFF{}", "a byte order mark"],
+      ["\uFEFF\uFEFF{}", "two byte order marks"],
+      ['{"model":"a","model":"b"}', "a duplicate field"],
+      ['"\\ud800"', "an escaped lone surrogate"],
+      ['"\\u12G4"', "a bad escape"],
+      ['"tab\tinside"', "a control character in a string"],
+      ["01", "a leading zero"],
+      ["-", "a lone minus"],
+      ["1.e5", "a fraction without digits"],
+      ["{} {}", "two values"],
+      ["[1,]", "a trailing comma"],
+      ['{"a":1,}', "a trailing comma in an object"],
+      ["\u00A0{}", "a no-break space"],
+      ["{\u000B}", "a vertical tab"],
+    ])("on %j: %s", (text) => {
+      atEachAlignment(Buffer.from(text), expectSameAsParser);
+    });
+
+    test("on bytes that are not UTF-8", () => {
+      for (const bytes of [[0xff], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22]])
         expectSameAsParser(new Uint8Array(bytes));
-      }),
-      { numRuns: 5000 },
-    );
+    });
   });
 
-  test("on texts made of JSON's own characters", () => {
-    const token = fc.constantFrom(
-      ...Array.from('{}[],:"\\ \n\t\r-+.eE0123456789tfnu'),
-      "true",
-      "false",
-      "null",
-      '"model"',
-      "\u0001",
-    );
-    fc.assert(
-      fc.property(fc.array(token, { maxLength: 20 }), (tokens) =>
-        expectSameAsParser(Buffer.from(tokens.join(""))),
-      ),
-      { numRuns: 5000 },
-    );
+  describe("duplicates of a watched field", () => {
+    test.each([
+      ['{"model":1,"x":{"model":2},"model":3}', true],
+      ['{"model":1,"m\\u006fdel":3}', true],
+      ['{"model":1,"x":{"model":2,"model":3},"other":1,"other":2}', false],
+      ['{"model":1,"Model":2}', false],
+    ])("%s: %p", (text, expected) => {
+      expect(scanner.scan(Buffer.from(text))).toBe("object");
+      expect(scanner.hasDuplicates).toBe(expected);
+    });
   });
 
-  test.each([
-    ["", "an empty text"],
-    ["\uFEFF{}", "a byte order mark"],
-    ["\uFEFF\uFEFF{}", "two byte order marks"],
-    ['{"model":"a","model":"b"}', "a duplicate field"],
-    ['"\\ud800"', "an escaped lone surrogate"],
-    ['"\\u12G4"', "a bad escape"],
-    ['"tab\tinside"', "a control character in a string"],
-    ["01", "a leading zero"],
-    ["-", "a lone minus"],
-    ["1.e5", "a fraction without digits"],
-    ["{} {}", "two values"],
-    ["[1,]", "a trailing comma"],
-    ['{"a":1,}', "a trailing comma in an object"],
-    ["\u00A0{}", "a no-break space"],
-    ["{\u000B}", "a vertical tab"],
-  ])("on %j: %s", (text) => {
-    atEachAlignment(Buffer.from(text), expectSameAsParser);
+  test("a text nested more than 512 levels deep is reported as such", () => {
+    const nested = (depth: number) => Buffer.from("[".repeat(depth) + "]".repeat(depth));
+    expect(scanner.scan(nested(512))).toBe("other");
+    expect(scanner.scan(nested(513))).toBe("too_deep");
+    expect(scanner.scan(nested(1_000_000))).toBe("too_deep");
   });
 
-  test("on bytes that are not UTF-8", () => {
-    for (const bytes of [[0xff], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22]])
-      expectSameAsParser(new Uint8Array(bytes));
+  describe("agrees with JSON.parse on long strings", () => {
+    const piece = fc.constantFrom(
+      ...Array.from("anué /"),
+      ...["\\n", "\\\\", '\\"', "\\/", "\\u12aF", "\\u00e9", "\\t", "x".repeat(61), "{}[],:"],
+    );
+    const badPiece = fc.constantFrom("\\u12g4", "\\x", "\u0001", "\n", "\\", '"', "\\u", "\\u123");
+    const content = fc.oneof(
+      fc.array(piece, { maxLength: 60 }),
+      fc.array(fc.oneof({ weight: 30, arbitrary: piece }, badPiece), { maxLength: 60 }),
+    );
+
+    test("with escapes at any place in a block", () => {
+      fc.assert(
+        fc.property(content, content, (first, second) =>
+          expectSameAsParser(Buffer.from(`{"model":"${first.join("")}","stream":"${second.join("")}"}`)),
+        ),
+        { numRuns: 3000 },
+      );
+    });
+
+    test("that cross the windows of a long text", () => {
+      const filler = fc.constantFrom("x", "\\\\", '\\"', "\\u12aF", '","');
+      const length = fc.oneof(
+        fc.integer({ min: WINDOW_BYTES - 300, max: WINDOW_BYTES + 300 }),
+        fc.integer({ min: 0, max: 3 * WINDOW_BYTES }),
+      );
+      fc.assert(
+        fc.property(filler, length, content, content, (unit, bytes, first, second) => {
+          const long = unit.repeat(bytes / unit.length);
+          const text = `["${first.join("")}${long}${second.join("")}","${long}${first.join("")}"]`;
+          expectSameAsParser(Buffer.from(text));
+        }),
+        { numRuns: 100 },
+      );
+    });
+
+    test("with every byte after a backslash and in place of each hexadecimal digit", () => {
+      for (let byte = 0; byte < 0x80; byte++) {
+        const character = String.fromCharCode(byte);
+        for (const place of [0, 30, 61, 62, 63, 64]) {
+          const before = "x".repeat(place);
+          expectSameAsParser(Buffer.from(`"${before}\\${character}"`));
+          for (const digit of [0, 1, 2, 3])
+            expectSameAsParser(
+              Buffer.from(`"${before}\\u${"a".repeat(digit)}${character}${"9".repeat(3 - digit)}"`),
+            );
+        }
+      }
+    });
+  });
+
+  test("bytes of an earlier, longer text are not read as part of a text that is cut off", () => {
+    for (const unit of ["x", "\\n", "\\\\", "\\u12aF", '\\"']) {
+      const whole = Buffer.from(`["${unit.repeat(50)}","${unit.repeat(50)}"]`);
+      for (let length = 0; length < whole.length; length++) {
+        expect(scanner.scan(whole)).toBe("other");
+        expect(scanner.scan(whole.subarray(0, length))).toBe("invalid");
+      }
+    }
+  });
+
+  test("bytes of an earlier window are not read as part of a text that is cut off", () => {
+    const whole = Buffer.from(`"${"x".repeat(2 * WINDOW_BYTES - 60)}\\u12aF\\n${"x".repeat(100)}"`);
+    for (let length = whole.length - 130; length < whole.length; length++)
+      expect(scanner.scan(whole.subarray(0, length))).toBe("invalid");
+    expect(scanner.scan(whole)).toBe("other");
   });
 });
 
-describe("duplicates of a watched field", () => {
-  test.each([
-    ['{"model":1,"x":{"model":2},"model":3}', true],
-    ['{"model":1,"m\\u006fdel":3}', true],
-    ['{"model":1,"x":{"model":2,"model":3},"other":1,"other":2}', false],
-    ['{"model":1,"Model":2}', false],
-  ])("%s: %p", (text, expected) => {
-    expect(scanner.scan(Buffer.from(text))).toBe("object");
-    expect(scanner.hasDuplicates).toBe(expected);
+test("where the runtime has no SIMD, texts are scanned all the same", () => {
+  const script = `
+    const { createSimdTexts } = await import("./json-string-end-simd.ts");
+    const { JsonScanner } = await import("./json-scanner.ts");
+    const body = Buffer.from(JSON.stringify({ model: "x".repeat(100) }));
+    console.log(createSimdTexts(), new JsonScanner(["model"]).scan(body));`;
+  const { stdout } = Bun.spawnSync([process.execPath, "-e", script], {
+    cwd: import.meta.dir,
+    env: { ...process.env, BUN_JSC_useWasmSIMD: "0" },
   });
-});
-
-test("a text nested more than 512 levels deep is reported as such", () => {
-  const nested = (depth: number) => Buffer.from("[".repeat(depth) + "]".repeat(depth));
-  expect(scanner.scan(nested(512))).toBe("other");
-  expect(scanner.scan(nested(513))).toBe("too_deep");
-  expect(scanner.scan(nested(1_000_000))).toBe("too_deep");
+  expect(stdout.toString()).toBe("null object\n");
 });

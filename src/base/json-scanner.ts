@@ -2,7 +2,8 @@
 // need only `model` and `stream` of a body that may be hundreds of kilobytes long.
 import { isUtf8 } from "node:buffer";
 import { utf8Between } from "./byte-search.ts";
-import { endOfString, wordViewOf, type WordView } from "./json-string-end.ts";
+import { jsonTextOf } from "./json-string-end.ts";
+import type { JsonText, JsonTextOf } from "./json-text.ts";
 
 /** Texts with deeper nesting are reported as too deep: code that walks them recursively would overflow the stack. */
 export const MAX_DEPTH = 512;
@@ -35,6 +36,7 @@ export class JsonScanner {
   hasVariants = false;
   readonly #names: readonly Uint8Array[];
   readonly #strictCount: number;
+  readonly #textOf: JsonTextOf;
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
   /** The closing byte that each open object or array needs. */
@@ -43,8 +45,9 @@ export class JsonScanner {
   #field = -1;
 
   /** Only the first `strictCount` names, by default all, set `hasDuplicates` and `hasVariants`. */
-  constructor(names: readonly string[], strictCount = names.length) {
+  constructor(names: readonly string[], strictCount = names.length, textOf: JsonTextOf = jsonTextOf) {
     this.#strictCount = strictCount;
+    this.#textOf = textOf;
     this.#names = names.map((name) => Buffer.from(name));
     this.#starts = new Int32Array(names.length);
     this.#ends = new Int32Array(names.length);
@@ -57,10 +60,10 @@ export class JsonScanner {
     this.hasVariants = false;
     this.#field = -1;
     if (!isUtf8(text)) return "invalid";
-    const view = wordViewOf(text);
-    const { bytes } = view;
+    const json = this.#textOf(text);
+    const { bytes } = json;
     const start = skipWhitespace(bytes, hasByteOrderMark(bytes) ? 3 : 0);
-    const end = this.#scanValue(view, start);
+    const end = this.#scanValue(json, start);
     if (end === TOO_DEEP) return "too_deep";
     if (end === INVALID || skipWhitespace(bytes, end) < text.length) return "invalid";
     return bytes[start] === OPEN_BRACE ? "object" : "other";
@@ -77,8 +80,8 @@ export class JsonScanner {
   }
 
   /** Returns the index after the value at `start`. A loop instead of recursion: the client decides about the depth. */
-  #scanValue(view: WordView, start: number): number {
-    const { bytes } = view;
+  #scanValue(json: JsonText, start: number): number {
+    const { bytes } = json;
     const closers = this.#closers;
     let depth = 0;
     let at = start;
@@ -90,11 +93,11 @@ export class JsonScanner {
         closers[++depth] = closer;
         at = skipWhitespace(bytes, at + 1);
         if (bytes[at] !== closer) {
-          if (closer === CLOSE_BRACE && (at = this.#scanKey(view, at, depth)) < 0) return INVALID;
+          if (closer === CLOSE_BRACE && (at = this.#scanKey(json, at, depth)) < 0) return INVALID;
           continue;
         }
       } else {
-        at = byte === QUOTE ? endOfString(view, at + 1) : endOfScalar(bytes, at);
+        at = byte === QUOTE ? json.endOfString(at + 1) : endOfScalar(bytes, at);
         if (at < 0) return INVALID;
         if (depth === 0) return at;
         if (depth === 1) this.#endField(at);
@@ -109,15 +112,15 @@ export class JsonScanner {
       }
       if (bytes[at] !== COMMA) return INVALID;
       at = skipWhitespace(bytes, at + 1);
-      if (closers[depth] === CLOSE_BRACE && (at = this.#scanKey(view, at, depth)) < 0) return INVALID;
+      if (closers[depth] === CLOSE_BRACE && (at = this.#scanKey(json, at, depth)) < 0) return INVALID;
     }
   }
 
   /** Returns the index where the value of the key at `start` begins. */
-  #scanKey(view: WordView, start: number, depth: number): number {
-    const { bytes } = view;
+  #scanKey(json: JsonText, start: number, depth: number): number {
+    const { bytes } = json;
     if (bytes[start] !== QUOTE) return INVALID;
-    const end = endOfString(view, start + 1);
+    const end = json.endOfString(start + 1);
     if (end < 0) return INVALID;
     const colon = skipWhitespace(bytes, end);
     if (bytes[colon] !== COLON) return INVALID;

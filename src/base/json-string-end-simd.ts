@@ -1,0 +1,110 @@
+// Finds the end of a JSON string with a WebAssembly module (wasm/json-string-end.ts) that reads 64 bytes at a time. The module
+// reads only its own memory, into which texts are copied: as a whole if they are short, else window by window.
+import type { JsonText, JsonTextOf } from "./json-text.ts";
+import { WASM } from "./json-string-end-wasm.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Calling the module costs more than comparing this many bytes. */
+const NEAR_BYTES = 24;
+/** The module reads whole blocks. */
+const BLOCK_BYTES = 64;
+/** The hexadecimal digits of `\u`. The module may read them after its last block. */
+const HEX_BYTES = 4;
+/**
+ * Holds any body that is scanned on the event loop (256 KiB, `off-loop/large-body.ts`): walking a text's own memory for some texts and
+ * this memory for others made the scanner slower by half for both. It never grows; the system provides pages when they are written.
+ */
+const PAGES = 5;
+/** The last block of a text may begin at the byte 0 after it. */
+export const WINDOW_BYTES = PAGES * 64 * 1024 - BLOCK_BYTES;
+
+/** What the module returns for a string that goes on after the window. */
+const UNFINISHED = 0;
+
+interface StringEndModule {
+  readonly memory: Uint8Array;
+  readonly endOfString: (start: number, limit: number) => number;
+  readonly continueString: (start: number, limit: number) => number;
+}
+
+class SimdText implements JsonText {
+  readonly bytes: Uint8Array;
+  readonly #text: Uint8Array;
+  readonly #module: StringEndModule;
+  /** Where in the text the copied window begins. */
+  #windowStart = 0;
+  /** The module reads blocks up to here, counted from the start of the window. */
+  #limit = 0;
+
+  constructor(text: Uint8Array, module: StringEndModule) {
+    this.#text = text;
+    this.#module = module;
+    const isShort = text.length <= WINDOW_BYTES;
+    this.bytes = isShort ? module.memory : text;
+    if (isShort) this.#copyWindow(0);
+  }
+
+  endOfString(start: number): number {
+    const { bytes } = this;
+    let at = start;
+    for (const end = start + NEAR_BYTES; at < end; at++) {
+      const byte = bytes[at] ?? 0;
+      if (byte === QUOTE) return at + 1;
+      if (byte === BACKSLASH) break;
+      if (byte < 0x20) return -1;
+    }
+    return this.#endOfLong(at);
+  }
+
+  #endOfLong(start: number): number {
+    let at = start;
+    if (at - this.#windowStart >= this.#limit) this.#copyWindow(at);
+    let found = this.#module.endOfString(at - this.#windowStart, this.#limit);
+    while (found === UNFINISHED) {
+      const unread = this.#windowStart + this.#limit - at;
+      // Not reached: the byte 0 ends every string. Without it this loop would not end.
+      if (at + unread > this.#text.length) return -1;
+      at += unread - (unread % BLOCK_BYTES);
+      this.#copyWindow(at);
+      found = this.#module.continueString(0, this.#limit);
+    }
+    return found < 0 ? -1 : this.#windowStart + found;
+  }
+
+  #copyWindow(start: number): void {
+    const text = this.#text;
+    const { memory } = this.#module;
+    this.#windowStart = start;
+    if (text.length - start > WINDOW_BYTES) {
+      memory.set(text.subarray(start, start + WINDOW_BYTES));
+      this.#limit = WINDOW_BYTES - HEX_BYTES;
+      return;
+    }
+    const length = text.length - start;
+    memory.set(start === 0 ? text : text.subarray(start));
+    // Bytes of an earlier text may follow. No string contains a byte 0, so the module never reads past it.
+    memory[length] = 0;
+    this.#limit = length + BLOCK_BYTES;
+  }
+}
+
+/** Returns null where the runtime does not support WebAssembly with SIMD, as on x64 processors without AVX. */
+export function createSimdTexts(): JsonTextOf | null {
+  const module = instantiate();
+  return module === null ? null : (text) => new SimdText(text, module);
+}
+
+function instantiate(): StringEndModule | null {
+  try {
+    const memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES });
+    const compiled = new WebAssembly.Module(Buffer.from(WASM, "base64"));
+    const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
+    // The compiler of the module checks these types; WebAssembly converts arguments and results.
+    const { endOfString, continueString } = exports as unknown as Omit<StringEndModule, "memory">;
+    return { memory: new Uint8Array(memory.buffer), endOfString, continueString };
+  } catch {
+    return null;
+  }
+}
