@@ -21,7 +21,7 @@ export class HeaderFieldCache {
   /** The header section that the latest field was stored from. */
   #section = "";
   /** The length of all header sections that the fields may keep in memory. */
-  #keptLength = 0;
+  keptLength = 0;
 
   /** Returns the cached field at this position if it is the line that starts at `start`, else null. */
   match(position: number, text: string, start: number): CachedField | null {
@@ -43,9 +43,9 @@ export class HeaderFieldCache {
 
   #beginSection(text: string): void {
     this.#section = text;
-    this.#keptLength += text.length;
-    if (this.#keptLength <= MAX_KEPT_LENGTH) return;
-    this.#keptLength = text.length;
+    this.keptLength += text.length;
+    if (this.keptLength <= MAX_KEPT_LENGTH) return;
+    this.keptLength = text.length;
     this.#fields.length = 0;
   }
 }
