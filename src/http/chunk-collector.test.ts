@@ -33,3 +33,13 @@ test("does not keep small chunks: a reused chunk does not change what was collec
   expect(whole.length).toBe(200_000);
   expect(whole.every((byte, index) => byte === (index & 255))).toBe(true);
 });
+
+test("frees chunks that share their memory", () => {
+  const collector = new ChunkCollector();
+  const memory = new Uint8Array(64 * 1024);
+  collector.add(memory.subarray(0, 32 * 1024));
+  collector.add(memory.subarray(32 * 1024));
+  collector.clear();
+  expect(collector.size).toBe(0);
+  expect(memory.byteLength).toBe(0);
+});

@@ -47,7 +47,9 @@ export class ChunkCollector {
   /** Forgets all bytes and frees their memory now: the garbage collector may leave hundreds of megabytes for a while. */
   clear(): void {
     this.#closeBlock();
-    for (const { buffer } of this.#chunks) if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+    // Two chunks may share their memory.
+    for (const { buffer } of this.#chunks)
+      if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
     this.#chunks.length = 0;
     this.#block = null;
     this.#blockUsed = 0;

@@ -165,6 +165,22 @@ describe("bytes that wait", () => {
   });
 });
 
+test("a part of a body that other bytes follow has its own memory, because the body may free it", () => {
+  const parts: Uint8Array[] = [];
+  const reader = new RequestReader({
+    takesBody: true,
+    onRequest: () => undefined,
+    onBody: (bytes) => {
+      parts.push(bytes);
+      if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
+    },
+    onBodyEnd: () => parts.push(Buffer.from("end")),
+  });
+  const chunk = `5000\r\n${"x".repeat(0x5000)}\r\n`;
+  reader.push(Buffer.from(chunked(`${chunk}${chunk}0\r\n\r\n`)));
+  expect(parts).toHaveLength(3);
+});
+
 describe.skipIf(Bun.which("node") === null)("llhttp", () => {
   const valid = fc
     .record({

@@ -95,31 +95,22 @@ export class RequestReader implements ChunkSink {
 
   // ChunkSink
 
+  /** Copied: the memory of a body is freed if the body is rejected, and the next chunk is in the same memory. */
   onBody(bytes: Uint8Array): void {
-    this.#events.onBody(bytes);
+    const isView = bytes.byteLength < bytes.buffer.byteLength;
+    this.#events.onBody(isView ? new Uint8Array(bytes) : bytes);
   }
 
   #read(bytes: Buffer): void {
     let at = 0;
-    let isShared = false;
     while (at < bytes.length) {
       const from = at;
       if (this.#state === "headers") at = this.#readHeaders(bytes, at);
-      else if (this.#state !== "received" && this.#events.takesBody) {
-        isShared = true;
+      else if (this.#state !== "received" && this.#events.takesBody)
         at = this.#state === "body" ? this.#readBody(bytes, at) : this.#readChunks(bytes, at);
-      }
       if (at === from) break;
     }
-    if (at < bytes.length) this.#keep(bytes.subarray(at), isShared);
-  }
-
-  /** `isShared`: other parts of the memory belong to the body of a request, which may free it. */
-  #keep(rest: Buffer, isShared: boolean): void {
-    // Copied also if it is a small part of the memory, which could not be freed. If it is a large one, it is not: thousands of
-    // requests that arrived together would be copied once per request.
-    const isSmall = rest.length * 2 < rest.buffer.byteLength;
-    this.#kept = isShared || isSmall ? Buffer.from(rest) : rest;
+    if (at < bytes.length) this.#kept = restOf(bytes, at);
   }
 
   /** Returns where to continue: `from` if the header section is incomplete. */
@@ -153,9 +144,7 @@ export class RequestReader implements ChunkSink {
     } else if (bytes.length - at >= framing) {
       this.#state = "received";
       next = at + framing;
-      // Copied if other requests follow: the memory of the body must not be larger than the body.
-      if (framing > 0)
-        body = next < bytes.length ? new Uint8Array(bytes.subarray(at, next)) : partOf(bytes, at, next);
+      if (framing > 0) body = bodyPart(bytes, at, next);
     } else {
       this.#state = "body";
       this.#remaining = framing;
@@ -167,7 +156,7 @@ export class RequestReader implements ChunkSink {
   #readBody(bytes: Buffer, at: number): number {
     const end = Math.min(bytes.length, at + this.#remaining);
     this.#remaining -= end - at;
-    this.#events.onBody(partOf(bytes, at, end));
+    this.#events.onBody(bodyPart(bytes, at, end));
     if (this.#remaining === 0) this.#endBody();
     return end;
   }
@@ -182,6 +171,20 @@ export class RequestReader implements ChunkSink {
     this.#state = this.#isServed ? "headers" : "received";
     this.#events.onBodyEnd();
   }
+}
+
+/** Returns a part of a body. Copied if other requests follow: the body must neither keep nor free their memory. */
+function bodyPart(bytes: Buffer, from: number, to: number): Uint8Array {
+  return to < bytes.length ? new Uint8Array(bytes.subarray(from, to)) : partOf(bytes, from, to);
+}
+
+/**
+ * Returns the bytes from `at` on. Copied if they are a small part of the memory, which could not be freed. A large part is not
+ * copied: thousands of requests that arrived together would be copied once per request.
+ */
+function restOf(bytes: Buffer, at: number): Buffer {
+  const rest = bytes.subarray(at);
+  return rest.length * 2 < rest.buffer.byteLength ? Buffer.from(rest) : rest;
 }
 
 /** Clients of another protocol, such as TLS, and lines that end with LF alone get their response now, not after the timeout. */
