@@ -198,6 +198,8 @@ test("a provider that responds before it has read the body gets the rest of it u
   (await read.promise)();
   await waitUntil(() => received().length >= body.length);
   expect(received().endsWith(body.slice(-9_000_000))).toBe(true);
+  // Used here, because Bun disconnects a client whose response was collected as garbage.
+  expect(response.bodyUsed).toBe(false);
   client.abort();
   listener.stop(true);
 });
