@@ -7,8 +7,8 @@ import { ChunkCollector } from "./chunk-collector.ts";
 import type { CoarseDeadlines, Deadline } from "./coarse-deadlines.ts";
 
 /** Every PACE_BYTES of a body, and its end, must arrive within PACE_MS of the previous ones. */
-const PACE_MS = 60_000;
-const PACE_BYTES = 64 * 1024;
+export const PACE_MS = 60_000;
+export const PACE_BYTES = 64 * 1024;
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -177,7 +177,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
   }
 }
 
-function tooLarge({ maxBodyBytes, sizeSetting = "MAX_BODY_BYTES" }: BodyLimits): GatehouseError {
+export function tooLarge({ maxBodyBytes, sizeSetting = "MAX_BODY_BYTES" }: BodyLimits): GatehouseError {
   return new GatehouseError(
     "body_too_large",
     `The body is larger than ${maxBodyBytes} bytes (${sizeSetting}).`,
@@ -185,7 +185,7 @@ function tooLarge({ maxBodyBytes, sizeSetting = "MAX_BODY_BYTES" }: BodyLimits):
 }
 
 /** Closes the connection: its next bytes would be the rest of this body. */
-function tooSlow(): GatehouseError {
+export function tooSlow(): GatehouseError {
   const message = `Less than ${PACE_BYTES / 1024} KiB of the body arrived within ${PACE_MS / 1000} seconds.`;
   return new GatehouseError("request_timeout", message, { headers: { Connection: "close" } });
 }

@@ -68,6 +68,8 @@ export async function attempt(
       if (!FAILOVER_STATUSES.has(result.upstreamResponse.status)) break;
     }
     if (exchange.isOver || exchange.attempts >= upstream.maxAttempts) break;
+    // What was forwarded of a body cannot be sent again.
+    if (exchange.upload?.isUntouched === false) break;
     tried.push(index);
     now = clock.now();
     const next = plan.pick(preferred, fallback, tried, clientHash, now);
@@ -81,7 +83,11 @@ export async function attempt(
   }
   if (lastResponse !== null && !exchange.isClientDisconnected) return lastResponse;
   lastResponse?.reader?.cancel();
-  throw lastError ?? noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, clock.now()));
+  throw (
+    exchange.upload?.error ??
+    lastError ??
+    noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, clock.now()))
+  );
 }
 
 /** Returns the targets that may serve the request. Throws if none may, or if the model must be known and is not. */

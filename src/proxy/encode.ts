@@ -88,6 +88,7 @@ export function encodeRequest(
     method: exchange.method,
     headers,
     body: addedUsageOption === null ? body : addedUsageOption.bodyWith,
+    upload: exchange.upload,
     addedUsageOption,
     isChat,
     model,

@@ -5,6 +5,7 @@ import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { FirstContent } from "../formats/first-content.ts";
 import type { Endpoint } from "../formats/operations.ts";
 import type { HeaderFields } from "../http/header-fields.ts";
+import type { ForwardedBody } from "../http/forwarded-body.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
 import { requestTargetOf } from "../http/request-target.ts";
 import type { ClientRequest, DisconnectListener } from "../http/server/client-request.ts";
@@ -50,6 +51,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** The body while it is being read, and its share of the memory budget afterwards; null if there is none. */
   incomingBody: IncomingBody | null = null;
+  /** A body that is sent to the target while it arrives, instead of the two others; null if there is none. */
+  upload: ForwardedBody | null = null;
   /** Null if there is none, and after `releaseBody`. */
   body: RequestBody | null = null;
   /** Fields of the body; they stay available after `releaseBody`. */

@@ -30,7 +30,8 @@ export class PreRequestContext extends CallContext implements RequestContext {
     return new RecordHeaders(this.#sentHeaders());
   }
   get bodySize(): number {
-    return this.#call.exchange.body?.bytes.length ?? 0;
+    const { body, upload } = this.#call.exchange;
+    return body?.bytes.length ?? upload?.length ?? 0;
   }
   get forwardedCredentials(): ReadonlyHeaders {
     const { exchange, parts } = this.#call;
@@ -41,13 +42,13 @@ export class PreRequestContext extends CallContext implements RequestContext {
   }
   /** Returns a copy: only replaceBody changes the body that is sent. */
   get body(): Uint8Array | null {
-    return this.#call.exchange.body?.bytes.slice() ?? null;
+    return this.#wholeBody()?.bytes.slice() ?? null;
   }
   get bodyView(): Uint8Array | null {
-    return this.#call.exchange.body?.bytes ?? null;
+    return this.#wholeBody()?.bytes ?? null;
   }
   get bodyText(): string | null {
-    return this.#call.exchange.body?.text ?? null;
+    return this.#wholeBody()?.text ?? null;
   }
   get isJson(): boolean {
     return this.#call.exchange.body?.isJson ?? false;
@@ -84,6 +85,7 @@ export class PreRequestContext extends CallContext implements RequestContext {
   replaceBody(body: string | Uint8Array): void {
     const { exchange, parts, run } = this.#call;
     const bytes = checkBytes("a body", body, parts.maxBodyBytes);
+    exchange.upload = null;
     exchange.setBody(
       exchange.body?.replacedBy(bytes) ??
         RequestBody.scan({ bytes, isJson: false, contentType: null, isTraced: false }),
@@ -105,6 +107,14 @@ export class PreRequestContext extends CallContext implements RequestContext {
   /** Earlier name of respond. */
   answer(response: PluginResponse): void {
     this.respond(response);
+  }
+
+  /** Throws for an upload, which would otherwise look like a request without a body. */
+  #wholeBody(): RequestBody | null {
+    const { body, upload } = this.#call.exchange;
+    if (upload !== null)
+      throw new Error('the body is forwarded while it arrives; declare needs: ["body"] to read it');
+    return body;
   }
 
   #sentHeaders(): Record<string, string> {

@@ -1,12 +1,13 @@
-// Reads the request body completely within its limit and puts it on the exchange.
+// Reads the request body completely within its limit and puts it on the exchange, unless it can be forwarded while it arrives.
 import type { ReadableFields } from "../base/readable-fields.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import type { BodyLimits, IncomingBody } from "../http/incoming-body.ts";
+import type { BodyLimits } from "../http/incoming-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { idsInRequest } from "../formats/stored-ids.ts";
 import type { CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import { usesForwardProxy } from "../upstream/forward-proxy.ts";
 import type { Exchange } from "./exchange.ts";
 import { isMultipart } from "./form-model.ts";
 import { RequestBody } from "./request-body.ts";
@@ -36,12 +37,32 @@ export function bodyLimitsFor(
     : { deadlines, bodyBudget, maxBodyBytes: maxUploadBytes, sizeSetting: "MAX_UPLOAD_BYTES" };
 }
 
-/** Starts to read the body; returns null if the request has none. */
-export function startRequestBody({ request, method }: Exchange, limits: BodyLimits): IncomingBody | null {
+/** Larger bodies are forwarded while they arrive if nothing reads them. Smaller ones stay in memory, so that they can be retried. */
+const MAX_COLLECTED_BYTES = 1024 * 1024;
+
+/** Starts to read the body, or leaves it to the upstream attempt to forward it. */
+export function startRequestBody(exchange: Exchange, rule: CompiledRule, limits: BodyLimits): void {
+  const { request, method } = exchange;
   if ((method === "GET" || method === "HEAD") && announcesBody(request.headers)) {
     throw new GatehouseError("bad_request", `A ${method} request must not have a body.`);
   }
-  return request.readBody(limits);
+  if ((request.arrivingLength ?? 0) > MAX_COLLECTED_BYTES && !needsWholeBody(exchange, rule))
+    exchange.upload = request.forwardBody?.(limits) ?? null;
+  if (exchange.upload === null) exchange.incomingBody = request.readBody(limits);
+}
+
+/** Whether something reads the body, or sends it in another way than over a connection of the pool. */
+function needsWholeBody(exchange: Exchange, { upstream }: CompiledRule): boolean {
+  const { request, gateway, endpoint, bodies } = exchange;
+  if (isJsonType(request.headers.get("content-type")) || bodies !== null) return true;
+  if (gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
+  if (upstream.readsBody || upstream.requiresModel) return true;
+  // Requests for unknown endpoints may have ids of stored objects, too.
+  if (upstream.hasEndpoints && (endpoint === null || idsInRequest(endpoint.operation) !== null)) return true;
+  // The fields of a request with a model in its path are those of its body with this model.
+  if (endpoint !== null && endpoint.model !== null) return true;
+  // A computed credential may be a signature of the body.
+  return upstream.targets.some(({ credential, baseUrl }) => credential !== null || usesForwardProxy(baseUrl));
 }
 
 /** Puts the body on the exchange. */

@@ -19,11 +19,11 @@ function formatCount(count: number): string {
 
 /** Returns an entry for each part that has happened so far. `response` is null if no provider's response is relayed. */
 export function serverTiming(exchange: Exchange, response: TargetResponse | null, now: number): string {
-  const { startedAt, authMs, body, bodyMs, pluginRuns, translateMs } = exchange;
+  const { startedAt, authMs, body, upload, bodyMs, pluginRuns, translateMs } = exchange;
   const total = formatTenths(now - startedAt);
   // Everything before the body is read serves to find the gateway and the rule, and to check the API key.
   let text = `total;dur=${total}, auth;dur=${authMs === null ? total : formatTenths(authMs)}`;
-  if (body !== null) text += `, body;dur=${formatTenths(bodyMs - (authMs ?? 0))}`;
+  if (body !== null || upload !== null) text += `, body;dur=${formatTenths(bodyMs - (authMs ?? 0))}`;
   if (pluginRuns !== null)
     for (const { name, ms } of pluginRuns) text += `, plugin.${name};dur=${formatTenths(ms)}`;
   if (translateMs > 0) text += `, translate;dur=${formatTenths(translateMs)}`;

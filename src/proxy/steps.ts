@@ -171,12 +171,16 @@ function checkHandshake(exchange: Exchange): null {
 }
 
 function startBody(exchange: Exchange, parts: StepParts): null {
-  exchange.incomingBody = startRequestBody(exchange, bodyLimitsFor(exchange, parts));
+  startRequestBody(exchange, matchedRule(exchange), bodyLimitsFor(exchange, parts));
   return null;
 }
 
 function finishBody(exchange: Exchange, parts: StepParts): ValueOrPromise<OutgoingResponse | null> {
-  const { incomingBody } = exchange;
+  const { incomingBody, upload } = exchange;
+  if (upload !== null) {
+    exchange.bodyMs = exchange.clock.now() - exchange.startedAt;
+    return parts.runBeforeBody(exchange);
+  }
   // Most bodies arrive together with the request headers.
   if (incomingBody === null || incomingBody.isComplete) return useBody(exchange, parts);
   return parts.runBeforeBody(exchange) ?? waitForBody(exchange, incomingBody, parts);
@@ -211,14 +215,23 @@ function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<Outgoi
   return chain === null || chain.pre_request === null ? null : parts.runPreRequest(exchange, chain);
 }
 
-function scanBodyOfPlugin(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<null> {
+function scanBodyOfPlugin(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
   const { body, path, sentPath } = exchange;
   if (sentPath !== path) {
     exchange.endpoint = endpointOf(exchange, matchedRule(exchange));
+    if (exchange.upload !== null) return collectUpload(exchange, parts);
     // The path may name the model.
     if (body !== null) exchange.setBody(body);
   }
-  return body === null || !body.isUnscanned ? null : scanReplacedBody(exchange, body, offLoop);
+  return body === null || !body.isUnscanned ? null : scanReplacedBody(exchange, body, parts.offLoop);
+}
+
+/** Reads a body that was to be forwarded: a plugin has changed the path, and the operation of the new one may need the body. */
+function collectUpload(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
+  const body = exchange.request.readBody(bodyLimitsFor(exchange, parts));
+  exchange.upload = null;
+  exchange.incomingBody = body;
+  return body === null ? null : waitForBody(exchange, body, parts);
 }
 
 /** Plugins may have changed path and body. */

@@ -88,6 +88,7 @@ export class UpstreamAttempt {
   fail(cause: unknown): Error {
     const error = cause instanceof UpstreamError ? cause : new UpstreamError("cut", cause);
     this.#facts.fault = error.kind;
+    this.#uploadedAt(this.#exchange.clock.now());
     // Bytes of a rejected response may still be arriving.
     this.#response.cancel();
     this.#report.end(error.kind === "client_left" ? "neutral" : "failed", this.#exchange.clock.now());
@@ -111,7 +112,7 @@ export class UpstreamAttempt {
     const { clock } = this.#exchange;
     const now = clock.now();
     const response = this.#response;
-    const firstByteMs = now - this.#facts.startedAt;
+    const firstByteMs = now - (this.#uploadedAt(now) ?? this.#facts.startedAt);
     this.#facts.status = response.status;
     this.#facts.firstByteAt = now;
     if (response.ok || response.writer !== null) this.#report.responseStarted(firstByteMs, now);
@@ -126,6 +127,14 @@ export class UpstreamAttempt {
     );
     const opening = accepted.open(this.#rule.upstream.timeouts.idle);
     return opening === null ? this.#complete(accepted) : this.#completeAfter(opening, accepted);
+  }
+
+  /** Returns when the body was forwarded completely; null if it was in memory or is not complete. Sets the time that it took. */
+  #uploadedAt(now: number): number | null {
+    const { upload, startedAt } = this.#exchange;
+    if (upload === null) return null;
+    this.#exchange.bodyMs = (upload.endedAt ?? now) - startedAt;
+    return upload.endedAt;
   }
 
   async #completeAfter(opening: Promise<void>, response: TargetResponse): Promise<TargetResponse> {

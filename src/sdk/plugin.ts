@@ -34,7 +34,8 @@ export interface PluginDefinition<Settings = unknown> {
   readonly settings: z.ZodType<Settings>;
   /**
    * What the gateway buffers or splits for this plugin. `body`: the whole body (of the request at pre_request, of the
-   * response at pre_response). `chunks`: the response body chunk by chunk, which is the default at pre_response.
+   * response at pre_response). `chunks`: the response body chunk by chunk, which is the default at pre_response. Without
+   * `body`, a large upload is forwarded while it arrives, and a pre_request hook that reads it fails.
    */
   readonly needs?: readonly ("body" | "chunks")[];
   /**

@@ -10,6 +10,7 @@ import { InvalidMessage } from "../http/invalid-message.ts";
 import { SocketSender } from "../http/socket-sender.ts";
 import type { ParsedResponseHeaders } from "./response-headers.ts";
 import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
+import { Upload } from "./upload.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import type { ResponseSource, UpstreamResponse } from "./upstream-response.ts";
 import type { SocketWriter } from "../http/websocket/socket-writer.ts";
@@ -30,7 +31,7 @@ const IDLE_MARGIN_MS = 1000;
 const OPEN_TIMEOUT_MS = 30_000;
 
 type ConnectionSocket = Pick<Socket, "write" | "terminate" | "pause" | "resume">;
-type SentRequest = Pick<OutgoingRequest, "body" | "method" | "handshake">;
+type SentRequest = Pick<OutgoingRequest, "body" | "upload" | "method" | "handshake">;
 
 export class Connection implements ResponseEvents, ResponseSource, SocketWriter, Deadline {
   dueAt = Infinity;
@@ -40,6 +41,8 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   #socket: ConnectionSocket | null = null;
   #sender: SocketSender | null = null;
   #response: UpstreamResponse | null = null;
+  /** Null if the body of the request was in memory. */
+  #upload: Upload | null = null;
   #isKeepAlive = false;
   #idleMs: number | null = null;
   #isPaused = false;
@@ -91,14 +94,19 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   }
 
   /** Sends a request and reports its response to `response`. The connection must be established and idle. */
-  send(headers: string, { body, method, handshake }: SentRequest, response: UpstreamResponse): void {
+  send(
+    headers: string,
+    { body, upload = null, method, handshake }: SentRequest,
+    response: UpstreamResponse,
+  ): void {
     this.#response = response;
     this.#parser.begin(method, handshake);
     response.onSent(this);
     if (this.#sender?.sendMessage(headers, body) !== true) this.#fail(new UpstreamError("broken"));
+    else if (upload !== null) (this.#upload = new Upload(upload, this, response)).start();
   }
 
-  /** For a WebSocket, after the handshake. */
+  /** For a WebSocket, after the handshake, and for a body that is still arriving. */
   write(bytes: Uint8Array): boolean {
     if (this.isOpen && this.#sender?.send(bytes) !== true) this.#fail(new UpstreamError("broken"));
     return this.#sender?.hasUnsent !== true;
@@ -107,6 +115,7 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   close(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
+    this.#upload?.stop();
     this.#socket?.terminate();
   }
 
@@ -136,7 +145,7 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   onHeaders(parsed: ParsedResponseHeaders): void {
     // No provider completes a request that it has not received, so this may be a second response to the previous request.
     // Errors pass: a provider may reject a request early, and the connection is closed afterwards.
-    if (this.#isReused && this.#sender?.hasUnsent === true && parsed.status < 400)
+    if (this.#isReused && this.#isSending && parsed.status < 400)
       throw new InvalidMessage("response to a request that was not sent completely");
     this.#isKeepAlive = parsed.isKeepAlive;
     const keepAlive = parsed.headers.get("keep-alive");
@@ -218,17 +227,24 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
     this.#fail(new UpstreamError(this.#parser.hasReceivedBytes ? "cut" : "broken", cause));
   }
 
+  /** Whether a part of the request is not sent yet. */
+  get #isSending(): boolean {
+    return this.#sender?.hasUnsent === true || this.#upload?.isComplete === false;
+  }
+
   /** The response is complete: returns the connection to its owner, or closes it. */
   #finish(hasMore: boolean): void {
     if (!this.isOpen) return;
     // Bytes after the response, or a response before the whole request was sent: what follows cannot be attributed.
-    if (hasMore || !this.#isKeepAlive || this.#sender?.hasUnsent === true || this.#idleMs === 0) {
+    if (hasMore || !this.#isKeepAlive || this.#isSending || this.#idleMs === 0) {
       this.close();
       return;
     }
     // Reading may be paused for a slow reader, although all of the response has arrived.
     if (this.#isPaused) this.resume();
     this.#isReused = true;
+    this.#upload?.stop();
+    this.#upload = null;
     this.#owner.onIdle(this, this.#idleMs);
   }
 

@@ -1,5 +1,6 @@
 // A request to a provider, and its request line and header fields as sent over the wire.
 import { GatehouseError } from "../base/errors.ts";
+import type { ForwardedBody } from "../http/forwarded-body.ts";
 import type { RequestCredential } from "./request-credential.ts";
 import { serializeHandshake, type WebSocketHandshake } from "./websocket/handshake.ts";
 
@@ -17,6 +18,8 @@ export interface OutgoingRequest {
   /** Names in lower case. `host` replaces the host of the base URL. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
+  /** A body that is sent while it arrives, instead of `body`. */
+  readonly upload?: ForwardedBody | null;
   /** Set if the request starts a WebSocket. */
   readonly handshake?: WebSocketHandshake;
 }
@@ -45,7 +48,7 @@ const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Throws a GatehouseError if a header field cannot be sent. */
 export function serializeRequestHeaders(
-  { path, method, headers, body, handshake }: OutgoingRequest,
+  { path, method, headers, body, upload = null, handshake }: OutgoingRequest,
   origin: RequestOrigin,
 ): string {
   const target = requestTargetOf(path, origin);
@@ -57,6 +60,7 @@ export function serializeRequestHeaders(
   }
   if (handshake !== undefined) text += serializeHandshake(handshake);
   if (body !== null) text += `Content-Length: ${body.byteLength}\r\n`;
+  else if (upload !== null) text += `Content-Length: ${upload.length}\r\n`;
   else if (method === "POST" || method === "PUT" || method === "PATCH") text += "Content-Length: 0\r\n";
   return `${text}\r\n`;
 }

@@ -98,7 +98,8 @@ export class UpstreamPool {
       void sendThroughTunnel(request, headers, response, origin, this.#resolver);
     else if (usesProxy) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
-      const idle = origin.takeIdle(now);
+      // An idle connection may be stale, and what was forwarded of a body cannot be sent again.
+      const idle = (request.upload ?? null) === null ? origin.takeIdle(now) : null;
       if (idle === null) origin.wait(new WaitingRequest(origin, request, headers, response, now));
       else idle.send(headers, request, response);
     }

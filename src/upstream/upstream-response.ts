@@ -38,6 +38,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
   /** Null if no caller waits for the headers. */
   #headersWaiter: PromiseWithResolvers<this> | null = null;
   readonly #deadlines: CoarseDeadlines;
+  readonly #firstByteTimeoutMs: number;
   #firstByteDueAt: number;
   #idleTimeoutMs = Infinity;
   #timeoutKind: "connect_timeout" | "first_byte_timeout" | "idle_timeout" = "connect_timeout";
@@ -51,6 +52,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
 
   constructor(deadlines: CoarseDeadlines, now: number, connectTimeoutMs: number, firstByteTimeoutMs: number) {
     this.#deadlines = deadlines;
+    this.#firstByteTimeoutMs = firstByteTimeoutMs;
     this.#firstByteDueAt = now + firstByteTimeoutMs;
     this.dueAt = Math.min(now + connectTimeoutMs, this.#firstByteDueAt);
     deadlines.watch(this);
@@ -150,6 +152,16 @@ export class UpstreamResponse implements Deadline, BodyReader {
     this.#source = source;
     this.#timeoutKind = "first_byte_timeout";
     this.dueAt = this.#firstByteDueAt;
+  }
+
+  /** The provider has all of the body that has arrived, so that the client is the one to wait for. */
+  onWaitingForClient(): void {
+    if (this.status === 0) this.dueAt = Infinity;
+  }
+
+  /** The provider has to take bytes of the body, or to respond. */
+  onWaitingForProvider(): void {
+    if (this.status === 0) this.dueAt = this.#deadlines.clock.now() + this.#firstByteTimeoutMs;
   }
 
   /** The provider switches to the WebSocket protocol. Call before `onHeaders`. */

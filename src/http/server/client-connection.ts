@@ -124,12 +124,18 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
 
   resumeBody(sendsContinue: boolean): void {
     if (sendsContinue && this.#reader.missingBytes > 0) this.#sender.send(CONTINUE);
-    if (this.#reader.keptBytes === 0) return;
+    if (this.#reader.keptBytes === 0 && !this.#isPaused) return;
     // Later: the caller does not have the body yet.
     queueMicrotask(() => {
       this.#resume();
       this.#read(() => this.#reader.resume());
     });
+  }
+
+  pauseBody(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.#socket.pause();
   }
 
   switchTo(handler: ProtocolHandler, head: string): boolean {
@@ -188,10 +194,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
       else if (error instanceof InvalidMessage) this.#failBody(error);
       else throw error;
     }
-    if (this.#reader.keptBytes > MAX_KEPT_BYTES && !this.#reader.isReadingHeaders && !this.#isPaused) {
-      this.#isPaused = true;
-      this.#socket.pause();
-    }
+    if (this.#reader.keptBytes > MAX_KEPT_BYTES && !this.#reader.isReadingHeaders) this.pauseBody();
   }
 
   #resume(): void {

@@ -1,6 +1,7 @@
 // A request as the data plane sees it, whichever listener received it.
 import type { HeaderFields } from "../header-fields.ts";
 import type { ProtocolHandler } from "./switched-connection.ts";
+import type { ForwardedBody } from "../forwarded-body.ts";
 import type { BodyLimits, IncomingBody } from "../incoming-body.ts";
 
 /** Called when the client disconnects before its response is complete. */
@@ -19,8 +20,15 @@ export interface ClientRequest {
   readonly isDisconnected: boolean;
   /** Null if nothing has to know. */
   disconnectListener: DisconnectListener | null;
+  /** The declared length of a body that is still arriving; 0 if it is unknown. Absent if the listener cannot forward a body. */
+  readonly arrivingLength?: number;
   /** Starts to read the body; returns null if there is none. Throws a GatehouseError if it is too large. Call it once. */
   readBody(limits: BodyLimits): IncomingBody | null;
+  /**
+   * Instead of `readBody`: returns the body to forward it while it arrives. Nothing of it is read before `start`, and `readBody` may still
+   * be called until then. Throws a GatehouseError if it is too large.
+   */
+  forwardBody?(limits: BodyLimits): ForwardedBody;
   /**
    * Turns the connection into one of another protocol, which begins with `head`. Returns false if the client has disconnected.
    * Absent if the listener cannot switch.

@@ -1,6 +1,7 @@
 // A request that a ClientConnection has read. Its body may still be arriving.
 import type { GatehouseError } from "../../base/errors.ts";
 import type { HeaderFields } from "../header-fields.ts";
+import { ForwardedBody, type BodySource } from "../forwarded-body.ts";
 import { IncomingBody, type BodyLimits } from "../incoming-body.ts";
 import type { ClientRequest, DisconnectListener } from "./client-request.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -10,11 +11,13 @@ import type { ProtocolHandler } from "./switched-connection.ts";
 export interface RequestOwner {
   /** The request wants its body now. `sendsContinue`: the client waits for permission to send it. */
   resumeBody(sendsContinue: boolean): void;
+  /** The request wants no further bytes until `resumeBody`. */
+  pauseBody(): void;
   /** See ClientRequest. */
   switchTo(handler: ProtocolHandler, head: string): boolean;
 }
 
-export class HttpRequest implements ClientRequest {
+export class HttpRequest implements ClientRequest, BodySource {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderFields;
@@ -28,7 +31,9 @@ export class HttpRequest implements ClientRequest {
   readonly #length: number | null;
   /** The whole body, if it arrived together with the headers. */
   #whole: Uint8Array | null;
-  #body: IncomingBody | null = null;
+  #body: IncomingBody | ForwardedBody | null = null;
+  /** The client has permission to send the body. */
+  #isContinued = false;
   #error: GatehouseError | null = null;
 
   constructor(
@@ -60,8 +65,37 @@ export class HttpRequest implements ClientRequest {
     return body;
   }
 
+  get arrivingLength(): number {
+    return this.#whole === null ? (this.#length ?? 0) : 0;
+  }
+
+  forwardBody(limits: BodyLimits): ForwardedBody {
+    return new ForwardedBody(this.arrivingLength, limits, this);
+  }
+
   switchTo(handler: ProtocolHandler, head: string): boolean {
     return this.#owner.switchTo(handler, head);
+  }
+
+  // BodySource
+
+  startBody(body: ForwardedBody): void {
+    const sendsContinue = this.awaitsContinue;
+    this.#isContinued = true;
+    this.#body = body;
+    this.#owner.resumeBody(sendsContinue);
+  }
+
+  stopBody(): void {
+    this.#body = null;
+  }
+
+  pauseBody(): void {
+    this.#owner.pauseBody();
+  }
+
+  resumeBody(): void {
+    this.#owner.resumeBody(false);
   }
 
   // Called by the connection
@@ -73,7 +107,7 @@ export class HttpRequest implements ClientRequest {
 
   /** Whether the client still waits for permission to send the body. */
   get awaitsContinue(): boolean {
-    return this.#body === null && this.#expectsContinue;
+    return this.#body === null && !this.#isContinued && this.#expectsContinue;
   }
 
   /** RFC 9110, section 10.1.1: the expectation of an HTTP/1.0 client is ignored. */
