@@ -19,7 +19,8 @@ export interface ReadRequests {
 /** A program for Node.js: reads a JSON list of inputs from standard input, writes the list of results. */
 const PROGRAM = `
 const { HTTPParser } = require("node:_http_common");
-const METHODS = process.binding("http_parser").allMethods;
+const { binding } = process;
+const METHODS = binding("http_parser").allMethods;
 const inputs = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
 const results = inputs.map((input) => {
   const requests = [];
