@@ -100,12 +100,14 @@ async function runBatch(requests: readonly string[]): Promise<void> {
   const port = Number(new URL(gatehouse.proxyUrl).port);
   const batch = requests.map((text) => new Mutant(text));
   await Promise.all(batch.map((mutant) => mutant.send(port)));
-  await probe();
-  await probe();
   const withoutResponse = () => [...upstream.requests.keys()].filter((serial) => !responded.has(serial));
-  await waitUntil(() => {
+  await waitUntil(async () => {
+    const before = upstream.requests.size;
+    await probe();
+    await probe();
     collect(batch);
-    return withoutResponse().length === 0;
+    // Requests that follow another one on their connection are sent one after the other.
+    return upstream.requests.size === before + 2 && withoutResponse().length === 0;
   }, 10_000).catch(() => {
     const lost = withoutResponse().map((serial) => JSON.stringify(upstream.requests.get(serial)));
     throw new Error(
