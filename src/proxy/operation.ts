@@ -46,6 +46,12 @@ export function isOther({ endpoint, fields }: Exchange, { upstream, pathKind }: 
   return endpoint === null && upstream.hasEndpoints && pathKind === "prefix" && !fields.hasMessages;
 }
 
+/** Returns the operation that decides where the ids of stored objects are in the request. */
+export function operationWithIds(exchange: Exchange, rule: CompiledRule): Operation {
+  if (exchange.endpoint !== null) return exchange.endpoint.operation;
+  return isOther(exchange, rule) ? "other" : "chat";
+}
+
 function operationNotAllowed(operation: Operation): GatehouseError {
   return new GatehouseError(
     "operation_not_allowed",

@@ -5,11 +5,11 @@ import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { BodyLimits } from "../http/incoming-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { idsInRequest } from "../formats/stored-ids.ts";
-import type { CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { usesForwardProxy } from "../upstream/forward-proxy.ts";
 import type { Exchange } from "./exchange.ts";
 import { isMultipart } from "./form-model.ts";
+import { operationWithIds } from "./operation.ts";
 import { RequestBody } from "./request-body.ts";
 import { scanBody } from "./scan-body.ts";
 
@@ -52,13 +52,12 @@ export function startRequestBody(exchange: Exchange, rule: CompiledRule, limits:
 }
 
 /** Whether something reads the body, or sends it in another way than over a connection of the pool. */
-function needsWholeBody(exchange: Exchange, { upstream }: CompiledRule): boolean {
+function needsWholeBody(exchange: Exchange, rule: CompiledRule): boolean {
+  const { upstream } = rule;
   const { request, gateway, endpoint, bodies } = exchange;
   if (isJsonType(request.headers.get("content-type")) || bodies !== null) return true;
   if (gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
-  if (upstream.readsBody || upstream.requiresModel) return true;
-  // Requests for unknown endpoints may have ids of stored objects, too.
-  if (upstream.hasEndpoints && (endpoint === null || idsInRequest(endpoint.operation) !== null)) return true;
+  if (upstream.readsBody || upstream.requiresModel || mayHaveIds(exchange, rule)) return true;
   // The fields of a request with a model in its path are those of its body with this model.
   if (endpoint !== null && endpoint.model !== null) return true;
   // A computed credential may be a signature of the body.
@@ -98,14 +97,15 @@ export function takeRequestBody(
  * Plugins may read any body, and so does the check of the models of an API key. Model routing reads any body where it is
  * required, else it and format translation only JSON. Ids of stored objects are searched in any body.
  */
-function readsBody(exchange: Exchange, { upstream }: CompiledRule, isJson: boolean): boolean {
+function readsBody(exchange: Exchange, rule: CompiledRule, isJson: boolean): boolean {
+  const { upstream } = rule;
   if (exchange.gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
-  return upstream.requiresModel || (upstream.readsBody && isJson) || mayHaveIds(exchange, upstream);
+  return upstream.requiresModel || (upstream.readsBody && isJson) || mayHaveIds(exchange, rule);
 }
 
 /** Whether ids of stored objects in the body have to be opened. */
-function mayHaveIds({ endpoint }: Exchange, { hasEndpoints }: CompiledUpstream): boolean {
-  return hasEndpoints && endpoint !== null && idsInRequest(endpoint.operation) !== null;
+function mayHaveIds(exchange: Exchange, rule: CompiledRule): boolean {
+  return rule.upstream.hasEndpoints && idsInRequest(operationWithIds(exchange, rule)) !== null;
 }
 
 function checksModel({ apiKey }: Exchange): boolean {

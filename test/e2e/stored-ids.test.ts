@@ -142,17 +142,20 @@ describe("files", () => {
     );
   });
 
-  test("ids in compressed bodies cannot be checked, so these are 415", async () => {
-    const { client } = await api();
-    const body = Bun.gzipSync(JSON.stringify(fileMessage("file-raw")));
-    const response = await fetch(`${gatehouse.proxyUrl}${client.prefix}/v1/chat/completions`, {
-      method: "POST",
-      headers: { "content-type": "application/json", "content-encoding": "gzip" },
-      body,
-    });
-    expect(response.status).toBe(415);
-    expect(ada.requests).toEqual([]);
-  });
+  test.each(["/v1/chat/completions", "/v1/unknown"])(
+    "ids in compressed bodies cannot be checked, so these are 415: %s",
+    async (path) => {
+      const { client } = await api([targetAt(ada)], { rule: EVERYTHING });
+      const body = Bun.gzipSync(JSON.stringify(fileMessage("file-raw")));
+      const response = await fetch(`${gatehouse.proxyUrl}${client.prefix}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "content-encoding": "gzip" },
+        body,
+      });
+      expect(response.status).toBe(415);
+      expect(ada.requests).toEqual([]);
+    },
+  );
 
   test("a target with a path gets and returns the provider's own ids, as before", async () => {
     const { client, prefix } = await api([targetAt(ada, { path: "" })], { rule: { strip_path: true } });

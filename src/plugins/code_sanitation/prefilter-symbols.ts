@@ -3,7 +3,7 @@
 import { toLower } from "./char-classes.ts";
 
 /**
- * The characters of triggers, those most frequent in prose first, so that mostly one cache line of a state's row is read. Letters stand for
+ * The characters of triggers, those most frequent in prose first, so that mostly one cache line of a state's row is read. A letter means
  * both cases.
  */
 const CHARACTERS = " etaoinshrdlcumwfgypbvkxjqz\n.,'\"-()/:;=<>_0`*{}[]$#&|+!?@%\\^~";

@@ -20,7 +20,7 @@ import type { OffLoop } from "../../off-loop/off-loop.ts";
 import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
-import { isOther } from "../operation.ts";
+import { operationWithIds } from "../operation.ts";
 import { RequestBody } from "../request-body.ts";
 import { findIds, mayContainIds, type FoundId } from "./find-ids.ts";
 import type * as findIdsTask from "./find-ids-task.ts";
@@ -44,7 +44,7 @@ export function openRequestIds(
 ): ValueOrPromise<null> {
   if (!rule.upstream.hasEndpoints) return null;
   const { endpoint, body } = exchange;
-  const operation = endpoint === null ? (isOther(exchange, rule) ? "other" : "chat") : endpoint.operation;
+  const operation = operationWithIds(exchange, rule);
   const searched = body === null ? null : { bytes: body.bytes, operation };
   const searchesBody = searched !== null && mayContainIds(searched);
   const searchesTarget = mayHaveIdInTarget(operation);
