@@ -1,4 +1,5 @@
 // An HttpServer for tests, on a clock that the test advances, with clients over real sockets.
+import { afterEach } from "bun:test";
 import { connectRaw, type RawClient } from "./raw-client.ts";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { BodyBudget } from "../../src/http/body-budget.ts";
@@ -19,9 +20,22 @@ export interface TestServer {
   readonly connect: () => Promise<RawClient>;
 }
 
-export function startTestServer(
-  handle: (request: ClientRequest, limits: BodyLimits) => ReturnType<RequestHandler>,
-): TestServer {
+type TestHandler = (request: ClientRequest, limits: BodyLimits) => ReturnType<RequestHandler>;
+
+/** Returns a function that starts a server, which is stopped after the test. */
+export function useTestServers(): (handle?: TestHandler) => TestServer {
+  const started: TestServer[] = [];
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map(({ server }) => server.stop(true)));
+  });
+  return (handle = echo) => {
+    const server = startTestServer(handle);
+    started.push(server);
+    return server;
+  };
+}
+
+export function startTestServer(handle: TestHandler): TestServer {
   const clock = new ManualClock();
   const deadlines = new CoarseDeadlines(clock);
   const limits = { maxBodyBytes: 20 << 20, deadlines, bodyBudget: new BodyBudget(64 << 20, clock) };

@@ -1,7 +1,7 @@
 // How connections of clients end, over real sockets: disconnects in every phase, bodies that are rejected while they arrive, clients
 // that do not read, errors, and the end of the server.
 import { heapStats } from "bun:jsc";
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { runs } from "../../../test/support/long-form.ts";
 import { eventLoopTurns, waitUntil } from "../../../test/support/waiting.ts";
 import { GatehouseError } from "../../base/errors.ts";
@@ -14,24 +14,16 @@ import {
   ManualStream,
   post,
   responses,
-  startTestServer,
   statusesIn,
   type TestServer,
+  useTestServers,
 } from "../../../test/support/http-server.ts";
 
 const LINGER_MS = 2000;
 const STALL_MS = 300_000;
 const MEGABYTE = 1 << 20;
 
-const started: TestServer[] = [];
-const start = (...[handle = echo]: Partial<Parameters<typeof startTestServer>>): TestServer => {
-  const server = startTestServer(handle);
-  started.push(server);
-  return server;
-};
-afterEach(async () => {
-  await Promise.all(started.splice(0).map(({ server }) => server.stop(true)));
-});
+const start = useTestServers();
 const allClosed = ({ server }: TestServer) => waitUntil(() => server.connectionCount === 0);
 
 describe.each([

@@ -1,5 +1,5 @@
 // Connections of clients over real sockets: pipelining, persistence, expectations, timeouts, and what ends a connection.
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { eventLoopTurns, waitUntil } from "../../../test/support/waiting.ts";
 import { OutgoingResponse } from "./outgoing-response.ts";
 import {
@@ -9,9 +9,9 @@ import {
   ManualStream,
   post,
   responses,
-  startTestServer,
   statusesIn,
   type TestServer,
+  useTestServers,
 } from "../../../test/support/http-server.ts";
 
 const HEADERS_MS = 10_000;
@@ -19,15 +19,7 @@ const KEEP_ALIVE_MS = 75_000;
 const STALL_MS = 300_000;
 const TICK_MS = 50;
 
-const started: TestServer[] = [];
-const start = (...[handle = echo]: Partial<Parameters<typeof startTestServer>>): TestServer => {
-  const server = startTestServer(handle);
-  started.push(server);
-  return server;
-};
-afterEach(async () => {
-  await Promise.all(started.splice(0).map(({ server }) => server.stop(true)));
-});
+const start = useTestServers();
 
 describe("pipelining", () => {
   const PIPELINE = [get("/1"), post("/2", "two"), `\r\n${post("/3", "")}`, get("/4")].join("");
