@@ -12,6 +12,7 @@ import { isMultipart } from "./form-model.ts";
 import { operationWithIds } from "./operation.ts";
 import { RequestBody } from "./request-body.ts";
 import { scanBody } from "./scan-body.ts";
+import { mayContainEncodedIds } from "./stored-ids/encoded-ids.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
@@ -77,14 +78,7 @@ export function takeRequestBody(
   const isJson = isJsonType(type);
   const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
-    if (readsBody(exchange, rule, isJson)) {
-      throw new GatehouseError(
-        "unsupported_media_type",
-        `This gateway reads the request body and cannot decode Content-Encoding "${encoding}". Send the body without it.`,
-      );
-    }
-    exchange.setBody(RequestBody.scan({ bytes, isJson: false, contentType: null, isTraced: false }));
-    return undefined;
+    return takeEncodedBody(exchange, { bytes, encoding, isJson }, rule);
   }
   const contentType = rule.upstream.readsBody || checksModel(exchange) ? (type ?? "") : null;
   const body = scanBody({ bytes, isJson, contentType, isTraced: exchange.trace !== null }, offLoop);
@@ -93,14 +87,48 @@ export function takeRequestBody(
   return undefined;
 }
 
+interface EncodedBody {
+  readonly bytes: Uint8Array;
+  readonly encoding: string;
+  readonly isJson: boolean;
+}
+
+/** An encoded body stays as it is. It is rejected if something reads it, or if it may contain ids of stored objects. */
+function takeEncodedBody(
+  exchange: Exchange,
+  { bytes, encoding, isJson }: EncodedBody,
+  rule: CompiledRule,
+): ValueOrPromise<void> {
+  const isKnown = exchange.endpoint !== null;
+  const hasIds = mayHaveIds(exchange, rule);
+  if (readsBody(exchange, rule, isJson) || (isKnown && hasIds)) throw unsupportedEncoding(encoding);
+  const body = RequestBody.scan({ bytes, isJson: false, contentType: null, isTraced: false });
+  if (!hasIds) {
+    exchange.setBody(body);
+    return undefined;
+  }
+  const searched = { bytes, operation: operationWithIds(exchange, rule) };
+  return mayContainEncodedIds(searched, encoding).then((mayContain) => {
+    if (mayContain) throw unsupportedEncoding(encoding);
+    exchange.setBody(body);
+  });
+}
+
+function unsupportedEncoding(encoding: string): GatehouseError {
+  return new GatehouseError(
+    "unsupported_media_type",
+    `This gateway reads the request body and cannot decode Content-Encoding "${encoding}". Send the body without it.`,
+  );
+}
+
 /**
  * Plugins may read any body, and so does the check of the models of an API key. Model routing reads any body where it is
- * required, else it and format translation only JSON. Ids of stored objects are searched in any body.
+ * required, else it and format translation only JSON.
  */
 function readsBody(exchange: Exchange, rule: CompiledRule, isJson: boolean): boolean {
   const { upstream } = rule;
   if (exchange.gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
-  return upstream.requiresModel || (upstream.readsBody && isJson) || mayHaveIds(exchange, rule);
+  return upstream.requiresModel || (upstream.readsBody && isJson);
 }
 
 /** Whether ids of stored objects in the body have to be opened. */

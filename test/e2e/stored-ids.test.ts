@@ -1,6 +1,7 @@
 // Ids of objects that providers store (files, batches): clients get sealed ids, which name the target and are valid for one
 // gateway and one API key.
 import { describe, expect, test } from "bun:test";
+import zlib from "node:zlib";
 import { ApiClient, EVERYTHING, seedApi, type Json } from "../support/api-client.ts";
 import { seedKey, targetAt } from "../support/proxy-fixtures.ts";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
@@ -146,16 +147,28 @@ describe("files", () => {
     "ids in compressed bodies cannot be checked, so these are 415: %s",
     async (path) => {
       const { client } = await api([targetAt(ada)], { rule: EVERYTHING });
-      const body = Bun.gzipSync(JSON.stringify(fileMessage("file-raw")));
-      const response = await fetch(`${gatehouse.proxyUrl}${client.prefix}${path}`, {
-        method: "POST",
-        headers: { "content-type": "application/json", "content-encoding": "gzip" },
-        body,
-      });
+      const response = await postGzip(`${client.prefix}${path}`, fileMessage("file-raw"));
       expect(response.status).toBe(415);
       expect(ada.requests).toEqual([]);
     },
   );
+
+  test("a compressed body for an unknown endpoint is forwarded as it is if it has no ids", async () => {
+    const { client } = await api([targetAt(ada)], { rule: EVERYTHING });
+    await (await postGzip(`${client.prefix}/v1/unknown`, { input: "hello" })).bytes();
+    expect(ada.requests.map(({ body }) => zlib.gunzipSync(body).toString())).toEqual([
+      '{"input":"hello"}',
+    ]);
+  });
+
+  test("ids before the invalid part of a compressed body are found", async () => {
+    const { client } = await api([targetAt(ada)], { rule: EVERYTHING });
+    const body = Buffer.concat([Bun.gzipSync(JSON.stringify(fileMessage("file-raw"))), Buffer.from("x")]);
+    expect((await sendGzip(`${client.prefix}/v1/unknown`, body)).status).toBe(415);
+    const uncompressed = Buffer.from(JSON.stringify(fileMessage("file-raw")));
+    expect((await sendGzip(`${client.prefix}/v1/unknown`, uncompressed)).status).toBe(415);
+    expect(ada.requests).toEqual([]);
+  });
 
   test("a target with a path gets and returns the provider's own ids, as before", async () => {
     const { client, prefix } = await api([targetAt(ada, { path: "" })], { rule: { strip_path: true } });
@@ -356,4 +369,13 @@ function rawIdOf(provider: typeof ada): string {
 
 async function rawFiles(): Promise<unknown> {
   return (await fetch(`${ada.url}/v1/files`)).json();
+}
+
+function postGzip(path: string, body: object): Promise<Response> {
+  return sendGzip(path, Bun.gzipSync(JSON.stringify(body)));
+}
+
+function sendGzip(path: string, body: Uint8Array<ArrayBuffer>): Promise<Response> {
+  const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+  return fetch(`${gatehouse.proxyUrl}${path}`, { method: "POST", headers, body });
 }
