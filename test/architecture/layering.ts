@@ -21,6 +21,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   sdk: 3,
   model: 2,
   counters: 2,
+  ledger: 2,
   telemetry: 2,
   config: 1,
   http: 1,

@@ -156,9 +156,7 @@ describe("files", () => {
   test("a compressed body for an unknown endpoint is forwarded as it is if it has no ids", async () => {
     const { client } = await api([targetAt(ada)], { rule: EVERYTHING });
     await (await postGzip(`${client.prefix}/v1/unknown`, { input: "hello" })).bytes();
-    expect(ada.requests.map(({ body }) => zlib.gunzipSync(body).toString())).toEqual([
-      '{"input":"hello"}',
-    ]);
+    expect(ada.requests.map(({ body }) => zlib.gunzipSync(body).toString())).toEqual(['{"input":"hello"}']);
   });
 
   test("ids before the invalid part of a compressed body are found", async () => {

@@ -1,0 +1,65 @@
+// The budgets of a ledger in memory, by key and period.
+import type { BudgetAmounts, BudgetTarget } from "./ledger.ts";
+import { add } from "./window.ts";
+
+/** How long a period is kept after its end, for requests that were reserved before it. */
+const KEPT_AFTER_END_MS = 86_400_000;
+
+/** One period of a budget. */
+export class Budget implements BudgetAmounts {
+  readonly target: BudgetTarget;
+  spent = 0;
+  /** The sum of reservations that are open in this process. */
+  reservedHere = 0;
+  /** The sum of reservations that are open in other processes. */
+  reservedElsewhere = 0;
+  /** The part of `spent` that has not been written to the journal. */
+  unwritten = 0;
+
+  constructor({ key, period, endsAt }: BudgetTarget) {
+    this.target = { kind: "budget", key, period, endsAt };
+  }
+
+  get reserved(): number {
+    return add(this.reservedHere, this.reservedElsewhere);
+  }
+
+  get used(): number {
+    return add(this.spent, this.reserved);
+  }
+
+  /** Adds to what was spent, which stays from 0 to MAX_AMOUNT. */
+  spend(amount: number): void {
+    const spent = Math.max(0, add(this.spent, amount));
+    this.unwritten += spent - this.spent;
+    this.spent = spent;
+  }
+}
+
+/** Periods are dropped a day after their end. Until then they are never evicted: their number is bounded by the caller. */
+export class Budgets {
+  readonly #budgets = new Map<string, Budget>();
+
+  get size(): number {
+    return this.#budgets.size;
+  }
+
+  find({ key, period }: BudgetTarget): Budget | undefined {
+    return this.#budgets.get(`${period} ${key}`);
+  }
+
+  findOrCreate(target: BudgetTarget): Budget {
+    const name = `${target.period} ${target.key}`;
+    let budget = this.#budgets.get(name);
+    if (budget === undefined) this.#budgets.set(name, (budget = new Budget(target)));
+    return budget;
+  }
+
+  /** Drops the periods that ended long ago. */
+  sweep(unixMs: number): void {
+    for (const [name, { target, reservedHere, unwritten }] of this.#budgets) {
+      const isOver = target.endsAt !== null && target.endsAt + KEPT_AFTER_END_MS < unixMs;
+      if (isOver && reservedHere === 0 && unwritten === 0) this.#budgets.delete(name);
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// Checks of claims that do not depend on where the ledger is.
+import {
+  MAX_AMOUNT,
+  type Claim,
+  type ClaimState,
+  type Forecast,
+  type Refusal,
+  type Reservation,
+} from "./ledger.ts";
+import { MAX_EXACT_REQUESTS } from "./window.ts";
+
+export function isAmount(value: number | undefined): value is number {
+  return Number.isSafeInteger(value) && (value ?? -1) >= 0;
+}
+
+/** Returns the amount that a claim reserves. Throws a RangeError if the claim is invalid. */
+export function amountOf(claim: Claim): number {
+  const amount = claim.kind === "requests" ? 1 : claim.amount;
+  if (!isAmount(amount) || !isAmount(claim.limit))
+    throw new RangeError(
+      `Amount ${amount} and limit ${claim.limit} of a claim must be integers from 0 to ${MAX_AMOUNT}.`,
+    );
+  return amount;
+}
+
+/** Returns what to charge for a claim: the actual amount, or the reserved one if the actual one is invalid. */
+export function chargeOf(claim: Claim, actual: number | undefined): number {
+  return isAmount(actual) ? actual : amountOf(claim);
+}
+
+/** Whether each request of this limit is counted at its own time. */
+export function isExact(claim: Claim): boolean {
+  return claim.kind === "requests" && claim.limit <= MAX_EXACT_REQUESTS;
+}
+
+export function refusalOf({ refusedBy, states, source }: Forecast): Refusal {
+  return { reserved: false, refusedBy, states, source };
+}
+
+/** A reservation that ends once, with the ledger's own code for its end. */
+export class OpenReservation implements Reservation {
+  readonly reserved = true;
+  readonly states: readonly ClaimState[];
+  readonly source: Reservation["source"];
+  /** Gets the actual amounts, or null for a release. Null after the end. */
+  #end: ((actualAmounts: readonly number[] | null) => void) | null;
+
+  constructor(
+    { states, source }: Pick<Forecast, "states" | "source">,
+    end: (actualAmounts: readonly number[] | null) => void,
+  ) {
+    this.states = states;
+    this.source = source;
+    this.#end = end;
+  }
+
+  get isOpen(): boolean {
+    return this.#end !== null;
+  }
+
+  settle(actualAmounts: readonly number[]): void {
+    this.#endWith(actualAmounts);
+  }
+
+  release(): void {
+    this.#endWith(null);
+  }
+
+  #endWith(actualAmounts: readonly number[] | null): void {
+    const end = this.#end;
+    this.#end = null;
+    end?.(actualAmounts);
+  }
+}

@@ -1,0 +1,351 @@
+// The contract of the ledger for every implementation. The test controls the time; the code is that of production.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  MAX_AMOUNT,
+  type BudgetClaim,
+  type Claim,
+  type Ledger,
+  type LedgerSource,
+  type Refusal,
+  type RequestsClaim,
+  type Reservation,
+  type TokensClaim,
+} from "../../src/ledger/ledger.ts";
+
+/** The start time: Unix time in milliseconds, at a whole second. */
+const START_MS = 1_750_000_000_000;
+const MINUTE_MS = 60_000;
+
+interface LedgerMaker {
+  readonly source: LedgerSource;
+  /** Creates a ledger that uses `time`. */
+  create(time: () => number): Promise<Ledger>;
+}
+
+let keys = 0;
+const freshKey = () => `contract key ${++keys}`;
+
+const tokens = (amount: number, limit: number, key = freshKey()): TokensClaim => ({
+  kind: "tokens",
+  key,
+  limit,
+  amount,
+  windowMs: MINUTE_MS,
+});
+const requests = (limit: number, key = freshKey()): RequestsClaim => ({
+  kind: "requests",
+  key,
+  limit,
+  windowMs: MINUTE_MS,
+});
+const budget = (amount: number, limit: number, key = freshKey()): BudgetClaim => ({
+  kind: "budget",
+  key,
+  limit,
+  amount,
+  period: "2025-06",
+  endsAt: START_MS + 86_400_000,
+  enforced: true,
+});
+/** The same limit or budget with another amount. */
+const withAmount = <T extends TokensClaim | BudgetClaim>(claim: T, amount: number): T => ({
+  ...claim,
+  amount,
+});
+const seconds = (ms: number) => Math.ceil(ms / 1000);
+
+export function describeLedger(maker: LedgerMaker): void {
+  let nowMs = START_MS;
+  let ledger: Ledger;
+  beforeAll(async () => {
+    ledger = await maker.create(() => nowMs);
+  });
+  afterAll(() => ledger.close());
+
+  const reserve = async (...claims: Claim[]): Promise<Reservation> => {
+    const outcome = await ledger.reserve("gw", claims, "closed");
+    if (!outcome.reserved) throw new Error(`refused by claim ${outcome.refusedBy}`);
+    return outcome;
+  };
+  const refuse = async (...claims: Claim[]): Promise<Refusal> => {
+    const outcome = await ledger.reserve("gw", claims, "closed");
+    if (outcome.reserved) throw new Error("not refused");
+    return outcome;
+  };
+  const used = async (claim: Claim): Promise<number> => {
+    const { states, refusedBy } = await ledger.peek("gw", [claim], "closed");
+    const amount = claim.kind === "requests" ? 1 : claim.amount;
+    return (states[0]?.used ?? NaN) - (refusedBy === -1 ? amount : 0);
+  };
+
+  describe("one token limit", () => {
+    test("reserves up to the limit, and reports what remains and how long to wait", async () => {
+      nowMs = START_MS;
+      const claim = tokens(60, 100);
+      const resetAt = seconds(START_MS + MINUTE_MS);
+      const first = await reserve(claim);
+      expect(first).toMatchObject({
+        reserved: true,
+        source: maker.source,
+        states: [{ used: 60, remaining: 40, resetAt, waitMs: 0 }],
+      });
+      expect(await refuse(claim)).toEqual({
+        reserved: false,
+        refusedBy: 0,
+        source: maker.source,
+        states: [{ used: 60, remaining: 40, resetAt, waitMs: 1 }],
+      });
+      first.settle([60]);
+      nowMs += 10_000;
+      expect(await refuse(claim)).toMatchObject({
+        states: [{ used: 60, remaining: 40, resetAt, waitMs: 50_000 }],
+      });
+      await reserve(withAmount(claim, 40));
+    });
+
+    test("returns the difference at once when less was used than reserved", async () => {
+      const claim = tokens(100, 100);
+      (await reserve(claim)).settle([30]);
+      expect(await used(claim)).toBe(30);
+      await reserve(withAmount(claim, 70));
+    });
+
+    test("charges more than was reserved, and waits for it to leave", async () => {
+      const claim = tokens(100, 100);
+      (await reserve(claim)).settle([250]);
+      expect(await refuse(withAmount(claim, 1))).toMatchObject({
+        states: [{ used: 250, remaining: 0, waitMs: MINUTE_MS }],
+      });
+      nowMs += MINUTE_MS;
+      await reserve(claim);
+    });
+
+    test("counts from the settlement: a slow request occupies its window afterwards", async () => {
+      const claim = tokens(100, 100);
+      const slow = await reserve(claim);
+      nowMs += 5 * MINUTE_MS;
+      await refuse(claim);
+      slow.settle([100]);
+      nowMs += MINUTE_MS - 1;
+      expect(await refuse(claim)).toMatchObject({ states: [{ waitMs: 1 }] });
+      nowMs += 1;
+      await reserve(claim);
+    });
+
+    test("an amount larger than the limit never fits", async () => {
+      expect(await refuse(tokens(101, 100))).toMatchObject({
+        states: [{ used: 0, remaining: 100, waitMs: Infinity }],
+      });
+    });
+
+    test("amounts leave at most 1/60 of the window late, and never early", async () => {
+      const claim = tokens(1, 1000);
+      const settledAt: number[] = [];
+      for (let count = 0; count < 1000; count++) {
+        (await reserve(claim)).settle([1]);
+        settledAt.push(nowMs);
+        nowMs += 50;
+      }
+      for (let step = 0; step < 100; step++) {
+        nowMs += 500;
+        const counted = await used(claim);
+        const within = (ms: number) => settledAt.filter((time) => time > nowMs - ms).length;
+        expect(counted).toBeGreaterThanOrEqual(within(MINUTE_MS));
+        expect(counted).toBeLessThanOrEqual(within(MINUTE_MS + MINUTE_MS / 60));
+      }
+    });
+  });
+
+  describe("one request limit", () => {
+    test("counts at the time of the reservation; settling keeps it, releasing removes it", async () => {
+      const claim = requests(2);
+      const first = await reserve(claim);
+      nowMs += 10_000;
+      const second = await reserve(claim);
+      expect(await refuse(claim)).toMatchObject({ states: [{ used: 2, remaining: 0, waitMs: 50_000 }] });
+      second.release();
+      first.settle([]);
+      expect(await used(claim)).toBe(1);
+      nowMs += 49_999;
+      expect(await used(claim)).toBe(1);
+      nowMs += 1;
+      expect(await used(claim)).toBe(0);
+    });
+
+    test("a large limit has sub-buckets, and releasing works there too", async () => {
+      const claim = requests(1_000_000_000);
+      const open: Reservation[] = [];
+      for (let count = 0; count < 20; count++) {
+        open.push(await reserve(claim));
+        nowMs += 100;
+      }
+      expect(await used(claim)).toBe(20);
+      for (const reservation of open.slice(5)) reservation.release();
+      expect(await used(claim)).toBe(5);
+    });
+  });
+
+  describe("one budget", () => {
+    test("is spent in its period, and another period starts with nothing", async () => {
+      const claim = budget(60, 100);
+      const first = await reserve(claim);
+      const endsAt = claim.endsAt ?? 0;
+      expect(first.states).toEqual([{ used: 60, remaining: 40, resetAt: seconds(endsAt), waitMs: 0 }]);
+      expect(await ledger.read("gw", [claim])).toEqual([{ spent: 0, reserved: 60 }]);
+      first.settle([80]);
+      expect(await ledger.read("gw", [claim])).toEqual([{ spent: 80, reserved: 0 }]);
+      expect(await refuse(claim)).toMatchObject({
+        states: [{ used: 80, waitMs: Math.ceil(endsAt - nowMs) }],
+      });
+      await reserve({ ...claim, period: "2025-07" });
+    });
+
+    test("a period without end has no reset, and no waiting helps", async () => {
+      const claim: BudgetClaim = { ...budget(100, 100), period: "total", endsAt: null };
+      (await reserve(claim)).settle([100]);
+      expect(await refuse(claim)).toMatchObject({
+        states: [{ used: 100, remaining: 0, resetAt: null, waitMs: Infinity }],
+      });
+    });
+
+    test("one that only warns is charged and never refuses", async () => {
+      const claim: BudgetClaim = { ...budget(100, 100), enforced: false };
+      (await reserve(claim)).settle([100]);
+      (await reserve(claim)).settle([50]);
+      expect(await ledger.read("gw", [claim])).toEqual([{ spent: 150, reserved: 0 }]);
+      await refuse({ ...claim, enforced: true });
+    });
+
+    test("is exact with the largest amounts", async () => {
+      const claim = budget(MAX_AMOUNT - 1, MAX_AMOUNT);
+      (await reserve(claim)).settle([MAX_AMOUNT - 1]);
+      await refuse(withAmount(claim, 2));
+      (await reserve(withAmount(claim, 1))).settle([1]);
+      expect(await ledger.read("gw", [claim])).toEqual([{ spent: MAX_AMOUNT, reserved: 0 }]);
+      expect(await refuse(withAmount(claim, 1))).toMatchObject({ states: [{ remaining: 0 }] });
+    });
+
+    test("sums stop at the largest amount", async () => {
+      const claim: BudgetClaim = { ...budget(MAX_AMOUNT, MAX_AMOUNT), enforced: false };
+      (await reserve(claim)).settle([MAX_AMOUNT]);
+      (await reserve(claim)).settle([MAX_AMOUNT]);
+      expect(await ledger.read("gw", [claim])).toEqual([{ spent: MAX_AMOUNT, reserved: 0 }]);
+    });
+
+    test("is adjusted in both directions and not below zero, and cleared", async () => {
+      const claim = budget(60, 100);
+      const open = await reserve(claim);
+      expect(await ledger.adjust("gw", claim, 25)).toEqual({ spent: 25, reserved: 60 });
+      expect(await ledger.adjust("gw", claim, -5)).toEqual({ spent: 20, reserved: 60 });
+      expect(await ledger.adjust("gw", claim, -50)).toEqual({ spent: 0, reserved: 60 });
+      await ledger.adjust("gw", claim, 40);
+      await refuse(withAmount(claim, 1));
+      await ledger.clear("gw", claim);
+      expect(await ledger.read("gw", [claim])).toEqual([{ spent: 0, reserved: 60 }]);
+      open.settle([60]);
+      expect(await ledger.read("gw", [claim])).toEqual([{ spent: 60, reserved: 0 }]);
+    });
+  });
+
+  describe("several claims", () => {
+    test("are reserved together or not at all, and all states are reported", async () => {
+      const claims = [requests(5), tokens(10, 100), budget(10, 15)];
+      await reserve(...claims);
+      expect(await refuse(...claims)).toMatchObject({
+        refusedBy: 2,
+        states: [
+          { used: 1, waitMs: 0 },
+          { used: 10, waitMs: 0 },
+          { used: 10, waitMs: 1 },
+        ],
+      });
+      expect(await Promise.all(claims.map(used))).toEqual([1, 10, 10]);
+    });
+
+    test("are released together", async () => {
+      const claims = [requests(5), tokens(10, 100), budget(10, 15)];
+      (await reserve(...claims)).release();
+      expect(await Promise.all(claims.map(used))).toEqual([0, 0, 0]);
+    });
+  });
+
+  describe("a reservation", () => {
+    test.each([
+      ["settle, settle", ["settle", "settle"], 3],
+      ["settle, release", ["settle", "release"], 3],
+      ["release, settle", ["release", "settle"], 0],
+      ["release, release", ["release", "release"], 0],
+    ])("ends once: %s", async (_, calls, expected) => {
+      const claims = [tokens(5, 10), budget(5, 10)];
+      const reservation = await reserve(...claims);
+      expect(reservation.isOpen).toBe(true);
+      for (const [at, call] of calls.entries())
+        if (call === "release") reservation.release();
+        else reservation.settle([3 + at, 3 + at]);
+      expect(reservation.isOpen).toBe(false);
+      expect(await Promise.all(claims.map(used))).toEqual([expected, expected]);
+    });
+
+    test.each([[-1], [0.5], [NaN], [MAX_AMOUNT + 1], [undefined]])(
+      "an actual amount of %p is charged as reserved",
+      async (actual) => {
+        const claims = [tokens(5, 10), budget(5, 10)];
+        (await reserve(...claims)).settle(actual === undefined ? [] : [actual, actual]);
+        expect(await Promise.all(claims.map(used))).toEqual([5, 5]);
+      },
+    );
+
+    test.each([[-1], [0.5], [NaN], [MAX_AMOUNT + 1]])("an amount of %p is rejected", async (amount) => {
+      expect(async () => await ledger.reserve("gw", [tokens(amount, 10)], "closed")).toThrow(RangeError);
+      expect(async () => await ledger.reserve("gw", [budget(1, amount)], "closed")).toThrow(RangeError);
+      expect(await used(tokens(1, 10))).toBe(0);
+    });
+
+    test("of nothing fits even if the limit is exceeded", async () => {
+      const claim = tokens(10, 10);
+      (await reserve(claim)).settle([20]);
+      await reserve(withAmount(claim, 0));
+    });
+  });
+
+  test("clearing a window drops what is settled and keeps what is reserved", async () => {
+    const claim = tokens(4, 10);
+    (await reserve(claim)).settle([4]);
+    await reserve(claim);
+    await ledger.clear("gw", claim);
+    expect(await used(claim)).toBe(4);
+  });
+
+  test("peeking changes nothing", async () => {
+    const claims = [requests(1), tokens(10, 10), budget(10, 10)];
+    for (let count = 0; count < 3; count++)
+      expect(await ledger.peek("gw", claims, "closed")).toMatchObject({
+        fits: true,
+        refusedBy: -1,
+        states: [{ remaining: 0 }, { remaining: 0 }, { remaining: 0 }],
+      });
+    await reserve(...claims);
+    expect(await ledger.peek("gw", claims, "closed")).toMatchObject({ fits: false, refusedBy: 0 });
+  });
+
+  test("a refusal is known afterwards without waiting", async () => {
+    const claim = tokens(10, 10);
+    expect(ledger.knownRefusal([claim])).toBeNull();
+    (await reserve(claim)).settle([10]);
+    await refuse(claim);
+    expect(ledger.knownRefusal([withAmount(claim, 1)])).toMatchObject({ reserved: false, refusedBy: 0 });
+  });
+
+  test.each([
+    ["a budget", () => budget(1, 100)],
+    ["a token limit", () => tokens(1, 100)],
+    ["a request limit", () => requests(100)],
+  ])("exactly 100 of 10,000 concurrent reservations fit into %s of 100", async (_, claim) => {
+    const shared = claim();
+    const outcomes = await Promise.all(
+      Array.from({ length: 10_000 }, async () => await ledger.reserve("gw", [shared], "closed")),
+    );
+    expect(outcomes.filter(({ reserved }) => reserved).length).toBe(100);
+    expect(outcomes.every(({ source }) => source === maker.source)).toBe(true);
+  });
+}
