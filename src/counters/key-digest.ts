@@ -24,12 +24,3 @@ export class KeyDigest {
     return this.#words;
   }
 }
-
-const scratchBuffer = new Uint8Array(32);
-const scratchDigest = scratchBuffer.subarray(0, DIGEST_BYTES);
-
-/** Returns the digest as 22 characters, for the name of a key in Redis. */
-export function digestName(key: string): string {
-  Bun.SHA256.hash(key, scratchBuffer);
-  return scratchDigest.toBase64({ alphabet: "base64url", omitPadding: true });
-}

@@ -3,6 +3,8 @@
 import type { RedisClient } from "bun";
 import { systemClock, type Clock } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
+import { REDIS_SILENT_MS } from "../config/settings.ts";
+import { RedisConnection, RedisUnavailable } from "../redis/redis-connection.ts";
 import {
   decideUncounted,
   type UnavailablePolicy,
@@ -14,7 +16,6 @@ import {
 } from "./counters.ts";
 import { ExhaustedLimits } from "./exhausted-limits.ts";
 import { MemoryCounters } from "./memory-counters.ts";
-import { RedisConnection, RedisUnavailable } from "./redis-connection.ts";
 import {
   ADMIT_SCRIPT,
   ADMIT_SHA,
@@ -63,7 +64,7 @@ export class RedisCounters implements Counters {
       url,
       clock,
       verify: (client) => this.#verify(client),
-      silenceTimeoutMs: options.silenceTimeoutMs,
+      silenceTimeoutMs: options.silenceTimeoutMs ?? REDIS_SILENT_MS,
       onStateChange: options.onStateChange,
     });
   }

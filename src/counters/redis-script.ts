@@ -1,6 +1,6 @@
 // The Lua scripts that decide in Redis: their text, arguments, and reply.
+import { digestName } from "../base/digest-name.ts";
 import type { Decision, Limit, LimitState } from "./counters.ts";
-import { digestName } from "./key-digest.ts";
 
 /**
  * A key is a list: the longest window (µs) and the highest limit used with it, then the times (µs) of counted requests,

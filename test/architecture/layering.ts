@@ -26,6 +26,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   config: 1,
   http: 1,
   formats: 1,
+  redis: 1,
   "off-loop": 1,
   "fake-provider": 1,
   base: 0,

@@ -4,7 +4,7 @@ import { eventLoopTurns } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { SilenceDetector } from "./silence-detector.ts";
 
-function setUp(timeoutMs?: number) {
+function setUp(timeoutMs = 16) {
   const reasons: string[] = [];
   const clock = new ManualClock();
   const detector = new SilenceDetector(

@@ -1,7 +1,6 @@
 // Detects that Redis has stopped replying. A timer per request would also fire during a burst of this process (ten thousand
 // queued commands) or while its event loop is blocked and the replies are already in the socket. Limits would not be exact.
 import type { Clock, ClockTimer } from "../base/clock.ts";
-import { REDIS_SILENT_MS } from "../config/settings.ts";
 
 /**
  * Silence is the time in which a command is pending and NO reply arrives on the connection. Four rules avoid false alarms:
@@ -13,7 +12,7 @@ import { REDIS_SILENT_MS } from "../config/settings.ts";
  * 4. While more commands are pending than in normal operation, Redis gets more time: if it runs on the same machine, this
  *    burst is what keeps it from running.
  *
- * By default, a command is given up 16 to 21 ms after Redis became silent, plus the lag of the event loop; earlier if it was
+ * With a timeout of 16 ms (the default of REDIS_SILENT_MS), a command is given up 16 to 21 ms after Redis became silent, plus the lag of the event loop; earlier if it was
  * sent during the silence. It waits longer only while Redis replies to earlier commands, and at most BACKLOG_TIMEOUT_MS.
  */
 const TICK_MS = 4;
@@ -41,7 +40,7 @@ export class SilenceDetector {
   #backlogSince = 0;
 
   /** `onSilence` gets a reason that follows "Redis at …". */
-  constructor(onSilence: (reason: string) => void, clock: Clock, timeoutMs = REDIS_SILENT_MS) {
+  constructor(onSilence: (reason: string) => void, clock: Clock, timeoutMs: number) {
     this.#onSilence = onSilence;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;

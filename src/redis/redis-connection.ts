@@ -4,7 +4,6 @@ import type { Clock } from "../base/clock.ts";
 import { errorCode } from "../base/error-code.ts";
 import { toError } from "../base/to-error.ts";
 import { withTimeout } from "../base/with-timeout.ts";
-import type { CountersState } from "./counters.ts";
 import { SilenceDetector } from "./silence-detector.ts";
 
 /**
@@ -76,14 +75,21 @@ class LimitedClient {
   }
 }
 
+/** The state of the dependency in /readyz. */
+interface RedisState {
+  readonly state: "ok" | "away";
+  readonly detail?: string;
+}
+
 interface RedisConnectionOptions {
   readonly url: string;
   readonly clock: Clock;
   /** Tests that Redis can do its work. A PING is not enough: read-only and full servers reply to it as well. */
   readonly verify: (client: RedisClient) => Promise<unknown>;
-  readonly silenceTimeoutMs?: number | undefined;
+  /** How long Redis may send no reply before it is unavailable. */
+  readonly silenceTimeoutMs: number;
   /** Called with each new state; the same state is not repeated. */
-  readonly onStateChange?: ((state: CountersState) => void) | undefined;
+  readonly onStateChange?: ((state: RedisState) => void) | undefined;
 }
 
 /**
@@ -94,7 +100,7 @@ export class RedisConnection {
   readonly #options: RedisConnectionOptions;
   readonly #label: string;
   #current: LimitedClient | null = null;
-  #state: CountersState;
+  #state: RedisState;
   #isClosed = false;
   #endPause: (() => void) | null = null;
   readonly #firstAttempt = Promise.withResolvers<undefined>();
@@ -106,7 +112,7 @@ export class RedisConnection {
     void this.#connect();
   }
 
-  get state(): CountersState {
+  get state(): RedisState {
     return this.#state;
   }
 
@@ -212,7 +218,7 @@ export class RedisConnection {
     return `${this.#label} returned an error: ${message}`;
   }
 
-  #setState(state: CountersState): void {
+  #setState(state: RedisState): void {
     if (state.state === this.#state.state && state.detail === this.#state.detail) return;
     this.#state = state;
     this.#options.onStateChange?.(state);
