@@ -1514,8 +1514,10 @@ export interface TargetHealthList {
     provider: string;
     /** `out`: ejected by passive health checks; `trial`: one trial request is allowed; `resting`: the provider responded 429 with a pause. */
     state: "healthy" | "out" | "trial" | "resting";
-    /** Consecutive failures. */
+    /** Consecutive failures that passive health checks count. */
     failures: number;
+    /** Consecutive failures, also if passive health checks are off. An ejection does not reset the count. Null if no request to the target has succeeded or failed since the process started. */
+    recent_failures: number | null;
     /** When the state `out` or `resting` ends. */
     until: string | null;
     in_flight: number;
@@ -1543,5 +1545,28 @@ export interface Traffic {
     unpriced_requests: number;
     /** Requests that were not sent to any provider, by error code. */
     refused: Record<string, number>;
+    /** Other errors, by error code or, if the response of the provider was passed on, by status, such as `status_503`. */
+    failed: Record<string, number>;
   }[];
+  /** All points together. Percentiles are those of the whole period. */
+  total: {
+    requests: number;
+    /** Responses with status 400 or above, and incomplete responses. */
+    errors: number;
+    p50_ms: number | null;
+    p99_ms: number | null;
+    first_byte_p50_ms: number | null;
+    /** Of streamed responses. */
+    first_token_p50_ms: number | null;
+    input_tokens: number;
+    output_tokens: number;
+    /** US dollars. */
+    cost: number;
+    /** Requests whose cost is unknown and not included. */
+    unpriced_requests: number;
+    /** Requests that were not sent to any provider, by error code. */
+    refused: Record<string, number>;
+    /** Other errors, by error code or, if the response of the provider was passed on, by status, such as `status_503`. */
+    failed: Record<string, number>;
+  };
 }

@@ -1,9 +1,16 @@
-// Time series chart on a canvas, with a text description for screen readers.
+// Time series chart on a canvas, with a text description for screen readers. Charts of a group share one cursor.
+import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
 const minute = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+const dayAndHour = new Intl.DateTimeFormat(undefined, {
+  weekday: "short",
+  hour: "numeric",
+  minute: "2-digit",
+});
+const DAY_SECONDS = 86_400;
 
 interface Series {
   readonly label: string;
@@ -20,14 +27,17 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
   readonly height?: number;
-  readonly kind?: "lines" | "bars";
+  /** Index of the time under the pointer, shared by a group of charts; null if there is none. */
+  readonly cursor?: Signal<number | null> | undefined;
+  /** Called with the index of the time that was clicked. */
+  readonly onSelect?: ((index: number) => void) | undefined;
 }
 
 export function Chart(props: ChartProps): JSX.Element {
-  const { title, times, series, format, height = 150, kind = "lines" } = props;
+  const { title, times, series, format, height = 150, cursor, onSelect } = props;
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const shape = `${kind} ${series.map(({ label, color: color }) => label + color).join()}`;
+  const shape = series.map(({ label, color }) => label + color).join();
   const latest = useRef(props);
   latest.current = props;
 
@@ -36,7 +46,11 @@ export function Chart(props: ChartProps): JSX.Element {
     if (element === null) return undefined;
     const draw = () => {
       plot.current?.destroy();
-      plot.current = new uPlot(toPlotOptions(latest.current, element), toPlotData(latest.current), element);
+      plot.current = new uPlot(
+        toPlotOptions(() => latest.current, element),
+        toPlotData(latest.current),
+        element,
+      );
     };
     draw();
     const resizeObserver = new ResizeObserver(() =>
@@ -57,15 +71,19 @@ export function Chart(props: ChartProps): JSX.Element {
     plot.current?.setData(toPlotData(latest.current));
   }, [times, series]);
 
+  const at = cursor?.value ?? null;
+  useEffect(() => moveCursor(plot.current, at), [at]);
+
   return (
-    <figure class="chart">
+    <figure class={onSelect === undefined ? "chart" : "chart clickable"}>
       <figcaption>
         <span>{title}</span>
         <ul class="legend">
-          {series.map(({ label, color: color, values }) => (
+          {series.map(({ label, color, values }) => (
             <li key={label}>
               <span class={`swatch ${color}`} aria-hidden="true" />
-              {label} <strong>{formatLast(values, format)}</strong>
+              {label}{" "}
+              <strong>{at === null ? formatLast(values, format) : formatAt(values, at, format)}</strong>
             </li>
           ))}
         </ul>
@@ -75,39 +93,48 @@ export function Chart(props: ChartProps): JSX.Element {
   );
 }
 
+/** Shows the cursor of the group in a chart that the pointer is not over. */
+function moveCursor(plot: uPlot | null, index: number | null): void {
+  if (plot === null || (plot.cursor.idx ?? null) === index) return;
+  const time = index === null ? undefined : plot.data[0][index];
+  plot.setCursor({ left: time === undefined ? -10 : plot.valToPos(time, "x"), top: 0 }, false);
+}
+
 function toPlotData({ times, series }: ChartProps): uPlot.AlignedData {
   return [[...times], ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
 }
 
-function toPlotOptions(
-  { series, format, height = 150, kind = "lines" }: ChartProps,
-  element: HTMLElement,
-): uPlot.Options {
+function toPlotOptions(latest: () => ChartProps, element: HTMLElement): uPlot.Options {
+  const { series, format, height = 150, times } = latest();
   const style = getComputedStyle(element);
   const color = (name: string) => resolveColor(element, `var(--${name})`);
-  const font = `11px ${style.fontFamily}`;
   const axis = {
     stroke: color("muted"),
-    font,
+    font: `11px ${style.fontFamily}`,
     grid: { stroke: color("border"), width: 1 },
     ticks: { stroke: color("border"), width: 1, size: 4 },
   };
-  const bars = uPlot.paths.bars?.({ size: [0.7, 60] });
+  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > DAY_SECONDS;
   return {
     width: Math.max(element.clientWidth, 100),
     height,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
+    hooks: {
+      ready: [(plot) => listenForClicks(plot, latest)],
+      setCursor: [(plot) => shareCursor(plot, latest())],
+    },
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
     padding: [8, 4, 0, 0],
     axes: [
       {
         ...axis,
         size: 24,
-        space: 70,
+        space: isLong ? 90 : 70,
         // Labels show minutes: a smaller step would repeat labels.
-        incrs: [60, 120, 300, 600, 1800, 3600],
-        values: (_: uPlot, ticks: number[]) => ticks.map((tick) => minute.format(tick * 1000)),
+        incrs: [60, 120, 300, 600, 1800, 3600, 7200, 14_400, 21_600, 43_200, DAY_SECONDS, 2 * DAY_SECONDS],
+        values: (_: uPlot, ticks: number[]) =>
+          ticks.map((tick) => (isLong ? dayAndHour : minute).format(tick * 1000)),
       },
       { ...axis, size: 58, values: (_: uPlot, ticks: number[]) => ticks.map((tick) => format(tick)) },
     ],
@@ -117,14 +144,34 @@ function toPlotOptions(
         label: each.label,
         stroke: color(each.color),
         width: 1.5,
-        points: { show: false },
-        ...(kind === "bars" && bars !== undefined && { paths: bars }),
-        ...((kind === "bars" || each.isFilled === true) && {
-          fill: translucent(color(each.color), kind === "bars" ? 0.85 : 0.14),
-        }),
+        points: { show: true, size: 5, fill: color(each.color), filter: isolatedPoints },
+        ...(each.isFilled === true && { fill: translucent(color(each.color), 0.14) }),
       })),
     ],
   };
+}
+
+/** Lines connect neighbors only. A value without neighbors is drawn as a point: it would be invisible otherwise. */
+function isolatedPoints(plot: uPlot, series: number): number[] {
+  const values = plot.data[series] ?? [];
+  const isKnown = (index: number) => values[index] !== null && values[index] !== undefined;
+  return [...values.keys()].filter((index) => isKnown(index) && !isKnown(index - 1) && !isKnown(index + 1));
+}
+
+function listenForClicks(plot: uPlot, latest: () => ChartProps): void {
+  plot.over.addEventListener("click", () => {
+    const { idx } = plot.cursor;
+    if (idx !== null && idx !== undefined) latest().onSelect?.(idx);
+  });
+  plot.over.addEventListener("mouseleave", () => {
+    const { cursor } = latest();
+    if (cursor !== undefined) cursor.value = null;
+  });
+}
+
+function shareCursor(plot: uPlot, { cursor }: ChartProps): void {
+  // Only the chart under the pointer sets the cursor; the others follow it.
+  if (cursor !== undefined && plot.over.matches(":hover")) cursor.value = plot.cursor.idx ?? null;
 }
 
 /** Resolves a CSS value on a temporary element, because a canvas does not support custom properties. */
@@ -141,9 +188,21 @@ function translucent(color: string, alpha: number): string {
   return color.replace(/^rgb\((.*)\)$/, `rgba($1, ${alpha})`);
 }
 
+function formatAt(
+  values: readonly (number | null)[],
+  index: number,
+  format: (value: number) => string,
+): string {
+  const value = values[index] ?? null;
+  return value === null ? "–" : format(value);
+}
+
 function formatLast(values: readonly (number | null)[], format: (value: number) => string): string {
-  const last = values.findLast((value) => value !== null);
-  return last === undefined || last === null ? "–" : format(last);
+  return formatAt(
+    values,
+    values.findLastIndex((value) => value !== null),
+    format,
+  );
 }
 
 function describe({ title, series, format }: ChartProps): string {

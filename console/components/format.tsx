@@ -37,3 +37,13 @@ export function formatCost(dollars: number): string {
   if (dollars === 0 || dollars >= 1) return `$${dollars.toFixed(2)}`;
   return `$${String(Number(dollars.toPrecision(2)))}`;
 }
+
+/** Formats a cost that does not include `unpriced` requests. Such a cost is a lower bound, and never shown as $0.00. */
+export function formatPartialCost(dollars: number | null, unpriced: number): string {
+  if (unpriced === 0) return formatCost(dollars ?? 0);
+  return dollars === null || dollars === 0 ? "Unpriced" : `≥ ${formatCost(dollars)}`;
+}
+
+export function formatUnpriced(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "request" : "requests"} unpriced`;
+}

@@ -15,6 +15,22 @@ export const TARGET_STATES: Readonly<Record<TargetHealth["state"], Label>> = {
   resting: { text: "Paused (429)", tone: "warning" },
 };
 
+/** Fewer failures in a row may be a coincidence. */
+const CLEARLY_FAILING = 3;
+
+/**
+ * Returns the state of a target by its health and by its last requests: without passive health checks, or below their
+ * threshold, a target that fails every request still counts as healthy. Null if nothing is known about it.
+ */
+export function targetStateLabel(health: TargetHealth | null): Label | null {
+  if (health === null) return null;
+  const { state, recent_failures: failures } = health;
+  if (state !== "healthy") return TARGET_STATES[state];
+  if (failures === null) return null;
+  if (failures > 0) return { text: "Failing", tone: failures < CLEARLY_FAILING ? "warning" : "bad" };
+  return TARGET_STATES.healthy;
+}
+
 type Verdict = PluginRun["verdict"] | Explanation["plugins"][number]["verdict"];
 
 export const PLUGIN_VERDICTS: Readonly<Record<Verdict, Label>> = {

@@ -10,7 +10,7 @@ import { Link } from "../state/router.tsx";
 import { Badge } from "./badge.tsx";
 import { LinkButton } from "./button.tsx";
 import { formatMs, Time } from "./format.tsx";
-import { TARGET_STATES } from "./labels.ts";
+import { targetStateLabel } from "./labels.ts";
 import { Empty } from "./notice.tsx";
 import { WhenLoaded } from "./page.tsx";
 import { Table, type Column } from "./table.tsx";
@@ -69,7 +69,7 @@ function columns(hasGatewayName: boolean): readonly Column<Row>[] {
       ),
     },
     { title: "State", cell: ({ health, target }) => <State health={health} weight={target.weight} /> },
-    { title: "Consecutive failures", kind: "number", cell: ({ health }) => health?.failures ?? "–" },
+    { title: "Consecutive failures", kind: "number", cell: ({ health }) => health?.recent_failures ?? "–" },
     { title: "In flight", kind: "number", cell: ({ health }) => health?.in_flight ?? "–" },
     {
       title: "First byte",
@@ -88,8 +88,9 @@ function State({
   readonly weight: number;
 }): JSX.Element {
   if (weight === 0) return <Badge>Drained</Badge>;
-  if (health === null) return <span class="muted">Unknown</span>;
-  const { text, tone } = TARGET_STATES[health.state];
+  const label = targetStateLabel(health);
+  if (health === null || label === null) return <span class="muted">Unknown</span>;
+  const { text, tone } = label;
   return (
     <>
       <Badge tone={tone}>{text}</Badge>

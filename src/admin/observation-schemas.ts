@@ -104,8 +104,7 @@ const request = z.object({
 
 const logLine = z.looseObject({ level: z.enum(LOG_LEVELS), time, msg: z.string() });
 
-const point = z.object({
-  time,
+const trafficSums = z.object({
   requests: count,
   errors: count.meta({ description: "Responses with status 400 or above, and incomplete responses." }),
   p50_ms: milliseconds.nullable(),
@@ -119,7 +118,13 @@ const point = z.object({
   refused: z
     .record(z.string(), count)
     .meta({ description: "Requests that were not sent to any provider, by error code." }),
+  failed: z.record(z.string(), count).meta({
+    description:
+      "Other errors, by error code or, if the response of the provider was passed on, by status, such as `status_503`.",
+  }),
 });
+
+const point = z.object({ time, ...trafficSums.shape });
 
 const target = z.object({
   target_id: z.string(),
@@ -129,7 +134,12 @@ const target = z.object({
       "`out`: ejected by passive health checks; `trial`: one trial request is allowed; `resting`: the provider responded " +
       "429 with a pause.",
   }),
-  failures: count.meta({ description: "Consecutive failures." }),
+  failures: count.meta({ description: "Consecutive failures that passive health checks count." }),
+  recent_failures: count.nullable().meta({
+    description:
+      "Consecutive failures, also if passive health checks are off. An ejection does not reset the count. Null if no " +
+      "request to the target has succeeded or failed since the process started.",
+  }),
   until: time.nullable().meta({ description: "When the state `out` or `resting` ends." }),
   in_flight: count,
   latency_ms: milliseconds.nullable().meta({ description: "Moving average of the time to first byte." }),
@@ -139,5 +149,10 @@ export const OBSERVATION_SCHEMAS = {
   LogLineList: z.object({ logs: z.array(logLine), limit: count }),
   RequestList: z.object({ requests: z.array(request), count, limit: count }),
   TargetHealthList: z.object({ targets: z.array(target) }),
-  Traffic: z.object({ points: z.array(point) }),
+  Traffic: z.object({
+    points: z.array(point),
+    total: trafficSums.meta({
+      description: "All points together. Percentiles are those of the whole period.",
+    }),
+  }),
 };

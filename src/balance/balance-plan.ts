@@ -128,13 +128,16 @@ export class BalancePlan {
 
   /** The response is complete. Returns whether this ended an ejection. */
   recordSuccess(index: number, ticket: number): boolean {
-    return this.config.passive && this.#at(index).state.health.recordSuccess(ticket);
+    const { state } = this.#at(index);
+    state.failuresInRow = 0;
+    return this.config.passive && state.health.recordSuccess(ticket);
   }
 
   /** No connection, no first byte in time, 5xx, or an incomplete response. Returns whether this ejected the target. */
   recordFailure(index: number, ticket: number, now: number): boolean {
     const { state } = this.#at(index);
     state.latency.recordFailure();
+    state.failuresInRow = (state.failuresInRow ?? 0) + 1;
     if (!this.config.passive) return false;
     const { threshold, intervalMs } = this.config;
     const isEjected = state.health.recordFailure(ticket, threshold, intervalMs, now);

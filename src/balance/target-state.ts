@@ -11,6 +11,8 @@ export class TargetState {
   readonly health: PassiveHealth;
   readonly latency: LatencyAverage;
   inFlight = 0;
+  /** Consecutive failures, with or without passive health checks; an ejection does not reset it. Null before the first result. */
+  failuresInRow: number | null = null;
   /** Number of ejections. */
   ejections = 0;
   /** End of the rest that a 429 with Retry-After asked for. */
@@ -28,6 +30,7 @@ export class TargetState {
   copy(): TargetState {
     const copy = new TargetState(this.id, this.health.copy(), this.latency.copy());
     copy.inFlight = this.inFlight;
+    copy.failuresInRow = this.failuresInRow;
     copy.restUntil = this.restUntil;
     copy.credit = this.credit;
     return copy;

@@ -7,6 +7,7 @@ const HEALTHY: TargetHealth = {
   provider: "p",
   state: "healthy",
   failures: 0,
+  recent_failures: null,
   until: null,
   in_flight: 1,
   latency_ms: null,
@@ -15,10 +16,18 @@ const HEALTHY: TargetHealth = {
 test("mergeTargetHealth returns the worst state with its end, the most failures, and all requests in flight", () => {
   const out: TargetHealth = { ...HEALTHY, state: "out", until: "2026-01-01T00:00:10.000Z", latency_ms: 20 };
   const longer: TargetHealth = { ...out, until: "2026-01-01T00:00:20.000Z", in_flight: 0 };
-  const failing: TargetHealth = { ...HEALTHY, failures: 2, latency_ms: 30 };
+  const failing: TargetHealth = { ...HEALTHY, failures: 2, recent_failures: 2, latency_ms: 30 };
   const merged = mergeTargetHealth([[HEALTHY, { ...HEALTHY, target_id: "u" }], [out], [longer], [failing]]);
   expect(merged).toEqual([
-    { ...HEALTHY, state: "out", until: longer.until, failures: 2, in_flight: 3, latency_ms: 30 },
+    {
+      ...HEALTHY,
+      state: "out",
+      until: longer.until,
+      failures: 2,
+      recent_failures: 2,
+      in_flight: 3,
+      latency_ms: 30,
+    },
     { ...HEALTHY, target_id: "u" },
   ]);
 });

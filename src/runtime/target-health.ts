@@ -14,6 +14,8 @@ export interface TargetHealth {
   readonly state: "healthy" | "out" | "trial" | "resting";
   /** Consecutive failures; an ejection resets the count. */
   readonly failures: number;
+  /** Consecutive failures, also without passive health checks; an ejection does not reset the count. Null without results. */
+  readonly recent_failures: number | null;
   /** When the state `out` or `resting` ends. */
   readonly until: string | null;
   readonly in_flight: number;
@@ -35,13 +37,14 @@ function targetHealth({ targets, plan }: CompiledUpstream, clock: Clock): Target
     const target = plan.contenders[index]?.state;
     if (target === undefined) return [];
     const state = STATES[plan.state(index, now)];
-    const { health, restUntil, latency, inFlight } = target;
+    const { health, restUntil, latency, inFlight, failuresInRow } = target;
     const until = state === "out" ? health.ejectedUntil : state === "resting" ? restUntil : null;
     return {
       target_id: id,
       provider,
       state,
       failures: health.consecutiveFailures,
+      recent_failures: failuresInRow,
       until: until === null ? null : new Date(unixNow + (until - now)).toISOString(),
       in_flight: inFlight,
       latency_ms: latency.averageMs === Infinity ? null : Math.round(latency.averageMs * 100) / 100,
@@ -94,10 +97,12 @@ function merge(one: TargetHealth, other: TargetHealth): TargetHealth {
   const worse = rank(one) >= rank(other) ? one : other;
   const until = isEqual && (other.until ?? "") > (one.until ?? "") ? other.until : worse.until;
   const latencies = [one.latency_ms, other.latency_ms].filter((latency) => latency !== null);
+  const failures = [one.recent_failures, other.recent_failures].filter((count) => count !== null);
   return {
     ...worse,
     until,
     failures: Math.max(one.failures, other.failures),
+    recent_failures: failures.length === 0 ? null : Math.max(...failures),
     in_flight: one.in_flight + other.in_flight,
     latency_ms: latencies.length === 0 ? null : Math.max(...latencies),
   };

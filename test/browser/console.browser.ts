@@ -5,6 +5,7 @@ import type { Browser } from "playwright-core";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
+import { testCharts } from "./areas/charts.ts";
 import { testConnection } from "./areas/connection.ts";
 import { testFirstRun } from "./areas/first-run.ts";
 import { testHistory } from "./areas/history.ts";
@@ -54,6 +55,7 @@ describe.if(hasChromium)("console", () => {
     testFirstRun(context);
     testRecords(context);
     testTraffic(context);
+    testCharts(context);
     testPlugins(context);
     testConnection(context);
     testHistory(context);

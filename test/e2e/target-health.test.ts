@@ -33,7 +33,14 @@ test("a target that fails is ejected for the interval", async () => {
   const route = await seedPair();
   const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/upstreams/${route.upstream}`);
   const ids = body.targets.map((target: { id: string }) => target.id);
-  const fresh = { state: "healthy", failures: 0, until: null, in_flight: 0, latency_ms: null };
+  const fresh = {
+    state: "healthy",
+    failures: 0,
+    recent_failures: null,
+    until: null,
+    in_flight: 0,
+    latency_ms: null,
+  };
   expect(await health(route)).toEqual([
     { target_id: ids[0], provider: "openai", ...fresh },
     { target_id: ids[1], provider: "second", ...fresh },
@@ -48,9 +55,9 @@ test("a target that fails is ejected for the interval", async () => {
   await (await postChat(gatehouse, route)).text();
   provider.reset();
   const [out, serving] = await health(route);
-  expect(out).toMatchObject({ state: "out", latency_ms: null });
+  expect(out).toMatchObject({ state: "out", failures: 0, recent_failures: 2, latency_ms: null });
   expect(Date.parse(out.until)).toBeWithin(before + 599_000, Date.now() + 601_000);
-  expect(serving).toMatchObject({ state: "healthy" });
+  expect(serving).toMatchObject({ state: "healthy", recent_failures: 0 });
   expect(serving.latency_ms).toBeGreaterThan(0);
 });
 
@@ -95,4 +102,14 @@ test("unknown gateways and upstreams are 404", async () => {
     gatehouse.api("GET", `/gateways/${gateway}/upstreams/${upstream}/health`);
   expectError(await readHealth(route.gateway, foreign.upstream), 404, "not_found");
   expectError(await readHealth("nothing", route.upstream), 404, "not_found");
+});
+
+test("failures are counted without passive health checks, until a request succeeds", async () => {
+  const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+  provider.behave({ status: 500 });
+  for (let count = 0; count < 3; count++) await (await postChat(gatehouse, route)).text();
+  expect(await health(route)).toMatchObject([{ state: "healthy", failures: 0, recent_failures: 3 }]);
+  provider.reset();
+  await (await postChat(gatehouse, route)).text();
+  await waitUntil(async () => (await health(route))[0].recent_failures === 0);
 });

@@ -43,6 +43,21 @@ test("requests, errors, times and rejections, in total and per gateway", async (
   expect(busy.first_token_p50_ms).toBeNull();
 });
 
+test("the total has the percentiles of the whole period, and errors by code", async () => {
+  const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+  for (let call = 0; call < 3; call++) await (await postChat(gatehouse, route)).text();
+  provider.behave({ status: 418 });
+  await (await postChat(gatehouse, route)).text();
+  provider.reset();
+  const { points: list, total: sums } = await waitFor(async () => {
+    const { body } = await gatehouse.api("GET", `/traffic?gateway_id=${route.gateway}`);
+    return body.total.requests === 4 ? body : null;
+  });
+  expect(sums).toMatchObject({ errors: 1, failed: { status_418: 1 }, refused: {} });
+  const highest = Math.max(...list.map((point: ApiResponse["body"]) => point.p99_ms ?? 0));
+  expect(sums.p99_ms).toBeWithin(sums.p50_ms, highest + 0.01);
+});
+
 test("the time to the first token of streams", async () => {
   const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
   await (await postChat(gatehouse, route, { body: STREAMED_CHAT })).text();

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import { TRAFFIC_SECONDS } from "../../telemetry/requests/second-ring.ts";
-import { showPoints, type TrafficSource } from "../../telemetry/requests/traffic.ts";
+import { showPoints, showTotal, type TrafficSource } from "../../telemetry/requests/traffic.ts";
 import { requireOneGateway } from "../identity.ts";
 import { wholeNumber } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
@@ -36,7 +36,7 @@ export function addTrafficRoutes(
       const to = Math.floor(table.deadlines.clock.unixNow() / 1000);
       const from = to - seconds + 1;
       const points = await source.readTraffic(from, to, gateway_id ?? null);
-      return Response.json({ points: showPoints(points, from, to) });
+      return Response.json({ points: showPoints(points, from, to), total: showTotal(points) });
     },
   });
 }

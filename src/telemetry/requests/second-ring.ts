@@ -24,6 +24,7 @@ export interface TrafficSecond {
   readonly cost: number;
   readonly unpriced: number;
   readonly refused: Readonly<Record<string, number>>;
+  readonly failed: Readonly<Record<string, number>>;
 }
 
 export class SecondRing {
@@ -40,6 +41,7 @@ export class SecondRing {
   readonly #cost = new Float64Array(TRAFFIC_SECONDS);
   readonly #unpriced = new Float64Array(TRAFFIC_SECONDS);
   readonly #refused: (Map<string, number> | null)[] = new Array<null>(TRAFFIC_SECONDS).fill(null);
+  readonly #failed: (Map<string, number> | null)[] = new Array<null>(TRAFFIC_SECONDS).fill(null);
   /** The last second with a request. */
   lastSecond = -1;
 
@@ -47,7 +49,6 @@ export class SecondRing {
     const slot = this.#slotFor(second);
     const { finalAttempt, firstTokenAt, startedAt, endedAt, tokens, cost, errorCode } = facts;
     addAt(this.#requests, slot, 1);
-    if (isError(facts)) addAt(this.#errors, slot, 1);
     count(this.#durations, slot, endedAt - startedAt);
     const firstByteAt = finalAttempt?.firstByteAt ?? null;
     if (firstByteAt !== null) count(this.#firstBytes, slot, firstByteAt - startedAt);
@@ -59,7 +60,11 @@ export class SecondRing {
     if (cost !== null) addAt(this.#cost, slot, cost);
     else if (facts.isUnpriced) addAt(this.#unpriced, slot, 1);
     // A request counts as rejected if it failed before any upstream attempt. The API field is named `refused`.
-    if (errorCode !== null && facts.attempts.length === 0) this.#countRejected(slot, errorCode);
+    const isRejected = errorCode !== null && facts.attempts.length === 0;
+    if (isRejected) countCode((this.#refused[slot] ??= new Map<string, number>()), errorCode);
+    if (!isError(facts)) return;
+    addAt(this.#errors, slot, 1);
+    if (!isRejected) countCode((this.#failed[slot] ??= new Map<string, number>()), failureCode(facts));
   }
 
   /** Returns the seconds from `from` to `to` that had requests, oldest first. */
@@ -80,6 +85,7 @@ export class SecondRing {
         cost: this.#cost[slot] ?? 0,
         unpriced: this.#unpriced[slot] ?? 0,
         refused: Object.fromEntries(this.#refused[slot] ?? []),
+        failed: Object.fromEntries(this.#failed[slot] ?? []),
       });
     }
     return points;
@@ -99,14 +105,19 @@ export class SecondRing {
     for (const counts of [this.#durations, this.#firstBytes, this.#firstTokens])
       counts.fill(0, slot * BUCKETS, (slot + 1) * BUCKETS);
     this.#refused[slot] = null;
+    this.#failed[slot] = null;
     return slot;
   }
+}
 
-  #countRejected(slot: number, code: string): void {
-    const codes = (this.#refused[slot] ??= new Map<string, number>());
-    const name = codes.has(code) || codes.size < MAX_CODES ? code : OTHER;
-    codes.set(name, (codes.get(name) ?? 0) + 1);
-  }
+function countCode(codes: Map<string, number>, code: string): void {
+  const name = codes.has(code) || codes.size < MAX_CODES ? code : OTHER;
+  codes.set(name, (codes.get(name) ?? 0) + 1);
+}
+
+/** The code of an error after an upstream attempt. An error response of the provider that was passed on has only a status. */
+function failureCode({ errorCode, outcome, status }: RequestFacts): string {
+  return errorCode ?? (outcome === "incomplete" ? "incomplete" : `status_${status}`);
 }
 
 /** Whether the client got no usable response. A client disconnect is not an error. */

@@ -35,6 +35,7 @@ describe("points", () => {
       cost: 0,
       unpriced_requests: 0,
       refused: {},
+      failed: {},
     });
   });
 

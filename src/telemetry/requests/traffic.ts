@@ -5,9 +5,8 @@ import { quantile, SecondRing, TRAFFIC_SECONDS, type TrafficSecond } from "./sec
 /** A ring takes about 140 kB. */
 export const MAX_GATEWAY_RINGS = 100;
 
-/** A point as the Admin API shows it. */
-interface TrafficPoint {
-  readonly time: string;
+/** Sums and percentiles of a period as the Admin API shows them. */
+interface TrafficSums {
   readonly requests: number;
   readonly errors: number;
   readonly p50_ms: number | null;
@@ -19,6 +18,11 @@ interface TrafficPoint {
   readonly cost: number;
   readonly unpriced_requests: number;
   readonly refused: Readonly<Record<string, number>>;
+  readonly failed: Readonly<Record<string, number>>;
+}
+
+interface TrafficPoint extends TrafficSums {
+  readonly time: string;
 }
 
 /** The traffic of this process, or of all worker processes. */
@@ -75,7 +79,6 @@ export function mergePoints(lists: readonly (readonly TrafficSecond[])[]): Traff
 }
 
 function added(one: TrafficSecond, other: TrafficSecond): TrafficSecond {
-  const codes = [...new Set([...Object.keys(one.refused), ...Object.keys(other.refused)])];
   return {
     second: one.second,
     requests: one.requests + other.requests,
@@ -87,10 +90,18 @@ function added(one: TrafficSecond, other: TrafficSecond): TrafficSecond {
     outputTokens: one.outputTokens + other.outputTokens,
     cost: one.cost + other.cost,
     unpriced: one.unpriced + other.unpriced,
-    refused: Object.fromEntries(
-      codes.map((code) => [code, (one.refused[code] ?? 0) + (other.refused[code] ?? 0)]),
-    ),
+    refused: addedCodes(one.refused, other.refused),
+    failed: addedCodes(one.failed, other.failed),
   };
+}
+
+function addedCodes(
+  one: Readonly<Record<string, number>>,
+  other: Readonly<Record<string, number>>,
+): Record<string, number> {
+  const sums = { ...one };
+  for (const [code, count] of Object.entries(other)) sums[code] = (sums[code] ?? 0) + count;
+  return sums;
 }
 
 function addedCounts(one: readonly number[], other: readonly number[]): number[] {
@@ -100,14 +111,20 @@ function addedCounts(one: readonly number[], other: readonly number[]): number[]
 /** Returns one point per second, including seconds without traffic. */
 export function showPoints(points: readonly TrafficSecond[], from: number, to: number): TrafficPoint[] {
   const bySecond = new Map(points.map((point) => [point.second, point]));
-  return Array.from({ length: to - from + 1 }, (_, index) =>
-    showPoint(from + index, bySecond.get(from + index)),
-  );
+  return Array.from({ length: to - from + 1 }, (_, index) => ({
+    time: new Date((from + index) * 1000).toISOString(),
+    ...showSums(bySecond.get(from + index)),
+  }));
 }
 
-function showPoint(second: number, point: TrafficSecond | undefined): TrafficPoint {
+/** Returns all points as one. Percentiles are computed from the merged histograms: those of points cannot be combined. */
+export function showTotal(points: readonly TrafficSecond[]): TrafficSums {
+  const [first, ...others] = points;
+  return showSums(first === undefined ? undefined : others.reduce(added, first));
+}
+
+function showSums(point: TrafficSecond | undefined): TrafficSums {
   return {
-    time: new Date(second * 1000).toISOString(),
     requests: point?.requests ?? 0,
     errors: point?.errors ?? 0,
     p50_ms: round(quantile(point?.durations ?? [], 0.5)),
@@ -119,6 +136,7 @@ function showPoint(second: number, point: TrafficSecond | undefined): TrafficPoi
     cost: point?.cost ?? 0,
     unpriced_requests: point?.unpriced ?? 0,
     refused: point?.refused ?? {},
+    failed: point?.failed ?? {},
   };
 }
 

@@ -98,7 +98,7 @@ export function testTraffic(context: GetContext): void {
     const created = await gatehouse.api("POST", "/iam/api-keys", key);
     expect(await sendChatAs("carol", context(), { "X-GW-API-Key": created.body.key })).toBe(200);
     await ui.visit("Overview");
-    await page.getByRole("region", { name: "Last minute" }).getByText("First token").waitFor();
+    await page.getByRole("region", { name: "Last 5 minutes" }).getByText("First token").waitFor();
     await ui.visit("Usage");
     await ui.link("Prices of this gateway").click();
     await ui.button("Add price").click();
