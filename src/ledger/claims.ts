@@ -9,6 +9,9 @@ import {
 } from "./ledger.ts";
 import { MAX_EXACT_REQUESTS } from "./window.ts";
 
+/** Wait reported by `closed`. Short, because the connection to Redis is retried several times per second. */
+const CLOSED_WAIT_MS = 1000;
+
 export function isAmount(value: number | undefined): value is number {
   return Number.isSafeInteger(value) && (value ?? -1) >= 0;
 }
@@ -31,6 +34,30 @@ export function chargeOf(claim: Claim, actual: number | undefined): number {
 /** Whether each request of this limit is counted at its own time. */
 export function isExact(claim: Claim): boolean {
   return claim.kind === "requests" && claim.limit <= MAX_EXACT_REQUESTS;
+}
+
+/** Nothing to reserve always fits, even if settlements have exceeded the limit. */
+export function isFitting(claim: Claim, amount: number, used: number): boolean {
+  return amount <= claim.limit - used || amount === 0 || (claim.kind === "budget" && !claim.enforced);
+}
+
+/** Returns the decision of the policies that do not reserve. */
+export function forecastUnreserved(
+  claims: readonly Claim[],
+  policy: "open" | "closed",
+  unixMs: number,
+): Forecast {
+  const fits = policy === "open";
+  const states = claims.map((claim): ClaimState => {
+    const endsAt = claim.kind === "budget" ? claim.endsAt : unixMs + claim.windowMs;
+    return {
+      used: fits ? 0 : claim.limit,
+      remaining: fits ? claim.limit : 0,
+      resetAt: endsAt === null ? null : Math.ceil(endsAt / 1000),
+      waitMs: fits ? 0 : CLOSED_WAIT_MS,
+    };
+  });
+  return { fits, refusedBy: -1, states, source: policy };
 }
 
 export function refusalOf({ refusedBy, states, source }: Forecast): Refusal {

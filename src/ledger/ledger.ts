@@ -7,6 +7,9 @@
  */
 export const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
+/** How long the reservations of a process remain open after the process has ended. */
+export const LEASE_MS = 30_000;
+
 /** The window of a limit. */
 export interface WindowTarget {
   readonly kind: "requests" | "tokens";
@@ -86,7 +89,7 @@ export interface ClaimState {
 export type LedgerSource = "memory" | "redis" | "local" | "open" | "closed";
 
 /** While the shared ledger is unavailable: reserve in this process (`local`), or admit (`open`) or reject (`closed`). */
-type UnavailablePolicy = "local" | "open" | "closed";
+export type UnavailablePolicy = "local" | "open" | "closed";
 
 export interface Refusal {
   readonly reserved: false;
@@ -99,7 +102,7 @@ export interface Refusal {
 
 /**
  * An open reservation. Exactly one call of `settle` or `release` takes effect; all others do nothing. It is open until then:
- * the ledger renews it. If the process dies, it is charged as reserved after a lease of 30 seconds.
+ * the ledger renews it. If the process dies, it is charged as reserved after LEASE_MS.
  */
 export interface Reservation {
   readonly reserved: true;
@@ -136,6 +139,11 @@ export interface BudgetAmounts {
 export interface LedgerState {
   readonly state: "ok" | "away" | "none";
   readonly detail?: string;
+}
+
+/** The shared ledger is unavailable, and the operation is one that cannot be done without it. */
+export class LedgerUnavailable extends Error {
+  override readonly name = "LedgerUnavailable";
 }
 
 /** `gatewayId` decides where Redis Cluster stores the keys. All claims of one call belong to one gateway. */

@@ -1,7 +1,7 @@
 // The ledger of one process: decided synchronously, in memory.
 import { systemClock, type Clock } from "../base/clock.ts";
 import { Budget, Budgets } from "./budgets.ts";
-import { amountOf, chargeOf, isAmount, isExact, OpenReservation, refusalOf } from "./claims.ts";
+import { amountOf, chargeOf, isAmount, isExact, isFitting, OpenReservation, refusalOf } from "./claims.ts";
 import type {
   BudgetAmounts,
   BudgetTarget,
@@ -81,6 +81,21 @@ export class MemoryLedger implements Ledger {
   knownRefusal(claims: readonly Claim[]): Refusal | null {
     const check = this.#check(claims);
     return check.refusedBy === -1 ? null : refusalOf(this.#forecast(check, false));
+  }
+
+  /** Reserves claims that were admitted elsewhere, whether or not they fit. Returns the function that ends the reservation. */
+  record(
+    claims: readonly Claim[],
+    states: readonly ClaimState[],
+  ): (actualAmounts: readonly number[] | null) => void {
+    const end = this.#open(this.#check(claims));
+    for (const [at, claim] of claims.entries()) {
+      const budget = claim.kind === "budget" ? this.#budgets.find(claim) : undefined;
+      const used = states[at]?.used ?? 0;
+      if (budget !== undefined)
+        budget.reservedElsewhere = Math.max(0, used - add(budget.spent, budget.reservedHere));
+    }
+    return end;
   }
 
   clear(_gatewayId: string, target: WindowTarget | BudgetTarget): void {
@@ -185,11 +200,6 @@ function usedOf(claim: Claim, account: Window | Budget | undefined, now: number)
   if (account === undefined) return 0;
   if (account instanceof Budget) return account.used;
   return claim.kind === "budget" ? 0 : add(account.settled(claim.windowMs, now), account.reserved);
-}
-
-/** Nothing to reserve always fits, even if settlements have exceeded the limit. */
-function isFitting(claim: Claim, amount: number, used: number): boolean {
-  return amount <= claim.limit - used || amount === 0 || (claim.kind === "budget" && !claim.enforced);
 }
 
 function resetOf(

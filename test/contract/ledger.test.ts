@@ -1,13 +1,110 @@
-// Runs the contract of the ledger in memory.
-import { describe } from "bun:test";
+// Runs the contract of the ledger in memory and in Redis.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Clock } from "../../src/base/clock.ts";
+import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { MemoryLedger } from "../../src/ledger/memory-ledger.ts";
+import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
+import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { waitUntil } from "../support/waiting.ts";
 import { describeLedger } from "./ledger.contract.ts";
 
 describe("the ledger in memory", () => {
-  describeLedger({
-    source: "memory",
-    // The monotonic clock may start anywhere; windows must not depend on it.
-    create: (time) =>
-      Promise.resolve(new MemoryLedger({ clock: { now: () => time() - 1_749_999_000_000, unixNow: time } })),
+  describeLedger({ source: "memory", create: (clock) => Promise.resolve(new MemoryLedger({ clock })) });
+});
+
+describe.skipIf(!hasRedis)("the ledger in Redis", () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis(["--appendonly", "no"]);
+  });
+  afterAll(() => redis.stop());
+
+  async function connect(clock: Clock): Promise<RedisLedger> {
+    const time = () => clock.unixNow();
+    // These tests check the decisions of Redis, so a slow machine must not cause decisions without it.
+    const ledger = new RedisLedger(redis.url, { clock, time, silenceTimeoutMs: 4000 });
+    await waitUntil(() => ledger.state.state === "ok");
+    return ledger;
+  }
+
+  describeLedger({ source: "redis", create: connect });
+
+  test("the reservations of a dead process are charged as reserved after its lease", async () => {
+    const clock = new ManualClock();
+    const alive = await connect(clock);
+    // Its timers do not run, so that it renews nothing.
+    const dead = await connect({
+      ...clockOf(clock),
+      setInterval: () => new ManualClock().setInterval(() => {}, 1),
+    });
+    const endsAt = clock.unixNow() + 86_400_000;
+    const budget = {
+      kind: "budget",
+      key: "lease",
+      period: "day",
+      endsAt,
+      limit: 100,
+      enforced: true,
+    } as const;
+    const tokens = { kind: "tokens", key: "lease tokens", limit: 100, windowMs: 60_000 } as const;
+    const claims = [
+      { ...budget, amount: 40 },
+      { ...tokens, amount: 40 },
+    ];
+    const [lost, kept] = [
+      await dead.reserve("gw lease", claims, "closed"),
+      await alive.reserve("gw lease", claims, "closed"),
+    ];
+    for (let passed = 0; passed < 29_000; passed += 1000) {
+      await alive.peek("gw lease", [], "closed");
+      clock.advance(1000);
+    }
+    expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 0, reserved: 80 }]);
+    clock.advance(1000);
+    expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 40, reserved: 40 }]);
+    expect(await alive.peek("gw lease", [{ ...tokens, amount: 70 }], "closed")).toMatchObject({
+      fits: false,
+      states: [{ used: 80, waitMs: 60_000 }],
+    });
+    // Too late: it has been charged.
+    if (lost.reserved) lost.settle([1, 1]);
+    await dead.peek("gw lease", [], "closed");
+    expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 40, reserved: 40 }]);
+    if (kept.reserved) kept.settle([5, 5]);
+    expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 45, reserved: 0 }]);
+    await Promise.all([alive.close(), dead.close()]);
+  });
+
+  test("every key expires, and a refused request creates none", async () => {
+    const ledger = await connect(new ManualClock());
+    await redis.command("FLUSHALL");
+    const endsAt = Date.now() + 60_000;
+    const claims = [
+      { kind: "requests", key: "ttl", limit: 5, windowMs: 60_000 },
+      { kind: "tokens", key: "ttl", limit: 5, windowMs: 60_000, amount: 5 },
+      { kind: "budget", key: "ttl", period: "p", endsAt, limit: 5, amount: 5, enforced: true },
+      { kind: "budget", key: "ttl", period: "total", endsAt: null, limit: 5, amount: 5, enforced: true },
+    ] as const;
+    const distinct = claims.map((claim, at) => ({ ...claim, key: `ttl ${at}` }));
+    const tooMuch = { kind: "tokens", key: "never", limit: 1, windowMs: 1000, amount: 2 } as const;
+    await ledger.reserve("gw ttl", [...distinct, tooMuch], "closed");
+    expect(await redis.command("DBSIZE")).toBe(0);
+    await ledger.reserve("gw ttl", distinct, "closed");
+    const keys = (await redis.command("KEYS", "*")) as string[];
+    expect(keys.length).toBe(6);
+    for (const key of keys) {
+      expect(key).toContain("{gw ttl}");
+      expect(await redis.command("PTTL", key)).toBeGreaterThan(0);
+    }
+    await ledger.close();
   });
 });
+
+function clockOf(clock: ManualClock): Clock {
+  return {
+    now: () => clock.now(),
+    unixNow: () => clock.unixNow(),
+    setTimeout: (callback, ms) => clock.setTimeout(callback, ms),
+    setInterval: (callback, ms) => clock.setInterval(callback, ms),
+  };
+}

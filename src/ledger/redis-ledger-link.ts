@@ -1,0 +1,136 @@
+// Runs the scripts of the ledger in Redis, and repeats the ends of reservations until Redis has received them.
+import type { RedisClient } from "bun";
+import type { Clock } from "../base/clock.ts";
+import { toError } from "../base/to-error.ts";
+import { RedisConnection, RedisUnavailable } from "../redis/redis-connection.ts";
+import type { LedgerState } from "./ledger.ts";
+import {
+  endCall,
+  parseReserveReply,
+  reserveCall,
+  scriptArguments,
+  type ReservationEnd,
+  type ScriptCall,
+} from "./redis-ledger-calls.ts";
+import { END_SCRIPT, RESERVE_SCRIPT } from "./redis-ledger-scripts.ts";
+
+interface LinkOptions {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly silenceTimeoutMs: number;
+  /** Milliseconds to use instead of Redis's clock, so that tests can control the time of the production scripts. */
+  readonly time: () => number;
+  readonly onStateChange: ((state: LedgerState) => void) | undefined;
+}
+
+/** Ends to repeat when Redis is available again. Others are charged as reserved when the lease of this process ends. */
+const MAX_WAITING_ENDS = 100_000;
+const CLOSE_TIMEOUT_MS = 1000;
+const VERIFY_WINDOW_MS = 1000;
+
+const shaByScript = new Map<string, string>();
+
+function shaOf(script: string): string {
+  let sha = shaByScript.get(script);
+  if (sha === undefined) shaByScript.set(script, (sha = Bun.SHA1.hash(script, "hex")));
+  return sha;
+}
+
+export class RedisLedgerLink {
+  readonly processId = crypto.randomUUID();
+  readonly #options: LinkOptions;
+  readonly #connection: RedisConnection;
+  #waiting: ScriptCall[] = [];
+  readonly #sending = new Set<Promise<void>>();
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    const { url, clock, silenceTimeoutMs } = options;
+    this.#connection = new RedisConnection({
+      url,
+      clock,
+      silenceTimeoutMs,
+      verify: (client) => this.#verify(client),
+      onStateChange: (state) => {
+        options.onStateChange?.(state);
+        if (state.state === "ok") this.#sendWaiting();
+      },
+    });
+  }
+
+  get state(): LedgerState {
+    return this.#connection.state;
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.isConnected;
+  }
+
+  get settled(): Promise<void> {
+    return this.#connection.settled;
+  }
+
+  /** Rejects if Redis is unavailable. A Redis that replies but cannot run the script (read-only, full) is unavailable too. */
+  async run(script: string, call: ScriptCall): Promise<unknown> {
+    const args = scriptArguments(call, this.processId, this.#options.time());
+    try {
+      return await this.#evaluate(script, args);
+    } catch (error) {
+      if (!(error instanceof RedisUnavailable))
+        this.#connection.disconnect(`returned an error: ${toError(error).message}`);
+      throw error;
+    }
+  }
+
+  /** Ends a reservation without waiting. If Redis is unavailable, this is repeated when it is available again. */
+  end(end: ReservationEnd): void {
+    const call = endCall(end);
+    if (call !== null) this.#send(call);
+  }
+
+  /** Waits a moment for ends that are on their way. */
+  async close(): Promise<void> {
+    const sent = Promise.allSettled([...this.#sending]);
+    const timeout = Promise.withResolvers<undefined>();
+    const timer = this.#options.clock.setTimeout(() => timeout.resolve(undefined), CLOSE_TIMEOUT_MS);
+    await Promise.race([sent, timeout.promise]);
+    timer.close();
+    this.#connection.close();
+  }
+
+  #send(call: ScriptCall): void {
+    const sending = this.run(END_SCRIPT, call).then(
+      () => undefined,
+      () => {
+        if (this.#waiting.length < MAX_WAITING_ENDS) this.#waiting.push(call);
+      },
+    );
+    this.#sending.add(sending);
+    void sending.then(() => this.#sending.delete(sending));
+  }
+
+  #sendWaiting(): void {
+    const calls = this.#waiting;
+    this.#waiting = [];
+    for (const call of calls) this.#send(call);
+  }
+
+  async #evaluate(script: string, args: string[]): Promise<unknown> {
+    try {
+      return await this.#connection.send("EVALSHA", [shaOf(script), ...args]);
+    } catch (error) {
+      if (!toError(error).message.startsWith("NOSCRIPT")) throw error;
+      // Redis was restarted, or its scripts were flushed. EVAL does the same and caches the script again.
+      return await this.#connection.send("EVAL", [script, ...args]);
+    }
+  }
+
+  /** Counts a request with a new key, which tests that Redis can write, and loads the script. */
+  async #verify(client: RedisClient): Promise<void> {
+    const key = `proof ${crypto.randomUUID()}`;
+    const claims = [{ kind: "requests", key, limit: 1, windowMs: VERIFY_WINDOW_MS } as const];
+    const args = scriptArguments(reserveCall("proof", claims, "1"), this.processId, 0);
+    const reply: unknown = await client.send("EVAL", [RESERVE_SCRIPT, ...args]);
+    if (!parseReserveReply(reply, claims).fits) throw new Error("the reserve script rejected a new key");
+  }
+}

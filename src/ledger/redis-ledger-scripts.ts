@@ -1,0 +1,122 @@
+// The Lua scripts of the ledger in Redis. See redis-library.ts for the keys and arguments that they share.
+import { LIBRARY } from "./redis-library.ts";
+
+/**
+ * ARGV[3] is the id of the reservation, or empty to reserve nothing. ARGV[4] is what to charge if the process dies, or empty.
+ * ARGV[5] is the lease. Then follow for each of KEYS[3…]: kind (`r` request, `q` request in sub-buckets, `t` tokens, `b` budget, `w`
+ * budget that only warns), limit, amount, and window, or end of the period in milliseconds.
+ *
+ * Nothing is written for a refused request. The reply is the number of the first claim that does not fit (0: all fit), then for each
+ * claim: what was used before, the time of the oldest settled amount, the wait (-1: forever), and for an admitted request its
+ * time, for others how long not even an amount of 1 fits beside what is settled (-1: forever, 0: it does).
+ */
+export const RESERVE_SCRIPT = `${LIBRARY}
+local reply, accounts, refused = {0}, {}, false
+for i = 3, #KEYS do
+  local at = 6 + 4 * (i - 3)
+  local kind, limit, amount, span = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local base = 2 + 4 * (i - 3)
+  local used, oldest, wait, full = 0, now, 0, 0
+  if kind == 'b' or kind == 'w' then
+    local budget = load_budget(KEYS[i])
+    accounts[i] = budget
+    used = add(budget.spent, budget.reserved)
+    if kind == 'b' and amount > 0 and amount > limit - used then
+      local left = span > 0 and math.max(1, span * 1000 - now) or -1
+      if amount > limit then wait = -1 elseif amount <= limit - budget.spent then wait = 1 else wait = left end
+      if budget.spent >= limit then full = left end
+    end
+  else
+    local window = load_window(KEYS[i], now)
+    accounts[i] = window
+    local settled = settled_in(window, span, now)
+    used = add(settled, window.reserved)
+    oldest = oldest_in(window, span, now)
+    if amount > 0 and amount > limit - used then
+      wait = window_wait(window, amount, limit, span, now)
+      if settled >= limit then full = window_wait(window, 1, limit, span, now) end
+    end
+  end
+  if wait ~= 0 and reply[1] == 0 then reply[1] = i - 2 end
+  reply[base], reply[base + 1], reply[base + 2], reply[base + 3] = used, oldest, wait, full
+end
+if reply[1] ~= 0 or ARGV[3] == '' then return reply end
+
+for i = 3, #KEYS do
+  local at = 6 + 4 * (i - 3)
+  local kind, amount, span, account = ARGV[at], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), accounts[i]
+  if kind == 'r' or kind == 'q' then
+    local width = kind == 'q' and math.floor(span / 60) or 0
+    reply[2 + 4 * (i - 3) + 3] = charge_window(account, 1, span, width, now)
+  else
+    account.reserved = add(account.reserved, amount)
+    if kind == 't' then store_window(account, span) else store_budget(account, span) end
+  end
+end
+if ARGV[4] ~= '' then
+  redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[5])), ARGV[2])
+  redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
+  redis.call('PEXPIRE', KEYS[1], FOREVER_MS)
+  redis.call('PEXPIRE', KEYS[2], FOREVER_MS)
+end
+return reply
+`;
+
+/**
+ * Ends a reservation. ARGV[3] is its id. ARGV[4] is `end`, or `charge` for a request that was decided without Redis, or `uncharge` if it
+ * consists of requests only. Then follow for each of KEYS[3…]: kind (`r` only in a release), reserved amount, charge, window or end of
+ * the period, and the time of a request. Repeating the call of `end` or `charge` has no effect: the reservation is not there any more,
+ * or the charge is marked as done.
+ */
+export const END_SCRIPT = `${LIBRARY}
+if ARGV[4] == 'charge' then
+  local done = string.gsub(KEYS[1], 'leases$', 'done:' .. ARGV[2] .. ':' .. ARGV[3])
+  if not redis.call('SET', done, '1', 'NX', 'PX', DAY_MS) then return 0 end
+elseif ARGV[4] == 'end' and redis.call('HDEL', KEYS[2], ARGV[3]) == 0 then
+  return 0
+end
+for i = 3, #KEYS do
+  local at = 5 + 5 * (i - 3)
+  local kind, span = ARGV[at], tonumber(ARGV[at + 3])
+  if kind == 'r' then
+    uncharge_window(load_window(KEYS[i], now), tonumber(ARGV[at + 4]), span)
+  else
+    settle(kind, KEYS[i], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), span, now)
+  end
+end
+return 1
+`;
+
+/** Extends the lease of a process that still has one. ARGV[3] is the lease. */
+export const RENEW_SCRIPT = `${LIBRARY}
+if redis.call('ZSCORE', KEYS[1], ARGV[2]) then redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[3])), ARGV[2]) end
+return 1
+`;
+
+/** Drops the settled amounts of the window KEYS[3]. */
+export const CLEAR_WINDOW_SCRIPT = `${LIBRARY}
+local window = load_window(KEYS[3], now)
+redis.call('DEL', KEYS[3])
+if window.reserved > 0 then
+  store_window({key = KEYS[3], keep = window.keep, total = 0, reserved = window.reserved, expired = 0}, window.keep)
+end
+return 1
+`;
+
+/** Adds ARGV[4] to the budget KEYS[3] whose period ends at ARGV[3]; `clear` drops what was spent. Replies spent and reserved. */
+export const ADJUST_SCRIPT = `${LIBRARY}
+local budget = load_budget(KEYS[3])
+if ARGV[4] == 'clear' then budget.spent = 0 else budget.spent = math.max(0, add(budget.spent, tonumber(ARGV[4]))) end
+store_budget(budget, tonumber(ARGV[3]))
+return {budget.spent, budget.reserved}
+`;
+
+/** Replies spent and reserved of each budget KEYS[3…]. */
+export const READ_SCRIPT = `${LIBRARY}
+local reply = {}
+for i = 3, #KEYS do
+  local budget = load_budget(KEYS[i])
+  reply[#reply + 1], reply[#reply + 2] = budget.spent, budget.reserved
+end
+return reply
+`;
