@@ -3,6 +3,8 @@ import type { ComponentType, JSX } from "preact";
 import { Banner } from "./components/banner.tsx";
 import { DialogHost } from "./components/dialog-host.tsx";
 import { Navigation } from "./components/navigation.tsx";
+import { AdministratorsPage } from "./pages/administrators.tsx";
+import { AuditPage } from "./pages/audit.tsx";
 import { BlocksPage } from "./pages/blocks.tsx";
 import { ExplainPage } from "./pages/explain.tsx";
 import { FirstRunPage } from "./pages/first-run.tsx";
@@ -11,6 +13,7 @@ import { GatewaysPage } from "./pages/gateways.tsx";
 import { HistoryPage } from "./pages/history.tsx";
 import { KeyPage } from "./pages/key.tsx";
 import { KeysPage } from "./pages/keys.tsx";
+import { NewAdministratorPage } from "./pages/new-administrator.tsx";
 import { NotFoundPage } from "./pages/not-found.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
@@ -28,7 +31,7 @@ import { UpstreamPage } from "./pages/upstream.tsx";
 import { UpstreamsPage } from "./pages/upstreams.tsx";
 import { UsagePage } from "./pages/usage.tsx";
 import { matchPath, route, type RoutedPageProps } from "./state/router.tsx";
-import { isTokenRejected, token } from "./state/session.ts";
+import { isTokenRejected, me } from "./state/session.ts";
 
 /** The first matching pattern wins. A page treats the id `new` as a record that does not exist yet. */
 const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPageProps>])[] = [
@@ -54,12 +57,15 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/prices", GatewayPricesPage],
   ["/gateways/:gateway/blocks", BlocksPage],
   ["/prices", PricesPage],
+  ["/administrators", AdministratorsPage],
+  ["/administrators/new", NewAdministratorPage],
+  ["/audit", AuditPage],
   ["/history", HistoryPage],
   ["/history/:id", RevisionPage],
 ];
 
 export function App(): JSX.Element {
-  if (token.value === null) return <SignInPage />;
+  if (me.value === null) return <SignInPage />;
   return (
     <>
       <div class="shell">

@@ -1,4 +1,4 @@
-// Generates console/api/types.ts and console/api/error-meanings.ts from the OpenAPI document and the error table, as part of
+// Generates the files of console/api from the OpenAPI document (types, roles of operations) and the error table, as part of
 // `npm run docs`. A test fails if they are outdated.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,8 @@ interface Schema {
 }
 
 export async function consoleTypes(): Promise<Map<string, string>> {
-  const schemas = await readSchemas();
+  const { components, paths } = await readDocument();
+  const { schemas } = components;
   const types = Object.entries(schemas)
     // A patch is a record with optional fields only; the console uses `Partial` for it.
     .filter(([name]) => !name.endsWith("Patch"))
@@ -36,6 +37,7 @@ export async function consoleTypes(): Promise<Map<string, string>> {
     ([code, { meaning }]) => `  ${code}: ${JSON.stringify(meaning)},`,
   );
   return new Map([
+    ["console/api/operation-roles.ts", operationRoles(paths)],
     [
       "console/api/types.ts",
       `// Generated from the OpenAPI document by npm run docs; do not edit.\n\n${types.join("\n")}`,
@@ -52,15 +54,38 @@ ${meanings.join("\n")}
   ]);
 }
 
-/** Reads the schemas from a started gateway, so that no route can be forgotten here. */
-async function readSchemas(): Promise<Readonly<Record<string, Schema>>> {
+/** Lists the operations that need more than the role `viewer`. */
+function operationRoles(paths: Document["paths"]): string {
+  const rows = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { "x-role": role }]) => role !== undefined && role !== "viewer")
+      .map(([method, { "x-role": role }]) => {
+        const operation = `${method.toUpperCase()} ${path.replace("/api/v1", "").replaceAll(/\{\w+\}/g, "*")}`;
+        return `  ${JSON.stringify(operation)}: ${JSON.stringify(role)},`;
+      }),
+  );
+  return `// Generated from the OpenAPI document by npm run docs; do not edit.
+
+/** Operations that need more than the role \`viewer\`; \`*\` is an id. */
+export const OPERATION_ROLES: Readonly<Record<string, "operator" | "owner">> = {
+${rows.join("\n")}
+};
+`;
+}
+
+interface Document {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly "x-role"?: string }>>>>;
+}
+
+/** Reads the document from a started gateway, so that no route can be forgotten here. */
+async function readDocument(): Promise<Document> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-types-"));
   const settings = readSettings({ DATA_DIR: directory, ADMIN_PORT: "0", PLUGINS_DIR: directory });
   const gatehouse = await startGatehouse(settings, "admin", NO_LOG);
   try {
     const response = await fetch(`${gatehouse.adminUrl ?? ""}/api/openapi.json`);
-    const document = (await response.json()) as { components: { schemas: Record<string, Schema> } };
-    return document.components.schemas;
+    return (await response.json()) as Document;
   } finally {
     await gatehouse.stop(0);
     rmSync(directory, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 // Admin API client. Adds the token to each request and turns error responses into `ApiError` with the API's message.
 import { reportUnreachable } from "../state/connection.ts";
 import { isTokenRejected, token } from "../state/session.ts";
+import type { Me } from "./types.ts";
 
 export interface ErrorDetail {
   readonly path: string;
@@ -93,13 +94,16 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await call<T>("GET", path, { signal })).data;
 }
 
-/** Checks a token with the API before the session uses it. */
-export async function isTokenAccepted(candidate: string): Promise<boolean> {
-  const response = await fetch("/api/v1/gateways?limit=1", {
+/** Returns the administrator of a token, or without one of the session cookie; null if the API does not accept it. */
+export async function fetchMe(candidate: string | null): Promise<Me | null> {
+  const response = await fetch("/api/v1/iam/me", {
     cache: "no-store",
-    headers: { Authorization: `Bearer ${candidate}` },
+    headers: candidate === null ? {} : { Authorization: `Bearer ${candidate}` },
   });
-  return response.status !== 401;
+  if (response.status === 401) return null;
+  if (!response.ok)
+    throw new ApiError(response.status, (await response.json().catch(() => ({}))) as ErrorBody);
+  return (await response.json()) as Me;
 }
 
 /** Returns a thrown value as an Error. */

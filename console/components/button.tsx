@@ -1,6 +1,7 @@
 // Buttons, links that look like buttons, and the copy button.
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
+import { mayCall, operationOfPath } from "../state/administrator.ts";
 import { Link } from "../state/router.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -17,10 +18,13 @@ interface ButtonProps {
   readonly isPressed?: boolean;
   /** Accessible name, if the visible text is not specific enough. */
   readonly label?: string | undefined;
+  /** Method and path that the button calls. It is hidden if the administrator may not call it. */
+  readonly operation?: string;
 }
 
-export function Button(props: ButtonProps): JSX.Element {
+export function Button(props: ButtonProps): JSX.Element | null {
   const { children, kind = "plain", icon, onClick, submit = false, isBusy = false } = props;
+  if (props.operation !== undefined && !mayCall(props.operation)) return null;
   return (
     <button
       type={submit ? "submit" : "button"}
@@ -58,7 +62,10 @@ interface LinkButtonProps {
   readonly icon?: IconName;
 }
 
-export function LinkButton({ to, children, kind = "plain", icon }: LinkButtonProps): JSX.Element {
+/** A link that looks like a button. It is hidden if it leads to a form that the administrator may not save. */
+export function LinkButton({ to, children, kind = "plain", icon }: LinkButtonProps): JSX.Element | null {
+  const operation = operationOfPath(to);
+  if (operation !== null && !mayCall(operation)) return null;
   return (
     <Link to={to} class={`button ${kind}`}>
       {icon !== undefined && <Icon name={icon} />}

@@ -1,9 +1,11 @@
 // Sidebar with the gateway select, the page links, and sign-out. On a phone it opens from the top.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { currentGatewayId, gatewayIdIn, gateways } from "../state/gateways.ts";
+import { currentGatewayId, gatewayIdIn, gatewayName, gateways } from "../state/gateways.ts";
 import { navigate, Link, route } from "../state/router.tsx";
-import { signOut, tokenExpiry } from "../state/session.ts";
+import { mayCall } from "../state/administrator.ts";
+import { me, signOut } from "../state/session.ts";
+import { Badge } from "./badge.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { Time } from "./format.tsx";
 
@@ -12,6 +14,8 @@ interface NavigationItem {
   readonly icon: IconName;
   /** Path below the current gateway, such as `rules`, or an absolute path, such as `/history`. */
   readonly to: string;
+  /** Operation of the page. The link is hidden if the administrator may not call it. */
+  readonly operation?: string;
 }
 
 const GROUPS: readonly (readonly [title: string, items: readonly NavigationItem[]])[] = [
@@ -46,6 +50,13 @@ const GROUPS: readonly (readonly [title: string, items: readonly NavigationItem[
     [
       { title: "History", icon: "history", to: "/history" },
       { title: "Blocks", icon: "blocks", to: "blocks" },
+      {
+        title: "Administrators",
+        icon: "administrators",
+        to: "/administrators",
+        operation: "GET /iam/admin-tokens",
+      },
+      { title: "Audit", icon: "audit", to: "/audit", operation: "GET /audit" },
     ],
   ],
 ];
@@ -83,9 +94,11 @@ export function Navigation(): JSX.Element {
             <div key={title} class="nav-group">
               <h2>{title}</h2>
               <ul>
-                {items.map((item) => (
-                  <NavigationLink key={item.title} item={item} path={path} />
-                ))}
+                {items
+                  .filter(({ operation }) => operation === undefined || mayCall(operation))
+                  .map((item) => (
+                    <NavigationLink key={item.title} item={item} path={path} />
+                  ))}
               </ul>
             </div>
           ))}
@@ -150,20 +163,36 @@ function GatewaySelect(): JSX.Element | null {
 }
 
 function Session(): JSX.Element {
-  const expiry = tokenExpiry();
+  const administrator = me.value;
   return (
     <div class="session">
+      {administrator !== null && (
+        <div class="who">
+          <p class="who-name" title={administrator.actor.name}>
+            {administrator.actor.name}
+          </p>
+          <p class="hint">
+            <Badge>{administrator.role}</Badge> {describeGateways(administrator.gateways)}
+          </p>
+          {administrator.expires_at !== null && (
+            <p class="hint">
+              Until <Time at={administrator.expires_at} />
+            </p>
+          )}
+        </div>
+      )}
       <button type="button" class="button quiet" onClick={() => signOut()}>
         <Icon name="out" /> Sign out
       </button>
-      {expiry !== null && (
-        <p class="hint">
-          Token expires <Time at={expiry} />
-        </p>
-      )}
       <p class="hint">
         <a href="/api/docs">API reference</a>
       </p>
     </div>
   );
+}
+
+function describeGateways(ids: readonly string[] | null): string {
+  if (ids === null) return "all gateways";
+  const [id = ""] = ids;
+  return ids.length === 1 ? gatewayName(id) : `${ids.length} gateways`;
 }

@@ -97,6 +97,15 @@ export function WhenLoaded<T>({ loaded, what, children }: WhenLoadedProps<T>): J
   );
 }
 
+/** In place of the content of a page that the administrator may not see. */
+export function Forbidden({ reason }: { readonly reason: string }): JSX.Element {
+  return (
+    <Notice kind="warning">
+      <p>{reason} Ask an owner for a token with more rights.</p>
+    </Notice>
+  );
+}
+
 interface SectionProps {
   readonly title: string;
   readonly description?: ComponentChildren;

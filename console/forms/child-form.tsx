@@ -34,6 +34,7 @@ export function ChildForm<T extends object>(props: ChildFormProps<T>): JSX.Eleme
       }
       save={(value) => saveChild(gateway, collection, before, value)}
       listPath={`/gateways/${gateway}/${collection}`}
+      collection={collectionPath(gateway, collection)}
     >
       {props.children}
     </EditForm>

@@ -20,13 +20,15 @@ interface EditFormProps<T extends object> {
   readonly save: (value: T) => Promise<readonly Warning[]>;
   /** Console path of the list page. */
   readonly listPath: string;
+  /** API path of the list, for a new record. */
+  readonly collection: string;
   /** Runs after a change, before the list is shown. */
   readonly onChange?: () => Promise<void>;
   readonly children: ComponentChildren;
 }
 
 export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element {
-  const { form, kind, name, stored, save, listPath, onChange, children } = props;
+  const { form, kind, name, stored, save, listPath, collection, onChange, children } = props;
   const returnToList = async () => {
     await onChange?.();
     await navigate(listPath);
@@ -45,6 +47,7 @@ export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element
     <RecordForm
       form={form}
       onSubmit={() => void submit()}
+      operation={stored === null ? `POST ${collection}` : `PUT ${stored.path}`}
       submit={stored === null ? `Create ${kind}` : "Save"}
       cancel={listPath}
       secondaryActions={

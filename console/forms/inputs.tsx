@@ -1,6 +1,7 @@
 // Form controls: text, number, select, checkbox, text area, date and time.
 import type { JSX } from "preact";
 import { controlProps, Field, FieldErrors, FieldGroup, fieldId, type FieldProps } from "./field.tsx";
+import { toLocalDateTime } from "./time-filter.tsx";
 
 interface TextFieldProps extends FieldProps {
   readonly placeholder?: string | undefined;
@@ -226,10 +227,4 @@ export function DateTimeField(props: FieldProps): JSX.Element {
       />
     </Field>
   );
-}
-
-function toLocalDateTime(time: string): string {
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) return "";
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

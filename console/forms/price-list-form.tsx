@@ -16,19 +16,21 @@ interface PriceListFormProps {
   readonly updatedAt: string | null;
   /** Console path that Cancel opens. */
   readonly back: string;
+  /** Method and path that `save` calls. */
+  readonly operation: string;
   readonly save: (prices: readonly PriceRow[]) => Promise<unknown>;
   readonly onSaved: () => Promise<void>;
 }
 
 export function PriceListForm(props: PriceListFormProps): JSX.Element {
-  const { updatedAt, back, save, onSaved } = props;
+  const { updatedAt, back, operation, save, onSaved } = props;
   const form = useForm<{ prices: readonly PriceRow[] }>({ prices: props.prices });
   const { prices } = form.value;
   const submit = async () => {
     if (await form.submit((value) => save(value.prices.map(compactRow)))) await onSaved();
   };
   return (
-    <RecordForm form={form} onSubmit={() => void submit()} submit="Save" cancel={back}>
+    <RecordForm form={form} onSubmit={() => void submit()} operation={operation} submit="Save" cancel={back}>
       <div class="actions">
         <Button icon="add" onClick={() => form.set("prices", [{}, ...prices])}>
           Add price

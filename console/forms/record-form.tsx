@@ -2,6 +2,8 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, LinkButton } from "../components/button.tsx";
+import { Notice } from "../components/notice.tsx";
+import { reasonAgainst } from "../state/administrator.ts";
 import type { Form } from "../state/form.ts";
 import { fieldId } from "./field.tsx";
 
@@ -9,6 +11,8 @@ interface RecordFormProps<T extends object> {
   readonly form: Form<T>;
   readonly onSubmit: () => void;
   readonly submit: string;
+  /** Method and path that `onSubmit` calls. If the administrator may not call it, the fields are read-only. */
+  readonly operation?: string | undefined;
   /** Console path that Cancel opens. */
   readonly cancel?: string;
   readonly children: ComponentChildren;
@@ -17,7 +21,19 @@ interface RecordFormProps<T extends object> {
 }
 
 export function RecordForm<T extends object>(props: RecordFormProps<T>): JSX.Element {
-  const { form, onSubmit, submit, cancel, children, secondaryActions } = props;
+  const { form, onSubmit, submit, operation, cancel, children, secondaryActions } = props;
+  const reason = operation === undefined ? null : reasonAgainst(operation);
+  if (reason !== null)
+    return (
+      <div class="record-form">
+        <Notice kind="info">
+          <p>You can read this, but not change it. {reason}</p>
+        </Notice>
+        <fieldset class="read-only" disabled>
+          {children}
+        </fieldset>
+      </div>
+    );
   return (
     <form
       class="record-form"

@@ -46,7 +46,13 @@ export function BlocksPage({ parameters }: RoutedPageProps): JSX.Element {
     <Page
       title="Blocks"
       description="Clients that exceeded a rate limit with the action “block”. They stay blocked until you unblock them or the block expires."
-      actions={count > 1 && <Button onClick={() => void unblockAll(count)}>Unblock all</Button>}
+      actions={
+        count > 1 && (
+          <Button operation={`DELETE ${path}`} onClick={() => void unblockAll(count)}>
+            Unblock all
+          </Button>
+        )
+      }
     >
       <WhenLoaded loaded={loaded} what="blocks">
         {({ blocks }) =>
@@ -58,7 +64,7 @@ export function BlocksPage({ parameters }: RoutedPageProps): JSX.Element {
               The rate_limiter plugin creates a block if its action is “block”.
             </Empty>
           ) : (
-            <BlockTable blocks={blocks} onUnblock={(block) => void unblock(block)} />
+            <BlockTable path={path} blocks={blocks} onUnblock={(block) => void unblock(block)} />
           )
         }
       </WhenLoaded>
@@ -67,11 +73,13 @@ export function BlocksPage({ parameters }: RoutedPageProps): JSX.Element {
 }
 
 interface BlockTableProps {
+  /** API path of the list. */
+  readonly path: string;
   readonly blocks: readonly Block[];
   readonly onUnblock: (block: Block) => void;
 }
 
-function BlockTable({ blocks, onUnblock }: BlockTableProps): JSX.Element {
+function BlockTable({ path, blocks, onUnblock }: BlockTableProps): JSX.Element {
   return (
     <Table
       label="Blocks"
@@ -90,7 +98,12 @@ function BlockTable({ blocks, onUnblock }: BlockTableProps): JSX.Element {
           title: "Actions",
           kind: "actions",
           cell: (block) => (
-            <Button kind="quiet" label={`Unblock ${block.subject}`} onClick={() => onUnblock(block)}>
+            <Button
+              kind="quiet"
+              operation={`DELETE ${path}/${block.id}`}
+              label={`Unblock ${block.subject}`}
+              onClick={() => onUnblock(block)}
+            >
               Unblock
             </Button>
           ),

@@ -79,7 +79,12 @@ function FirstRunForm({ providers, created, onStep }: FirstRunFormProps): JSX.El
       await loadGateways();
     });
   return (
-    <RecordForm form={form} onSubmit={() => void create()} submit="Create route">
+    <RecordForm
+      form={form}
+      onSubmit={() => void create()}
+      operation="POST /iam/api-keys"
+      submit="Create route"
+    >
       <Section title="1. Provider">
         <ProviderFields form={form} providers={providers} />
       </Section>

@@ -55,6 +55,7 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
       stored={record === undefined ? null : { path: `/gateways/${record.id}`, name: record.name }}
       save={save}
       listPath="/gateways"
+      collection="/gateways"
       onChange={loadGateways}
     >
       <div class="card fields">

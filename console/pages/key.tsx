@@ -138,6 +138,7 @@ function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Eleme
       <RecordForm
         form={form}
         onSubmit={() => void save()}
+        operation={record === undefined ? `POST ${KEYS_PATH}` : `PATCH ${KEYS_PATH}/${record.id}`}
         submit={record === undefined ? "Create API key" : "Save"}
         cancel={listPath}
         secondaryActions={

@@ -94,6 +94,7 @@ function PluginForm({ response, index, plugin, listPath }: PluginFormProps): JSX
     <RecordForm
       form={form}
       onSubmit={() => void save()}
+      operation={`PATCH /gateways/${response.data.id}`}
       submit={existing === undefined ? `Add ${plugin.name}` : "Save"}
       cancel={listPath}
     >

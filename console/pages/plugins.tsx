@@ -117,6 +117,7 @@ function PluginEntryTable({ base, configs, onRemove }: PluginEntryTableProps): J
             <Button
               kind="quiet"
               icon="remove"
+              operation={`PATCH ${base.replace(/\/plugins$/, "")}`}
               label={`Remove ${entry.config.name}`}
               onClick={() => onRemove(entry)}
             >

@@ -36,6 +36,7 @@ export function PricesPage(): JSX.Element {
               prices={own.data.builtin ? [] : own.data.prices.map(withDecimals)}
               updatedAt={own.data.builtin ? null : own.data.updated_at}
               back={back}
+              operation="PUT /prices"
               save={(prices) => saveInstallation(prices, own)}
               onSaved={() => finish(back)}
             />
@@ -64,6 +65,7 @@ export function GatewayPricesPage({ parameters }: RoutedPageProps): JSX.Element 
             prices={data.prices.map(withDecimals)}
             updatedAt={null}
             back={back}
+            operation={`PATCH ${path}`}
             save={(prices) => call("PATCH", path, { body: { prices }, etag })}
             onSaved={() => finish(back)}
           />

@@ -32,7 +32,11 @@ export function RevisionPage({ parameters }: RoutedPageProps): JSX.Element {
       }
       actions={
         String(activeRevision.value) !== id && (
-          <Button icon="history" onClick={() => void rollBackTo(id)}>
+          <Button
+            icon="history"
+            operation={`POST /revisions/${id}/rollback`}
+            onClick={() => void rollBackTo(id)}
+          >
             Roll back to this revision
           </Button>
         )

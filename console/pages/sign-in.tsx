@@ -1,17 +1,26 @@
-// Sign-in with an admin token: as a page, and as a dialog when the API rejects the token of the session.
+// Sign-in with an admin token or with OpenID Connect: as a page, and as a dialog when the API rejects the session.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import { isTokenAccepted } from "../api/client.ts";
+import { useEffect, useState } from "preact/hooks";
+import { fetchMe } from "../api/client.ts";
 import { Banner } from "../components/banner.tsx";
 import { Button } from "../components/button.tsx";
 import { Code } from "../components/code.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Icon } from "../components/icon.tsx";
+import { findSession, type SignInConfiguration } from "../state/administrator.ts";
 import { signIn, signOut } from "../state/session.ts";
 
 const COMMAND = "scripts/generate_jwt_token.sh";
 
+const TOKENS_ONLY: SignInConfiguration = { oidc: null, has_session: false };
+
 export function SignInPage(): JSX.Element {
+  const [configuration, setConfiguration] = useState<SignInConfiguration | null>(null);
+  useEffect(() => {
+    findSession().then(setConfiguration, () => setConfiguration(TOKENS_ONLY));
+  }, []);
+  // Nothing for the moment in which a session may be found, so that the form does not appear and disappear.
+  if (configuration === null) return <main class="sign-in" aria-busy="true" />;
   return (
     <main class="sign-in">
       <Banner />
@@ -19,8 +28,20 @@ export function SignInPage(): JSX.Element {
         <h1>
           <Icon name="gateways" /> Gatehouse
         </h1>
-        <p class="description">Sign in with an admin token.</p>
-        <SignInForm />
+        <p class="description">
+          {configuration.oidc === null
+            ? "Sign in with an admin token."
+            : `Sign in with your account at ${new URL(configuration.oidc.issuer).host}, or with an admin token.`}
+        </p>
+        {configuration.oidc !== null && (
+          <>
+            <a class="button primary" href={oidcLink(configuration.oidc.sign_in_url)}>
+              Sign in with OIDC
+            </a>
+            <p class="or">or</p>
+          </>
+        )}
+        <SignInForm kind={configuration.oidc === null ? "primary" : "plain"} />
         <details>
           <summary>How do I get a token?</summary>
           <p>
@@ -36,17 +57,42 @@ export function SignInPage(): JSX.Element {
   );
 }
 
+/** The provider sends the browser back to the current page. */
+function oidcLink(url: string): string {
+  return `${url}?return_to=${encodeURIComponent(location.pathname + location.search)}`;
+}
+
 /** Opens over the current page, which keeps its unsaved input. */
 export function SignInDialog(): JSX.Element {
+  const [oidc, setOidc] = useState<SignInConfiguration["oidc"]>(null);
+  useEffect(() => {
+    const check = () => {
+      // After a sign-in in another tab, `findSession` begins the session here too, which closes this dialog.
+      findSession().then(
+        (found) => setOidc(found.oidc),
+        () => undefined,
+      );
+    };
+    check();
+    addEventListener("focus", check);
+    return () => removeEventListener("focus", check);
+  }, []);
   return (
     <Dialog title="Sign in again" onClose={signOut}>
-      <p>The gateway no longer accepts your token. Your input on this page is kept.</p>
-      <SignInForm />
+      <p>The gateway no longer accepts your session. Your input on this page is kept.</p>
+      {oidc !== null && (
+        <p>
+          <a class="button" href={oidc.sign_in_url} target="_blank" rel="noopener">
+            Sign in with OIDC in a new tab
+          </a>
+        </p>
+      )}
+      <SignInForm kind="primary" />
     </Dialog>
   );
 }
 
-function SignInForm(): JSX.Element {
+function SignInForm({ kind }: { readonly kind: "primary" | "plain" }): JSX.Element {
   const [text, setText] = useState("");
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -58,7 +104,8 @@ function SignInForm(): JSX.Element {
     }
     setBusy(true);
     try {
-      if (await isTokenAccepted(candidate)) signIn(candidate);
+      const administrator = await fetchMe(candidate);
+      if (administrator !== null) signIn(candidate, administrator);
       else
         setError(
           "The gateway does not accept this token. Check that it was created with the secret of this server and has not expired.",
@@ -99,7 +146,7 @@ function SignInForm(): JSX.Element {
           </p>
         )}
       </div>
-      <Button submit kind="primary" isBusy={isBusy}>
+      <Button submit kind={kind} isBusy={isBusy}>
         Sign in
       </Button>
     </form>

@@ -123,7 +123,7 @@ function createApp(parts: AdminApiParts, audit: AuditLog): RouteTable["app"] {
     await next();
   });
   addRoutes(table, parts);
-  addSignInConfiguration(table, settings);
+  addSignInConfiguration(table, settings, sessions);
   if (settings !== null && sessions !== null)
     addSignInRoutes(table, { settings, sessions, secret, clock, log });
   addDocumentation(table, parts.version);

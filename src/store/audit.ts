@@ -58,6 +58,8 @@ export interface AuditQuery {
   /** Name of the administrator. */
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
+  /** `done`: all but rejected requests. */
+  readonly outcome?: "done" | "refused" | undefined;
   readonly resource?: string | undefined;
   readonly gatewayId?: string | undefined;
   readonly address?: string | undefined;
@@ -122,6 +124,7 @@ export async function listAudit(query: Query, filter: AuditQuery): Promise<Audit
   };
   where("actor =", filter.actor);
   where("action =", filter.action);
+  if (filter.outcome !== undefined) where(filter.outcome === "refused" ? "action =" : "action <>", "refused");
   where("resource =", filter.resource);
   where("gateway_id =", filter.gatewayId);
   where("address =", filter.address);

@@ -2,7 +2,7 @@
 // and serious accessibility violations.
 import { AxeBuilder } from "@axe-core/playwright";
 import { existsSync } from "node:fs";
-import { chromium, type Browser, type Locator, type Page } from "playwright-core";
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from "playwright-core";
 import type { GatehouseProcess } from "../support/gatehouse-process.ts";
 
 const CANDIDATES = [
@@ -53,9 +53,21 @@ export async function openConsole(
   screen: Screen,
   { colorScheme = "light" }: ConsoleOptions = {},
 ): Promise<ConsoleSession> {
-  const { width, height } = screen;
+  const context = await launchContext(browser, gatehouse.adminUrl, screen, colorScheme);
+  const session = new ConsoleSession(await context.newPage(), gatehouse, screen);
+  await session.page.goto("/console");
+  return session;
+}
+
+/** Opens a context without pages: separate cookies and storage. */
+export async function launchContext(
+  browser: Browser,
+  baseURL: string,
+  { width, height }: Pick<Screen, "width" | "height"> = { width: 1280, height: 800 },
+  colorScheme: "light" | "dark" = "light",
+): Promise<BrowserContext> {
   const context = await browser.newContext({
-    baseURL: gatehouse.adminUrl,
+    baseURL,
     viewport: { width, height },
     colorScheme,
     locale: "en-GB",
@@ -64,9 +76,7 @@ export async function openConsole(
     reducedMotion: "reduce",
   });
   context.setDefaultTimeout(TIMEOUT_MS);
-  const session = new ConsoleSession(await context.newPage(), gatehouse, screen);
-  await session.page.goto("/console");
-  return session;
+  return context;
 }
 
 export class ConsoleSession {
@@ -97,8 +107,8 @@ export class ConsoleSession {
     return this.screen.width < 760;
   }
 
-  async signIn(): Promise<void> {
-    await this.field("Admin token").fill(this.gatehouse.token);
+  async signIn(token = this.gatehouse.token): Promise<void> {
+    await this.field("Admin token").fill(token);
     await this.button("Sign in").click();
     await this.page.getByRole("navigation").or(this.button("Menu")).first().waitFor();
   }

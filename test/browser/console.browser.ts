@@ -5,10 +5,12 @@ import type { Browser } from "playwright-core";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
+import { testAdministrators } from "./areas/administrators.ts";
 import { testCharts } from "./areas/charts.ts";
 import { testConnection } from "./areas/connection.ts";
 import { testFirstRun } from "./areas/first-run.ts";
 import { testHistory } from "./areas/history.ts";
+import { testOidcSignIn } from "./areas/oidc-sign-in.ts";
 import { GREETER, testPlugins } from "./areas/plugins.ts";
 import { testRecords } from "./areas/records.ts";
 import { testTraffic } from "./areas/traffic.ts";
@@ -36,6 +38,8 @@ describe.if(hasChromium)("console", () => {
     await Promise.all([healthy.stop(), failing.stop()]);
   });
 
+  testOidcSignIn(() => browser);
+
   describe.each(SCREENS.map((screen) => [screen.name, screen] as const))("on a %s", (_, screen) => {
     let gatehouse: GatehouseProcess;
     let ui: ConsoleSession;
@@ -58,6 +62,7 @@ describe.if(hasChromium)("console", () => {
     testCharts(context);
     testPlugins(context);
     testConnection(context);
+    testAdministrators(context);
     testHistory(context);
   });
 });

@@ -119,7 +119,7 @@ describe.each(STORES)("with %s", (_, environment) => {
     expect(await entries(gatehouse)).toEqual(before);
   });
 
-  test("entries are filtered by actor, action, resource, gateway, address and time, in pages", async () => {
+  test("entries are filtered by actor, action, outcome, resource, gateway, address and time, in pages", async () => {
     const token = await mintToken(TEST_SECRET, 60, "bob");
     const { body: gateway } = await callApi(gatehouse.adminUrl, token, "POST", "/gateways", {
       name: "of bob",
@@ -136,6 +136,9 @@ describe.each(STORES)("with %s", (_, environment) => {
       one["sequence"],
     );
     expect(await entries(gatehouse, "&address=192.0.2.99")).toEqual([]);
+    expect(await entries(gatehouse, "&actor=bob&outcome=done")).toEqual([one]);
+    expect(await entries(gatehouse, "&actor=bob&outcome=refused")).toEqual([]);
+    expectProblemsAt(await gatehouse.api("GET", "/audit?outcome=other"), "?outcome");
     const { body } = await gatehouse.api("GET", "/audit?limit=1&offset=1");
     expect(body).toMatchObject({ limit: 1, offset: 1 });
     expect(body.audit_entries).toEqual([(await entries(gatehouse))[1]]);

@@ -452,11 +452,17 @@ describe("a session", () => {
 test("GET /api/auth/config says without a token how to sign in, and contains no secret", async () => {
   const config = async (at: GatehouseInProcess) => (await fetch(`${at.adminUrl}/api/auth/config`)).text();
   const text = await config(gatehouse);
-  expect(JSON.parse(text)).toEqual({ oidc: { issuer: provider.issuer, sign_in_url: "/api/auth/sign-in" } });
+  expect(JSON.parse(text)).toEqual({
+    oidc: { issuer: provider.issuer, sign_in_url: "/api/auth/sign-in" },
+    has_session: false,
+  });
+  const { browser } = await signIn("carol");
+  const withSession = await browser.request(`${gatehouse.adminUrl}/api/auth/config`);
+  expect(await withSession.json()).toMatchObject({ has_session: true });
   expect(text).not.toContain(CLIENT.secret);
   const node = await startGatehouseInProcess();
   try {
-    expect(JSON.parse(await config(node))).toEqual({ oidc: null });
+    expect(JSON.parse(await config(node))).toEqual({ oidc: null, has_session: false });
   } finally {
     await node.stop();
   }

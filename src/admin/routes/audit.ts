@@ -9,6 +9,10 @@ import { addOperation, type RouteTable } from "../operation.ts";
 const auditQuery = pageQuery.extend({
   actor: z.string().optional().meta({ description: "Name of the administrator." }),
   action: z.enum(AUDIT_ACTIONS).optional(),
+  outcome: z
+    .enum(["done", "refused"])
+    .optional()
+    .meta({ description: "`refused`: only rejected requests. `done`: all others." }),
   resource: z.string().optional().meta({ description: "Such as `gateway` or `admin_token`." }),
   gateway_id: z.string().optional(),
   address: z.string().optional().meta({ description: "Address of the client." }),

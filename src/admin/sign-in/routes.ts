@@ -15,9 +15,17 @@ import type { Sessions } from "./sessions.ts";
 type Request = Context<AdminEnvironment>;
 
 /** The sign-in page of the console needs no token to find out how users can sign in. It contains no secret. */
-export function addSignInConfiguration({ app }: RouteTable, settings: SignInSettings | null): void {
+export function addSignInConfiguration(
+  { app }: RouteTable,
+  settings: SignInSettings | null,
+  sessions: Sessions | null,
+): void {
   const oidc = settings === null ? null : { issuer: settings.issuer, sign_in_url: "/api/auth/sign-in" };
-  app.get("/api/auth/config", () => Response.json({ oidc }, { headers: { "Cache-Control": "no-store" } }));
+  app.get("/api/auth/config", ({ req }) => {
+    // Scripts cannot see the session cookie. Without this field, the console would have to try, and be refused without a session.
+    const has_session = sessions?.isIn(req.raw.headers) ?? false;
+    return Response.json({ oidc, has_session }, { headers: { "Cache-Control": "no-store" } });
+  });
 }
 
 interface SignInParts {
