@@ -1,5 +1,6 @@
-// Counters of one process: an exact sliding-window log in memory, decided synchronously.
+// Counters of one process: a sliding-window log in memory, exact up to EXACT_LIMIT, decided synchronously.
 import { systemClock, type Clock } from "../base/clock.ts";
+import type { BucketLog } from "./bucket-log.ts";
 import type { Counters, CountersState, Decision, Limit, LimitState } from "./counters.ts";
 import { KeyDigest } from "./key-digest.ts";
 import { WindowLogs } from "./window-logs.ts";
@@ -11,6 +12,8 @@ interface MemoryCountersOptions {
   readonly clock?: CountersClock;
   /** Maximum number of keys; see WindowLogs for what happens then. */
   readonly maxKeys?: number;
+  /** Instead of EXACT_LIMIT, for tests. */
+  readonly exactLimit?: number;
 }
 
 const MAX_KEYS = 1_000_000;
@@ -41,7 +44,7 @@ export class MemoryCounters implements Counters {
 
   constructor(options: MemoryCountersOptions = {}) {
     this.#clock = options.clock ?? systemClock;
-    this.#logs = new WindowLogs(options.maxKeys ?? MAX_KEYS);
+    this.#logs = new WindowLogs(options.maxKeys ?? MAX_KEYS, options.exactLimit);
   }
 
   /** The number of keys. */
@@ -115,6 +118,8 @@ export class MemoryCounters implements Counters {
     const logs = this.#logs;
     const slot = logs.find(check.digest.update(key));
     check.slot = slot;
+    const buckets = slot === -1 ? undefined : logs.bucketLog(slot);
+    if (buckets !== undefined) return this.#measureBuckets(check, buckets, { key, limit, windowMs }, now);
     const total = slot === -1 ? 0 : logs.count(slot);
     const expired = total === 0 ? 0 : logs.countUntil(slot, now - Math.min(windowMs, logs.retentionMs(slot)));
     const counted = total - expired;
@@ -124,6 +129,19 @@ export class MemoryCounters implements Counters {
     if (counted < limit) return true;
     // After a limit was lowered, more requests than `limit` may be counted: wait until all but `limit` - 1 have expired.
     const lastToExpire = limit > 0 ? logs.entry(slot, total - limit) : now;
+    check.waitMs = Math.max(1, Math.ceil(lastToExpire + windowMs - now));
+    return false;
+  }
+
+  /** Does what #measure does for a log that a large limit was used with. */
+  #measureBuckets(check: LimitCheck, log: BucketLog, { limit, windowMs }: Limit, now: number): boolean {
+    const expired = log.countUntil(now - Math.min(windowMs, this.#logs.retentionMs(check.slot)));
+    const counted = log.requestsFrom(expired);
+    check.counted = counted;
+    check.oldest = counted === 0 ? now : log.time(expired);
+    check.waitMs = 0;
+    if (counted < limit) return true;
+    const lastToExpire = limit > 0 ? log.time(log.surplusOf(limit)) : now;
     check.waitMs = Math.max(1, Math.ceil(lastToExpire + windowMs - now));
     return false;
   }

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
 import { REDIS_SILENT_MS } from "../config/settings.ts";
 import { RedisConnection, RedisUnavailable } from "../redis/redis-connection.ts";
+import { EXACT_LIMIT } from "./bucket-log.ts";
 import {
   decideUncounted,
   type UnavailablePolicy,
@@ -30,6 +31,8 @@ interface RedisCountersOptions {
   readonly onStateChange?: (state: CountersState) => void;
   /** Maximum number of keys in the local counters. */
   readonly maxKeys?: number;
+  /** Instead of EXACT_LIMIT, for tests. */
+  readonly exactLimit?: number;
   /** How long Redis may send no reply before it is unavailable. */
   readonly silenceTimeoutMs?: number;
   /** The clock of this process, for decisions without Redis and for timeouts. */
@@ -52,13 +55,15 @@ export class RedisCounters implements Counters {
   readonly #clock: Clock;
   readonly #local: MemoryCounters;
   readonly #time: () => number;
+  readonly #exactLimit: number;
   readonly #exhausted = new ExhaustedLimits();
   readonly #pendingClears = new Set<string>();
 
   constructor(url: string, options: RedisCountersOptions = {}) {
-    const { clock = systemClock, maxKeys } = options;
+    const { clock = systemClock, maxKeys, exactLimit = EXACT_LIMIT } = options;
     this.#clock = clock;
-    this.#local = new MemoryCounters({ clock, ...(maxKeys !== undefined && { maxKeys }) });
+    this.#exactLimit = exactLimit;
+    this.#local = new MemoryCounters({ clock, exactLimit, ...(maxKeys !== undefined && { maxKeys }) });
     this.#time = options.time ?? (() => 0);
     this.#connection = new RedisConnection({
       url,
@@ -88,7 +93,7 @@ export class RedisCounters implements Counters {
     if (!this.#connection.isConnected) return this.#decideWithoutRedis(limits, policy, false);
     try {
       // Sent as text: it is too rare to keep a second script in Redis.
-      const args = [PEEK_SCRIPT, ...scriptArguments(limits, this.#time())];
+      const args = [PEEK_SCRIPT, ...scriptArguments(limits, this.#time(), this.#exactLimit)];
       return requireDecision(await this.#connection.send("EVAL", args), limits);
     } catch (error) {
       this.#disconnectAfter(error);
@@ -119,7 +124,7 @@ export class RedisCounters implements Counters {
 
   async #admitInRedis(limits: readonly Limit[], policy: UnavailablePolicy): Promise<Decision> {
     try {
-      const reply = await this.#runAdmitScript(scriptArguments(limits, this.#time()));
+      const reply = await this.#runAdmitScript(scriptArguments(limits, this.#time(), this.#exactLimit));
       const decision = requireDecision(reply, limits);
       this.#mirror(decision, limits, policy);
       return decision;
@@ -180,7 +185,10 @@ export class RedisCounters implements Counters {
   /** Admits a request with a new key, which tests that Redis can write, and loads the script. */
   async #verify(client: RedisClient): Promise<void> {
     const limit = { key: `proof ${crypto.randomUUID()}`, limit: 1, windowMs: VERIFY_WINDOW_MS };
-    const reply: unknown = await client.send("EVAL", [ADMIT_SCRIPT, ...scriptArguments([limit], 0)]);
+    const reply: unknown = await client.send("EVAL", [
+      ADMIT_SCRIPT,
+      ...scriptArguments([limit], 0, EXACT_LIMIT),
+    ]);
     if (!requireDecision(reply, [limit]).admitted) throw new Error("the admit script rejected a new key");
     const pending = [...this.#pendingClears];
     if (pending.length > 0) await client.send("DEL", pending);

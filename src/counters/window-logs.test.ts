@@ -50,6 +50,34 @@ describe("window logs", () => {
   });
 });
 
+describe("logs of large limits", () => {
+  test("a log is bounded, also after many exact requests and with two windows, and loses no count", () => {
+    const logs = new WindowLogs(1000);
+    const slot = () => logs.findOrCreate(digest("large"));
+    let now = 1;
+    for (let sent = 0; sent < 10_000; sent++, now += 10) logs.append(slot(), now, 10_000, 3_600_000);
+    for (let sent = 0; sent < 100_000; sent++, now += 10) logs.append(slot(), now, 1e9, 60_000);
+    const log = logs.bucketLog(slot());
+    expect(log?.count).toBeLessThanOrEqual(128);
+    expect(log?.requestsFrom(0)).toBe(110_000);
+    // Growing the table moves the slot.
+    for (let key = 0; key < 50; key++) logs.findOrCreate(digest(`other ${key}`));
+    for (let key = 0; key < 100; key++) logs.append(logs.findOrCreate(digest(`key ${key}`)), now, 1, 1e9);
+    expect(logs.bucketLog(slot())).toBe(log);
+    logs.remove(slot());
+    expect(logs.bucketLog(slot())).toBeUndefined();
+  });
+
+  test("an idle log is swept", () => {
+    const logs = new WindowLogs(100);
+    for (let now = 1; now < 1000; now++) logs.append(logs.findOrCreate(digest("idle")), now, 1e9, 1000);
+    logs.sweep(1500);
+    expect(logs.size).toBe(1);
+    logs.sweep(2000);
+    expect(logs.size).toBe(0);
+  });
+});
+
 describe("keys in memory", () => {
   const createCounters = (maxKeys?: number) => {
     const clock = { nowMs: 0, now: () => clock.nowMs, unixNow: () => clock.nowMs };

@@ -1,12 +1,11 @@
 // Logs of counted requests in memory: a hash table from key digest to slot, and a ring of timestamps per slot. The data is
 // in a few typed arrays, because an object and a Map entry per key take over 200 bytes and increase garbage collection.
+import { BucketLog, cellWidth, EXACT_LIMIT } from "./bucket-log.ts";
+import { DigestIndex } from "./digest-index.ts";
 
 /** Timestamps per slot in the shared array. A log with more gets a separate ring. */
 const INLINE_ENTRIES = 2;
 const MIN_CAPACITY = 96;
-/** Share of the hash table that is used at most. Linear probing becomes slow above it. */
-const MAX_LOAD = 0.75;
-const DIGEST_WORDS = 4;
 const SLOTS_PER_SWEEP = 256;
 const EVICTION_SAMPLE = 16;
 /** Rings up to this size are not shrunk. */
@@ -14,8 +13,7 @@ const MIN_SHRINKABLE_RING = 32;
 /** Larger rings grow by a quarter instead of doubling: the rings of busy limits are most of the memory. */
 const LARGE_RING = 1024;
 
-// `?? 0` is for the type checker: all indexes are in bounds. It was measured to cost nothing, whereas a function for
-// reading elements made decisions slower by a third.
+// `?? 0` is for the type checker: all indexes are in bounds.
 
 /**
  * A log keeps entries for the longest window and the highest limit used with it, so that no count is lost when an operator
@@ -30,9 +28,7 @@ export class WindowLogs {
   #used = 0;
   #free: number[] = [];
   #sweepPosition = 0;
-  /** The hash table with linear probing: slot + 1, or 0 if the place is empty. */
-  #index = new Uint32Array(0);
-  #digests = new Uint32Array(0);
+  #index = new DigestIndex(0);
   /** Position of the oldest entry in the ring. */
   #heads = new Uint32Array(0);
   #counts = new Uint32Array(0);
@@ -42,10 +38,14 @@ export class WindowLogs {
   #maxWindowsMs = new Float64Array(0);
   #inlineEntries = new Float64Array(0);
   #rings: (Float64Array | undefined)[] = [];
+  /** The logs that a large limit was used with. Empty if there are no large limits. */
+  #bucketLogs: (BucketLog | undefined)[] = [];
+  readonly #exactLimit: number;
 
   /** With `maxKeys` keys, a new key evicts the least recently used key of a sample, whose count is lost. */
-  constructor(maxKeys: number) {
+  constructor(maxKeys: number, exactLimit = EXACT_LIMIT) {
     this.#maxKeys = maxKeys;
+    this.#exactLimit = exactLimit;
     this.#rebuild(MIN_CAPACITY);
   }
 
@@ -55,7 +55,7 @@ export class WindowLogs {
 
   /** Returns the slot of a key, or -1. The slot is valid until the next `findOrCreate` or `sweep`. */
   find(digest: Uint32Array): number {
-    return (this.#index[this.#placeOf(digest, 0)] ?? 0) - 1;
+    return this.#index.find(digest);
   }
 
   findOrCreate(digest: Uint32Array): number {
@@ -64,9 +64,7 @@ export class WindowLogs {
     if (this.#size >= this.#maxKeys) this.#evict();
     if (this.#size === this.#capacity) this.#rebuild(this.#capacity * 2);
     const slot = this.#free.pop() ?? this.#used++;
-    // Looked up again: evicting and rebuilding move places.
-    this.#index[this.#placeOf(digest, 0)] = slot + 1;
-    this.#digests.set(digest, slot * DIGEST_WORDS);
+    this.#index.add(digest, slot);
     this.#maxLimits[slot] = 1;
     this.#maxWindowsMs[slot] = 0;
     this.#size++;
@@ -108,8 +106,17 @@ export class WindowLogs {
     return low;
   }
 
+  /** Returns the log that replaces the entries of a slot since a large limit was used with it; mostly there is none. */
+  bucketLog(slot: number): BucketLog | undefined {
+    return this.#bucketLogs[slot];
+  }
+
   append(slot: number, now: number, limit: number, windowMs: number): void {
     if (this.#isExpired(slot, now)) this.#reset(slot);
+    if (limit > this.#exactLimit || this.#bucketLogs[slot] !== undefined) {
+      this.#appendToBuckets(slot, now, limit, windowMs);
+      return;
+    }
     const maxLimit = Math.max(this.#maxLimits[slot] ?? 0, limit);
     const retentionMs = this.retentionMs(slot);
     const surplus = this.count(slot) + 1 - maxLimit;
@@ -125,8 +132,7 @@ export class WindowLogs {
   }
 
   remove(slot: number): void {
-    const start = slot * DIGEST_WORDS;
-    this.#removeFromIndex(this.#placeOf(this.#digests, start));
+    this.#index.remove(slot);
     this.#reset(slot);
     this.#maxLimits[slot] = 0;
     this.#free.push(slot);
@@ -151,8 +157,41 @@ export class WindowLogs {
 
   /** Whether the newest entry is older than the longest window. */
   #isExpired(slot: number, now: number): boolean {
+    return this.#newest(slot) <= now - this.retentionMs(slot);
+  }
+
+  #newest(slot: number): number {
+    const buckets = this.#bucketLogs[slot];
+    if (buckets !== undefined) return buckets.newest;
     const count = this.count(slot);
-    return count === 0 || this.entry(slot, count - 1) <= now - this.retentionMs(slot);
+    return count === 0 ? -Infinity : this.entry(slot, count - 1);
+  }
+
+  #appendToBuckets(slot: number, now: number, limit: number, windowMs: number): void {
+    const maxLimit = Math.max(this.#maxLimits[slot] ?? 0, limit);
+    const retentionMs = this.retentionMs(slot);
+    const narrow = cellWidth(limit, windowMs, this.#exactLimit);
+    const wide = cellWidth(limit, Math.max(retentionMs, windowMs), this.#exactLimit);
+    const log = this.#bucketLogs[slot] ?? this.#toBuckets(slot, narrow);
+    // Expired entries are dropped before a longer window is stored, which would revive them.
+    log.dropOldest(log.countUntil(now - retentionMs));
+    log.append(now, narrow);
+    log.dropOldest(log.surplusOf(maxLimit));
+    log.compact(now - windowMs, narrow, wide);
+    this.#maxLimits[slot] = maxLimit;
+    this.#maxWindowsMs[slot] = Math.max(retentionMs, windowMs);
+  }
+
+  /** Moves the entries of a slot to a bucket log. */
+  #toBuckets(slot: number, width: number): BucketLog {
+    const log = new BucketLog();
+    const count = this.count(slot);
+    for (let position = 0; position < count; position++) log.append(this.entry(slot, position), width);
+    this.#heads[slot] = 0;
+    this.#counts[slot] = 0;
+    this.#rings[slot] = undefined;
+    this.#bucketLogs[slot] = log;
+    return log;
   }
 
   #reset(slot: number): void {
@@ -161,6 +200,7 @@ export class WindowLogs {
     this.#maxLimits[slot] = 1;
     this.#maxWindowsMs[slot] = 0;
     this.#rings[slot] = undefined;
+    if (this.#bucketLogs.length > slot) this.#bucketLogs[slot] = undefined;
   }
 
   #dropOldest(slot: number, number: number): void {
@@ -200,8 +240,7 @@ export class WindowLogs {
       if (this.#sweepPosition >= this.#used) this.#sweepPosition = 0;
       const slot = this.#sweepPosition++;
       if (this.#maxLimits[slot] === 0) continue;
-      const count = this.count(slot);
-      const newest = count === 0 ? -Infinity : this.entry(slot, count - 1);
+      const newest = this.#newest(slot);
       if (newest < oldest) {
         victim = slot;
         oldest = newest;
@@ -211,64 +250,27 @@ export class WindowLogs {
     if (victim !== -1) this.remove(victim);
   }
 
-  /** Returns the place of a digest in the index, or the empty place for it. The digest starts at `digests[start]`. */
-  #placeOf(digest: Uint32Array, start: number): number {
-    const index = this.#index;
-    const digests = this.#digests;
-    const mask = index.length - 1;
-    let place = (digest[start] ?? 0) & mask;
-    for (;;) {
-      const found = index[place] ?? 0;
-      if (found === 0) return place;
-      const at = (found - 1) * DIGEST_WORDS;
-      if (
-        digests[at] === digest[start] &&
-        digests[at + 1] === digest[start + 1] &&
-        digests[at + 2] === digest[start + 2] &&
-        digests[at + 3] === digest[start + 3]
-      )
-        return place;
-      place = (place + 1) & mask;
-    }
-  }
-
-  /** Empties a place and moves up the following ones that linear probing could not find otherwise. */
-  #removeFromIndex(gap: number): void {
-    const index = this.#index;
-    const mask = index.length - 1;
-    for (let place = (gap + 1) & mask; index[place] !== 0; place = (place + 1) & mask) {
-      const found = index[place] ?? 0;
-      const home = (this.#digests[(found - 1) * DIGEST_WORDS] ?? 0) & mask;
-      if (((place - home) & mask) < ((place - gap) & mask)) continue;
-      index[gap] = found;
-      gap = place;
-    }
-    index[gap] = 0;
-  }
-
   /** Creates arrays for `capacity` logs and moves the used slots to their start. */
   #rebuild(capacity: number): void {
-    const [digests, heads, counts] = [this.#digests, this.#heads, this.#counts];
+    const [index, heads, counts] = [this.#index, this.#heads, this.#counts];
     const [maxLimits, maxWindowsMs] = [this.#maxLimits, this.#maxWindowsMs];
-    const [inlineEntries, rings] = [this.#inlineEntries, this.#rings];
+    const [inlineEntries, rings, bucketLogs] = [this.#inlineEntries, this.#rings, this.#bucketLogs];
     const used = this.#used;
     this.#capacity = capacity;
-    this.#index = new Uint32Array(capacity / MAX_LOAD);
-    this.#digests = new Uint32Array(capacity * DIGEST_WORDS);
+    this.#index = new DigestIndex(capacity);
     this.#heads = new Uint32Array(capacity);
     this.#counts = new Uint32Array(capacity);
     this.#maxLimits = new Uint32Array(capacity);
     this.#maxWindowsMs = new Float64Array(capacity);
     this.#inlineEntries = new Float64Array(capacity * INLINE_ENTRIES);
     this.#rings = new Array<Float64Array | undefined>(capacity).fill(undefined);
+    this.#bucketLogs = [];
     this.#free = [];
     let slot = 0;
     for (let old = 0; old < used; old++) {
       const maxLimit = maxLimits[old] ?? 0;
       if (maxLimit === 0) continue;
-      this.#index[this.#placeOf(digests, old * DIGEST_WORDS)] = slot + 1;
-      for (let word = 0; word < DIGEST_WORDS; word++)
-        this.#digests[slot * DIGEST_WORDS + word] = digests[old * DIGEST_WORDS + word] ?? 0;
+      this.#index.copy(index, old, slot);
       this.#heads[slot] = heads[old] ?? 0;
       this.#counts[slot] = counts[old] ?? 0;
       this.#maxLimits[slot] = maxLimit;
@@ -276,6 +278,8 @@ export class WindowLogs {
       for (let entry = 0; entry < INLINE_ENTRIES; entry++)
         this.#inlineEntries[slot * INLINE_ENTRIES + entry] = inlineEntries[old * INLINE_ENTRIES + entry] ?? 0;
       this.#rings[slot] = rings[old];
+      const buckets = bucketLogs[old];
+      if (buckets !== undefined) this.#bucketLogs[slot] = buckets;
       slot++;
     }
     this.#used = slot;

@@ -56,8 +56,22 @@ export type TraceStep =
   | { readonly kind: "admit"; readonly afterMs: number; readonly limits: readonly Limit[] }
   | { readonly kind: "clear"; readonly key: string };
 
+/** The times of all admitted requests of one key, for limits whose decisions may be late. */
+export class AdmittedTimes {
+  readonly #times: number[] = [];
+
+  add(now: number): void {
+    this.#times.push(now);
+  }
+
+  /** Returns the number of requests that were admitted in the last `ms`. */
+  within(ms: number, now: number): number {
+    return this.#times.filter((time) => time > now - ms).length;
+  }
+}
+
 /** Mulberry32, seeded so that a failing trace can be repeated. */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
     let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);

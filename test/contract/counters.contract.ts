@@ -1,20 +1,21 @@
 // The contract of counters for every implementation. The test controls the time; the code is that of production.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Counters, Decision, Limit } from "../../src/counters/counters.ts";
+import { describeLargeLimits } from "./large-limits.contract.ts";
 import { NaiveCounters, randomTrace, type TraceStep } from "./counters-oracle.ts";
 
 /** The start time: Unix time in milliseconds, at a whole second. */
 const START_MS = 1_750_000_000_000;
 
-interface CountersMaker {
+export interface CountersMaker {
   readonly name: string;
   readonly source: Decision["source"];
   /** Number of random traces to compare; fewer for a server, because a round trip takes longer than a call. */
   readonly traces: number;
   /** Factor for the windows of traces: Redis expires keys by its own clock, and the test time runs faster. */
   readonly scale: number;
-  /** Creates counters that use `time`. */
-  create(time: () => number): Promise<Counters>;
+  /** Creates counters that use `time`, and are exact up to `exactLimit`. */
+  create(time: () => number, exactLimit?: number): Promise<Counters>;
 }
 
 let keys = 0;
@@ -202,6 +203,8 @@ export function describeCounters(maker: CountersMaker): void {
     expect((await admit(other)).admitted).toBe(false);
     await fill(one, 1);
   });
+
+  describeLargeLimits(maker);
 
   test(`${maker.traces} random traces are decided as by the oracle`, async () => {
     for (let seed = 1; seed <= maker.traces; seed++) {

@@ -1,5 +1,6 @@
 // Runs the contract of counters in memory, in Redis, and in several processes that share one Redis.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Limit } from "../../src/counters/counters.ts";
 import { MemoryCounters } from "../../src/counters/memory-counters.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
 import { runs } from "../support/long-form.ts";
@@ -17,10 +18,10 @@ describe("the counters in memory", () => {
     traces: runs({ short: 5000, long: 20_000 }),
     scale: 1,
     // The monotonic clock may start anywhere; windows must not depend on it.
-    create: (time) =>
-      Promise.resolve(
-        new MemoryCounters({ clock: { now: () => time() - 1_749_999_000_000, unixNow: time } }),
-      ),
+    create: (time, exactLimit) => {
+      const clock = { now: () => time() - 1_749_999_000_000, unixNow: time };
+      return Promise.resolve(new MemoryCounters({ clock, ...(exactLimit !== undefined && { exactLimit }) }));
+    },
   });
 
   test("a wall clock that jumps five minutes in either direction changes no decision", () => {
@@ -53,8 +54,12 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
     source: "redis",
     traces: 500,
     scale: 10_000,
-    create: async (time) => {
-      const counters = new RedisCounters(redis.url, { time, silenceTimeoutMs: LONG_SILENCE_MS });
+    create: async (time, exactLimit) => {
+      const options = { time, silenceTimeoutMs: LONG_SILENCE_MS };
+      const counters = new RedisCounters(redis.url, {
+        ...options,
+        ...(exactLimit !== undefined && { exactLimit }),
+      });
       await waitUntil(() => counters.state.state === "ok");
       return counters;
     },
@@ -105,6 +110,27 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
     expect((await counters.admit([other, short], "closed")).admitted).toBe(false);
     expect(await redis.command("DBSIZE")).toBe(1);
     await waitUntil(async () => (await redis.command("DBSIZE")) === 0);
+    await counters.close();
+  });
+
+  test("the list of a large limit is bounded, also after many exact requests and with two windows", async () => {
+    let nowMs = 1_750_000_000_000;
+    const counters = new RedisCounters(redis.url, { time: () => nowMs, silenceTimeoutMs: LONG_SILENCE_MS });
+    await waitUntil(() => counters.state.state === "ok");
+    await redis.command("FLUSHALL");
+    const limit = { key: "bounded", limit: 10_000, windowMs: 3_600_000 };
+    const send = async (wanted: Limit, times: number, everyMs: number) => {
+      for (let sent = 0; sent < times; sent++, nowMs += everyMs)
+        expect((await counters.admit([wanted], "closed")).admitted).toBe(true);
+    };
+    await send(limit, 1000, 10);
+    const large = { ...limit, limit: 1_000_000_000 };
+    await send(large, 1, 0);
+    await send({ ...large, windowMs: 60_000 }, 2000, 400);
+    const [key] = (await redis.command("KEYS", "*")) as string[];
+    expect(await redis.command("LLEN", key!)).toBeLessThanOrEqual(3 + 2 * 128);
+    const { states } = await counters.admit([large], "closed");
+    expect(states[0]?.remaining).toBe(1_000_000_000 - 3002);
     await counters.close();
   });
 

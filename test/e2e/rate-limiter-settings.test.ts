@@ -1,7 +1,7 @@
 // The settings of rate_limiter, and counts that outlive changes of the plugin list.
 import { describe, expect, test } from "bun:test";
 import { expectProblemsAt } from "../support/admin-fixtures.ts";
-import { limiter, seedPlugins } from "../support/plugin-fixtures.ts";
+import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { startRateLimiterHarness } from "../support/rate-limiter-fixtures.ts";
 
 const { gatehouse, provider, statusOf } = await startRateLimiterHarness();
@@ -25,7 +25,14 @@ describe("settings", () => {
     },
   );
 
-  test.each([0, -1, 1.5, "5", null])("rejects a limit of %p", async (limit) => {
+  test("accepts a limit of 1,000,000,000, and limits by it", async () => {
+    const route = await seedPlugins(gatehouse, provider, [limiter({ global: [1_000_000_000, "1d"] })]);
+    const response = await postChat(gatehouse, route);
+    expect(response.headers.get("X-RateLimit-global-Limit")).toBe("1000000000");
+    expect(response.headers.get("X-RateLimit-global-Remaining")).toBe("999999999");
+  });
+
+  test.each([0, -1, 1.5, 1_000_000_001, "5", null])("rejects a limit of %p", async (limit) => {
     expectProblemsAt(
       await createWith({ limits: { per_ip: { limit, window: "1s" } } }),
       at("limits.per_ip.limit"),

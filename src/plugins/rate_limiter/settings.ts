@@ -21,7 +21,10 @@ const windowField = z
   .refine((text) => (windowSeconds(text) ?? 0) <= MAX_WINDOW_SECONDS, "must not be longer than 366 days");
 
 const limitSchema = z.strictObject({
-  limit: z.int().min(1).max(1_000_000).meta({ description: "Maximum requests in the trailing window." }),
+  limit: z.int().min(1).max(1_000_000_000).meta({
+    description:
+      "Maximum requests in the trailing window. Up to 10000 exact per request; with a larger one a request may be counted for up to 1/60 of the window longer.",
+  }),
   window: windowField.meta({ description: "A number and a unit: 30s, 5m, 1h, 1d." }),
 });
 
