@@ -1,8 +1,7 @@
 // `npm run bench:profile`: CPU time of Gatehouse under load, bare and full, by thread, function, and file.
-// Flags: --seconds 10 --connections 64 --top 25 --only bare,full --keep folder (for the .cpuprofile files)
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+// Flags: --seconds 10 --connections 64 --body 1k --top 25 --only bare,full --keep folder (for the .cpuprofile files)
+import { mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { chatBody } from "./chat-payload.ts";
 import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { summarize } from "./cpu-profile.ts";
 import { readFlags } from "./flags.ts";
@@ -12,11 +11,13 @@ import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort } from "./pinned-process.ts";
 import { threadsOf } from "./process-usage.ts";
 import { PREPARE } from "./subjects.ts";
-import { INSTALL_WRK, runWrk, wrk } from "./wrk.ts";
+import { prepareWorkloads } from "./workload.ts";
+import { INSTALL_WRK, newConversations, runWrk, wrk } from "./wrk.ts";
 
 const flags = readFlags("bench:profile", {
   seconds: 10,
   connections: 64,
+  body: "1k",
   top: 25,
   only: "bare,full",
   keep: "",
@@ -29,8 +30,8 @@ reserveGatewayCore();
 const folder = temporaryFolder();
 const provider = freePort();
 startNginxProvider(folder, provider, OTHER_CORES);
-const bodyFile = join(folder, "body.json");
-writeFileSync(bodyFile, chatBody());
+const [workload] = prepareWorkloads(folder, flags.body);
+const { bodyFile, turnFiles } = workload!;
 
 for (const id of flags.only.split(",")) {
   const subject = await PREPARE[id]?.(folder, provider);
@@ -41,7 +42,14 @@ for (const id of flags.only.split(",")) {
   const profiles = resolve(flags.keep === "" ? folder : flags.keep, id);
   mkdirSync(profiles, { recursive: true });
   const started = await subject.start({ BUN_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` });
-  const load = { url: started.url, bodyFile, headers: subject.headers, connections: flags.connections };
+  const conversations = newConversations(turnFiles);
+  const load = {
+    url: started.url,
+    bodyFile,
+    conversations,
+    headers: subject.headers,
+    connections: flags.connections,
+  };
   const before = threadsOf(started.pid);
   const { requests } = await runWrk({ ...load, seconds: flags.seconds });
   const threads = [...threadsOf(started.pid)]

@@ -17,11 +17,12 @@ import type { LookBehind } from "./look-behind.ts";
 import { NO_MATCH } from "./matcher.ts";
 import type { Pattern } from "./pattern.ts";
 import { hasPrefix, secondUnitBit } from "./prefix-set.ts";
+import { normalizeJson } from "./normalize-json.ts";
 import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import type { Language } from "./settings.ts";
 import { BLOCK_UNITS, triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
-import { visitVariants, type VariantVisitor } from "./variants.ts";
+import { visitVariants, visitVariantsOf, type VariantVisitor } from "./variants.ts";
 import { checkWork, stepsToRead, type WorkCounter } from "./work-budget.ts";
 
 /** A match. Positions are UTF-16 code units of the original text. */
@@ -51,6 +52,11 @@ export interface Detector {
   first(text: string): Finding | null;
   /** The same for the text in `units` from `start` up to `end`. Positions of the finding are relative to `start`. */
   firstIn(units: Uint16Array, start: number, end: number): Finding | null;
+  /**
+   * Whether nothing is found in the content of a JSON string. Takes half the time of the others. Counts the same steps for a clean string,
+   * else none: find out with one of the others, also if the string cannot be read in this way.
+   */
+  isCleanJson(bytes: Uint8Array, start: number, end: number): boolean;
   /** Returns all findings by position. They may overlap, but a trigger inside an earlier match of the same variant is skipped. */
   findAll(text: string): Finding[];
   /** The same for the text in `units` from `start` up to `end`. Positions of the findings are relative to `start`. */
@@ -126,6 +132,18 @@ class PatternDetector implements Detector {
     const finding = this.#found[0] ?? null;
     if (isShort && finding === null) this.#addClean(units, start, end, before);
     return finding;
+  }
+
+  isCleanJson(bytes: Uint8Array, start: number, end: number): boolean {
+    const work = this.#work;
+    const text = normalizeJson(bytes, start, end, work);
+    if (text === null) return false;
+    const before = work.steps;
+    this.#found.length = 0;
+    visitVariantsOf(text, text.decodedUnits, this.#visitForFirst);
+    if (this.#found.length === 0) return true;
+    work.steps = before;
+    return false;
   }
 
   findAll(text: string): Finding[] {

@@ -113,6 +113,7 @@ class JsonBytes {
   #inspect(start: number, end: number): Finding[] | null {
     if (end - start <= MAX_CLEAN_UNITS && copyPlain(this.#bytes, start, end, shortUnits))
       return this.#scan(shortUnits, end - start);
+    if (this.#detector.isCleanJson(this.#bytes, start, end)) return null;
     const text = this.#bytes.toString("utf8", start, end);
     const units = stringUnits.read(text);
     if (!text.includes("\\")) return this.#scan(units, text.length);

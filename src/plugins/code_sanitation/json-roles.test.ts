@@ -18,6 +18,7 @@ function listener(): Detector & { readonly texts: string[] } {
     workDone: 0,
     limitWork: (_, scan) => scan(),
     countWork: () => undefined,
+    isCleanJson: () => false,
     first: add,
     firstIn: (units, start, end) => add(String.fromCharCode(...units.subarray(start, end))),
     findAll: (text) => {

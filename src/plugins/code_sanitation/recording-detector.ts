@@ -72,6 +72,10 @@ export class RecordingDetector implements Detector {
     return finding;
   }
 
+  isCleanJson(bytes: Uint8Array, start: number, end: number): boolean {
+    return this.#detector.isCleanJson(bytes, start, end);
+  }
+
   firstIn(units: Uint16Array, start: number, end: number): Finding | null {
     const finding = this.#detector.firstIn(units, start, end);
     if (finding !== null) this.#record(finding);

@@ -23,8 +23,12 @@ export function visitVariants(
   work: WorkCounter,
   visit: VariantVisitor,
 ): void {
-  const text = normalize(units, start, end, work);
-  work.steps += stepsToRead(end - start) + STEPS_PER_TEXT;
+  visitVariantsOf(normalize(units, start, end, work), end - start, visit);
+}
+
+/** Visits a text that was normalized from `units` code units, and its further variants. */
+export function visitVariantsOf(text: NormalizedText, units: number, visit: VariantVisitor): void {
+  text.work.steps += stepsToRead(units) + STEPS_PER_TEXT;
   // Without special characters, decoding and deobfuscation would change nothing.
   if (visit(text, null) || text.specials.count === 0) return;
   visitDecoded(text, visit);
