@@ -162,32 +162,35 @@ export class MemoryLedger implements Ledger {
     for (let at = 0; at < claims.length; at++) {
       const [claim, amount = 0] = [claims[at], amounts[at]];
       if (claim === undefined) continue;
-      if (claim.kind === "budget") {
-        const budget = this.#budgets.findOrCreate(claim);
-        budget.reservedHere = add(budget.reservedHere, amount);
-        accounts[at] = budget;
-      } else {
-        const window = this.#windows.findOrCreate(claim.key);
-        if (claim.kind === "requests") window.charge(1, claim.windowMs, isExact(claim), now);
-        else window.reserved = add(window.reserved, amount);
-        accounts[at] = window;
-      }
+      const account = this.#findOrCreate(claim);
+      if (account instanceof Budget) account.reservedHere = add(account.reservedHere, amount);
+      else if (claim.kind === "requests") account.charge(1, claim.windowMs, isExact(claim), now);
+      else account.reserved = add(account.reserved, amount);
+      accounts[at] = account;
     }
     return (actualAmounts) => {
       const endedAt = this.#clock.now();
       for (let at = 0; at < claims.length; at++) {
-        const [claim, account, amount = 0] = [claims[at], accounts[at], amounts[at]];
+        const [claim, amount = 0] = [claims[at], amounts[at]];
         if (claim === undefined) continue;
+        // Without a reserved amount, the account may have been dropped as idle.
+        const account = amount === 0 ? this.#findOrCreate(claim) : accounts[at];
         const charge = actualAmounts === null ? 0 : chargeOf(claim, actualAmounts[at]);
         if (account instanceof Budget) {
-          account.reservedHere -= amount;
+          account.reservedHere = Math.max(0, account.reservedHere - amount);
           account.spend(charge);
         } else if (claim.kind === "tokens" && account !== undefined) {
-          account.reserved -= amount;
+          account.reserved = Math.max(0, account.reserved - amount);
           account.charge(charge, claim.windowMs, false, endedAt);
         } else if (actualAmounts === null) account?.uncharge(now);
       }
     };
+  }
+
+  #findOrCreate(claim: Claim): Window | Budget {
+    return claim.kind === "budget"
+      ? this.#budgets.findOrCreate(claim)
+      : this.#windows.findOrCreate(claim.key);
   }
 
   #sweepSometimes(now: number): void {

@@ -1,4 +1,5 @@
 // The contract of the ledger for every implementation. The test controls the time; the code is that of production.
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import {
@@ -12,6 +13,8 @@ import {
   type Reservation,
   type TokensClaim,
 } from "../../src/ledger/ledger.ts";
+import { walkSteps } from "./ledger-oracle.ts";
+import { passTime, walk } from "./ledger-walk.ts";
 
 /** The start time: Unix time in milliseconds, at a whole second. Not in the past, where Redis drops keys. */
 const START_MS = Math.ceil(Date.now() / 1000) * 1000;
@@ -21,6 +24,10 @@ interface LedgerMaker {
   readonly source: LedgerSource;
   /** Creates a ledger that uses the time of this clock. */
   create(clock: ManualClock): Promise<Ledger>;
+  /** Creates ledgers that share their data. All but the first one do not renew their leases. */
+  createSeveral(clock: ManualClock): Promise<readonly Ledger[]>;
+  /** Number of random walks; fewer for a server, because a round trip takes longer than a call. */
+  readonly walks: number;
 }
 
 let keys = 0;
@@ -54,16 +61,6 @@ const withAmount = <T extends TokensClaim | BudgetClaim>(claim: T, amount: numbe
   amount,
 });
 const seconds = (ms: number) => Math.ceil(ms / 1000);
-
-/** Steps of time between which replies are awaited: renewals of leases must not look like a backlog of Redis. */
-const STEP_MS = 2000;
-
-async function passTime(ledger: Ledger, clock: ManualClock, ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= STEP_MS) {
-    await ledger.peek("gw", [], "closed");
-    clock.advance(Math.min(left, STEP_MS));
-  }
-}
 
 export function describeLedger(maker: LedgerMaker): void {
   const clock = new ManualClock();
@@ -360,4 +357,12 @@ export function describeLedger(maker: LedgerMaker): void {
     expect(outcomes.filter(({ reserved }) => reserved).length).toBe(100);
     expect(outcomes.every(({ source }) => source === maker.source)).toBe(true);
   });
+
+  test("random walks have the same states as a naive implementation after every step", async () => {
+    const walkClock = new ManualClock();
+    const ledgers = await maker.createSeveral(walkClock);
+    const property = fc.asyncProperty(walkSteps, (steps) => walk(ledgers, walkClock, steps));
+    await fc.assert(property, { numRuns: maker.walks });
+    await Promise.all(ledgers.map((each) => each.close()));
+  }, 120_000);
 }

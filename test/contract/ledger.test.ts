@@ -4,12 +4,18 @@ import type { Clock } from "../../src/base/clock.ts";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { MemoryLedger } from "../../src/ledger/memory-ledger.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
+import { runs } from "../support/long-form.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { describeLedger } from "./ledger.contract.ts";
 
 describe("the ledger in memory", () => {
-  describeLedger({ source: "memory", create: (clock) => Promise.resolve(new MemoryLedger({ clock })) });
+  describeLedger({
+    source: "memory",
+    walks: runs({ short: 500, long: 10_000 }),
+    create: (clock) => Promise.resolve(new MemoryLedger({ clock })),
+    createSeveral: (clock) => Promise.resolve([new MemoryLedger({ clock })]),
+  });
 });
 
 describe.skipIf(!hasRedis)("the ledger in Redis", () => {
@@ -27,16 +33,21 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     return ledger;
   }
 
-  describeLedger({ source: "redis", create: connect });
+  /** A process whose timers do not run, so that it renews nothing. */
+  const connectMortal = (clock: ManualClock) =>
+    connect({ ...clockOf(clock), setInterval: () => new ManualClock().setInterval(() => undefined, 1) });
+
+  describeLedger({
+    source: "redis",
+    walks: runs({ short: 100, long: 1000 }),
+    create: connect,
+    createSeveral: async (clock) => [await connect(clock), await connectMortal(clock)],
+  });
 
   test("the reservations of a dead process are charged as reserved after its lease", async () => {
     const clock = new ManualClock();
     const alive = await connect(clock);
-    // Its timers do not run, so that it renews nothing.
-    const dead = await connect({
-      ...clockOf(clock),
-      setInterval: () => new ManualClock().setInterval(() => {}, 1),
-    });
+    const dead = await connectMortal(clock);
     const endsAt = clock.unixNow() + 86_400_000;
     const budget = {
       kind: "budget",
