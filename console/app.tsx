@@ -8,6 +8,7 @@ import { AuditPage } from "./pages/audit.tsx";
 import { BlocksPage } from "./pages/blocks.tsx";
 import { ExplainPage } from "./pages/explain.tsx";
 import { FirstRunPage } from "./pages/first-run.tsx";
+import { GatewayOverviewPage } from "./pages/gateway-overview.tsx";
 import { GatewayPage } from "./pages/gateway.tsx";
 import { GatewaysPage } from "./pages/gateways.tsx";
 import { HistoryPage } from "./pages/history.tsx";
@@ -39,7 +40,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/start", FirstRunPage],
   ["/gateways", GatewaysPage],
   ["/gateways/:gateway", GatewayPage],
-  ["/gateways/:gateway/overview", OverviewPage],
+  ["/gateways/:gateway/overview", GatewayOverviewPage],
   ["/gateways/:gateway/upstreams", UpstreamsPage],
   ["/gateways/:gateway/upstreams/:id", UpstreamPage],
   ["/gateways/:gateway/services", ServicesPage],

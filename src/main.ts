@@ -248,6 +248,7 @@ function loadAdminApiOnDemand(
     requests: telemetry.requests,
     logs: shareLog(log.recent, siblings),
     traffic: shareTraffic(telemetry.observation.traffic, siblings),
+    trafficRollups: telemetry.trafficRollups,
     targetHealth: shareTargetHealth(current, siblings, deadlines.clock),
   };
   const load = async () => {

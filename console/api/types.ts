@@ -1548,6 +1548,8 @@ export interface Traffic {
     /** Other errors, by error code or, if the response of the provider was passed on, by status, such as `status_503`. */
     failed: Record<string, number>;
   }[];
+  /** Length of a point. */
+  step_seconds: number;
   /** All points together. Percentiles are those of the whole period. */
   total: {
     requests: number;

@@ -41,7 +41,7 @@ export function formatCost(dollars: number): string {
 /** Formats a cost that does not include `unpriced` requests. Such a cost is a lower bound, and never shown as $0.00. */
 export function formatPartialCost(dollars: number | null, unpriced: number): string {
   if (unpriced === 0) return formatCost(dollars ?? 0);
-  return dollars === null || dollars === 0 ? "Unpriced" : `≥ ${formatCost(dollars)}`;
+  return dollars === null || dollars === 0 ? "Unpriced" : `≥\u00A0${formatCost(dollars)}`;
 }
 
 export function formatUnpriced(count: number): string {

@@ -5,7 +5,7 @@ import type { TargetHealth } from "../api/item-types.ts";
 import { collectionPath, listChildren } from "../api/resources.ts";
 import type { Target, TargetHealthList, Upstream } from "../api/types.ts";
 import { gatewayName } from "../state/gateways.ts";
-import { usePoll } from "../state/load.ts";
+import { usePoll, type Loaded } from "../state/load.ts";
 import { Link } from "../state/router.tsx";
 import { Badge } from "./badge.tsx";
 import { LinkButton } from "./button.tsx";
@@ -19,7 +19,7 @@ const POLL_INTERVAL_MS = 4000;
 /** Health takes one API request per upstream, so the number of upstreams is limited. */
 const MAX_UPSTREAMS = 24;
 
-interface Row {
+export interface TargetRow {
   readonly gateway: string;
   readonly upstream: Upstream;
   readonly target: Target;
@@ -27,8 +27,16 @@ interface Row {
   readonly health: TargetHealth | null;
 }
 
-export function TargetHealthTable({ gateways }: { readonly gateways: readonly string[] }): JSX.Element {
-  const loaded = usePoll((signal) => readRows(gateways, signal), POLL_INTERVAL_MS, [gateways.join()]);
+export function useTargetHealth(gateways: readonly string[]): Loaded<readonly TargetRow[]> {
+  return usePoll((signal) => readRows(gateways, signal), POLL_INTERVAL_MS, [gateways.join()]);
+}
+
+interface TargetHealthTableProps {
+  readonly gateways: readonly string[];
+  readonly loaded: Loaded<readonly TargetRow[]>;
+}
+
+export function TargetHealthTable({ gateways, loaded }: TargetHealthTableProps): JSX.Element {
   const [first] = gateways;
   return (
     <WhenLoaded loaded={loaded} what="targets">
@@ -57,7 +65,7 @@ export function TargetHealthTable({ gateways }: { readonly gateways: readonly st
   );
 }
 
-function columns(hasGatewayName: boolean): readonly Column<Row>[] {
+function columns(hasGatewayName: boolean): readonly Column<TargetRow>[] {
   return [
     { title: "Target", kind: "main", cell: ({ target }) => target.provider },
     {
@@ -104,7 +112,7 @@ function State({
   );
 }
 
-async function readRows(gateways: readonly string[], signal: AbortSignal): Promise<readonly Row[]> {
+async function readRows(gateways: readonly string[], signal: AbortSignal): Promise<readonly TargetRow[]> {
   const upstreams = await Promise.all(
     gateways.map(async (gateway) =>
       (await listChildren(gateway, "upstreams", signal)).map((upstream) => ({ gateway, upstream })),
@@ -116,7 +124,7 @@ async function readRows(gateways: readonly string[], signal: AbortSignal): Promi
       .slice(0, MAX_UPSTREAMS)
       .map(async ({ gateway, upstream }) => {
         const healths = await readHealth(gateway, upstream.id, signal);
-        return upstream.targets.map((target): Row => ({
+        return upstream.targets.map((target): TargetRow => ({
           gateway,
           upstream,
           target,

@@ -1,13 +1,26 @@
 // Filters of the request log.
 import type { JSX } from "preact";
 import { listChildren, listKeys } from "../api/resources.ts";
+import { Button } from "../components/button.tsx";
+import { formatClock } from "../components/format.tsx";
 import { OUTCOMES } from "../components/labels.ts";
 import { useLoad } from "../state/load.ts";
 import { replaceSearch } from "../state/router.tsx";
 import { Filter } from "./filter.tsx";
 
 /** Query parameters of the page and of the API. */
-export const FILTER_NAMES = ["status", "outcome", "rule_id", "api_key_id", "provider", "model"];
+export const FILTER_NAMES = [
+  "status",
+  "outcome",
+  "error_code",
+  "rule_id",
+  "api_key_id",
+  "provider",
+  "model",
+  "request_id",
+  "since",
+  "until",
+];
 
 const STATUSES = [
   ["2xx", "2xx success"],
@@ -52,6 +65,8 @@ export function RequestFilters(props: RequestFiltersProps): JSX.Element {
       />
       <Filter label="Provider" {...filter("provider")} />
       <Filter label="Model" {...filter("model")} />
+      <Filter label="Error code" {...filter("error_code")} />
+      <Filter label="Request id" {...filter("request_id")} />
       <label class="check">
         <input
           type="checkbox"
@@ -60,6 +75,18 @@ export function RequestFilters(props: RequestFiltersProps): JSX.Element {
         />
         <span>Only failovers</span>
       </label>
+      {(filters["since"] !== undefined || filters["until"] !== undefined) && (
+        <Button icon="close" onClick={() => replaceSearch({ since: null, until: null })}>
+          {periodName(filters["since"], filters["until"])}
+        </Button>
+      )}
     </form>
   );
+}
+
+/** Name of the button that removes the filter by time. */
+function periodName(since: string | undefined, until: string | undefined): string {
+  const clock = (time: string) => formatClock(new Date(time));
+  if (since !== undefined && until !== undefined) return `${clock(since)} to ${clock(until)}`;
+  return since === undefined ? `Before ${clock(until ?? "")}` : `Since ${clock(since)}`;
 }

@@ -1,50 +1,51 @@
 // Overview: traffic of the last minutes, health of the targets, and rejected requests.
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { get, toQueryString } from "../api/client.ts";
+import { get } from "../api/client.ts";
 import { ERROR_MEANINGS } from "../api/error-meanings.ts";
 import type { Traffic } from "../api/types.ts";
-import { Button, LinkButton } from "../components/button.tsx";
+import { LinkButton } from "../components/button.tsx";
+import { GatewaySwitch } from "../components/gateway-switch.tsx";
 import { formatCount } from "../components/format.tsx";
 import { Empty, Loading } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
-import { TargetHealthTable } from "../components/target-health.tsx";
+import { TargetHealthTable, useTargetHealth } from "../components/target-health.tsx";
 import { TextWithCode } from "../components/text-with-code.tsx";
 import { TrafficCharts } from "../components/traffic-charts.tsx";
 import { TrafficTiles } from "../components/traffic-tiles.tsx";
-import { currentGatewayId, gatewayName, gateways } from "../state/gateways.ts";
+import { currentGatewayId, gateways } from "../state/gateways.ts";
 import { usePoll } from "../state/load.ts";
-import { navigate, redirect, type RoutedPageProps } from "../state/router.tsx";
+import { redirect } from "../state/router.tsx";
 
 const SECONDS = 300;
 const POLL_INTERVAL_MS = 2000;
 
-export function OverviewPage({ parameters }: RoutedPageProps): JSX.Element {
-  const gateway = parameters["gateway"] ?? null;
+export function OverviewPage(): JSX.Element {
   const isEmpty = gateways.value?.length === 0;
   useEffect(() => {
     // A separate route: the setup page must stay open after it has created the first gateway.
     if (isEmpty) redirect("/start");
   }, [isEmpty]);
-  return isEmpty ? <Loading what="console" /> : <Overview gateway={gateway} />;
+  return isEmpty ? <Loading what="console" /> : <Overview />;
 }
 
-function Overview({ gateway }: { readonly gateway: string | null }): JSX.Element {
+function Overview(): JSX.Element {
   const loaded = usePoll(
     async (signal) => {
-      const path = `/traffic${toQueryString({ seconds: SECONDS, gateway_id: gateway })}`;
-      return get<Traffic>(path, signal);
+      return get<Traffic>(`/traffic?seconds=${SECONDS}`, signal);
     },
     POLL_INTERVAL_MS,
-    [gateway],
+    [],
   );
+  const ids = (gateways.value ?? []).map(({ id }) => id);
+  const targets = useTargetHealth(ids);
   return (
     <Page
       title="Overview"
       isWide
       description="Traffic of this node in the last five minutes, in steps of one second."
-      actions={<GatewaySwitch gateway={gateway} />}
+      actions={<GatewaySwitch gateway={null} />}
     >
       <WhenLoaded loaded={loaded} what="traffic">
         {({ points, total }) => (
@@ -58,29 +59,10 @@ function Overview({ gateway }: { readonly gateway: string | null }): JSX.Element
         title="Targets"
         description="A target that fails repeatedly is ejected. After a while, a trial request checks whether it has recovered."
       >
-        <TargetHealthTable
-          gateways={gateway === null ? (gateways.value ?? []).map(({ id }) => id) : [gateway]}
-        />
+        <TargetHealthTable gateways={ids} loaded={targets} />
       </Section>
       {loaded.data !== undefined && <RejectedRequests total={loaded.data.total} />}
     </Page>
-  );
-}
-
-/** Switches between the traffic of all gateways and of one. */
-function GatewaySwitch({ gateway }: { readonly gateway: string | null }): JSX.Element {
-  const selected = gateway ?? currentGatewayId.value;
-  return (
-    <div class="button-group" role="group" aria-label="Gateways">
-      <Button isPressed={gateway === null} onClick={() => void navigate("/")}>
-        All gateways
-      </Button>
-      {selected !== null && (
-        <Button isPressed={gateway !== null} onClick={() => void navigate(`/gateways/${selected}/overview`)}>
-          {gatewayName(selected)}
-        </Button>
-      )}
-    </div>
   );
 }
 

@@ -11,6 +11,7 @@ import type { PluginRegistry } from "../plugins/registry.ts";
 import type { Blocks } from "../runtime/blocks.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { TargetHealthSource } from "../runtime/target-health.ts";
+import type { TrafficRollups } from "../runtime/traffic-rollups.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { LogSource } from "../telemetry/log/recent-log.ts";
@@ -63,6 +64,7 @@ interface AdminApiParts {
   readonly requests: RequestSource;
   readonly logs: LogSource;
   readonly traffic: TrafficSource;
+  readonly trafficRollups: TrafficRollups;
   readonly targetHealth: TargetHealthSource;
 }
 
@@ -153,7 +155,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addRequestRoutes(table, current, parts.requests);
   addLogRoutes(table, parts.logs);
   addTargetHealthRoutes(table, current, parts.targetHealth);
-  addTrafficRoutes(table, current, parts.traffic);
+  addTrafficRoutes(table, current, parts.traffic, parts.trafficRollups);
   addRevisionRoutes(table, current);
   addAuditRoutes(table, current.store.audit);
   addExportRoutes(table, current, parts.registry);

@@ -20,6 +20,7 @@ import { openStore } from "../store/sql-store.ts";
 import type { Store } from "../store/store.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
 import { Metrics } from "../telemetry/metrics/metrics.ts";
+import { TrafficRollups } from "../runtime/traffic-rollups.ts";
 import { Observation } from "../telemetry/observation.ts";
 import { Health } from "../telemetry/health.ts";
 import { createLog } from "../telemetry/log/log.ts";
@@ -43,7 +44,7 @@ async function startNode(): Promise<Node> {
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const current = new CurrentConfiguration(store, compileContext(), new Health(), log);
   await current.refresh();
-  const { requests, traffic } = new Observation(new Metrics(), log, {
+  const observation = new Observation(new Metrics(), log, {
     requestLogSize: 0,
     tracer: null,
     sink: null,
@@ -54,9 +55,10 @@ async function startNode(): Promise<Node> {
     blocks: new Blocks(store, new MemoryCounters(), 1, log, new ManualClock()),
     usageTotals: new UsageTotals(store, log, systemClock),
     explain: () => Promise.resolve(null),
-    requests,
+    requests: observation.requests,
     logs: log.recent,
-    traffic,
+    traffic: observation.traffic,
+    trafficRollups: new TrafficRollups(store.traffic, observation, log, new ManualClock()),
     targetHealth: () => Promise.resolve([]),
     log,
     deadlines: new CoarseDeadlines(systemClock),

@@ -151,6 +151,7 @@ export const OBSERVATION_SCHEMAS = {
   TargetHealthList: z.object({ targets: z.array(target) }),
   Traffic: z.object({
     points: z.array(point),
+    step_seconds: z.int().meta({ description: "Length of a point." }),
     total: trafficSums.meta({
       description: "All points together. Percentiles are those of the whole period.",
     }),

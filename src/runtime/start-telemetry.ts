@@ -15,6 +15,7 @@ import { openRequestSink } from "../telemetry/request-sink/open-request-sink.ts"
 import { openTracer } from "../telemetry/traces/open-tracer.ts";
 import { collectBlocks } from "./blocks.ts";
 import type { Configuration } from "./load-configuration.ts";
+import { TrafficRollups } from "./traffic-rollups.ts";
 import { collectTargets } from "./target-health.ts";
 
 export interface Telemetry {
@@ -22,6 +23,7 @@ export interface Telemetry {
   /** The metrics of all worker processes. */
   readonly sharedMetrics: MetricsSource;
   readonly observation: Observation;
+  readonly trafficRollups: TrafficRollups;
   /** The requests of all worker processes and nodes. */
   readonly requests: RequestSource;
   stop(): Promise<void>;
@@ -50,6 +52,7 @@ export async function startTelemetry(
     tracer: await openTracer(settings, version, workers.service, metrics, log),
     sink: await openRequestSink({ settings, version, service: workers.service, metrics, log, clock }),
   });
+  const trafficRollups = new TrafficRollups(current.store.traffic, observation, log, clock);
   collectHealth(metrics, health);
   collectTargets(metrics, current, clock);
   collectBlocks(metrics, blocks, current);
@@ -63,8 +66,9 @@ export async function startTelemetry(
   const stop = async () => {
     observation.flush();
     requests.close();
+    await trafficRollups.stop();
     await Promise.all([observation.tracer?.close(), observation.sink?.close(), exporter?.close()]);
     stopProcessMetrics();
   };
-  return { metrics, sharedMetrics, observation, requests: requests.source, stop };
+  return { metrics, sharedMetrics, observation, trafficRollups, requests: requests.source, stop };
 }

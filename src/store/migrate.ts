@@ -11,6 +11,7 @@ import { addUsageRows } from "./migrations/0008-usage-rows.ts";
 import { addAdminTokens } from "./migrations/0009-admin-tokens.ts";
 import { addAudit } from "./migrations/0010-audit.ts";
 import { addAdminSessions } from "./migrations/0011-admin-sessions.ts";
+import { addTraffic } from "./migrations/0012-traffic.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -26,6 +27,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addAdminTokens,
   addAudit,
   addAdminSessions,
+  addTraffic,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -13,6 +13,7 @@ import { readChangesBetween } from "./revision-range.ts";
 import { SqlAudit, type AuditStore } from "./sql-audit.ts";
 import { SqlIdentities, type IdentityStore } from "./sql-identities.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
+import { SqlTraffic, type TrafficStore } from "./sql-traffic.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
 import { isEmbedded, isReadOnly, storeError, unavailable } from "./store-error.ts";
 import type { ConsistentView, GatewayParts, Kind, ListQuery } from "./store.ts";
@@ -34,6 +35,7 @@ export function openStore(
 class SqlStore implements Store {
   readonly identities: IdentityStore;
   readonly audit: AuditStore;
+  readonly traffic: TrafficStore;
   readonly #url: string;
   readonly #cipher: CredentialCipher;
   readonly #keptRevisions: number;
@@ -52,6 +54,7 @@ class SqlStore implements Store {
       guarded(isLong ? VIEW_DEADLINE_MS : DEADLINE_MS, async () => work(await this.#open()));
     this.identities = new SqlIdentities(use, keptAudit);
     this.audit = new SqlAudit(use, keptAudit);
+    this.traffic = new SqlTraffic(use);
   }
 
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {
@@ -87,8 +90,7 @@ class SqlStore implements Store {
     const opening = this.#opening;
     let database: Database | null = null;
     let brokenBefore: number | null = null;
-    // If the query expires although no connection has broken, a firewall or a failover has silently cut the connections
-    // off.
+    // If the query expires although no connection is broken, a firewall or a failover has silently cut the connections off.
     const onExpired = () => {
       const isSilent = brokenBefore !== null && database?.brokenConnections === brokenBefore;
       if (isSilent && opening === this.#opening) this.#reopen();

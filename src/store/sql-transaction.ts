@@ -20,6 +20,7 @@ import type {
 } from "./store.ts";
 import { columnsOf, toRow } from "./tables.ts";
 import { TransactionRecorder } from "./transaction-recorder.ts";
+import { TRAFFIC_TABLE } from "./sql-traffic.ts";
 import { USAGE_TABLES } from "./usage.ts";
 
 /** Records are restored in this order, so that those that others refer to exist first. */
@@ -74,7 +75,8 @@ export class SqlTransaction extends SqlReader implements Transaction {
         this.#recordRow(kind, row, null);
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
-    for (const table of USAGE_TABLES) await this.query(`DELETE FROM ${table} WHERE gateway_id = $1`, [id]);
+    for (const table of [...USAGE_TABLES, TRAFFIC_TABLE])
+      await this.query(`DELETE FROM ${table} WHERE gateway_id = $1`, [id]);
     await this.#deleteRow("gateways", gateway);
   }
 

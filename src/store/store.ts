@@ -9,6 +9,7 @@ import type { Actor } from "../model/administrator.ts";
 import type { AuditEntry, WriteAudit } from "./audit.ts";
 import type { BlockStore } from "./blocks.ts";
 import type { AuditStore } from "./sql-audit.ts";
+import type { TrafficStore } from "./sql-traffic.ts";
 import type { IdentityStore } from "./sql-identities.ts";
 import type { UsageBatch, UsageQuery, UsageSum } from "./usage.ts";
 
@@ -180,6 +181,7 @@ export interface RevisionQuery {
 export interface Store extends Reader, BlockStore {
   readonly identities: IdentityStore;
   readonly audit: AuditStore;
+  readonly traffic: TrafficStore;
   /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Runs reads that all see the same revision, whatever is written meanwhile. */

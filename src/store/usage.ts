@@ -100,6 +100,16 @@ export const USAGE_TABLES = ["usage_rows", "usage_totals"] as const;
 
 /** Must run in a transaction, so that the number of the batch and its totals become durable together. */
 export async function addUsage(query: Query, { writer, number, totals }: UsageBatch): Promise<void> {
+  if (!(await claimBatch(query, writer, number))) return;
+  const existing = await existingGateways(query, [...new Set(totals.map(({ gatewayId }) => gatewayId))]);
+  // The usage of a gateway is deleted with it. Totals that arrive later must not create rows for it again.
+  const counted = totals.filter(({ gatewayId }) => existing.has(gatewayId));
+  for (let at = 0; at < counted.length; at += ROWS_PER_STATEMENT)
+    await upsert(query, counted.slice(at, at + ROWS_PER_STATEMENT));
+}
+
+/** Records that the batch is written in this transaction. Returns false if an earlier attempt has written it. */
+export async function claimBatch(query: Query, writer: string, number: number): Promise<boolean> {
   const now = Date.now();
   const [recorded] = await query(
     `INSERT INTO usage_writers (id, batch, written_at) VALUES ($1, $2, $3)
@@ -108,19 +118,19 @@ export async function addUsage(query: Query, { writer, number, totals }: UsageBa
     [writer, number, new Date(now).toISOString()],
   );
   // An earlier attempt succeeded, but its confirmation was lost.
-  if (recorded === undefined) return;
+  if (recorded === undefined) return false;
   if (number === 1) {
     const oldest = new Date(now - WRITER_KEPT_DAYS * 86_400_000).toISOString();
     await query("DELETE FROM usage_writers WHERE written_at < $1", [oldest]);
   }
-  const counted = await ofExistingGateways(query, totals);
-  for (let at = 0; at < counted.length; at += ROWS_PER_STATEMENT)
-    await upsert(query, counted.slice(at, at + ROWS_PER_STATEMENT));
+  return true;
 }
 
-/** The usage of a gateway is deleted with it. Totals that arrive later must not create rows for it again. */
-async function ofExistingGateways(query: Query, totals: readonly UsageTotal[]): Promise<UsageTotal[]> {
-  const ids = [...new Set(totals.map((total) => total.gatewayId))];
+/** Returns those of the ids whose gateways exist. */
+export async function existingGateways(
+  query: Query,
+  ids: readonly string[],
+): Promise<ReadonlySet<Parameter | undefined>> {
   const existing = new Set<Parameter | undefined>();
   for (let at = 0; at < ids.length; at += ROWS_PER_STATEMENT) {
     const batch = ids.slice(at, at + ROWS_PER_STATEMENT);
@@ -128,7 +138,7 @@ async function ofExistingGateways(query: Query, totals: readonly UsageTotal[]): 
     for (const row of await query(`SELECT id FROM gateways WHERE id IN (${places})`, batch))
       existing.add(row["id"]);
   }
-  return totals.filter((total) => existing.has(total.gatewayId));
+  return existing;
 }
 
 async function upsert(query: Query, totals: readonly UsageTotal[]): Promise<void> {

@@ -14,6 +14,7 @@ import { ENCRYPTION_SECRET, temporarySqliteUrl } from "./store-records.ts";
 import { describeStoreReferences } from "./store-references.contract.ts";
 import { describeStoreRevisions } from "./store-revisions.contract.ts";
 import { describeStoreSecrets } from "./store-secrets.contract.ts";
+import { describeStoreTraffic } from "./store-traffic.contract.ts";
 import { describeStoreUsage } from "./store-usage.contract.ts";
 import { describeStoreRecords } from "./store.contract.ts";
 
@@ -53,6 +54,7 @@ for (const maker of [sqlite, postgres]) {
     describeStoreSecrets(maker);
     describeStoreModel(maker);
     describeStoreUsage(maker);
+    describeStoreTraffic(maker);
     describeStoreBlocks(maker);
     describeStoreIdentities(maker);
     describeStoreAudit(maker);

@@ -14,18 +14,22 @@ import { pageQuery } from "../list-query.ts";
 import { addOperation, type PathParameters, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
 
+const timeField = z.iso.datetime({ offset: true, error: "must be an RFC 3339 time" }).optional();
+
 const filterQuery = z.strictObject({
   status: z
     .string()
     .regex(/^[1-5](xx|\d\d)$/, "must be a status such as 429, or a class such as 4xx")
     .optional(),
   outcome: z.enum(OUTCOMES).optional(),
+  error_code: z.string().optional(),
   rule_id: z.string().optional(),
   api_key_id: z.string().optional(),
   provider: z.string().optional(),
   model: z.string().optional(),
   request_id: z.string().optional(),
-  since: z.iso.datetime({ offset: true, error: "must be an RFC 3339 time" }).optional(),
+  since: timeField.meta({ description: "Only requests that started at this time or later." }),
+  until: timeField.meta({ description: "Only requests that started before this time." }),
 });
 
 const requestsQuery = filterQuery.extend({ limit: pageQuery.shape.limit });
@@ -122,11 +126,13 @@ function filterFrom(gatewayId: string, query: z.output<typeof filterQuery>): Req
     gatewayId,
     status: query.status,
     outcome: query.outcome,
+    errorCode: query.error_code,
     ruleId: query.rule_id,
     apiKeyId: query.api_key_id,
     provider: query.provider,
     model: query.model,
     requestId: query.request_id,
     since: query.since === undefined ? undefined : Date.parse(query.since),
+    until: query.until === undefined ? undefined : Date.parse(query.until),
   };
 }

@@ -1,6 +1,8 @@
-// Traffic of the last minutes for charts, one point per second.
+// Traffic for charts: of the last minutes, one point per second, or of up to seven days, from rollups.
 import { z } from "zod";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import type { TrafficRollups } from "../../runtime/traffic-rollups.ts";
+import { ALL_GATEWAYS } from "../../store/sql-traffic.ts";
 import { TRAFFIC_SECONDS } from "../../telemetry/requests/second-ring.ts";
 import { showPoints, showTotal, type TrafficSource } from "../../telemetry/requests/traffic.ts";
 import { requireOneGateway } from "../identity.ts";
@@ -8,8 +10,23 @@ import { wholeNumber } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
 
+/** Steps of the rollups that the ranges are read from, in seconds, and their number. */
+const RANGES = {
+  "1h": { step: 60, count: 60 },
+  "24h": { step: 900, count: 96 },
+  "7d": { step: 3600, count: 168 },
+} as const;
+
 const trafficQuery = z.strictObject({
   seconds: wholeNumber(300, 1, TRAFFIC_SECONDS),
+  range: z
+    .enum(["1h", "24h", "7d"])
+    .optional()
+    .meta({
+      description:
+        "In place of `seconds`: points of a minute, of 15 minutes, or of an hour, which survive restarts. They include " +
+        "all nodes, and what other processes counted in the last seconds may be missing.",
+    }),
   gateway_id: z.string().optional(),
 });
 
@@ -17,26 +34,35 @@ export function addTrafficRoutes(
   table: RouteTable,
   current: CurrentConfiguration,
   source: TrafficSource,
+  rollups: TrafficRollups,
 ): void {
   addOperation(table, {
     method: "get",
     path: "/traffic",
     tag: "traffic",
-    summary: "Get the traffic of the last seconds",
+    summary: "Get the traffic of the last seconds, hours or days",
     access: { role: "viewer", limited: "filtered" },
     query: trafficQuery,
     response: {
       status: 200,
       schema: "Traffic",
-      description: "One point per second, oldest first. The last second is not complete yet.",
+      description:
+        "One point per second or per step of the range, oldest first. The last point is not complete yet.",
     },
-    handle: async ({ query: { seconds, gateway_id }, caller }) => {
+    handle: async ({ query: { seconds, range, gateway_id }, caller }) => {
       requireOneGateway(caller.identity, gateway_id ?? null);
       if (gateway_id !== undefined) await requireGateway(current.store, gateway_id);
-      const to = Math.floor(table.deadlines.clock.unixNow() / 1000);
-      const from = to - seconds + 1;
-      const points = await source.readTraffic(from, to, gateway_id ?? null);
-      return Response.json({ points: showPoints(points, from, to), total: showTotal(points) });
+      const { step, count } = range === undefined ? { step: 1, count: seconds } : RANGES[range];
+      const to = Math.floor(table.deadlines.clock.unixNow() / 1000 / step) * step;
+      const from = to - (count - 1) * step;
+      const points = await (range === undefined
+        ? source.readTraffic(from, to, gateway_id ?? null)
+        : rollups.read({ gatewayId: gateway_id ?? ALL_GATEWAYS, step, from, to }));
+      return Response.json({
+        points: showPoints(points, from, to, step),
+        total: showTotal(points),
+        step_seconds: step,
+      });
     },
   });
 }

@@ -15,6 +15,7 @@ export interface RequestFilter {
   /** A status such as `429`, or a class such as `4xx`. */
   readonly status?: string | undefined;
   readonly outcome?: string | undefined;
+  readonly errorCode?: string | undefined;
   readonly ruleId?: string | undefined;
   readonly apiKeyId?: string | undefined;
   readonly provider?: string | undefined;
@@ -23,6 +24,7 @@ export interface RequestFilter {
   readonly requestId?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly since?: number | undefined;
+  readonly until?: number | undefined;
 }
 
 /** Ordered by end time, latest first. */
@@ -134,14 +136,16 @@ function endOf({ time, timings }: RequestRecord): number {
 }
 
 function matches(facts: RequestFacts, filter: RequestFilter): boolean {
-  const { status, outcome, ruleId, apiKeyId, provider, model, requestId, since } = filter;
+  const { status, outcome, ruleId, apiKeyId, provider, model, requestId, since, until } = filter;
   if (facts.gatewayId !== filter.gatewayId) return false;
   if (status !== undefined && !hasStatus(facts.status, status)) return false;
   if (outcome !== undefined && facts.outcome !== outcome) return false;
+  if (filter.errorCode !== undefined && facts.errorCode !== filter.errorCode) return false;
   if (ruleId !== undefined && facts.rule?.names.rule.id !== ruleId) return false;
   if (apiKeyId !== undefined && facts.apiKeyId !== apiKeyId) return false;
   if (requestId !== undefined && facts.requestId !== requestId) return false;
   if (since !== undefined && startOf(facts) < since) return false;
+  if (until !== undefined && startOf(facts) >= until) return false;
   if (provider === undefined && model === undefined) return true;
   const attempt = facts.finalAttempt ?? facts.attempts.at(-1);
   if (provider !== undefined && attempt?.target.provider !== provider) return false;

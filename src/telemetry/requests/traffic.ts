@@ -47,6 +47,17 @@ export class Traffic implements TrafficSource {
     return Promise.resolve(ring?.read(from, to) ?? []);
   }
 
+  /** Returns the seconds of each gateway that had requests, and those of all requests under "". */
+  readAll(from: number, to: number): Map<string, TrafficSecond[]> {
+    const lists = new Map<string, TrafficSecond[]>();
+    for (const [id, ring] of [["", this.#all] as const, ...this.#byGateway]) {
+      if (ring.lastSecond < from) continue;
+      const seconds = ring.read(from, to);
+      if (seconds.length > 0) lists.set(id, seconds);
+    }
+    return lists;
+  }
+
   /** Returns null while MAX_GATEWAY_RINGS other gateways have recent traffic. */
   #ringOf(gatewayId: string, second: number): SecondRing | null {
     const known = this.#byGateway.get(gatewayId);
@@ -105,15 +116,21 @@ function addedCodes(
 }
 
 function addedCounts(one: readonly number[], other: readonly number[]): number[] {
-  return one.map((each, index) => each + (other[index] ?? 0));
+  const [long, short] = one.length >= other.length ? [one, other] : [other, one];
+  return long.map((each, index) => each + (short[index] ?? 0));
 }
 
-/** Returns one point per second, including seconds without traffic. */
-export function showPoints(points: readonly TrafficSecond[], from: number, to: number): TrafficPoint[] {
+/** Returns one point per step, including those without traffic. `from` and `to` are the starts of the first and the last one. */
+export function showPoints(
+  points: readonly TrafficSecond[],
+  from: number,
+  to: number,
+  step = 1,
+): TrafficPoint[] {
   const bySecond = new Map(points.map((point) => [point.second, point]));
-  return Array.from({ length: to - from + 1 }, (_, index) => ({
-    time: new Date((from + index) * 1000).toISOString(),
-    ...showSums(bySecond.get(from + index)),
+  return Array.from({ length: (to - from) / step + 1 }, (_, index) => ({
+    time: new Date((from + index * step) * 1000).toISOString(),
+    ...showSums(bySecond.get(from + index * step)),
   }));
 }
 

@@ -99,9 +99,40 @@ export function testCharts(context: GetContext): void {
   test("the overview shows a target that fails every request as failing, and an unused one as unknown", async () => {
     const { ui } = context();
     for (let count = 0; count < 4; count++) expect(await sendTo(context(), seeded)).toBe(503);
-    await ui.row("down").getByText("Failing").waitFor();
-    await ui.row("down").getByText("4", { exact: true }).waitFor();
+    const targets = ui.page.getByRole("table", { name: "Targets" });
+    await targets.getByRole("row").filter({ hasText: "down" }).getByText("Failing").waitFor();
+    await targets.getByRole("row").filter({ hasText: "down" }).getByText("4", { exact: true }).waitFor();
     await ui.row("idle").getByText("Unknown").waitFor();
     await ui.expectAccessible();
+  });
+
+  test("the overview leads with what is wrong, for periods up to seven days, and opens the requests behind it", async () => {
+    const { ui, gatehouse } = context();
+    const { page } = ui;
+    const problems = page.getByRole("table", { name: "Problems" });
+    await problems.getByRole("row").filter({ hasText: "Target down" }).getByText("Failing").waitFor();
+    for (const period of ["1 h", "24 h", "7 days"]) {
+      await ui.button(period).click();
+      await page.getByRole("img", { name: /^Requests per (minute|15 minutes|hour)\. .*highest 4/ }).waitFor();
+      await problems
+        .getByRole("row")
+        .filter({ hasText: "status_503" })
+        .getByText("4", { exact: true })
+        .waitFor();
+    }
+    await ui.expectAccessible();
+    const { body } = await gatehouse.api("GET", `/traffic?range=7d&gateway_id=${seeded.gateway}`);
+    expect(body).toMatchObject({ step_seconds: 3600, total: { requests: 4, errors: 4 } });
+    await page.getByLabel("Time in the charts").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await ui.heading("Request log").waitFor();
+    expect(new URL(page.url()).searchParams.has("until")).toBe(true);
+    await ui.row("/charts").nth(3).waitFor();
+    await page.goBack();
+    await problems.getByRole("link", { name: "Requests with status_503" }).click();
+    await ui.heading("Request log").waitFor();
+    expect(new URL(page.url()).searchParams.get("status")).toBe("503");
+    await ui.row("/charts").nth(3).waitFor();
   });
 }
