@@ -19,6 +19,14 @@ export async function firstGatewayId({ gatehouse }: TestContext): Promise<string
   return (await gatehouse.api("GET", "/gateways")).body.gateways[0].id;
 }
 
+/** Deletes a gateway that an area has created, and selects the first one again, which later areas use. */
+export async function leaveGateway(context: TestContext, gateway: string): Promise<void> {
+  const { ui, gatehouse } = context;
+  await gatehouse.api("DELETE", `/gateways/${gateway}?cascade=true`);
+  await ui.page.goto(`/console/gateways/${await firstGatewayId(context)}/overview`);
+  await ui.heading("Overview").waitFor();
+}
+
 /** Sends a chat request over the rule with two targets and returns its status. */
 export async function sendChatAs(
   user: string,

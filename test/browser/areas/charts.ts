@@ -1,7 +1,7 @@
 // Overview of one gateway: charts at low traffic, truthful figures, and target states.
 import { expect, test } from "bun:test";
 import { waitUntil } from "../../support/waiting.ts";
-import type { GetContext } from "../test-context.ts";
+import { leaveGateway, type GetContext } from "../test-context.ts";
 
 type Context = ReturnType<GetContext>;
 
@@ -134,5 +134,6 @@ export function testCharts(context: GetContext): void {
     await ui.heading("Request log").waitFor();
     expect(new URL(page.url()).searchParams.get("status")).toBe("503");
     await ui.row("/charts").nth(3).waitFor();
+    await leaveGateway(context(), seeded.gateway);
   });
 }
