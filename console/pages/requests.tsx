@@ -1,6 +1,6 @@
 // Request log: requests of a gateway as they complete, with filters. A selected request opens in a drawer.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { RequestRecord } from "../api/item-types.ts";
 import { findRequest } from "../api/resources.ts";
 import { Badge } from "../components/badge.tsx";
@@ -9,8 +9,10 @@ import { Dialog } from "../components/dialog.tsx";
 import { Empty, LoadError, Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { RequestDetail } from "../components/request-detail.tsx";
+import { RequestStrip } from "../components/request-strip.tsx";
 import { RequestTable } from "../components/request-table.tsx";
 import { FILTER_NAMES, RequestFilters } from "../forms/request-filters.tsx";
+import { SavedViews } from "../forms/saved-views.tsx";
 import { connection } from "../state/connection.ts";
 import { useLiveRequests } from "../state/live-requests.ts";
 import { useLoad } from "../state/load.ts";
@@ -54,6 +56,7 @@ export function RequestsPage({ parameters }: RoutedPageProps): JSX.Element {
         onlyFailovers={onlyFailovers}
         onOnlyFailovers={setOnlyFailovers}
       />
+      <SavedViews filters={filters} onApply={applyFilters} />
       {live.error !== undefined && <LoadError error={live.error} retry={() => location.reload()} />}
       {live.droppedCount > 0 && (
         <Notice kind="info">
@@ -67,9 +70,18 @@ export function RequestsPage({ parameters }: RoutedPageProps): JSX.Element {
         (shown.length === 0 ? (
           <NoRequests gateway={gateway} isFiltered={Object.keys(filters).length > 0 || onlyFailovers} />
         ) : (
-          <RequestTable records={shown} onOpen={(id) => replaceSearch({ request: id })} />
+          <>
+            <RequestStrip
+              records={shown}
+              onSelect={({ from, until }) =>
+                replaceSearch({ since: new Date(from).toISOString(), until: new Date(until).toISOString() })
+              }
+            />
+            <RequestTable records={shown} onOpen={(id) => replaceSearch({ request: id })} />
+          </>
         ))}
-      {opened !== null && <RequestDrawer gateway={gateway} id={opened} records={live.records} />}
+      {!hasNoLog && <KeptRequests shownCount={shown.length} storedCount={live.storedCount} />}
+      {opened !== null && <RequestDrawer gateway={gateway} id={opened} records={shown} />}
     </Page>
   );
 }
@@ -81,6 +93,27 @@ function readFilters(search: URLSearchParams): Record<string, string> {
     if (value !== null && value !== "") filters[name] = value;
   }
   return filters;
+}
+
+function applyFilters(filters: Readonly<Record<string, string>>): void {
+  replaceSearch(Object.fromEntries(FILTER_NAMES.map((name) => [name, filters[name] ?? null])));
+}
+
+/** Says where older requests are: the gateway keeps none besides those in memory. */
+function KeptRequests({
+  shownCount,
+  storedCount,
+}: {
+  readonly shownCount: number;
+  readonly storedCount: number;
+}): JSX.Element {
+  return (
+    <p class="hint kept-requests">
+      {storedCount > shownCount && `${shownCount} of ${storedCount} matching requests are shown. `}
+      Gatehouse keeps the latest requests in memory, as many as <code>REQUEST_LOG_SIZE</code> allows, until it
+      restarts. To keep all of them elsewhere, set <code>REQUEST_LOG_SINK</code>.
+    </p>
+  );
 }
 
 interface LiveStatusProps {
@@ -135,6 +168,18 @@ function RequestDrawer({ gateway, id, records }: RequestDrawerProps): JSX.Elemen
   const listed = records.find(({ request_id }) => request_id === id);
   const loaded = useLoad(async (signal) => listed ?? findRequest(gateway, id, signal), [id]);
   const { data } = loaded;
+  useEffect(() => {
+    const step = (event: KeyboardEvent) => {
+      const direction = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+      if (direction === undefined || isScrollable(event.target)) return;
+      const next = records[records.findIndex(({ request_id }) => request_id === id) + direction];
+      if (next === undefined || listed === undefined) return;
+      event.preventDefault();
+      replaceSearch({ request: next.request_id });
+    };
+    addEventListener("keydown", step);
+    return () => removeEventListener("keydown", step);
+  }, [id, records]);
   return (
     <Dialog
       kind="drawer"
@@ -152,4 +197,10 @@ function RequestDrawer({ gateway, id, records }: RequestDrawerProps): JSX.Elemen
       </WhenLoaded>
     </Dialog>
   );
+}
+
+/** Whether the arrow keys scroll the element or move in it, such as a body or an input. */
+function isScrollable(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.matches("input, select, textarea, pre, [tabindex]");
 }

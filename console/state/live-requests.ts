@@ -8,7 +8,7 @@ import { signInCount } from "./session.ts";
 
 /** Upper bound of rows, which keeps the page responsive under any traffic. */
 const MAX_ROWS = 500;
-const FIRST_ROWS = 100;
+const FIRST_ROWS = 200;
 const RETRY_MS = 1500;
 /** New rows are rendered in batches at this interval, not one by one. */
 const RENDER_INTERVAL_MS = 200;
@@ -19,6 +19,8 @@ interface LiveRequests {
   readonly records: readonly RequestRecord[];
   /** Requests that arrived while paused and are not shown yet. */
   readonly pendingCount: number;
+  /** Number of matching requests in the log of the gateway when it was read. */
+  readonly storedCount: number;
   readonly isLive: boolean;
   /** Requests that the gateway skipped because the page could not keep up. */
   readonly droppedCount: number;
@@ -26,7 +28,7 @@ interface LiveRequests {
 }
 
 interface Listener {
-  readonly onLoaded: (records: readonly RequestRecord[]) => void;
+  readonly onLoaded: (records: readonly RequestRecord[], count: number) => void;
   readonly onRequest: (record: RequestRecord) => void;
   readonly onDropped: (count: number) => void;
   readonly onDisconnected: () => void;
@@ -36,6 +38,7 @@ interface Listener {
 export function useLiveRequests(gateway: string, filters: Filters, isPaused: boolean): LiveRequests {
   const [records, setRecords] = useState<readonly RequestRecord[]>([]);
   const [pendingCount, setPendingCount] = useState(0);
+  const [storedCount, setStoredCount] = useState(0);
   const [isLive, setLive] = useState(false);
   const [droppedCount, setDroppedCount] = useState(0);
   const [error, setError] = useState<Error>();
@@ -53,8 +56,9 @@ export function useLiveRequests(gateway: string, filters: Filters, isPaused: boo
     };
     const timer = setInterval(flush, RENDER_INTERVAL_MS);
     void follow(gateway, filters, abort.signal, {
-      onLoaded: (stored) => {
+      onLoaded: (stored, count) => {
         setRecords(stored);
+        setStoredCount(count);
         setError(undefined);
         setLive(true);
       },
@@ -72,7 +76,7 @@ export function useLiveRequests(gateway: string, filters: Filters, isPaused: boo
     };
   }, [gateway, toQueryString(filters), signInCount.value]);
 
-  return { records, pendingCount, isLive, droppedCount, error };
+  return { records, pendingCount, storedCount, isLive, droppedCount, error };
 }
 
 /** Reads the log and reconnects until aborted or until the API rejects the request. */
@@ -107,7 +111,7 @@ async function readLog(
   // is in both is removed as a duplicate.
   const stream = await request("GET", `${path}/stream${toQueryString(filters)}`, { signal });
   const stored = await get<RequestList>(`${path}${toQueryString({ ...filters, limit: FIRST_ROWS })}`, signal);
-  listener.onLoaded(stored.requests);
+  listener.onLoaded(stored.requests, stored.count);
   if (stream.body === null) return;
   for await (const { event, data } of readEvents(stream.body)) {
     if (event === "dropped") listener.onDropped((JSON.parse(data) as { count: number }).count);

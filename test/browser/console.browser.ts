@@ -11,6 +11,7 @@ import { testConnection } from "./areas/connection.ts";
 import { testFirstRun } from "./areas/first-run.ts";
 import { testHistory } from "./areas/history.ts";
 import { testOidcSignIn } from "./areas/oidc-sign-in.ts";
+import { testLiveRequests } from "./areas/live-requests.ts";
 import { GREETER, testPlugins } from "./areas/plugins.ts";
 import { testRecords } from "./areas/records.ts";
 import { testTraffic } from "./areas/traffic.ts";
@@ -60,6 +61,7 @@ describe.if(hasChromium)("console", () => {
     testRecords(context);
     testTraffic(context);
     testCharts(context);
+    testLiveRequests(context);
     testPlugins(context);
     testConnection(context);
     testAdministrators(context);
