@@ -1,7 +1,7 @@
 // Table of usage totals, one row per group.
 import type { JSX } from "preact";
-import type { UsageRowGroup, UsageTotals } from "../state/usage.ts";
-import { formatCost, formatCount } from "./format.tsx";
+import { costDecimals, type UsageRowGroup, type UsageTotals } from "../state/usage.ts";
+import { formatCount } from "./format.tsx";
 import { Table, type Column } from "./table.tsx";
 
 export function TotalsTable(props: {
@@ -10,6 +10,7 @@ export function TotalsTable(props: {
   readonly groups: readonly UsageRowGroup[];
 }): JSX.Element {
   const { label, first, groups } = props;
+  const decimals = costDecimals(groups.map(({ totals }) => totals.cost));
   const column = (title: string, select: (totals: UsageTotals) => string): Column<UsageRowGroup> => ({
     title,
     kind: "number",
@@ -27,7 +28,10 @@ export function TotalsTable(props: {
         column("Input tokens", ({ input }) => formatCount(input)),
         column("Output tokens", ({ output }) => formatCount(output)),
         column("Unpriced", ({ unpriced }) => formatCount(unpriced)),
-        column("Cost", ({ cost }) => (cost === null ? "–" : formatCost(cost))),
+        column("Cost", ({ cost, unpriced }) => {
+          if (cost === null) return "Unpriced";
+          return `${unpriced === 0 ? "" : "≥\u00A0"}$${cost.toFixed(decimals)}`;
+        }),
       ]}
     />
   );

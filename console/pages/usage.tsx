@@ -2,13 +2,15 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { get, toQueryString } from "../api/client.ts";
-import type { UsageRow } from "../api/item-types.ts";
+import type { TrafficPoint, UsageRow } from "../api/item-types.ts";
 import type { UsageReport } from "../api/types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { DayBars } from "../components/day-bars.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { TotalsTable } from "../components/usage-totals.tsx";
+import { UsageByHour } from "../components/usage-by-hour.tsx";
+import { UsageSummary } from "../components/usage-summary.tsx";
 import { UsageByGroup } from "../components/usage-by-group.tsx";
 import { formatCost, formatCount } from "../components/format.tsx";
 import { gatewayName } from "../state/gateways.ts";
@@ -18,6 +20,7 @@ import {
   daysBetween,
   keyName,
   modelName,
+  periodBefore,
   rankGroups,
   sumUsage,
   toCsv,
@@ -33,12 +36,32 @@ type Metric = "tokens" | "requests" | "cost";
 const METRICS: Readonly<
   Record<
     Metric,
-    { title: string; select: (totals: UsageTotals) => number; format: (value: number) => string }
+    {
+      title: string;
+      select: (totals: UsageTotals) => number;
+      selectPoint: (point: TrafficPoint) => number;
+      format: (value: number) => string;
+    }
   >
 > = {
-  tokens: { title: "Tokens", select: ({ input, output }) => input + output, format: formatCount },
-  requests: { title: "Requests", select: ({ requests }) => requests, format: formatCount },
-  cost: { title: "Cost", select: ({ cost }) => cost ?? 0, format: formatCost },
+  tokens: {
+    title: "Tokens",
+    select: ({ input, output }) => input + output,
+    selectPoint: (point) => point.input_tokens + point.output_tokens,
+    format: formatCount,
+  },
+  requests: {
+    title: "Requests",
+    select: ({ requests }) => requests,
+    selectPoint: ({ requests }) => requests,
+    format: formatCount,
+  },
+  cost: {
+    title: "Cost",
+    select: ({ cost }) => cost ?? 0,
+    selectPoint: ({ cost }) => cost,
+    format: formatCost,
+  },
 };
 
 export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
@@ -47,11 +70,15 @@ export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
   const from = search.get("from") ?? daysAgo(DAYS - 1);
   const to = search.get("to") ?? daysAgo(0);
   const loaded = useLoad(
-    (signal) =>
-      get<UsageReport>(
-        `/gateways/${gateway}/usage${toQueryString({ from, to, group_by: "day,model,api_key" })}`,
-        signal,
-      ),
+    async (signal) => {
+      const report = (query: Record<string, string>) =>
+        get<UsageReport>(`/gateways/${gateway}/usage${toQueryString(query)}`, signal);
+      const [selected, before] = await Promise.all([
+        report({ from, to, group_by: "day,model,api_key" }),
+        report({ ...periodBefore(from, to), group_by: "day" }),
+      ]);
+      return { ...selected, before: before.total };
+    },
     [from, to],
   );
   const save = (rows: readonly UsageRow[]) =>
@@ -76,7 +103,7 @@ export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
         <DayFilter label="To" value={to} onChange={(value) => replaceSearch({ to: value })} />
       </div>
       <WhenLoaded loaded={loaded} what="usage">
-        {({ usage }) =>
+        {({ usage, total, before }) =>
           usage.length === 0 ? (
             <Empty
               title="No usage in this period"
@@ -86,7 +113,8 @@ export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
             </Empty>
           ) : (
             <>
-              <UsageTables rows={usage} days={daysBetween(from, to)} />
+              <UsageSummary total={total} before={before} days={daysBetween(from, to).length} />
+              <UsageTables gateway={gateway} rows={usage} days={daysBetween(from, to)} />
               <UsageByGroup gateway={gateway} from={from} to={to} />
             </>
           )
@@ -97,14 +125,17 @@ export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
 }
 
 function UsageTables({
+  gateway,
   rows,
   days,
 }: {
+  readonly gateway: string;
   readonly rows: readonly UsageRow[];
   readonly days: readonly string[];
 }): JSX.Element {
   const [metric, setMetric] = useState<Metric>("tokens");
-  const { title, select, format } = METRICS[metric];
+  const [isHourly, setHourly] = useState(false);
+  const { title, select, selectPoint, format } = METRICS[metric];
   const byModel = rankGroups(rows, modelName, select);
   const byKey = rankGroups(rows, keyName, select);
   return (
@@ -117,12 +148,24 @@ function UsageTables({
             </Button>
           ))}
         </div>
-        <DayBars
-          title={`${title} per day, by model`}
-          days={days}
-          parts={toParts(byModel, days, select)}
-          format={format}
-        />
+        <div class="button-group" role="group" aria-label="Buckets">
+          <Button isPressed={!isHourly} onClick={() => setHourly(false)}>
+            Per day
+          </Button>
+          <Button isPressed={isHourly} onClick={() => setHourly(true)}>
+            Per hour
+          </Button>
+        </div>
+        {isHourly ? (
+          <UsageByHour gateway={gateway} title={title} select={selectPoint} format={format} />
+        ) : (
+          <DayBars
+            title={`${title} per day, by model`}
+            days={days}
+            parts={toParts(byModel, days, select)}
+            format={format}
+          />
+        )}
       </div>
       <Section title="By API key">
         <TotalsTable label="Usage by API key" first="API key" groups={byKey} />

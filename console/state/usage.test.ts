@@ -2,7 +2,15 @@
 import { expect, test } from "bun:test";
 import type { UsageRow } from "../api/item-types.ts";
 import type { ApiKey } from "../api/types.ts";
-import { daysBetween, groupChoices, groupName, sumUsage, toCsv } from "./usage.ts";
+import {
+  daysBetween,
+  groupChoices,
+  groupName,
+  sumUsage,
+  toCsv,
+  costDecimals,
+  periodBefore,
+} from "./usage.ts";
 
 function row(fields: Partial<UsageRow>): UsageRow {
   const counts = { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20 };
@@ -33,6 +41,18 @@ test("lists every day across the end of a month", () => {
     "2026-03-01",
     "2026-03-02",
   ]);
+});
+
+test("the period before has the same length", () => {
+  expect(periodBefore("2026-03-01", "2026-03-02")).toEqual({ from: "2026-02-27", to: "2026-02-28" });
+  expect(periodBefore("2026-03-01", "2026-03-01")).toEqual({ from: "2026-02-28", to: "2026-02-28" });
+});
+
+test("a column of costs has as many decimals as its smallest amount needs", () => {
+  expect(costDecimals([12, 3.5, null, 0])).toBe(2);
+  expect(costDecimals([12, 0.034])).toBe(3);
+  expect(costDecimals([0.0000001])).toBe(6);
+  expect(costDecimals([])).toBe(2);
 });
 
 test("quotes cells with commas, quotes, and line breaks", () => {

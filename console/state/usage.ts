@@ -68,6 +68,22 @@ export function daysBetween(from: string, to: string): string[] {
   return days;
 }
 
+/** Returns the period of the same length that ends on the day before `from`. */
+export function periodBefore(from: string, to: string): { from: string; to: string } {
+  const first = Date.parse(`${from}T00:00:00Z`);
+  const length = Math.max(Date.parse(`${to}T00:00:00Z`) - first, 0) + 86_400_000;
+  const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
+  return { from: dayOf(first - length), to: dayOf(first - 86_400_000) };
+}
+
+const MAX_DECIMALS = 6;
+
+/** Returns how many decimals the amounts of a column need, so that their decimal points are aligned. */
+export function costDecimals(costs: readonly (number | null)[]): number {
+  const smallest = Math.min(...costs.filter((cost) => cost !== null && cost > 0).map(Number), 1);
+  return smallest >= 1 ? 2 : Math.min(MAX_DECIMALS, 1 - Math.floor(Math.log10(smallest)));
+}
+
 export function keyName({ api_key, api_key_id }: UsageRow): string {
   return api_key ?? api_key_id ?? "No API key";
 }

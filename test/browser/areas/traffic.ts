@@ -117,6 +117,13 @@ export function testTraffic(context: GetContext): void {
     await page.getByRole("table", { name: "Usage by provider" }).getByText("good").waitFor();
     await ui.button("Label team").click();
     await page.getByRole("table", { name: "Usage by label team" }).getByText("search").waitFor();
+    const totals = page.getByRole("region", { name: "Totals" });
+    await totals.getByText("none in the 14 days before").first().waitFor();
+    await totals.getByText(/^≥\s\$|^\$/).waitFor();
+    await ui.button("Per hour").click();
+    await page.getByRole("img", { name: /^Tokens per hour, last 7 days\. .*highest [1-9]/ }).waitFor();
+    await ui.expectAccessible();
+    await ui.button("Per day").click();
     await ui.button("Cost").click();
     await page.getByText("Cost per day, by model").waitFor();
     await ui.expectAccessible();
