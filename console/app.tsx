@@ -23,6 +23,7 @@ import { PluginPage } from "./pages/plugin.tsx";
 import { PluginsPage } from "./pages/plugins.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
 import { RevisionPage } from "./pages/revision.tsx";
+import { RollbackPage } from "./pages/rollback.tsx";
 import { RulePage } from "./pages/rule.tsx";
 import { RulesPage } from "./pages/rules.tsx";
 import { ServicePage } from "./pages/service.tsx";
@@ -63,6 +64,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/audit", AuditPage],
   ["/history", HistoryPage],
   ["/history/:id", RevisionPage],
+  ["/history/:id/rollback", RollbackPage],
 ];
 
 export function App(): JSX.Element {

@@ -1233,6 +1233,21 @@ export interface RevisionWithDiff {
   }[];
   /** Number of changed fields that are missing in `diff` because there are too many. */
   diff_left_out?: number;
+  /** The same changes by record. */
+  records: {
+    action: "create" | "update" | "delete";
+    resource: "gateway" | "upstream" | "service" | "rule" | "api_key" | "prices";
+    id: string;
+    gateway_id: string | null;
+    name: string | null;
+    changes: {
+      path: string;
+      before: unknown;
+      after: unknown;
+      /** The values are masks of a secret. They may be equal, although the secret changed. */
+      secret?: true;
+    }[];
+  }[];
 }
 
 export interface RevisionDiff {

@@ -5,10 +5,12 @@ interface FilterProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
+  /** Label of the choice without a value. */
+  readonly any?: string;
   readonly choices?: readonly (readonly [value: string, label: string])[];
 }
 
-export function Filter({ label, value, onChange, choices }: FilterProps): JSX.Element {
+export function Filter({ label, value, onChange, any = "Any", choices }: FilterProps): JSX.Element {
   return (
     <label class="filter">
       <span>{label}</span>
@@ -23,7 +25,7 @@ export function Filter({ label, value, onChange, choices }: FilterProps): JSX.El
         />
       ) : (
         <select class="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">Any</option>
+          <option value="">{any}</option>
           {choices.map(([each, name]) => (
             <option key={each} value={each}>
               {name}

@@ -1,19 +1,22 @@
 // Configuration history: all revisions, newest first.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { get, toQueryString } from "../api/client.ts";
 import type { Revision, RevisionList } from "../api/types.ts";
 import { Badge, type Tone } from "../components/badge.tsx";
-import { Button, LinkButton } from "../components/button.tsx";
+import { LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
+import { Pager } from "../components/pager.tsx";
+import { describeRecord } from "../components/record-changes.tsx";
 import { Table } from "../components/table.tsx";
 import { Time } from "../components/format.tsx";
 import { Filter } from "../forms/filter.tsx";
+import { TimeFilter } from "../forms/time-filter.tsx";
 import { activeRevision } from "../state/connection.ts";
 import { gateways, gatewayName } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, route, replaceSearch } from "../state/router.tsx";
+import { me } from "../state/session.ts";
 
 const PAGE_SIZE = 50;
 
@@ -25,42 +28,62 @@ export const ACTIONS: Readonly<Record<Revision["action"], { readonly text: strin
   apply: { text: "Apply", tone: "accent" },
 };
 
+const RESOURCES = [
+  ["gateway", "Gateway"],
+  ["upstream", "Upstream"],
+  ["service", "Service"],
+  ["rule", "Rule"],
+  ["api_key", "API key"],
+  ["prices", "Prices"],
+  ["configuration", "Several records"],
+] as const;
+const FILTERS = ["gateway_id", "actor", "resource", "since", "until"];
+
 export function HistoryPage(): JSX.Element {
-  const [size, setSize] = useState(PAGE_SIZE);
-  const gateway = route.value.search.get("gateway") ?? "";
+  const { search } = route.value;
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ""]));
+  // An administrator who is limited to gateways must name one.
+  filters["gateway_id"] ||= me.value?.gateways?.[0] ?? "";
+  const offset = Number(search.get("offset") ?? "0");
+  const query = toQueryString({ ...filters, limit: PAGE_SIZE, offset });
   const loaded = useLoad(
-    (signal) => get<RevisionList>(`/revisions${toQueryString({ limit: size, gateway_id: gateway })}`, signal),
-    [size, gateway, activeRevision.value],
+    (signal) => get<RevisionList>(`/revisions${query}`, signal),
+    [query, activeRevision.value],
   );
+  const filter = (name: string) => ({
+    value: filters[name] ?? "",
+    onChange: (value: string) => replaceSearch({ [name]: value, offset: null }),
+  });
+  const isFiltered = FILTERS.some((name) => search.has(name));
   return (
     <Page
       title="History"
       description="Every configuration change creates a revision. Open one to see its changes or to roll back to it."
     >
-      <div class="filters">
+      <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
         <Filter
           label="Gateway"
-          value={gateway}
-          onChange={(value) => replaceSearch({ gateway: value })}
+          {...filter("gateway_id")}
           choices={(gateways.value ?? []).map(({ id, name }) => [id, name] as const)}
         />
-      </div>
+        <Filter label="Administrator" {...filter("actor")} />
+        <Filter label="Record type" {...filter("resource")} choices={RESOURCES} />
+        <TimeFilter label="From" {...filter("since")} />
+        <TimeFilter label="Until" {...filter("until")} />
+      </form>
       <WhenLoaded loaded={loaded} what="history">
         {({ revisions, count }) =>
-          revisions.length === 0 ? (
-            <Empty title="No revisions yet" action={<LinkButton to="/start">Create first route</LinkButton>}>
-              The first change creates revision 1.
-            </Empty>
+          count === 0 ? (
+            <NoRevisions isFiltered={isFiltered} />
           ) : (
             <>
               <RevisionTable revisions={revisions} />
-              {revisions.length < count && (
-                <p class="load-more">
-                  <Button onClick={() => setSize(size + PAGE_SIZE)} isBusy={loaded.isLoading}>
-                    Show more ({revisions.length} of {count})
-                  </Button>
-                </p>
-              )}
+              <Pager
+                offset={offset}
+                limit={PAGE_SIZE}
+                count={count}
+                onChange={(next) => replaceSearch({ offset: next === 0 ? null : String(next) })}
+              />
             </>
           )
         }
@@ -69,10 +92,23 @@ export function HistoryPage(): JSX.Element {
   );
 }
 
+function NoRevisions({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
+  if (isFiltered)
+    return <Empty title="No revisions">No revision matches these filters. Clear a filter to see more.</Empty>;
+  return (
+    <Empty title="No revisions yet" action={<LinkButton to="/start">Create first route</LinkButton>}>
+      The first change creates revision 1.
+    </Empty>
+  );
+}
+
+/** Name of the administrator. */
+export function authorOf({ actor, subject }: Revision): string {
+  return actor?.name ?? subject ?? "unknown";
+}
+
 export function describeRevision({ resource, name }: Revision): string {
-  if (resource === "configuration") return name ?? "configuration";
-  const kind = resource === "api_key" ? "API key" : resource.replaceAll("_", " ");
-  return name === null ? kind : `${kind} “${name}”`;
+  return resource === "configuration" ? (name ?? "configuration") : describeRecord(resource, name);
 }
 
 interface RevisionTableProps {
@@ -112,7 +148,7 @@ function RevisionTable({ revisions }: RevisionTableProps): JSX.Element {
           cell: ({ gateway_id }) =>
             gateway_id === null ? <span class="muted">–</span> : gatewayName(gateway_id),
         },
-        { title: "Author", cell: ({ subject }) => subject ?? <span class="muted">Unknown</span> },
+        { title: "Administrator", cell: authorOf },
         { title: "Time", cell: ({ created_at }) => <Time at={created_at} /> },
       ]}
     />

@@ -63,6 +63,11 @@ export function operationOfPath(to: string): string | null {
   const path = to.replace(/\?.*/, "");
   if (path === "/start") return "POST /gateways";
   if (path === "/administrators/new") return "POST /iam/admin-tokens";
+  if (/^\/history\/\d+\/rollback$/.test(path))
+    // Administrators who are limited to gateways can roll these back.
+    return me.value?.gateways == null
+      ? `POST ${path.replace("/history", "/revisions")}`
+      : "PATCH /gateways/one";
   if (!path.endsWith("/new")) return null;
   const collection = path.slice(0, -"/new".length);
   if (collection.endsWith("/keys")) return "POST /iam/api-keys";

@@ -265,6 +265,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
     diff_left_out: z.int().optional().meta({
       description: "Number of changed fields that are missing in `diff` because there are too many.",
     }),
+    records: recordChanges.meta({ description: "The same changes by record." }),
   }),
   RevisionDiff: z.object({ from: z.int(), to: z.int(), records: recordChanges, left_out: leftOut }),
   Applied: appliedSchema,

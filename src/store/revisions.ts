@@ -124,16 +124,24 @@ function changesOf(row: Row): Change[] {
 export async function listRevisions(
   query: Query,
   kept: number,
-  { gatewayId, limit, offset }: RevisionQuery,
+  { gatewayId, actor, kind, since, until, limit, offset }: RevisionQuery,
 ): Promise<Page<Revision>> {
-  // PostgreSQL rejects a parameter with this character. No gateway id contains it.
-  if (gatewayId?.includes("\0") === true) return { records: [], count: 0 };
+  // PostgreSQL rejects a parameter with this character. No gateway id and no name contains it.
+  if ([gatewayId, actor].some((each) => each?.includes("\0") === true)) return { records: [], count: 0 };
   const parameters: Parameter[] = [kept];
   let filter = `WHERE action IS NOT NULL AND number > (SELECT revision FROM configuration) - $1`;
   if (gatewayId !== undefined) {
     parameters.push(gatewayId, `%"${gatewayId.replaceAll(/[\\%_]/g, "\\$&")}"%`);
     filter += ` AND (gateway_id = $2 OR (gateway_id = '' AND changes LIKE $3 ESCAPE '\\'))`;
   }
+  const where = (condition: string, value: string | undefined) => {
+    if (value !== undefined) filter += ` AND ${condition} $${parameters.push(value)}`;
+  };
+  where("subject =", actor);
+  where("created_at >=", since);
+  where("created_at <", until);
+  if (kind === null) filter += " AND resource IS NULL";
+  else where("resource =", kind);
   const page = `LIMIT $${parameters.length + 1} OFFSET $${parameters.length + 2}`;
   const rows = await query(`SELECT ${LISTED} FROM revisions ${filter} ORDER BY number DESC ${page}`, [
     ...parameters,

@@ -18,7 +18,7 @@ import type {
   Transaction,
   UnrestoredKey,
 } from "./store.ts";
-import { columnsOf, toRow } from "./tables.ts";
+import { fromRow, columnsOf, toRow } from "./tables.ts";
 import { TransactionRecorder } from "./transaction-recorder.ts";
 import { TRAFFIC_TABLE } from "./sql-traffic.ts";
 import { USAGE_TABLES } from "./usage.ts";
@@ -86,17 +86,18 @@ export class SqlTransaction extends SqlReader implements Transaction {
     );
   }
 
-  async rollBackTo(revision: number): Promise<readonly UnrestoredKey[]> {
+  async rollBackTo(revision: number, gatewayId: string | null = null): Promise<readonly UnrestoredKey[]> {
     const unrestored: UnrestoredKey[] = [];
     const steps: { kind: Kind; now: Row | null; then: Row | null }[] = [];
     const destinations = new RollbackDestinations();
     const records = await readRecordsAt(this.query, revision, this.#keptRevisions, destinations);
     for (const { kind, id, row, latest } of records) {
       if (kind === "prices") {
-        await this.#setPricesRow(row);
+        if (gatewayId === null) await this.#setPricesRow(row);
         continue;
       }
       const now = await this.row(kind, id);
+      if (gatewayId !== null && gatewayOf(kind, row ?? latest ?? now) !== gatewayId) continue;
       const then =
         kind === "api_keys" && row !== null ? preserveRevocation(row, now ?? latest, unrestored) : row;
       if (isSameRow(kind, now, then)) continue;
@@ -113,6 +114,10 @@ export class SqlTransaction extends SqlReader implements Transaction {
       if (now?.["subdomain"] === then?.["subdomain"]) continue;
       await this.query("UPDATE gateways SET subdomain = NULL WHERE id = $1", [now?.["id"] ?? null]);
     }
+    // The other gateways stay as they are, so one of them may have the subdomain now.
+    for (const { then } of gatewayId === null ? [] : stepsOf("gateways"))
+      if (then !== null)
+        await checkReferences(this.query, "gateways", fromRow("gateways", then, this.cipher));
     for (const kind of RESTORE_ORDER) {
       for (const { now, then } of stepsOf(kind)) {
         if (then !== null && now === null) await this.#insertRow(kind, then);
@@ -190,4 +195,8 @@ export class SqlTransaction extends SqlReader implements Transaction {
   #recordChange(kind: Kind, { id, gateway_id }: Row): void {
     this.recorder.recordChange(kind, String(id), String(gateway_id ?? id));
   }
+}
+
+function gatewayOf(kind: Kind, row: Row | null): string {
+  return String(row?.[kind === "gateways" ? "id" : "gateway_id"]);
 }

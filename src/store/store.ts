@@ -87,7 +87,7 @@ export interface Transaction extends Reader {
   /** Null restores the built-in prices. */
   setPrices(prices: StoredPrices | null): Promise<void>;
   /** Restores the configuration of that revision. Returns the API keys that stay revoked or rotated. */
-  rollBackTo(revision: number): Promise<readonly UnrestoredKey[]>;
+  rollBackTo(revision: number, gatewayId?: string | null): Promise<readonly UnrestoredKey[]>;
 }
 
 /** An API key that a rollback does not fully restore: for safety, a revoked or rotated key does not become valid again. */
@@ -174,6 +174,14 @@ export interface RevisionRange {
 export interface RevisionQuery {
   /** Only revisions that changed this gateway. */
   readonly gatewayId?: string | undefined;
+  /** Name of the administrator. */
+  readonly actor?: string | undefined;
+  /** Kind of the record; null: several records. */
+  readonly kind?: RevisionKind | null | undefined;
+  /** RFC 3339 UTC, inclusive. */
+  readonly since?: string | undefined;
+  /** Exclusive. */
+  readonly until?: string | undefined;
   readonly limit: number;
   readonly offset: number;
 }

@@ -70,7 +70,7 @@ const TABLE: Readonly<Record<string, readonly [AdminRole, "gateway" | "filtered"
   "GET /revisions": ["viewer", "filtered"],
   "GET /revisions/{revision}": ["viewer", "filtered"],
   "GET /revisions/{revision}/diff": ["viewer", "no"],
-  "POST /revisions/{revision}/rollback": ["operator", "no"],
+  "POST /revisions/{revision}/rollback": ["operator", "filtered"],
   "GET /audit": ["owner", "no"],
   "GET /audit/verification": ["owner", "no"],
   "GET /export": ["viewer", "no"],
@@ -339,7 +339,7 @@ describe("a token that is limited to a gateway", () => {
     });
   });
 
-  test("sees traffic and revisions of its gateway only", async () => {
+  test("sees traffic and revisions of its gateway only, and rolls back only this gateway", async () => {
     expectError(await limited("GET", "/traffic"), 403, "forbidden");
     expectError(await limited("GET", `/traffic?gateway_id=${other?.gateway}`), 403, "forbidden");
     expect((await limited("GET", `/traffic?gateway_id=${own?.gateway}`)).status).toBe(200);
@@ -349,5 +349,9 @@ describe("a token that is limited to a gateway", () => {
     expect((await limited("GET", `/revisions/${body.revisions[0].revision}`)).status).toBe(200);
     const foreign = (await gatehouse.api("GET", `/revisions?gateway_id=${other?.gateway}`)).body.revisions[0];
     expectError(await limited("GET", `/revisions/${foreign.revision}`), 403, "forbidden");
+    const rollback = `/revisions/${body.revisions[0].revision}/rollback`;
+    expectError(await limited("POST", rollback), 403, "forbidden");
+    expectError(await limited("POST", `${rollback}?gateway_id=${other?.gateway}`), 403, "forbidden");
+    expect((await limited("POST", `${rollback}?gateway_id=${own?.gateway}`)).status).toBe(200);
   });
 });

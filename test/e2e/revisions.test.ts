@@ -269,6 +269,72 @@ describe.each(STORES)("revisions with %s", (_, environment) => {
     expect((await latest(gatehouse)).revision).toBe(from + 2);
   });
 
+  test("one gateway is rolled back with its records; others and prices stay as they are", async () => {
+    const [mine, other] = [await createChain(gatehouse, "mine"), await createChain(gatehouse, "other")];
+    const revision = Number((await latest(gatehouse)).revision);
+    const parts = async (id: string) =>
+      Promise.all(["", "/upstreams", "/services", "/rules"].map((path) => read(`/gateways/${id}${path}`)));
+    const read = async (path: string) => (await gatehouse.api("GET", path)).body;
+    const before = await parts(mine.gateway);
+    for (const { gateway, rule } of [mine, other])
+      await gatehouse.api("PATCH", `/gateways/${gateway}/rules/${rule}`, { path: "/changed" });
+    await gatehouse.api("PUT", "/prices", { prices: [{ model: "m", input_per_million: 1 }] });
+    await create(gatehouse, `/gateways/${mine.gateway}/upstreams`, {
+      name: "created since",
+      targets: [{ provider: "openai" }],
+    });
+    await gatehouse.api("DELETE", `/gateways/${mine.gateway}?cascade=true`);
+    const [others, prices] = [await parts(other.gateway), await read("/prices")];
+    const path = `/revisions/${revision}/rollback?gateway_id=${mine.gateway}`;
+    const planned = await gatehouse.api("POST", `${path}&dry_run=true`);
+    expect(
+      planned.body.records
+        .map(({ action, resource }: Record<string, string>) => `${action} ${resource}`)
+        .sort(),
+    ).toEqual(["create gateway", "create rule", "create service", "create upstream"]);
+    const rolledBack = await gatehouse.api("POST", path);
+    expect(rolledBack).toMatchObject({ status: 200, body: { revision: revision + 6 } });
+    expect(await parts(mine.gateway)).toEqual(before);
+    expect(await parts(other.gateway)).toEqual(others);
+    expect(await read("/prices")).toEqual(prices);
+    expect(await latest(gatehouse)).toMatchObject({ action: "rollback", gateway_id: mine.gateway });
+    // The rollback can be undone, as a whole and for the gateway.
+    await gatehouse.api("POST", `/revisions/${revision + 5}/rollback?gateway_id=${mine.gateway}`);
+    expect((await gatehouse.api("GET", `/gateways/${mine.gateway}`)).status).toBe(404);
+    expectError(
+      await gatehouse.api("POST", `/revisions/${revision}/rollback?gateway_id=unknown`),
+      404,
+      "not_found",
+    );
+  });
+
+  test("one gateway is not rolled back to a subdomain that another gateway has taken since", async () => {
+    const { id } = await create(gatehouse, "/gateways", { name: "first", subdomain: "wanted" });
+    const { revision } = await latest(gatehouse);
+    await gatehouse.api("PATCH", `/gateways/${id}`, { subdomain: "given-up" });
+    await create(gatehouse, "/gateways", { name: "second", subdomain: "wanted" });
+    const rejected = await gatehouse.api("POST", `/revisions/${revision}/rollback?gateway_id=${id}`);
+    expectError(rejected, 409, "duplicate");
+    expect((await gatehouse.api("GET", `/gateways/${id}`)).body.subdomain).toBe("given-up");
+  });
+
+  test("revisions are filtered by administrator, record type and time", async () => {
+    const carol = await tokenOf({ sub: "carol" });
+    await gatehouse.api("POST", "/gateways", { name: "of carol" }, carol);
+    const newest = await latest(gatehouse);
+    const list = async (query: string) => (await gatehouse.api("GET", `/revisions?${query}`)).body;
+    expect((await list("actor=carol")).revisions).toEqual([newest]);
+    const { body: shown } = await gatehouse.api("GET", `/revisions/${newest.revision}`);
+    expect(shown.records).toMatchObject([{ action: "create", resource: "gateway", name: "of carol" }]);
+    expect((await list("actor=carol&resource=gateway")).count).toBe(1);
+    expect((await list("actor=carol&resource=rule")).count).toBe(0);
+    expect((await list("resource=configuration&limit=1")).revisions[0]).toMatchObject({ resource_id: null });
+    const time = encodeURIComponent(String(newest.created_at));
+    expect((await list(`actor=carol&since=${time}`)).count).toBe(1);
+    expect((await list(`actor=carol&until=${time}`)).count).toBe(0);
+    expectProblemsAt(await gatehouse.api("GET", "/revisions?resource=other"), "?resource");
+  });
+
   test("a revision that does not exist is 404, whatever its number; rollback accepts only POST", async () => {
     for (const number of ["0", "999999", "-1", "x", "1e3", "1234567890123456", "%00"]) {
       expectError(await gatehouse.api("GET", `/revisions/${number}`), 404, "not_found");

@@ -2,15 +2,16 @@
 import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import { instantField } from "../../model/time-field.ts";
 import { resourceOf } from "../../store/audit-revision.ts";
 import { versionOf } from "../../store/revisions.ts";
-import type { Revision, Transaction } from "../../store/store.ts";
+import type { Revision, RevisionKind, Transaction } from "../../store/store.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
 import { diffOf, MAX_DIFF, showChanges } from "../record-changes.ts";
 import { requireOneGateway } from "../identity.ts";
-import { commitWrite, dryRunWrite, LONG_WRITE_MS, toValidationError } from "../write.ts";
+import { commitWrite, dryRunWrite, LONG_WRITE_MS, toValidationError, unknownRecordError } from "../write.ts";
 
 const flag = z.enum(["true", "false"]).default("false");
 const diffQuery = z.strictObject({
@@ -22,12 +23,34 @@ const diffQuery = z.strictObject({
 });
 const rollbackQuery = z.strictObject({
   dry_run: flag.meta({ description: "Return the changes without making them." }),
+  gateway_id: z.string().optional().meta({
+    description: "Restore only this gateway with its records. Others and the prices stay as they are.",
+  }),
 });
+
+const KINDS: readonly Exclude<RevisionKind, "blocks">[] = [
+  "gateways",
+  "upstreams",
+  "services",
+  "rules",
+  "api_keys",
+  "prices",
+];
+const RESOURCES = [...KINDS, null].map(resourceOf);
 
 const tag = "revisions";
 const one = "/revisions/{revision}";
 const revisionsQuery = pageQuery.extend({
   gateway_id: z.string().optional().meta({ description: "Only changes to this gateway." }),
+  actor: z.string().optional().meta({ description: "Name of the administrator." }),
+  resource: z
+    .enum(RESOURCES)
+    .optional()
+    .meta({ description: "Only changes of one such record; `configuration`: of several records." }),
+  since: instantField
+    .optional()
+    .meta({ description: "Changes of this time and later.", format: "date-time" }),
+  until: instantField.optional().meta({ description: "Changes before this time.", format: "date-time" }),
 });
 
 export function addRevisionRoutes(table: RouteTable, current: CurrentConfiguration): void {
@@ -39,9 +62,11 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
     access: { role: "viewer", limited: "filtered" },
     query: revisionsQuery,
     response: { status: 200, schema: "RevisionList", description: "Newest first, at most REVISIONS_KEPT." },
-    handle: async ({ query: { gateway_id, ...query }, caller }) => {
+    handle: async ({ query: { gateway_id, resource, ...query }, caller }) => {
       requireOneGateway(caller.identity, gateway_id ?? null);
-      const page = await current.store.listRevisions({ gatewayId: gateway_id, ...query });
+      const kind =
+        resource === undefined ? undefined : (KINDS.find((each) => resourceOf(each) === resource) ?? null);
+      const page = await current.store.listRevisions({ gatewayId: gateway_id, kind, ...query });
       return listResponse("revisions", page.records.map(show), page.count, query);
     },
   });
@@ -72,8 +97,8 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
     method: "post",
     path: `${one}/rollback`,
     tag,
-    summary: "Restore the whole configuration as of this revision",
-    access: { role: "operator" },
+    summary: "Restore the configuration, or that of one gateway, as of this revision",
+    access: { role: "operator", limited: "filtered" },
     query: rollbackQuery,
     response: {
       status: 200,
@@ -102,6 +127,7 @@ async function getRevision(
       ...show(found),
       diff: diff.slice(0, MAX_DIFF),
       ...(leftOut > 0 && { diff_left_out: leftOut }),
+      records: showChanges(found.records).records,
     });
   });
 }
@@ -123,6 +149,8 @@ async function rollBack(
   { params, query, caller }: Call<z.output<typeof rollbackQuery>>,
 ): Promise<Response> {
   const number = parseNumber(params["revision"]);
+  const { gateway_id: gatewayId = null } = query;
+  requireOneGateway(caller.identity, gatewayId);
   const options = {
     action: "rollback",
     name: `revision ${number}`,
@@ -130,11 +158,13 @@ async function rollBack(
   } as const;
   const work = async (transaction: Transaction) => {
     await requireConfiguration(caller, transaction);
-    const not_undone = (await transaction.rollBackTo(number)).map(({ id, name, reason }) => ({
+    const isKnown = gatewayId === null || (await transaction.get("gateways", gatewayId)) !== null;
+    const not_undone = (await transaction.rollBackTo(number, gatewayId)).map(({ id, name, reason }) => ({
       api_key_id: id,
       name,
       reason,
     }));
+    if (!isKnown && transaction.recordChanges().length === 0) throw unknownRecordError("gateways", gatewayId);
     return { not_undone, ...(query.dry_run === "true" && showChanges(transaction.recordChanges())) };
   };
   try {

@@ -31,12 +31,25 @@ export function testHistory(context: GetContext): void {
     await ui.visit("History");
     await ui.row("Active").getByText("upstream “pair”").waitFor();
     await ui.expectAccessible();
+    await page.getByRole("combobox", { name: "Record type" }).selectOption("service");
+    await ui.row("upstream “pair”").first().waitFor({ state: "detached" });
+    await ui.row("service “paired”").first().waitFor();
+    await page.getByRole("combobox", { name: "Record type" }).selectOption("");
     await ui.link(`Revision ${revisionBeforeDeletions + 1}`).click();
     await page.getByText("/pair/chat").first().waitFor();
     await ui.expectAccessible();
     await ui.link("← History").click();
     await ui.link(`Revision ${revisionBeforeDeletions}`).click();
-    await ui.button("Roll back to this revision").click();
+    await ui.link("Roll back to this revision").click();
+    // The preview: three records return, each in one block.
+    await page.getByText("3 records. Credentials are masked.").waitFor();
+    expect(await page.locator(".record-changes > li").filter({ hasText: "Create" }).count()).toBe(3);
+    expect(await page.locator(".record-changes pre").count()).toBe(3);
+    await ui.expectAccessible();
+    await page.getByRole("combobox", { name: "Roll back" }).selectOption({ index: 1 });
+    await page.getByText("3 records. Credentials are masked.").waitFor();
+    await ui.button("Roll back").click();
+    await ui.dialog().getByText("Other gateways stay as they are.").waitFor();
     await ui.expectAccessible();
     await ui.dialog().getByRole("button", { name: "Roll back" }).click();
     await ui.waitForToast(`Rolled back to revision ${revisionBeforeDeletions}`);
