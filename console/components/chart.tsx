@@ -3,6 +3,7 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { themeChanges } from "../state/appearance.ts";
 
 const minute = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 const dayAndHour = new Intl.DateTimeFormat(undefined, {
@@ -65,7 +66,7 @@ export function Chart(props: ChartProps): JSX.Element {
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [shape, height]);
+  }, [shape, height, themeChanges.value]);
 
   useEffect(() => {
     plot.current?.setData(toPlotData(latest.current));

@@ -5,6 +5,7 @@ import { currentGatewayId, gatewayIdIn, gatewayName, gateways } from "../state/g
 import { navigate, Link, route } from "../state/router.tsx";
 import { mayCall } from "../state/administrator.ts";
 import { me, signOut } from "../state/session.ts";
+import { Appearance } from "./appearance.tsx";
 import { Badge } from "./badge.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { Time } from "./format.tsx";
@@ -181,6 +182,7 @@ function Session(): JSX.Element {
           )}
         </div>
       )}
+      <Appearance />
       <button type="button" class="button quiet" onClick={() => signOut()}>
         <Icon name="out" /> Sign out
       </button>

@@ -85,7 +85,7 @@ const MORE_PRICES = [
 
 const LIMITS = [
   ["context_window", "Context window"],
-  ["max_output_tokens", "Output tokens at most"],
+  ["max_output_tokens", "Maximum output tokens"],
 ] as const;
 
 const ABOVE_PRICES = [

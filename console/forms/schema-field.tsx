@@ -140,7 +140,7 @@ function hintWithRange({ description, minimum, maximum }: JsonSchema): string | 
       : low !== null
         ? `At least ${low}.`
         : high !== null
-          ? `At most ${high}.`
+          ? `Maximum ${high}.`
           : undefined;
   return [description, range].filter(Boolean).join(" ") || undefined;
 }

@@ -29,7 +29,7 @@ export function RollbackPage({ parameters }: RoutedPageProps): JSX.Element {
         <Filter
           label="Roll back"
           value={gateway}
-          any="All gateways and prices"
+          any="All gateways"
           onChange={(value) => replaceSearch({ gateway: value })}
           choices={(gateways.value ?? []).map(({ id: each, name }) => [each, name] as const)}
         />
@@ -66,7 +66,7 @@ function Preview({ id, gateway }: PreviewProps): JSX.Element {
       title: `Roll back to revision ${id}?`,
       text:
         gateway === ""
-          ? "This changes the configuration of all gateways at once."
+          ? "This changes the configuration of all gateways, and the prices, at once."
           : `This changes the gateway “${gatewayName(gateway)}” and everything in it. Other gateways stay as they are.`,
       confirm: "Roll back",
       isDangerous: true,

@@ -65,7 +65,7 @@ export function operationOfPath(to: string): string | null {
   if (path === "/administrators/new") return "POST /iam/admin-tokens";
   if (/^\/history\/\d+\/rollback$/.test(path))
     // Administrators who are limited to gateways can roll these back.
-    return me.value?.gateways == null
+    return (me.value?.gateways ?? null) === null
       ? `POST ${path.replace("/history", "/revisions")}`
       : "PATCH /gateways/one";
   if (!path.endsWith("/new")) return null;

@@ -6,6 +6,7 @@ import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/se
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
 import { testAdministrators } from "./areas/administrators.ts";
+import { testAppearance } from "./areas/appearance.ts";
 import { testCharts } from "./areas/charts.ts";
 import { testConnection } from "./areas/connection.ts";
 import { testFirstRun } from "./areas/first-run.ts";
@@ -65,6 +66,7 @@ describe.if(hasChromium)("console", () => {
     testPlugins(context);
     testConnection(context);
     testAdministrators(context);
+    testAppearance(context);
     testHistory(context);
   });
 });
