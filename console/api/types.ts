@@ -585,6 +585,90 @@ export interface RuleInput {
   active?: boolean;
 }
 
+export interface Budget {
+  /** Name of the budget, in responses and metrics. */
+  name: string;
+  /** What is counted: US dollars or tokens. */
+  unit: "usd" | "tokens";
+  /** How much may be used in a period: US dollars as a decimal string such as "25.00", or a whole number of tokens. */
+  amount: string | number;
+  /** Calendar hour, day, week (from Monday) or month. `total`: never starts again unless it is reset. */
+  period: "hour" | "day" | "week" | "month" | "total";
+  /** IANA time zone in which periods start. */
+  timezone: string;
+  /** Whose requests count: those of the whole gateway, an API key, a label, a user or a model. */
+  scope: "gateway" | "api_key" | "label" | "user" | "model";
+  /** With the scope `label`: the name of the label. */
+  label: string | null;
+  /** Id of the API key, value of the label, id of the user, or name of the model. */
+  value: string | null;
+  /** Instead of `value`: every API key, value of the label, user or model has this amount. */
+  each: boolean;
+  /** Only requests that may use these models count: exact names, or prefixes that end in `*`. Null: all models. */
+  models: string[] | null;
+  /** enforce: requests that do not fit are rejected (402). warn: they are only reported. */
+  mode: "enforce" | "warn";
+  /** Shares of the amount that are reported, once per period each. */
+  warn_at: number[];
+  /** A request whose model has no price is rejected, or costs nothing. For the unit `usd`. */
+  on_unknown_price: "refuse" | "free";
+  /** If the shared ledger is unavailable: counted per node (local), not counted (open) or 503 (closed). Null: closed if mode is enforce, open if it is warn. */
+  on_store_failure: "local" | "open" | "closed" | null;
+  /** URL that receives a POST request for each of `warn_at`, once per period. */
+  webhook: string | null;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
+}
+
+export interface BudgetList {
+  budgets: Budget[];
+  /** Number of all matching records, not only of those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface BudgetInput {
+  /** Name of the budget, in responses and metrics. */
+  name: string;
+  /** What is counted: US dollars or tokens. */
+  unit: "usd" | "tokens";
+  /** How much may be used in a period: US dollars as a decimal string such as "25.00", or a whole number of tokens. */
+  amount: string | number;
+  /** Calendar hour, day, week (from Monday) or month. `total`: never starts again unless it is reset. */
+  period?: "hour" | "day" | "week" | "month" | "total";
+  /** IANA time zone in which periods start. */
+  timezone?: string;
+  /** Whose requests count: those of the whole gateway, an API key, a label, a user or a model. */
+  scope?: "gateway" | "api_key" | "label" | "user" | "model";
+  /** With the scope `label`: the name of the label. */
+  label?: string | null;
+  /** Id of the API key, value of the label, id of the user, or name of the model. */
+  value?: string | null;
+  /** Instead of `value`: every API key, value of the label, user or model has this amount. */
+  each?: boolean;
+  /** Only requests that may use these models count: exact names, or prefixes that end in `*`. Null: all models. */
+  models?: string[] | null;
+  /** enforce: requests that do not fit are rejected (402). warn: they are only reported. */
+  mode?: "enforce" | "warn";
+  /** Shares of the amount that are reported, once per period each. */
+  warn_at?: number[];
+  /** A request whose model has no price is rejected, or costs nothing. For the unit `usd`. */
+  on_unknown_price?: "refuse" | "free";
+  /** If the shared ledger is unavailable: counted per node (local), not counted (open) or 503 (closed). Null: closed if mode is enforce, open if it is warn. */
+  on_store_failure?: "local" | "open" | "closed" | null;
+  /** URL that receives a POST request for each of `warn_at`, once per period. */
+  webhook?: string | null;
+}
+
 export interface ApiKey {
   /** Name of the key. */
   name: string;
@@ -961,6 +1045,7 @@ export interface DocumentInput {
       /** Name of a service of the same gateway. */
       service: string;
     }[];
+    budgets?: BudgetInput[];
     /** Absent: the stored keys do not change. */
     api_keys?: {
       /** Name of the key. */

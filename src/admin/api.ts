@@ -29,6 +29,7 @@ import { addAdminTokenRoutes } from "./routes/admin-tokens.ts";
 import { addAuditRoutes } from "./routes/audit.ts";
 import { addApiKeyRoutes } from "./routes/api-keys.ts";
 import { addBlockRoutes } from "./routes/blocks.ts";
+import { addBudgetRoutes } from "./routes/budgets.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
 import { addExportRoutes } from "./routes/export.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
@@ -144,6 +145,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, upstreams);
   addResource(table, current, services);
   addResource(table, current, rules);
+  addBudgetRoutes(table, current);
   addApiKeyRoutes(table, current);
   addAdminTokenRoutes(table, current.store);
   addBlockRoutes(table, current, parts.blocks, parts.log);

@@ -15,6 +15,7 @@ import type { Upstream } from "../model/upstream.ts";
 import { configurationWarnings } from "../snapshot/warnings/configuration-warnings.ts";
 import type { ConfigurationWarning } from "../snapshot/warnings/warning.ts";
 import type { GatewayParts, Kind, RecordOf, StoredApiKey, Transaction } from "../store/store.ts";
+import { putBudgets } from "./apply-budgets.ts";
 import { ambiguousNameError, findByName, matchKeys, matchRules } from "./document-matching.ts";
 import { withTargetIds } from "./document-targets.ts";
 import { DocumentWriter } from "./document-writer.ts";
@@ -97,9 +98,13 @@ export class DocumentApplication {
     const upstreams = await this.#putUpstreams(scope);
     const services = await this.#putServices(scope, upstreams);
     const rules = await this.#putRules(scope, services, knownRules);
+    const budgets = await putBudgets(this.writer, gateway, wanted.budgets, parts?.budgets ?? [], place);
     const matchedKeys = matchKeys(wanted.api_keys ?? [], knownKeys, place);
     const keys = await this.#putKeys(scope, rules, matchedKeys);
-    const after = withOthers({ gateway, upstreams, services, rules }, this.#options.prune ? null : parts);
+    const after = withOthers(
+      { gateway, upstreams, services, rules, budgets },
+      this.#options.prune ? null : parts,
+    );
     this.warnings.push(...configurationWarnings(after, keys));
     if (!this.#options.prune || parts === null) return;
     for (const key of knownKeys) if (!matchedKeys.includes(key)) await this.writer.revoke(wanted.name, key);
@@ -108,7 +113,7 @@ export class DocumentApplication {
 
   #putGateway(wanted: DocumentGateway, before: Gateway | null, place: string): Promise<Gateway> {
     const { name } = wanted;
-    const fields = omit(wanted, "upstreams", "services", "rules", "api_keys");
+    const fields = omit(wanted, "upstreams", "services", "rules", "budgets", "api_keys");
     const required_plugins = withPluginIds(wanted.required_plugins, before?.required_plugins ?? [], newId);
     return this.writer.put({
       kind: "gateways",
@@ -250,11 +255,13 @@ export class DocumentApplication {
 
   /** Deletes the records of a gateway that the document does not contain. */
   async #pruneGateway(
-    { name: gateway, upstreams, services }: DocumentGateway,
+    { name: gateway, upstreams, services, budgets }: DocumentGateway,
     before: GatewayParts,
     knownRules: readonly (Rule | null)[],
   ): Promise<void> {
     const keptRules = new Set(knownRules.map((rule) => rule?.id));
+    for (const { id, name } of absentFrom(budgets, before.budgets))
+      await this.writer.remove("budgets", gateway, id, name);
     // Rules refer to services and services to upstreams, so they are deleted in this order.
     for (const rule of before.rules)
       if (!keptRules.has(rule.id)) await this.writer.remove("rules", gateway, rule.id, ruleLabel(rule));

@@ -12,6 +12,7 @@ const RESOURCE_NAMES = {
   upstreams: "upstream",
   services: "service",
   rules: "rule",
+  budgets: "budget",
   api_keys: "api_key",
 } as const satisfies Partial<Record<Kind, string>>;
 
@@ -99,7 +100,7 @@ export class DocumentWriter {
   }
 
   async remove(
-    kind: "rules" | "services" | "upstreams",
+    kind: "budgets" | "rules" | "services" | "upstreams",
     gateway: string,
     id: string,
     name: string,

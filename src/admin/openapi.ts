@@ -9,12 +9,13 @@ import type { RouteTable } from "./operation.ts";
 import { withoutFields } from "./record-fields.ts";
 import { READ_ONLY_RECORDS, RESPONSE_SCHEMAS } from "./response-schemas.ts";
 import { apiKeys } from "./routes/api-keys.ts";
+import { budgets } from "./routes/budgets.ts";
 import { gateways } from "./routes/gateways.ts";
 import { rules } from "./routes/rules.ts";
 import { services } from "./routes/services.ts";
 import { upstreams } from "./routes/upstreams.ts";
 
-const RESOURCES = [gateways, upstreams, services, rules, apiKeys];
+const RESOURCES = [gateways, upstreams, services, rules, budgets, apiKeys];
 
 const REQUEST_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   AdminTokenInput: adminTokenSchema,
@@ -42,7 +43,8 @@ export function openApiDocument({ app }: RouteTable, version: string) {
     info: {
       title: "Gatehouse Admin API",
       version,
-      description: "Manages gateways, upstreams and their targets, services, rules, API keys, and plugins.",
+      description:
+        "Manages gateways, upstreams and their targets, services, rules, budgets, API keys, and plugins.",
       license: { name: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

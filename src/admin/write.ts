@@ -120,5 +120,6 @@ const SINGULAR: Readonly<Record<Kind, string>> = {
   upstreams: "upstream",
   services: "service",
   rules: "rule",
+  budgets: "budget",
   api_keys: "API key",
 };

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { idField, nameField } from "./fields.ts";
 import { LABEL_NAME } from "./label-name.ts";
+import { modelPatternField } from "./model-pattern.ts";
 import type { ChildFields } from "./record.ts";
 import { instantField } from "./time-field.ts";
 
@@ -26,11 +27,6 @@ const labelsField = z
     `must not contain more than ${MAX_LABELS} labels`,
   )
   .overwrite((labels) => Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))));
-
-const modelPatternField = nameField.refine(
-  (pattern) => !pattern.slice(0, -1).includes("*"),
-  "must not contain * except as its last character",
-);
 
 const modelsField = z
   .array(modelPatternField)

@@ -2,6 +2,7 @@
 import type { ErrorDetail } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ApiKey } from "./api-key.ts";
+import type { Budget } from "./budget.ts";
 import { documentSchema } from "./document.ts";
 import { compactObject } from "./document-defaults.ts";
 import { policyFor, ruleIdentity, ruleLabel } from "./document-links.ts";
@@ -23,6 +24,7 @@ interface GatewayRecords {
   readonly upstreams: readonly Upstream[];
   readonly services: readonly Service[];
   readonly rules: readonly Rule[];
+  readonly budgets: readonly Budget[];
   /** Active keys only: a document does not contain revoked keys. */
   readonly apiKeys: readonly ApiKeyWithHash[];
 }
@@ -51,6 +53,10 @@ export function ruleForm({ service_id, ...rule }: Rule, services: readonly Servi
   return { ...ownFields(rule), service: nameOf(services, service_id) };
 }
 
+export function budgetForm(budget: Budget) {
+  return ownFields(budget);
+}
+
 export function apiKeyForm(
   { hash, ...key }: ApiKeyWithHash,
   rules: readonly Rule[],
@@ -77,11 +83,12 @@ export function exportProblems(gateways: readonly GatewayRecords[]): ErrorDetail
   const named = (records: readonly { readonly name: string; readonly id: string }[]) =>
     Map.groupBy(records, ({ name }) => name);
   const problems = duplicates("gateways", "gateways", named(gateways.map(({ gateway }) => gateway)));
-  for (const { gateway, upstreams, services, rules } of gateways) {
+  for (const { gateway, upstreams, services, rules, budgets } of gateways) {
     const place = `of gateway "${gateway.name}"`;
     problems.push(
       ...duplicates("upstreams", `upstreams ${place}`, named(upstreams)),
       ...duplicates("services", `services ${place}`, named(services)),
+      ...duplicates("budgets", `budgets ${place}`, named(budgets)),
       ...duplicates("rules", `rules ${place}`, Map.groupBy(rules, ruleIdentity), ruleLabel),
     );
   }
@@ -110,11 +117,12 @@ export function exportDocument(
   readonly document: JsonObject;
   readonly variables: readonly SecretVariable[];
 } {
-  const forms = gateways.map(({ gateway, upstreams, services, rules, apiKeys }) => ({
+  const forms = gateways.map(({ gateway, upstreams, services, rules, budgets, apiKeys }) => ({
     ...gatewayForm(gateway),
     upstreams: upstreams.map(upstreamForm),
     services: services.map((service) => serviceForm(service, upstreams)),
     rules: rules.map((rule) => ruleForm(rule, services)),
+    budgets: budgets.map(budgetForm),
     api_keys: apiKeys.map((key) => apiKeyForm(key, rules, (rule) => policyFor(rule, rules))),
   }));
   const { references, variables } = secretReferences(forms);

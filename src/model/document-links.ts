@@ -66,7 +66,7 @@ export function linkProblems({ gateways }: LinkedDocument): ErrorDetail[] {
 }
 
 function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
-  const { upstreams, services, rules, api_keys = [] } = gateway;
+  const { upstreams, services, rules, budgets, api_keys = [] } = gateway;
   const named = (kind: string, list: readonly Named[]) =>
     duplicates(list.map(({ name }, index) => [`${place}.${kind}[${index}].name`, name]));
   const matched = rules.map((rule, index) => {
@@ -77,6 +77,7 @@ function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
   const problems = [
     ...named("upstreams", upstreams),
     ...named("services", services),
+    ...named("budgets", budgets),
     ...duplicates(matched.filter(([path]) => !unnamed(path))),
     ...duplicates(
       matched.filter(([path]) => unnamed(path)),

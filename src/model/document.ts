@@ -2,6 +2,7 @@
 // `apply` and `check` read it.
 import { z } from "zod";
 import { apiKeySchema } from "./api-key.ts";
+import { budgetSchema } from "./budget.ts";
 import { nameField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
 import { pricesSchema } from "./price.ts";
@@ -62,6 +63,7 @@ const documentGateway = gatewaySchema.extend({
   upstreams: listOf(documentUpstream).default([]),
   services: listOf(documentService).default([]),
   rules: listOf(documentRule).default([]),
+  budgets: listOf(budgetSchema).default([]),
   api_keys: listOf(documentApiKey).optional().meta({ description: "Absent: the stored keys do not change." }),
 });
 
@@ -84,6 +86,7 @@ export const recordSchemas: ReadonlyMap<string, z.ZodObject> = new Map<string, z
   ["upstream", documentUpstream],
   ["service", documentService],
   ["rule", documentRule],
+  ["budget", budgetSchema],
   ["api_key", apiKeySchema.extend(documentApiKey.shape)],
   ["prices", pricesSchema],
 ]);

@@ -25,6 +25,7 @@ const linkedGateway = entry({
       service: text,
     }),
   ),
+  budgets: listOf(entry({ name: text })),
   api_keys: listOf(linkedApiKey).optional(),
 });
 

@@ -28,7 +28,8 @@ function gateway(id: string, subdomain: string | null, paths: readonly string[] 
   const service = serviceRecord(id, upstream.id);
   const rules = paths.map((path) => ruleRecord(id, service.id, { path }));
   const record = gatewayRecord({ id, subdomain });
-  return compileGateway({ gateway: record, upstreams: [upstream], services: [service], rules }, context);
+  const parts = { gateway: record, upstreams: [upstream], services: [service], rules, budgets: [] };
+  return compileGateway(parts, context);
 }
 
 function apiKey(id: string, hash: string, gatewayId = "one"): CompiledApiKey {

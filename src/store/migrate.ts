@@ -12,6 +12,7 @@ import { addAdminTokens } from "./migrations/0009-admin-tokens.ts";
 import { addAudit } from "./migrations/0010-audit.ts";
 import { addAdminSessions } from "./migrations/0011-admin-sessions.ts";
 import { addTraffic } from "./migrations/0012-traffic.ts";
+import { addBudgets } from "./migrations/0013-budgets.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -28,6 +29,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addAudit,
   addAdminSessions,
   addTraffic,
+  addBudgets,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

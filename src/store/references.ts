@@ -15,6 +15,7 @@ const CHECKS: ReferenceChecks = {
     requireAll(query, "upstreams", gateway_id, [{ path: "upstream_id", id: upstream_id }]),
   rules: (query, { gateway_id, service_id }) =>
     requireAll(query, "services", gateway_id, [{ path: "service_id", id: service_id }]),
+  budgets: () => Promise.resolve(),
   api_keys: (query, { gateway_id, policies }) => {
     const references = policies.map((id, index) => ({ path: `policies[${index}]`, id }));
     return requireAll(query, "rules", gateway_id, references);
@@ -73,6 +74,7 @@ const REFERRERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>>
     { kind: "upstreams", where: "gateway_id = $1" },
     { kind: "services", where: "gateway_id = $1" },
     { kind: "rules", where: "gateway_id = $1" },
+    { kind: "budgets", where: "gateway_id = $1" },
     { kind: "api_keys", where: "active = 1 AND gateway_id = $1" },
   ],
 };

@@ -64,7 +64,8 @@ export class SqlReader implements Reader {
     const upstreams = await children("upstreams");
     const services = await children("services");
     const rules = await children("rules");
-    return { gateway, upstreams, services, rules };
+    const budgets = await children("budgets");
+    return { gateway, upstreams, services, rules, budgets };
   }
 
   protected async pricesRow(): Promise<Row | null> {
@@ -114,16 +115,18 @@ export class SqlView extends SqlReader implements ConsistentView {
 
   async allGatewayParts(): Promise<GatewayParts[]> {
     const gateways = await this.select("gateways", "ORDER BY id");
-    const [upstreams, services, rules] = [
+    const [upstreams, services, rules, budgets] = [
       await this.#grouped("upstreams"),
       await this.#grouped("services"),
       await this.#grouped("rules"),
+      await this.#grouped("budgets"),
     ];
     return gateways.map((gateway) => ({
       gateway,
       upstreams: upstreams.get(gateway.id) ?? [],
       services: services.get(gateway.id) ?? [],
       rules: rules.get(gateway.id) ?? [],
+      budgets: budgets.get(gateway.id) ?? [],
     }));
   }
 
@@ -131,7 +134,9 @@ export class SqlView extends SqlReader implements ConsistentView {
     return this.select("api_keys", "ORDER BY id");
   }
 
-  async #grouped<K extends "upstreams" | "services" | "rules">(kind: K): Promise<Map<string, RecordOf[K][]>> {
+  async #grouped<K extends "upstreams" | "services" | "rules" | "budgets">(
+    kind: K,
+  ): Promise<Map<string, RecordOf[K][]>> {
     return Map.groupBy(await this.select(kind, "ORDER BY id"), (record) => record.gateway_id);
   }
 }

@@ -24,7 +24,7 @@ import { TRAFFIC_TABLE } from "./sql-traffic.ts";
 import { USAGE_TABLES } from "./usage.ts";
 
 /** Records are restored in this order, so that those that others refer to exist first. */
-const RESTORE_ORDER: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys"];
+const RESTORE_ORDER: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "budgets", "api_keys"];
 
 export class SqlTransaction extends SqlReader implements Transaction {
   readonly recorder = new TransactionRecorder();
@@ -69,7 +69,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
     if (gateway === null) return;
     if (!cascade) await rejectIfUsed(this.query, "gateways", id);
     await removeBlocks(this.query, id, null);
-    for (const kind of ["api_keys", "rules", "services", "upstreams"] as const) {
+    for (const kind of ["api_keys", "budgets", "rules", "services", "upstreams"] as const) {
       // No change per record: other nodes drop these records together with their gateway.
       for (const row of await this.rows(kind, "WHERE gateway_id = $1 ORDER BY id", [id]))
         this.#recordRow(kind, row, null);
@@ -124,7 +124,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
         else if (then !== null && now !== null) await this.#updateRow(kind, now, then);
       }
     }
-    for (const kind of ["rules", "services", "upstreams"] as const)
+    for (const kind of ["budgets", "rules", "services", "upstreams"] as const)
       for (const row of removed(kind)) await this.#deleteRow(kind, row);
     for (const row of removed("gateways")) await this.removeGateway(String(row["id"]), true);
     return unrestored;

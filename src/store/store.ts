@@ -1,5 +1,6 @@
 // The Store: durable records, and a revision that increases with every change to them.
 import type { ApiKey } from "../model/api-key.ts";
+import type { Budget } from "../model/budget.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Price } from "../model/price.ts";
 import type { Rule } from "../model/rule.ts";
@@ -21,6 +22,7 @@ export interface RecordOf {
   upstreams: Upstream;
   services: Service;
   rules: Rule;
+  budgets: Budget;
   api_keys: StoredApiKey;
 }
 
@@ -60,6 +62,7 @@ export interface GatewayParts {
   readonly upstreams: readonly Upstream[];
   readonly services: readonly Service[];
   readonly rules: readonly Rule[];
+  readonly budgets: readonly Budget[];
 }
 
 export interface Reader {

@@ -11,6 +11,7 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   upstreams: ["name"],
   services: ["name", "upstream_id"],
   rules: ["name", "service_id"],
+  budgets: ["name"],
   api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
 };
 
@@ -80,6 +81,7 @@ const SECRETS: SecretMappers = {
   }),
   services: (record) => record,
   rules: (record) => record,
+  budgets: (record) => record,
   api_keys: (record) => record,
 };
 

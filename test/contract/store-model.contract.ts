@@ -3,12 +3,19 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "../../src/base/errors.ts";
 import type { Change, Kind, RecordOf, Store, StoredApiKey, Transaction } from "../../src/store/store.ts";
-import { apiKeyRecord, gatewayRecord, ruleRecord, serviceRecord, upstreamRecord } from "./store-records.ts";
+import {
+  apiKeyRecord,
+  budgetRecord,
+  gatewayRecord,
+  ruleRecord,
+  serviceRecord,
+  upstreamRecord,
+} from "./store-records.ts";
 import { runs } from "../support/long-form.ts";
 import { openForTest, type StoreMaker } from "./store-fixture.ts";
 
 type Child = Exclude<Kind, "gateways">;
-const KINDS: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys"];
+const KINDS: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "budgets", "api_keys"];
 const THROWN = new Error("thrown on purpose");
 
 interface AnyRecord {
@@ -23,6 +30,7 @@ class Oracle {
     upstreams: new Map(),
     services: new Map(),
     rules: new Map(),
+    budgets: new Map(),
     api_keys: new Map(),
   };
 
@@ -260,11 +268,12 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
     const service = oracle.pick("services", parent)?.id ?? "none";
     return put(oracle, "insert", kind, ruleRecord(gatewayId, service));
   }
+  if (kind === "budgets") return put(oracle, "insert", kind, budgetRecord(gatewayId));
   const policies = oracle.all("rules").slice(parent % 3, (parent % 3) + 1);
   return put(oracle, "insert", kind, apiKeyRecord(gatewayId, { policies: policies.map(({ id }) => id) }));
 }
 
-const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "api_keys");
+const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "budgets", "api_keys");
 const addChild = fc
   .tuple(childKind, number, number)
   .map(

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hashApiKey, newApiKey, newId } from "../../src/base/ids.ts";
+import type { Budget } from "../../src/model/budget.ts";
 import type { Gateway } from "../../src/model/gateway.ts";
 import type { Rule } from "../../src/model/rule.ts";
 import type { Service } from "../../src/model/service.ts";
@@ -161,4 +162,28 @@ export async function withSql<T>(url: string, work: (sql: SQL) => Promise<T>): P
   } finally {
     await sql.close();
   }
+}
+
+export function budgetRecord(gateway_id: string, fields: Partial<Budget> = {}): Budget {
+  return {
+    id: newId(),
+    gateway_id,
+    name: "a budget",
+    unit: "usd",
+    amount: "12.50",
+    period: "month",
+    timezone: "Europe/Berlin",
+    scope: "gateway",
+    label: null,
+    value: null,
+    each: false,
+    models: null,
+    mode: "enforce",
+    warn_at: [0.8],
+    on_unknown_price: "refuse",
+    on_store_failure: null,
+    webhook: null,
+    ...times(),
+    ...fields,
+  };
 }

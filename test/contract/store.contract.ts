@@ -151,6 +151,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
         upstreams: [upstream],
         services: [service],
         rules: [rule],
+        budgets: [],
       });
       expect(await store.get("api_keys", apiKey.id)).toStrictEqual(apiKey);
       expect(await store.gatewayParts(other.gateway.id)).toStrictEqual({
@@ -158,6 +159,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
         upstreams: [other.upstream],
         services: [other.service],
         rules: [other.rule],
+        budgets: [],
       });
       expect(await store.get("api_keys", other.apiKey.id)).toStrictEqual(other.apiKey);
     });

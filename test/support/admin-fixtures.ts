@@ -98,6 +98,12 @@ export const RESOURCES: readonly ResourceExample[] = [
     minimal: ({ service }) => ({ service_id: service, path: "/minimal", methods: ["POST"] }),
   },
   {
+    singular: "budget",
+    plural: "budgets",
+    collection: ({ gateway }) => `/gateways/${gateway}/budgets`,
+    minimal: () => ({ name: "minimal", unit: "usd", amount: "1" }),
+  },
+  {
     singular: "API key",
     plural: "api_keys",
     collection: () => "/iam/api-keys",

@@ -49,7 +49,9 @@ export const gateways: Resource<"gateways", GatewayFields> = {
     cascade: z
       .enum(["true", "false"])
       .default("false")
-      .meta({ description: "Also delete the upstreams, services, rules, and API keys of the gateway." }),
+      .meta({
+        description: "Also delete the upstreams, services, rules, budgets, and API keys of the gateway.",
+      }),
   }),
   create: (fields, { id, created_at, updated_at }) => {
     const required_plugins = withPluginIds(fields.required_plugins, [], newId);

@@ -2,12 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import {
   apiKeyRecord,
+  budgetRecord,
   gatewayRecord,
   ruleRecord,
   serviceRecord,
   targetRecord,
   upstreamRecord,
 } from "../../../test/contract/store-records.ts";
+import type { Budget } from "../../model/budget.ts";
 import type { Rule } from "../../model/rule.ts";
 import type { Target } from "../../model/target.ts";
 import type { Upstream } from "../../model/upstream.ts";
@@ -18,12 +20,13 @@ interface Sketch {
   readonly rules?: readonly Partial<Rule>[];
   readonly targets?: readonly Partial<Target>[];
   readonly upstream?: Partial<Upstream>;
+  readonly budgets?: readonly Partial<Budget>[];
   readonly keys?: readonly Partial<StoredApiKey>[];
 }
 
 const ruleId = (index: number) => `rules[${index}]`;
 
-function build({ rules = [], targets = [{}], upstream: fields = {}, keys = [] }: Sketch) {
+function build({ rules = [], targets = [{}], upstream: fields = {}, budgets = [], keys = [] }: Sketch) {
   const gateway = gatewayRecord();
   const upstream = upstreamRecord(gateway.id, {
     id: "upstreams[0]",
@@ -36,6 +39,7 @@ function build({ rules = [], targets = [{}], upstream: fields = {}, keys = [] }:
     upstreams: [upstream],
     services: [service],
     rules: rules.map((rule, index) => ruleRecord(gateway.id, service.id, { id: ruleId(index), ...rule })),
+    budgets: budgets.map((budget, index) => budgetRecord(gateway.id, { id: `budgets[${index}]`, ...budget })),
   };
   const records = keys.map((key, index) => apiKeyRecord(gateway.id, { id: `api_keys[${index}]`, ...key }));
   return configurationWarnings(parts, records);
@@ -215,4 +219,17 @@ test("at most 100 warnings are listed, and the number of the others", () => {
   const listed = warningsIn({ rules, targets: [{ path: "/v1/chat/completions" }] });
   expect(listed).toHaveLength(101);
   expect(listed.at(-1)).toBe(": 50 more warnings are not shown");
+});
+
+test("a budget that rejects everything, and a webhook that is never called", () => {
+  const budgets = [
+    { amount: "0" },
+    { amount: "0", mode: "warn" as const },
+    { webhook: "https://hooks.example.com", warn_at: [] },
+    { webhook: "https://hooks.example.com" },
+  ];
+  expect(warningsIn({ rules: [{}], budgets })).toEqual([
+    "budgets[0].amount: the amount is 0, so that all requests that cost something are rejected",
+    "budgets[2].webhook: the webhook is never called, because warn_at is empty",
+  ]);
 });

@@ -2,6 +2,7 @@
 import type { ErrorDetail } from "../../base/errors.ts";
 import type { Upstream } from "../../model/upstream.ts";
 import type { GatewayParts } from "../../store/store.ts";
+import { budgetWarnings } from "./budget-warnings.ts";
 import { keyWarnings, type KeyGrants } from "./key-warnings.ts";
 import { routedRules, usedTargets } from "./routed-rule.ts";
 import { patternsWithPost, ruleWarnings, unreachableRules } from "./rule-warnings.ts";
@@ -22,6 +23,7 @@ export function configurationWarnings(
   return [
     ...parts.upstreams.flatMap(upstreamWarnings),
     ...rules.flatMap((rule) => ruleWarnings(rule, withPost, unreachable.get(rule.rule.id) ?? null)),
+    ...parts.budgets.flatMap(budgetWarnings),
     ...keyWarnings(keys, reachable),
   ];
 }
