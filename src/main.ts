@@ -17,6 +17,8 @@ import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { OpenSockets } from "./proxy/realtime/open-sockets.ts";
 import { listenProxy } from "./proxy/server.ts";
+import type { BudgetBook } from "./runtime/budget-book.ts";
+import { openBudgets } from "./runtime/open-budgets.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
 import { openCredentials } from "./runtime/open-credentials.ts";
 import { openStorage, type Storage } from "./runtime/open-storage.ts";
@@ -79,7 +81,9 @@ export async function startGatehouse(
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   countFetches(telemetry.metrics);
   const sockets = new OpenSockets(telemetry.metrics.number("gatehouse_open_websockets", {}));
-  const parts: Parts = { ...started, storage, telemetry, deadlines, upstreamPool, sockets, offLoop };
+  const budgetBook = openBudgets(storage.ledger, telemetry.metrics, log, upstreamPool, clock);
+  const opened = { storage, telemetry, deadlines, upstreamPool, sockets, offLoop, budgetBook };
+  const parts: Parts = { ...started, ...opened };
   const servers: Listener[] = [];
   const dataPlaneParts = createDataPlaneParts(parts);
   const adminApi = loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE);
@@ -127,6 +131,7 @@ interface Parts {
   readonly upstreamPool: UpstreamPool;
   readonly sockets: OpenSockets;
   readonly offLoop: OffLoop;
+  readonly budgetBook: BudgetBook;
 }
 
 function readServerSecret(settings: Settings, log: Log): string {
@@ -222,6 +227,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     isDraining: () => health.phase === "draining",
     observation: telemetry.observation,
     usageTotals: storage.usageTotals,
+    budgetBook: parts.budgetBook,
     upstreamPool,
     sockets: parts.sockets,
   };
@@ -261,6 +267,7 @@ function loadAdminApiOnDemand(
       current,
       registry,
       blocks: configuration.blocks,
+      budgetBook: dataPlaneParts.budgetBook,
       usageTotals: storage.usageTotals,
       explain: createExplain({ ...dataPlaneParts, health }),
       secret,

@@ -18,6 +18,10 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   sign_in_failed:
     "The sign-in with the OpenID provider failed, has expired, or was started in another browser. Start again.",
   api_key_required: "The rule requires an API key, and the request has none.",
+  budget_exceeded:
+    "A budget has not enough left for the request. `budget` names it, and `resets_at` says when its next period starts.",
+  price_unknown:
+    "A budget in US dollars applies, and a model that the request may use has no price. Add a price, or set `on_unknown_price` of the budget to `free`.",
   invalid_api_key: "The API key is unknown, expired, or revoked.",
   rate_limit_blocked:
     "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
@@ -69,7 +73,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   overloaded:
     "The process already handles MAX_IN_FLIGHT requests, MAX_BUFFERED_BYTES of bodies, or too many large bodies. Retry, or use another process.",
   no_healthy_target: "No target is available; see `Retry-After`.",
-  counters_unavailable: "The shared counters are unavailable, and a rate limit must not be skipped.",
+  counters_unavailable:
+    "The shared counters are unavailable, and a rate limit or a budget must not be skipped.",
   store_unavailable: "The database is unavailable; the error says why.",
   upstream_timeout: "The provider did not accept the connection or respond in time.",
 };

@@ -15,6 +15,8 @@ export interface Gateway {
   error_format: "gatehouse" | "openai" | "anthropic" | "auto";
   /** Websites that may call the gateway from a browser. Null: none. */
   cors: Cors | null;
+  /** X-User-ID alone identifies a user of budgets. Otherwise a user is the pair of API key and user id. */
+  trust_user_header: boolean;
   /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
   prices: Price[];
   id: string;
@@ -123,6 +125,8 @@ export interface GatewayInput {
   error_format?: "gatehouse" | "openai" | "anthropic" | "auto";
   /** Websites that may call the gateway from a browser. Null: none. */
   cors?: CorsInput | null;
+  /** X-User-ID alone identifies a user of budgets. Otherwise a user is the pair of API key and user id. */
+  trust_user_header?: boolean;
   /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
   prices?: PriceInput[];
 }
@@ -919,6 +923,18 @@ export interface PricesInput {
   prices: PriceInput[];
 }
 
+export interface BudgetReset {
+  /** With `each`: the subject, as in `top_spenders`. Absent: all subjects. */
+  subject?: string;
+}
+
+export interface BudgetAdjustment {
+  /** With `each`: the subject. Required there. */
+  subject?: string;
+  /** Is added to what is spent; negative to subtract. Dollars as a decimal string. */
+  amount: string | number;
+}
+
 export interface ExplainInput {
   method?: string;
   /** Path with query. */
@@ -948,6 +964,8 @@ export interface DocumentInput {
     error_format?: "gatehouse" | "openai" | "anthropic" | "auto";
     /** Websites that may call the gateway from a browser. Null: none. */
     cors?: CorsInput | null;
+    /** X-User-ID alone identifies a user of budgets. Otherwise a user is the pair of API key and user id. */
+    trust_user_header?: boolean;
     /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
     prices?: PriceInput[];
     upstreams?: {
@@ -1153,6 +1171,31 @@ export interface AuditVerification {
   } | null;
 }
 
+export interface BudgetState {
+  period: {
+    name: "hour" | "day" | "week" | "month" | "total";
+    starts_at: string | null;
+    ends_at: string | null;
+  };
+  unit: "usd" | "tokens";
+  amount: string | number;
+  /** With `each`: of all subjects together. */
+  spent: string | number;
+  /** By requests in progress. */
+  reserved: string | number;
+  /** Null with `each`: every subject has its own. */
+  remaining: string | number | null;
+  /** With `each`: who has used most. At most 10. */
+  top_spenders: {
+    /** Id of the API key, value of the label, user or model. */
+    subject: string;
+    /** Name of the API key. */
+    name: string | null;
+    spent: string | number;
+    reserved: string | number;
+  }[];
+}
+
 export interface UsageReport {
   usage: {
     day?: string;
@@ -1252,6 +1295,20 @@ export interface Explanation {
     remaining: number;
     reset: string;
     window: string;
+  }[];
+  /** The budgets that the request has to fit into. */
+  budgets: {
+    id: string;
+    name: string;
+    /** Whose amount it is, if every subject has its own. */
+    subject: string | null;
+    unit: "usd" | "tokens";
+    /** The estimate that would be reserved. */
+    requested: string;
+    /** What would remain after this request. */
+    remaining: string;
+    resets_at: string | null;
+    fits: boolean;
   }[];
   targets: {
     id: string;
@@ -1427,6 +1484,8 @@ export interface Error {
     | "unauthorized"
     | "sign_in_failed"
     | "api_key_required"
+    | "budget_exceeded"
+    | "price_unknown"
     | "invalid_api_key"
     | "rate_limit_blocked"
     | "code_injection_detected"

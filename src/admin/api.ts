@@ -8,6 +8,7 @@ import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { requestTargetOf } from "../http/request-target.ts";
 import type { Explain } from "../model/explanation.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
+import type { BudgetBook } from "../runtime/budget-book.ts";
 import type { Blocks } from "../runtime/blocks.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { TargetHealthSource } from "../runtime/target-health.ts";
@@ -52,6 +53,7 @@ interface AdminApiParts {
   readonly current: CurrentConfiguration;
   readonly registry: PluginRegistry;
   readonly blocks: Blocks;
+  readonly budgetBook: BudgetBook;
   readonly usageTotals: UsageTotals;
   readonly explain: Explain;
   readonly secret: string;
@@ -145,7 +147,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, upstreams);
   addResource(table, current, services);
   addResource(table, current, rules);
-  addBudgetRoutes(table, current);
+  addBudgetRoutes(table, current, parts.budgetBook);
   addApiKeyRoutes(table, current);
   addAdminTokenRoutes(table, current.store);
   addBlockRoutes(table, current, parts.blocks, parts.log);

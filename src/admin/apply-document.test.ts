@@ -12,6 +12,10 @@ import { compileContext } from "../../test/support/compile-context.ts";
 import { MemoryCounters } from "../counters/memory-counters.ts";
 import { escapeReferences, mapTexts, resolveVariables } from "../model/document-variables.ts";
 import { parseYamlObject } from "../base/yaml.ts";
+import { MemoryLedger } from "../ledger/memory-ledger.ts";
+import { openBudgets } from "../runtime/open-budgets.ts";
+import { Metrics } from "../telemetry/metrics/metrics.ts";
+import { UpstreamPool } from "../upstream/upstream-pool.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
 import { Blocks } from "../runtime/blocks.ts";
 import { CurrentConfiguration } from "../runtime/current-configuration.ts";
@@ -19,7 +23,6 @@ import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
 import type { Store } from "../store/store.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
-import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { TrafficRollups } from "../runtime/traffic-rollups.ts";
 import { Observation } from "../telemetry/observation.ts";
 import { Health } from "../telemetry/health.ts";
@@ -49,10 +52,12 @@ async function startNode(): Promise<Node> {
     tracer: null,
     sink: null,
   });
+  const deadlines = new CoarseDeadlines(systemClock);
   const parts = {
     current,
     registry: new PluginRegistry(),
     blocks: new Blocks(store, new MemoryCounters(), 1, log, new ManualClock()),
+    budgetBook: openBudgets(new MemoryLedger(), new Metrics(), log, new UpstreamPool(deadlines), systemClock),
     usageTotals: new UsageTotals(store, log, systemClock),
     explain: () => Promise.resolve(null),
     requests: observation.requests,
@@ -61,7 +66,7 @@ async function startNode(): Promise<Node> {
     trafficRollups: new TrafficRollups(store.traffic, observation, log, new ManualClock()),
     targetHealth: () => Promise.resolve([]),
     log,
-    deadlines: new CoarseDeadlines(systemClock),
+    deadlines,
     bodyBudget: new BodyBudget(Infinity, systemClock),
   };
   const api = createAdminApi({

@@ -9,6 +9,7 @@ import type { RouteTable } from "./operation.ts";
 import { withoutFields } from "./record-fields.ts";
 import { READ_ONLY_RECORDS, RESPONSE_SCHEMAS } from "./response-schemas.ts";
 import { apiKeys } from "./routes/api-keys.ts";
+import { adjustInput, subjectInput } from "./budget-states.ts";
 import { budgets } from "./routes/budgets.ts";
 import { gateways } from "./routes/gateways.ts";
 import { rules } from "./routes/rules.ts";
@@ -21,6 +22,8 @@ const REQUEST_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   AdminTokenInput: adminTokenSchema,
   AdminTokenChange: adminTokenChangeSchema.partial(),
   PricesInput: pricesSchema,
+  BudgetReset: subjectInput,
+  BudgetAdjustment: adjustInput,
   ExplainInput: explainRequestSchema,
   DocumentInput: documentSchema,
 };

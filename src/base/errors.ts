@@ -49,6 +49,16 @@ export const ERRORS = {
       "The sign-in with the OpenID provider failed, has expired, or was started in another browser. Start again.",
   },
   api_key_required: { status: 401, meaning: "The rule requires an API key, and the request has none." },
+  budget_exceeded: {
+    status: 402,
+    meaning:
+      "A budget has not enough left for the request. `budget` names it, and `resets_at` says when its next period starts.",
+  },
+  price_unknown: {
+    status: 402,
+    meaning:
+      "A budget in US dollars applies, and a model that the request may use has no price. Add a price, or set `on_unknown_price` of the budget to `free`.",
+  },
   invalid_api_key: { status: 401, meaning: "The API key is unknown, expired, or revoked." },
   rate_limit_blocked: {
     status: 403,
@@ -172,7 +182,7 @@ export const ERRORS = {
   no_healthy_target: { status: 503, meaning: "No target is available; see `Retry-After`." },
   counters_unavailable: {
     status: 503,
-    meaning: "The shared counters are unavailable, and a rate limit must not be skipped.",
+    meaning: "The shared counters are unavailable, and a rate limit or a budget must not be skipped.",
   },
   store_unavailable: { status: 503, meaning: "The database is unavailable; the error says why." },
   upstream_timeout: {
@@ -193,6 +203,8 @@ export interface ErrorDetail {
 }
 
 interface ErrorExtras {
+  /** Further fields of the body. */
+  readonly fields?: Readonly<Record<string, string | null>>;
   readonly details?: readonly ErrorDetail[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
@@ -202,6 +214,7 @@ export class GatehouseError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly fields: Readonly<Record<string, string | null>> | undefined;
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -209,6 +222,7 @@ export class GatehouseError extends Error {
     this.code = code;
     this.details = extras.details;
     this.headers = extras.headers ?? {};
+    this.fields = extras.fields;
   }
 
   get status(): number {
@@ -242,8 +256,14 @@ export function errorResponse(error: GatehouseError, requestId: string): Respons
 }
 
 /** Returns the body of the error in the gateway's own format. */
-export function errorBodyOf({ message, code, details }: GatehouseError, requestId: string) {
-  return { error: message, code, request_id: requestId, ...(details !== undefined && { details }) };
+export function errorBodyOf({ message, code, details, fields }: GatehouseError, requestId: string) {
+  return {
+    error: message,
+    code,
+    request_id: requestId,
+    ...(details !== undefined && { details }),
+    ...fields,
+  };
 }
 
 /** Anthropic's clients read the id of a request from `Request-Id`. */

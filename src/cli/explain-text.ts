@@ -22,6 +22,7 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     ...block("key", key(explanation)),
     ...block("plugins", explanation.plugins.map(plugin)),
     ...block("limits", explanation.limits.map(limit)),
+    ...block("budgets", explanation.budgets.map(budget)),
     ...block("targets", explanation.targets.map(target)),
     ...block("upstream", upstreamRequest(explanation)),
     ...block("response", response(explanation)),
@@ -65,6 +66,20 @@ function plugin({ name, stage, verdict, detail }: Explanation["plugins"][number]
 
 function limit({ type, limit: max, remaining, window, reset }: Explanation["limits"][number]): string {
   return `${remaining > 0 ? yes() : skipped()} ${type}: ${remaining} of ${max} in ${window} remaining after this request; the oldest request expires at ${reset}`;
+}
+
+function budget({
+  name,
+  subject,
+  unit,
+  requested,
+  remaining,
+  resets_at,
+  fits,
+}: Explanation["budgets"][number]): string {
+  const what = `${name}${subject === null ? "" : ` (${subject})`}`;
+  const period = resets_at === null ? "" : `; the next period starts at ${resets_at}`;
+  return `${fits ? yes() : no()} ${what}: ${requested} ${unit} requested, ${remaining} ${fits ? "remaining after this request" : "left"}${period}`;
 }
 
 function target(each: Explanation["targets"][number]): string {

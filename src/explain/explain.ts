@@ -2,8 +2,9 @@
 // attempt, and reports the result of each.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import type { Explain, Explanation } from "../model/explanation.ts";
+import type { Explain, ExplainedBudget, Explanation } from "../model/explanation.ts";
 import { requiresKey } from "../proxy/authenticate.ts";
+import { budgetExceeded } from "../proxy/budgets/budget-enforcement.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { toGatehouseError } from "../proxy/fail.ts";
 import type { DataPlaneParts } from "../proxy/handle.ts";
@@ -19,6 +20,7 @@ import type { Health } from "../telemetry/health.ts";
 import { NO_LOG } from "../telemetry/log/log.ts";
 import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
+import { explainBudgets } from "./explain-budgets.ts";
 import { explainPlugins, type ExplainedChain } from "./explain-plugins.ts";
 import { exchangeFor } from "./explain-request.ts";
 import { explainRules } from "./explain-rules.ts";
@@ -63,6 +65,7 @@ class RequestExplainer {
   readonly #callParts: CallParts;
   /** Null until the pre_request plugins have run. */
   #chain: ExplainedChain | null = null;
+  #budgets: ExplainedBudget[] = [];
   /** Null until the upstream attempt has been rehearsed. */
   #attempt: ExplainedAttempt | null = null;
 
@@ -93,6 +96,8 @@ class RequestExplainer {
       const response = await step(exchange, stepParts);
       if (response !== null) return response;
     }
+    const exceeded = this.#budgets.find(({ fits }) => !fits);
+    if (exceeded !== undefined) throw budgetExceeded(exceeded.name, exceeded.resets_at);
     if (exchange.rule === null) throw new Error("the steps ended without a rule");
     this.#attempt = explainTargets(exchange, exchange.rule, this.#callParts);
     if (this.#attempt.error !== null) throw this.#attempt.error;
@@ -100,8 +105,8 @@ class RequestExplainer {
   }
 
   #stepParts(): StepParts {
-    const { baseDomain, requireApiKey, maxBodyBytes, maxUploadBytes, deadlines, bodyBudget, offLoop } =
-      this.#parts;
+    const { baseDomain, requireApiKey, maxBodyBytes, maxUploadBytes } = this.#parts;
+    const { deadlines, bodyBudget, offLoop, budgetBook } = this.#parts;
     return {
       baseDomain,
       requireApiKey,
@@ -116,6 +121,15 @@ class RequestExplainer {
       onRuleMatched: doNothing,
       onAuthenticated: doNothing,
       runBeforeBody: () => null,
+      budgetAccounts: {
+        outputSizes: budgetBook.outputSizes,
+        target: (...call) => budgetBook.target(...call),
+        admitSubject: (...call) => budgetBook.peekSubject(...call),
+      },
+      reserveBudgets: async (exchange, plan) => {
+        this.#budgets = await explainBudgets(exchange, plan, budgetBook.ledger);
+        return null;
+      },
       runPreRequest: async (exchange, chain) => {
         const explained = await explainPlugins(exchange, chain, this.#callParts, true);
         this.#chain = explained;
@@ -139,6 +153,7 @@ class RequestExplainer {
       authentication: explainAuthentication(exchange, gateway, this.#parts.requireApiKey, error),
       plugins: chain.plugins,
       limits: chain.limits,
+      budgets: this.#budgets,
       targets: this.#attempt?.targets ?? [],
       upstream_request: this.#attempt?.request ?? null,
       answer: end === null ? null : describeEnd(end),

@@ -1,6 +1,7 @@
 // An explanation: a simulated request, and how the gateway would process it.
 import { isIP } from "node:net";
 import { z } from "zod";
+import { BUDGET_UNITS } from "./budget.ts";
 import { headersField } from "./fields.ts";
 import { PLUGIN_STAGES } from "./plugin-stage.ts";
 import { HTTP_METHODS } from "./http-methods.ts";
@@ -66,6 +67,23 @@ export const explanationSchema = z.object({
       }),
     )
     .meta({ description: "As in the rate limit headers of the response: this request is counted." }),
+  budgets: z
+    .array(
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        subject: z
+          .string()
+          .nullable()
+          .meta({ description: "Whose amount it is, if every subject has its own." }),
+        unit: z.enum(BUDGET_UNITS),
+        requested: z.string().meta({ description: "The estimate that would be reserved." }),
+        remaining: z.string().meta({ description: "What would remain after this request." }),
+        resets_at: z.iso.datetime().nullable(),
+        fits: z.boolean(),
+      }),
+    )
+    .meta({ description: "The budgets that the request has to fit into." }),
   targets: z.array(
     z.object({
       id: z.string(),
@@ -120,6 +138,7 @@ export type Explanation = z.output<typeof explanationSchema>;
 export type ExplainedRule = Explanation["rules"][number];
 export type ExplainedTarget = Explanation["targets"][number];
 export type ExplainedPlugin = Explanation["plugins"][number];
+export type ExplainedBudget = Explanation["budgets"][number];
 export type ExplainedLimit = Explanation["limits"][number];
 
 /** Resolves to null if the gateway is not active in this process. */

@@ -37,6 +37,10 @@ export const gatewaySchema = z
     cors: corsField.nullable().default(null).meta({
       description: "Websites that may call the gateway from a browser. Null: none.",
     }),
+    trust_user_header: z.boolean().default(false).meta({
+      description:
+        "X-User-ID alone identifies a user of budgets. Otherwise a user is the pair of API key and user id.",
+    }),
     prices: priceListField.default([]).meta({
       description:
         "Prices of models for this gateway. They come before the prices of the installation and the built-in ones.",

@@ -15,6 +15,7 @@ const OWN_HEADERS = [
   "X-GW-Provider-Request-Id",
   "X-GW-Model",
   "X-GW-Attempts",
+  "X-GW-Budget-Remaining",
   "X-GW-Estimated",
   "X-GW-Translated",
   "Server-Timing",

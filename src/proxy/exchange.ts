@@ -19,6 +19,7 @@ import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { ReservedBudgets } from "./budgets/reserved-budgets.ts";
 import type { ClientHandshake } from "./realtime/client-handshake.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
@@ -70,6 +71,9 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   storedAt: StoredAt | null = null;
   /** Translations of a large body; null if there are none. */
   translations: Translations | null = null;
+
+  /** What the request has reserved of the budgets of its gateway; null if nothing. */
+  budgets: ReservedBudgets | null = null;
 
   attempts = 0;
   /** The upstream response that is relayed to the client. */

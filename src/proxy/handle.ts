@@ -9,6 +9,7 @@ import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { ClientRequest } from "../http/server/client-request.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
+import type { BudgetBook } from "../runtime/budget-book.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -17,6 +18,7 @@ import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
+import { BudgetEnforcement } from "./budgets/budget-enforcement.ts";
 import { attempt, prepareTranslations, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { addCorsHeaders } from "./cors.ts";
@@ -54,6 +56,7 @@ export interface DataPlaneParts {
   readonly isDraining: () => boolean;
   readonly observation: Observation;
   readonly usageTotals: UsageTotals;
+  readonly budgetBook: BudgetBook;
   readonly upstreamPool: UpstreamPool;
   readonly sockets: OpenSockets;
 }
@@ -85,13 +88,17 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
 }
 
 function createServingParts(parts: DataPlaneParts): ServingParts {
-  const { observation } = parts;
+  const { observation, budgetBook } = parts;
+  const budgets = new BudgetEnforcement(budgetBook);
   const servingParts: ServingParts = {
     log: parts.log,
     observation,
     recordKeyUse: parts.recordKeyUse,
     inFlight: parts.inFlight,
     usageTotals: parts.usageTotals,
+    budgets,
+    budgetAccounts: budgetBook,
+    reserveBudgets: (exchange, plan) => budgets.reserve(exchange, plan),
     upstreamPool: parts.upstreamPool,
     sockets: parts.sockets,
     current: parts.current,

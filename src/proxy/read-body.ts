@@ -122,7 +122,7 @@ function unsupportedEncoding(encoding: string): GatehouseError {
 }
 
 /**
- * Plugins may read any body, and so does the check of the models of an API key. Model routing reads any body where it is
+ * Plugins may read any body, and so do budgets and the check of the models of an API key. Model routing reads any body where it is
  * required, else it and format translation only JSON.
  */
 function readsBody(exchange: Exchange, rule: CompiledRule, isJson: boolean): boolean {
@@ -136,8 +136,9 @@ function mayHaveIds(exchange: Exchange, rule: CompiledRule): boolean {
   return rule.upstream.hasEndpoints && idsInRequest(operationWithIds(exchange, rule)) !== null;
 }
 
-function checksModel({ apiKey }: Exchange): boolean {
-  return apiKey !== null && apiKey.models !== null;
+/** Whether the model of any body matters: to the allowed models of the API key, or to budgets, which need its price. */
+function checksModel({ apiKey, gateway }: Exchange): boolean {
+  return (apiKey !== null && apiKey.models !== null) || (gateway !== null && gateway.budgets !== null);
 }
 
 function isJsonType(type: string | null): boolean {

@@ -17,14 +17,15 @@ export function settleUsage(exchange: Exchange, usage: Usage | null): void {
 }
 
 /** Returns the cost in nano-dollars; null if the price or the tokens are unknown. */
-export function costFor(
-  { gateway, snapshot }: Exchange,
-  model: string | null,
-  usage: Usage | null,
-): number | null {
-  if (model === null) return null;
-  const price = gateway?.prices?.priceOf(model) ?? snapshot.prices.priceOf(model);
+export function costFor(exchange: Exchange, model: string | null, usage: Usage | null): number | null {
+  const price = priceFor(exchange, model);
   return price === null ? null : costAt(price, usage);
+}
+
+/** Returns the price of a model that was in effect when the request started; null if it has none. */
+export function priceFor({ gateway, snapshot }: Exchange, model: string | null): CompiledPrice | null {
+  if (model === null) return null;
+  return gateway?.prices?.priceOf(model) ?? snapshot.prices.priceOf(model);
 }
 
 /** Returns null if the tokens are unknown and the cost depends on them. */

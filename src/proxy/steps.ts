@@ -8,6 +8,8 @@ import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { BudgetAccounts } from "../runtime/budget-book.ts";
+import { mayCost, planBudgets, type BudgetPlan } from "./budgets/plan-budgets.ts";
 import { requireAllowedModel } from "./allowed-models.ts";
 import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
@@ -44,6 +46,9 @@ export interface StepParts extends UploadLimits, OffLoopPart {
   readonly onAuthenticated: (exchange: Exchange, rule: CompiledRule) => void;
   /** Runs the before_body hooks of plugins if the body is still arriving. Returns the response of a plugin, or null. */
   readonly runBeforeBody: (exchange: Exchange) => OutgoingResponse | null;
+  readonly budgetAccounts: BudgetAccounts;
+  /** Reserves the budgets of a request, or throws. Explain only compares them. */
+  readonly reserveBudgets: (exchange: Exchange, plan: BudgetPlan) => ValueOrPromise<null>;
   /** Runs the pre_request plugins. Returns the response of a plugin, or null. Explain runs them without side effects. */
   readonly runPreRequest: (exchange: Exchange, chain: PluginChain) => ValueOrPromise<OutgoingResponse | null>;
 }
@@ -76,6 +81,7 @@ export const STEPS: readonly Step[] = [
   checkOperationOfPlugin,
   openStoredIds,
   respondWithTokenEstimate,
+  reserveBudgets,
 ];
 
 function checkHost({ request }: Exchange): null {
@@ -252,6 +258,16 @@ function respondWithTokenEstimate(
 ): ValueOrPromise<OutgoingResponse | null> {
   const isEstimated = exchange.endpoint?.operation === "count_tokens";
   return isEstimated ? estimateWithoutEndpoint(exchange, matchedRule(exchange), offLoop) : null;
+}
+
+/** Last: the model and the body are those that are sent, and a request that is rejected or responded to costs nothing. */
+function reserveBudgets(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
+  const budgets = exchange.gateway?.budgets ?? null;
+  if (budgets === null || !mayCost(exchange)) return null;
+  const planned = planBudgets(exchange, matchedRule(exchange), budgets, parts);
+  return isPromise(planned)
+    ? planned.then((plan) => parts.reserveBudgets(exchange, plan))
+    : parts.reserveBudgets(exchange, planned);
 }
 
 function matchedGateway({ gateway }: Exchange): CompiledGateway {

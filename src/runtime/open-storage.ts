@@ -4,6 +4,8 @@ import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Counters } from "../counters/counters.ts";
 import { MemoryCounters } from "../counters/memory-counters.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { MemoryLedger } from "../ledger/memory-ledger.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
 import type { Store } from "../store/store.ts";
@@ -16,6 +18,7 @@ export interface Storage {
   readonly databaseUrl: string;
   readonly store: Store;
   readonly counters: Counters;
+  readonly ledger: Ledger;
   readonly keyUsage: KeyUsage;
   readonly usageTotals: UsageTotals;
   close(): Promise<void>;
@@ -33,15 +36,17 @@ export async function openStorage(
   const cipher = new CredentialCipher(...(settings.ENCRYPTION_KEY ?? ([secret] as const)));
   const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT, settings.AUDIT_KEPT);
   const counters = await openCounters(settings, health, log, clock);
+  const ledger = new MemoryLedger({ clock });
   const keyUsage = new KeyUsage(store, log, clock);
   const usageTotals = new UsageTotals(store, log, clock);
   const close = async () => {
     await keyUsage.stop();
     await usageTotals.stop();
     await counters.close();
+    await ledger.close();
     await store.close();
   };
-  return { databaseUrl, store, counters, keyUsage, usageTotals, close };
+  return { databaseUrl, store, counters, ledger, keyUsage, usageTotals, close };
 }
 
 /** Opens counters that are shared through Redis if REDIS_URL is set, else counters in the memory of this process. */

@@ -7,6 +7,7 @@ import type { PluginRegistry } from "../plugins/registry.ts";
 import type { GatewayParts, StoredApiKey } from "../store/store.ts";
 import { labelSetOf, type LabelSet } from "../usage/label-set.ts";
 import type { TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
+import { compileBudgets, type CompiledBudget } from "./compiled-budget.ts";
 import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
@@ -28,6 +29,8 @@ export interface CompiledGateway {
   readonly chain: PluginChain | null;
   /** The prices of the gateway; null if it has none. */
   readonly prices: PriceTable | null;
+  /** The budgets of the gateway; null if it has none. */
+  readonly budgets: readonly CompiledBudget[] | null;
   /** The records it was compiled from, needed to compile it again when a plugin changes. */
   readonly parts: GatewayParts;
 }
@@ -44,6 +47,7 @@ export interface CompiledApiKey {
   /** Null: the key may use every model. */
   readonly models: ModelAllowList | null;
   readonly labels: LabelSet;
+  readonly labelValues: Readonly<Record<string, string>>;
 }
 
 /** State of the process that compiling needs in addition to the records. */
@@ -85,7 +89,17 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
   });
   const routes = new RouteTable(rules);
   const prices = gateway.prices.length === 0 ? null : new PriceTable(gateway.prices);
-  return { id: gateway.id, gateway, routes, rules, upstreams: [...upstreams.values()], chain, prices, parts };
+  return {
+    id: gateway.id,
+    gateway,
+    routes,
+    rules,
+    upstreams: [...upstreams.values()],
+    chain,
+    prices,
+    budgets: compileBudgets(parts.budgets),
+    parts,
+  };
 }
 
 /** Returns null for a revoked key, which is then treated like an unknown key. */
@@ -100,5 +114,6 @@ export function compileApiKey(key: StoredApiKey): CompiledApiKey | null {
     expiresAt: key.expires_at === null ? Infinity : Date.parse(key.expires_at),
     models: key.models === null ? null : new ModelAllowList(key.models),
     labels: labelSetOf(key.labels),
+    labelValues: key.labels,
   };
 }

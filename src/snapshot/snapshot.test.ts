@@ -42,6 +42,7 @@ function apiKey(id: string, hash: string, gatewayId = "one"): CompiledApiKey {
     expiresAt: Infinity,
     models: null,
     labels: NO_LABELS,
+    labelValues: {},
   };
 }
 

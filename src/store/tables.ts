@@ -21,7 +21,7 @@ const KEY_COLUMNS: readonly string[] = [...RECORD_COLUMNS, "hash", "prefix", "ac
 
 /** Fields that rows of earlier versions lack, also those in the log of revisions. */
 const ADDED_FIELDS: { readonly [K in Kind]?: Partial<RecordOf[K]> } = {
-  gateways: { error_format: "gatehouse", cors: null, prices: [] },
+  gateways: { error_format: "gatehouse", cors: null, prices: [], trust_user_header: false },
   rules: { error_format: null, operations: [] },
   api_keys: { labels: {}, models: null },
 };

@@ -1,5 +1,5 @@
 // One price in integers, and the cost of a request at it: exact, and rounded only once, to a nano-dollar.
-import { decimalOf, DOLLAR_DECIMALS } from "../base/decimal.ts";
+import { decimalOf, nanosOf } from "../base/decimal.ts";
 import type { TokenCounts } from "../formats/token-counts.ts";
 import type { Price, PriceAmounts } from "../model/price.ts";
 
@@ -23,6 +23,8 @@ const MAX_EXACT = Number.MAX_SAFE_INTEGER - TOKENS_PER_RATE;
 export class CompiledPrice {
   /** False if every request costs the same, so that its cost is known without its tokens. */
   readonly dependsOnTokens: boolean;
+  /** Tokens that the model returns at most; Infinity if it is not known. */
+  readonly maxOutputTokens: number;
   readonly #base: Rates;
   readonly #above: Rates;
   readonly #aboveTokens: number;
@@ -33,6 +35,7 @@ export class CompiledPrice {
     this.#base = toRates(amounts);
     this.#above = above === undefined ? this.#base : toRates(amountsAbove(amounts, above));
     this.#aboveTokens = above?.tokens ?? Infinity;
+    this.maxOutputTokens = price.max_output_tokens ?? Infinity;
     this.dependsOnTokens = above !== undefined || hasTokenRates(this.#base);
   }
 
@@ -120,10 +123,10 @@ function amountsAbove(base: PriceAmounts, above: PriceAmounts): PriceAmounts {
 }
 
 function toRates(amounts: PriceAmounts): Rates {
-  const input = toRate(amounts.input ?? "0");
-  const output = toRate(amounts.output ?? "0");
+  const input = nanosOf(amounts.input ?? "0");
+  const output = nanosOf(amounts.output ?? "0");
   const rateOr = (amount: string | undefined, plain: number) =>
-    amount === undefined ? plain : toRate(amount);
+    amount === undefined ? plain : nanosOf(amount);
   return {
     input,
     cachedInput: rateOr(amounts.cached_input, input),
@@ -135,12 +138,6 @@ function toRates(amounts: PriceAmounts): Rates {
     audioOutput: rateOr(amounts.audio_output, output),
     perRequest: rateOr(amounts.per_request, 0),
   };
-}
-
-/** Reads the digits instead of multiplying, because 0.1 × 10⁹ is not exact for all decimals. */
-function toRate(decimal: string): number {
-  const [whole = "", fraction = ""] = decimal.split(".");
-  return Number(whole + fraction.slice(0, DOLLAR_DECIMALS).padEnd(DOLLAR_DECIMALS, "0"));
 }
 
 function hasTokenRates(rates: Rates): boolean {

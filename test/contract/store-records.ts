@@ -31,6 +31,7 @@ export function gatewayRecord(fields: Partial<Gateway> = {}): Gateway {
     log_bodies: false,
     error_format: "gatehouse",
     cors: null,
+    trust_user_header: false,
     prices: [],
     ...times(),
     ...fields,

@@ -15,6 +15,7 @@ const GUIDES = [
   "coding-agents",
   "realtime",
   "prices",
+  "teams-and-budgets",
   "upgrade",
   "fake-provider",
 ];

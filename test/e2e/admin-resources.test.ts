@@ -368,5 +368,6 @@ describe("records of an unknown or another gateway return 404", () => {
 function requiredOf(plural: string): string[] {
   if (plural === "gateways") return ["name"];
   if (plural === "upstreams") return ["name", "targets"];
+  if (plural === "budgets") return ["name", "unit", "amount"];
   return plural === "services" ? ["name", "upstream_id"] : ["service_id", "path", "methods"];
 }

@@ -1,10 +1,14 @@
-// Budgets of a gateway.
+// Budgets of a gateway, and the state of each.
+import type { JsonObject } from "../../base/json.ts";
 import { budgetSchema, type BudgetFields } from "../../model/budget.ts";
+import { validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
-import type { RouteTable } from "../operation.ts";
+import type { BudgetBook } from "../../runtime/budget-book.ts";
+import { adjustInput, BudgetStates, subjectInput } from "../budget-states.ts";
+import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
 import { newChild } from "../record-fields.ts";
 import { childFieldSchemas } from "../record-schemas.ts";
-import { addResource } from "../resource-operations.ts";
+import { addResource, pathOfOne } from "../resource-operations.ts";
 import { childDeclaration, type Resource } from "../resource.ts";
 
 export const budgets: Resource<"budgets", BudgetFields> = {
@@ -29,6 +33,75 @@ export const budgets: Resource<"budgets", BudgetFields> = {
   show: (budget) => budget,
 };
 
-export function addBudgetRoutes(table: RouteTable, current: CurrentConfiguration): void {
+export function addBudgetRoutes(table: RouteTable, current: CurrentConfiguration, book: BudgetBook): void {
   addResource(table, current, budgets);
+  const states = new BudgetStates(current, book);
+  const shared = { tag: budgets.tag };
+  const state = {
+    status: 200,
+    schema: "BudgetState",
+    description: "The state of the current period.",
+  } as const;
+  const idsIn = (params: PathParameters) => [params["gateway_id"] ?? "", params["budget_id"] ?? ""] as const;
+  addOperation(table, {
+    ...shared,
+    method: "get",
+    path: `${pathOfOne(budgets)}/state`,
+    summary: "Get what is spent and reserved of a budget in the current period",
+    access: { role: "viewer" },
+    response: state,
+    handle: async ({ params }) => Response.json(await states.read(...idsIn(params))),
+  });
+  addOperation(table, {
+    ...shared,
+    method: "post",
+    path: `${pathOfOne(budgets)}/reset`,
+    summary: "Start the current period of a budget again, with nothing spent",
+    access: { role: "operator" },
+    body: "BudgetReset",
+    response: state,
+    handle: async ({ params, body, caller }) => {
+      const { subject } = validate(subjectInput, body);
+      await states.reset(...idsIn(params), subject);
+      await recordChange(caller, idsIn(params), { reset: subject ?? "all" });
+      return Response.json(await states.read(...idsIn(params)));
+    },
+  });
+  addOperation(table, {
+    ...shared,
+    method: "post",
+    path: `${pathOfOne(budgets)}/adjust`,
+    summary: "Add to what is spent of a budget in the current period, or subtract from it",
+    access: { role: "operator" },
+    body: "BudgetAdjustment",
+    bodyExample: { amount: "-5.00" },
+    response: state,
+    handle: async ({ params, body, caller }) => {
+      const change = validate(adjustInput, body);
+      await states.adjust(...idsIn(params), change);
+      await recordChange(caller, idsIn(params), {
+        adjust: String(change.amount),
+        subject: change.subject ?? null,
+      });
+      return Response.json(await states.read(...idsIn(params)));
+    },
+  });
+}
+
+/** States have no revisions, so the audit log says who changed them. */
+function recordChange(
+  { audit, origin }: Caller,
+  [gateway_id, resource_id]: readonly [string, string],
+  details: JsonObject,
+): Promise<void> {
+  return audit.record({
+    ...origin,
+    action: "update",
+    resource: "budget_state",
+    resource_id,
+    gateway_id,
+    name: null,
+    revision: null,
+    details,
+  });
 }

@@ -46,12 +46,9 @@ export const gateways: Resource<"gateways", GatewayFields> = {
     delete: { summary: "Delete a gateway. If it has child records, ?cascade=true is required." },
   },
   deleteQuery: z.strictObject({
-    cascade: z
-      .enum(["true", "false"])
-      .default("false")
-      .meta({
-        description: "Also delete the upstreams, services, rules, budgets, and API keys of the gateway.",
-      }),
+    cascade: z.enum(["true", "false"]).default("false").meta({
+      description: "Also delete the upstreams, services, rules, budgets, and API keys of the gateway.",
+    }),
   }),
   create: (fields, { id, created_at, updated_at }) => {
     const required_plugins = withPluginIds(fields.required_plugins, [], newId);

@@ -53,6 +53,22 @@ export const METRICS = {
     labels: ROUTE,
     buckets: TOKEN_SECONDS,
   },
+  gatehouse_budget_refusals_total: {
+    type: "counter",
+    help: "Requests that a budget rejected because it had not enough left.",
+    labels: ["gateway", "budget"],
+  },
+  gatehouse_budget_warnings_total: {
+    type: "counter",
+    help: "Shares of a budget (`warn_at`) that were reached, once per period and subject.",
+    labels: ["gateway", "budget", "share"],
+  },
+  gatehouse_budget_used_ratio: {
+    type: "gauge",
+    help: "Spent and reserved part of a budget in its current period, at its last request. Not for budgets with `each`.",
+    labels: ["gateway", "budget"],
+    merge: "max",
+  },
   gatehouse_tokens_total: {
     type: "counter",
     help: "Tokens reported by providers; `direction` is `input` or `output`.",

@@ -1,0 +1,181 @@
+// The state of budgets: what is spent and reserved in the current period, and by whom. Also resets and adjusts it.
+import { z } from "zod";
+import { dollarsOf, nanosOf } from "../base/decimal.ts";
+import { GatehouseError, validationError } from "../base/errors.ts";
+import type { BudgetTarget } from "../ledger/ledger.ts";
+import { BUDGET_PERIODS, BUDGET_UNITS } from "../model/budget.ts";
+import type { BudgetBook } from "../runtime/budget-book.ts";
+import { SHARED_SUBJECT } from "../runtime/budget-book.ts";
+import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
+import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
+
+const MAX_SPENDERS = 10;
+/** How many subjects are read from the ledger. */
+const MAX_READ = 10_000;
+
+const amount = z.union([z.string(), z.int()]);
+const spenderSchema = z.object({
+  subject: z.string().meta({ description: "Id of the API key, value of the label, user or model." }),
+  name: z.string().nullable().meta({ description: "Name of the API key." }),
+  spent: amount,
+  reserved: amount,
+});
+
+export const budgetStateSchema = z.object({
+  period: z.object({
+    name: z.enum(BUDGET_PERIODS),
+    starts_at: z.iso.datetime().nullable(),
+    ends_at: z.iso.datetime().nullable(),
+  }),
+  unit: z.enum(BUDGET_UNITS),
+  amount,
+  spent: amount.meta({ description: "With `each`: of all subjects together." }),
+  reserved: amount.meta({ description: "By requests in progress." }),
+  remaining: amount.nullable().meta({ description: "Null with `each`: every subject has its own." }),
+  top_spenders: z.array(spenderSchema).meta({ description: "With `each`: who has used most. At most 10." }),
+});
+
+export const subjectInput = z.strictObject({
+  subject: z.string().max(512).optional().meta({
+    description: "With `each`: the subject, as in `top_spenders`. Absent: all subjects.",
+  }),
+});
+
+export const adjustInput = z.strictObject({
+  subject: z.string().max(512).optional().meta({ description: "With `each`: the subject. Required there." }),
+  amount: z
+    .union([z.string().regex(/^-?\d{1,7}(?:\.\d{1,9})?$|^-?\d{1,15}$/, "must be a decimal"), z.int()])
+    .meta({ description: "Is added to what is spent; negative to subtract. Dollars as a decimal string." }),
+});
+
+type BudgetState = z.output<typeof budgetStateSchema>;
+
+export class BudgetStates {
+  readonly #current: CurrentConfiguration;
+  readonly #book: BudgetBook;
+
+  constructor(current: CurrentConfiguration, book: BudgetBook) {
+    this.#current = current;
+    this.#book = book;
+  }
+
+  async read(gatewayId: string, budgetId: string): Promise<BudgetState> {
+    const budget = this.#find(gatewayId, budgetId);
+    const { record, limit, periods } = budget;
+    const { start, end } = periods.at(Date.now());
+    const subjects = this.#subjectsOf(gatewayId, budget, start);
+    const targets = subjects.map((subject) => this.#book.target(budget, subject, { start, end }));
+    const amounts = await ledgerCall(async () => this.#book.ledger.read(gatewayId, targets));
+    const spent = amounts.reduce((sum, each) => sum + each.spent, 0);
+    const reserved = amounts.reduce((sum, each) => sum + each.reserved, 0);
+    const shown = (value: number) => (record.unit === "usd" ? dollarsOf(value) : value);
+    const spenders = subjects
+      .flatMap((subject, index) => {
+        const each = amounts[index];
+        return each === undefined || each.spent + each.reserved === 0 ? [] : [{ subject, ...each }];
+      })
+      .sort((a, b) => b.spent + b.reserved - a.spent - a.reserved);
+    return {
+      period: {
+        name: record.period,
+        starts_at: end === Infinity ? null : new Date(start).toISOString(),
+        ends_at: end === Infinity ? null : new Date(end).toISOString(),
+      },
+      unit: record.unit,
+      amount: record.amount,
+      spent: shown(spent),
+      reserved: shown(reserved),
+      remaining: record.each ? null : shown(Math.max(0, limit - spent - reserved)),
+      top_spenders: record.each
+        ? spenders.slice(0, MAX_SPENDERS).map((each) => ({
+            subject: each.subject,
+            name: this.#current.snapshot.apiKeysById.get(each.subject)?.name ?? null,
+            spent: shown(each.spent),
+            reserved: shown(each.reserved),
+          }))
+        : [],
+    };
+  }
+
+  /** Drops what is spent in the current period. Reservations of requests in progress stay. */
+  async reset(gatewayId: string, budgetId: string, subject: string | undefined): Promise<void> {
+    const budget = this.#find(gatewayId, budgetId);
+    const period = budget.periods.at(Date.now());
+    const subjects =
+      subject === undefined
+        ? this.#subjectsOf(gatewayId, budget, period.start)
+        : [subjectIn(budget, subject)];
+    for (const each of subjects)
+      await ledgerCall(async () =>
+        this.#book.ledger.clear(gatewayId, this.#book.target(budget, each, period)),
+      );
+  }
+
+  async adjust(
+    gatewayId: string,
+    budgetId: string,
+    { subject, amount: change }: z.output<typeof adjustInput>,
+  ): Promise<void> {
+    const budget = this.#find(gatewayId, budgetId);
+    const period = budget.periods.at(Date.now());
+    if (budget.record.each && subject === undefined)
+      throw validationError([
+        { path: "subject", message: "is required, because every subject has its own amount" },
+      ]);
+    const name = subject === undefined ? "" : subjectIn(budget, subject);
+    const known = budget.record.each ? this.#book.admitSubject(budget, name, period.start) : name;
+    const target: BudgetTarget = this.#book.target(budget, known, period);
+    await ledgerCall(async () => this.#book.ledger.adjust(gatewayId, target, changeOf(budget, change)));
+  }
+
+  #find(gatewayId: string, budgetId: string): CompiledBudget {
+    const gateway = this.#current.snapshot.gateways.get(gatewayId);
+    if (gateway === undefined)
+      throw new GatehouseError("not_found", `There is no gateway "${gatewayId.slice(0, 64)}".`);
+    const budget = gateway.budgets?.find(({ id }) => id === budgetId);
+    if (budget === undefined)
+      throw new GatehouseError("not_found", `There is no budget "${budgetId.slice(0, 64)}".`);
+    return budget;
+  }
+
+  /** Users and models are those that this process has seen in the period; API keys and labels are known from the configuration. */
+  #subjectsOf(gatewayId: string, budget: CompiledBudget, start: number): string[] {
+    const { scope, each, label } = budget.record;
+    if (!each) return [""];
+    const subjects = new Set([...this.#book.seenSubjects(budget, start), SHARED_SUBJECT]);
+    for (const key of this.#current.snapshot.apiKeysByGateway.get(gatewayId)?.values() ?? []) {
+      const value = label === null ? undefined : key.labelValues[label];
+      if (scope === "api_key") subjects.add(key.id);
+      else if (scope === "label" && value !== undefined) subjects.add(value);
+    }
+    return [...subjects].slice(0, MAX_READ);
+  }
+}
+
+function subjectIn({ record }: CompiledBudget, subject: string): string {
+  if (record.each) return subject;
+  throw validationError([
+    { path: "subject", message: "must be absent, because the budget has only one amount" },
+  ]);
+}
+
+function changeOf({ record }: CompiledBudget, change: string | number): number {
+  const text = String(change);
+  const sign = text.startsWith("-") ? -1 : 1;
+  const digits = text.replace("-", "");
+  if (record.unit === "usd") return sign * nanosOf(digits);
+  if (digits.includes("."))
+    throw validationError([{ path: "amount", message: "must be a whole number of tokens" }]);
+  return sign * Number(digits);
+}
+
+async function ledgerCall<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "LedgerUnavailable") throw error;
+    throw new GatehouseError("counters_unavailable", "The shared ledger is unavailable. Retry later.", {
+      cause: error,
+    });
+  }
+}

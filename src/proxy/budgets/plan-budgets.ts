@@ -1,0 +1,252 @@
+// Decides which budgets a request has to fit into, and estimates how much of each it will use.
+import { createHash } from "node:crypto";
+import { GatehouseError } from "../../base/errors.ts";
+import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
+import { endpointIn, type Operation } from "../../formats/operations.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import type { OffLoopPart } from "../../off-loop/off-loop.ts";
+import type { BudgetAccounts } from "../../runtime/budget-book.ts";
+import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { CompiledPrice } from "../../usage/compiled-price.ts";
+import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
+import { candidatesFor } from "../attempt.ts";
+import type { Exchange } from "../exchange.ts";
+import { modelFor } from "../model-for.ts";
+import { priceFor } from "../record-usage.ts";
+import { countsModel, type PlannedClaim } from "./reserved-budgets.ts";
+import type * as requestSizeTask from "./request-size-task.ts";
+import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
+
+const TASK = new URL("./request-size-task.ts", import.meta.url);
+const METHODS_WITHOUT_COST: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
+const OPERATIONS_WITHOUT_COST: ReadonlySet<Operation> = new Set([
+  "models",
+  "count_tokens",
+  "files",
+  "batches",
+  "fine_tuning",
+]);
+/** Their responses are no generated tokens. */
+const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings", "moderations", "rerank"]);
+/** Reserved for the first request to a model that does not limit its output. */
+const DEFAULT_OUTPUT_TOKENS = 1000;
+const MAX_SUBJECT_LENGTH = 256;
+
+export interface BudgetPlan {
+  readonly claims: readonly PlannedClaim[];
+  readonly inputTokens: number;
+}
+
+interface PlanParts extends OffLoopPart {
+  readonly budgetAccounts: BudgetAccounts;
+}
+
+/** A model that the request may be sent to. */
+interface EligibleModel {
+  readonly name: string | null;
+  readonly price: CompiledPrice | null;
+}
+
+/** Whether the request runs a model. */
+export function mayCost(exchange: Exchange): boolean {
+  if (exchange.handshake !== null) return true;
+  if (METHODS_WITHOUT_COST.has(exchange.method)) return false;
+  const endpoint = exchange.endpoint ?? endpointIn(exchange.path);
+  if (endpoint === null) return true;
+  const { operation, tail } = endpoint;
+  // Other endpoints below /responses cancel or read a stored response.
+  return !OPERATIONS_WITHOUT_COST.has(operation) && (operation !== "responses" || tail === "/responses");
+}
+
+/** Throws if a budget rejects models without a price. */
+export function planBudgets(
+  exchange: Exchange,
+  rule: CompiledRule,
+  budgets: readonly CompiledBudget[],
+  parts: PlanParts,
+): ValueOrPromise<BudgetPlan> {
+  const models = eligibleModels(exchange, rule);
+  const applying = budgets.flatMap((budget) => claimsOn(budget, exchange, models));
+  if (applying.length === 0) return { claims: [], inputTokens: 0 };
+  const needsSize = applying.some(
+    ({ budget }) =>
+      budget.record.unit === "tokens" || models.some(({ price }) => price?.dependsOnTokens === true),
+  );
+  const size = needsSize ? sizeOf(exchange, parts) : UNKNOWN_SIZE;
+  const plan = (known: RequestSize): BudgetPlan => ({
+    claims: applying.map((claim) => completeClaim(claim, exchange, models, known, parts.budgetAccounts)),
+    inputTokens: known.inputTokens,
+  });
+  return isPromise(size) ? size.then(plan) : plan(size);
+}
+
+function eligibleModels(exchange: Exchange, rule: CompiledRule): EligibleModel[] {
+  const { preferred, fallback } = candidatesFor(exchange, rule);
+  const { fields } = exchange;
+  const names = new Set<string | null>();
+  for (const index of [...preferred, ...fallback]) {
+    const target = rule.upstream.targets[index];
+    if (target !== undefined) names.add(fields.isObject ? modelFor(fields, target) : fields.model);
+  }
+  return [...names].map((name) => ({ name, price: priceFor(exchange, name) }));
+}
+
+type ApplyingBudget = Pick<PlannedClaim, "budget" | "subject" | "model">;
+
+/** Returns nothing if the budget does not concern the request. Every model has its own claim if the budget is for each model. */
+function claimsOn(
+  budget: CompiledBudget,
+  exchange: Exchange,
+  models: readonly EligibleModel[],
+): ApplyingBudget[] {
+  const counted = models.filter(({ name }) => countsModel({ budget, model: null }, name));
+  if (counted.length === 0) return [];
+  const { scope, each } = budget.record;
+  const claims =
+    scope === "model" && each
+      ? counted.map(({ name }) => ({ budget, subject: name ?? "", model: name ?? "" }))
+      : [subjectOf(budget, exchange)].flatMap((subject) =>
+          subject === null ? [] : { budget, subject: bounded(subject), model: null },
+        );
+  const unpriced = counted.find(({ price }) => price === null);
+  const { unit, on_unknown_price } = budget.record;
+  if (
+    claims.length > 0 &&
+    unpriced !== undefined &&
+    unit === "usd" &&
+    budget.isEnforced &&
+    on_unknown_price === "refuse"
+  )
+    throw priceUnknown(budget, unpriced.name);
+  return claims;
+}
+
+/** Returns null if the request is not one of the budget's. */
+function subjectOf({ record }: CompiledBudget, exchange: Exchange): string | null {
+  const { scope, value, each, label } = record;
+  const { apiKey } = exchange;
+  switch (scope) {
+    case "gateway":
+    case "model":
+      return "";
+    case "api_key":
+      if (each) return apiKey?.id ?? "";
+      return apiKey !== null && (apiKey.id === value || apiKey.name === value) ? "" : null;
+    case "label": {
+      const labels = apiKey?.labelValues ?? {};
+      const found = label !== null && Object.hasOwn(labels, label) ? (labels[label] ?? null) : null;
+      if (found === null) return null;
+      return each ? found : found === value ? "" : null;
+    }
+    case "user":
+      return userOf(exchange, each ? null : value);
+  }
+}
+
+/**
+ * A user is the pair of API key and user id, because any client can send any id. If the gateway trusts the header, the id alone.
+ * Returns null if `wanted` is another user.
+ */
+function userOf(exchange: Exchange, wanted: string | null): string | null {
+  const { request, apiKey, fields, gateway } = exchange;
+  const header = request.headers.get("x-user-id") ?? "";
+  const id = header === "" ? (fields.user ?? "") : header;
+  if (wanted !== null && wanted !== id) return null;
+  const isTrusted = gateway?.gateway.trust_user_header === true && header !== "";
+  return isTrusted ? `/${id}` : `${apiKey?.id ?? ""}/${id}`;
+}
+
+/** A client must not control the length of a key, and two long names must stay distinct. */
+function bounded(subject: string): string {
+  if (subject.length <= MAX_SUBJECT_LENGTH) return subject;
+  return `sha256:${createHash("sha256").update(subject).digest("base64url")}`;
+}
+
+function sizeOf({ body, fields }: Exchange, { offLoop }: PlanParts): ValueOrPromise<RequestSize> {
+  if (body === null || !fields.isObject) return UNKNOWN_SIZE;
+  const { bytes } = body;
+  if (bytes.byteLength > LARGE_BODY_BYTES) {
+    const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
+    return offLoop.run<typeof requestSizeTask>(TASK, { bytes }, limits);
+  }
+  const { json } = body;
+  return json === null ? UNKNOWN_SIZE : requestSizeOf(json);
+}
+
+function completeClaim(
+  { budget, subject: wantedSubject, model }: ApplyingBudget,
+  exchange: Exchange,
+  models: readonly EligibleModel[],
+  size: RequestSize,
+  book: BudgetAccounts,
+): PlannedClaim {
+  const { start, end } = budget.periods.at(exchange.clock.unixNow());
+  const subject = budget.record.each ? book.admitSubject(budget, wantedSubject, start) : wantedSubject;
+  let amount = 0;
+  for (const each of models)
+    if (countsModel({ budget, model }, each.name))
+      amount = Math.max(amount, amountFor(budget, exchange, each, size, book));
+  return {
+    ...book.target(budget, subject, { start, end }),
+    type: budget.record.name,
+    limit: budget.limit,
+    amount,
+    enforced: budget.isEnforced,
+    budget,
+    subject,
+    model,
+  };
+}
+
+/** Returns what the request will use at most or, if it does not limit its output, probably. */
+function amountFor(
+  { record, limit }: CompiledBudget,
+  exchange: Exchange,
+  { name, price }: EligibleModel,
+  { inputTokens, maxOutputTokens }: RequestSize,
+  { outputSizes }: BudgetAccounts,
+): number {
+  const quarter = Math.floor(limit / 4);
+  const output = outputOf(
+    exchange,
+    name,
+    maxOutputTokens,
+    price,
+    outputSizes.percentile(exchange.gateway?.id ?? "", name ?? ""),
+  );
+  const isLimited = maxOutputTokens !== null;
+  if (record.unit === "tokens") return inputTokens + (isLimited ? output : Math.min(output, quarter));
+  if (price === null) return 0;
+  const ofInput = price.costOf({ ...NO_TOKENS, inputTokens });
+  const ofOutput = price.costOf({ ...NO_TOKENS, inputTokens, outputTokens: output }) - ofInput;
+  return ofInput + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
+}
+
+function outputOf(
+  { endpoint, path }: Exchange,
+  model: string | null,
+  limit: number | null,
+  price: CompiledPrice | null,
+  percentile: number | null,
+): number {
+  const operation = (endpoint ?? endpointIn(path))?.operation ?? null;
+  if (operation !== null && OPERATIONS_WITHOUT_OUTPUT.has(operation)) return 0;
+  const usual = model === null ? null : percentile;
+  return Math.min(limit ?? usual ?? DEFAULT_OUTPUT_TOKENS, price?.maxOutputTokens ?? Infinity);
+}
+
+function priceUnknown({ record }: CompiledBudget, model: string | null): GatehouseError {
+  const what =
+    model === null
+      ? "The request names no model that the gateway knows"
+      : `The model "${model.slice(0, 255)}" has no price`;
+  return new GatehouseError(
+    "price_unknown",
+    `${what}, and the budget "${record.name}" rejects such requests.`,
+    {
+      headers: { "x-should-retry": "false" },
+      fields: { budget: record.name },
+    },
+  );
+}

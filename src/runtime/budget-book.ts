@@ -1,0 +1,159 @@
+// The budgets of this process: their keys in the ledger, the subjects that were seen, and the warnings that were sent.
+import type { Period } from "../base/calendar-period.ts";
+import { dollarsOf } from "../base/decimal.ts";
+import type { BudgetAmounts, BudgetTarget, Ledger } from "../ledger/ledger.ts";
+import type { CompiledBudget, Threshold } from "../snapshot/compiled-budget.ts";
+import type { Log } from "../telemetry/log/log.ts";
+import type { Metrics } from "../telemetry/metrics/metrics.ts";
+import { OutputSizes } from "../usage/output-sizes.ts";
+import type { BudgetWebhooks } from "./budget-webhooks.ts";
+
+/** How many subjects of a budget with `each` have an amount of their own, per process and period. Others share one. */
+const MAX_SUBJECTS = 10_000;
+/** The subject that newcomers share when there are too many. */
+export const SHARED_SUBJECT = "*";
+
+/** A claim on a budget, as far as warnings need it. */
+interface ReportedClaim extends BudgetTarget {
+  readonly budget: CompiledBudget;
+  readonly subject: string;
+}
+
+type NamedGateway = { readonly id: string; readonly gateway: { readonly name: string } } | null;
+
+/** The subjects that a budget with `each` has seen in a period. */
+interface SeenSubjects {
+  readonly start: number;
+  readonly subjects: Set<string>;
+}
+
+/** What a plan needs. An explanation has one that remembers nothing. */
+export type BudgetAccounts = Pick<BudgetBook, "target" | "admitSubject" | "outputSizes">;
+
+export class BudgetBook {
+  readonly ledger: Ledger;
+  readonly outputSizes = new OutputSizes();
+  readonly #metrics: Metrics;
+  readonly #log: Log;
+  readonly #webhooks: BudgetWebhooks;
+  readonly #seen = new Map<string, SeenSubjects>();
+  /** Keys of thresholds that were reported, so that they are not looked up again. Of the current periods. */
+  readonly #reported = new Map<string, number>();
+
+  constructor(ledger: Ledger, metrics: Metrics, log: Log, webhooks: BudgetWebhooks) {
+    this.ledger = ledger;
+    this.#metrics = metrics;
+    this.#log = log;
+    this.#webhooks = webhooks;
+  }
+
+  /** The account of a subject in a period. */
+  target({ id, record }: CompiledBudget, subject: string, { start, end }: Period): BudgetTarget {
+    const period = record.period === "total" ? "total" : String(start);
+    return { kind: "budget", key: `${id}:${subject}`, period, endsAt: end === Infinity ? null : end };
+  }
+
+  /** Returns the subject, or the shared one if too many others have been seen in the period. */
+  admitSubject({ id }: CompiledBudget, subject: string, start: number): string {
+    let seen = this.#seen.get(id);
+    if (seen === undefined || seen.start !== start)
+      this.#seen.set(id, (seen = { start, subjects: new Set() }));
+    if (seen.subjects.has(subject)) return subject;
+    if (seen.subjects.size >= MAX_SUBJECTS) return SHARED_SUBJECT;
+    seen.subjects.add(subject);
+    return subject;
+  }
+
+  /** Returns what `admitSubject` would return, and remembers nothing. */
+  peekSubject({ id }: CompiledBudget, subject: string, start: number): string {
+    const seen = this.#seen.get(id);
+    const isFull = seen !== undefined && seen.start === start && seen.subjects.size >= MAX_SUBJECTS;
+    return isFull && !seen.subjects.has(subject) ? SHARED_SUBJECT : subject;
+  }
+
+  /** Returns the subjects of a budget with `each` that this process has seen in the period. */
+  seenSubjects({ id }: CompiledBudget, start: number): string[] {
+    const seen = this.#seen.get(id);
+    if (seen === undefined || seen.start !== start) return [];
+    return [...seen.subjects, ...(seen.subjects.size >= MAX_SUBJECTS ? [SHARED_SUBJECT] : [])];
+  }
+
+  refused({ record }: CompiledBudget, gateway: NamedGateway): void {
+    const labels = { gateway: gateway?.gateway.name ?? "", budget: record.name };
+    this.#metrics.number("gatehouse_budget_refusals_total", labels).value++;
+  }
+
+  /** Call after a settlement. `used` is at least what the budget has spent. Reports thresholds that were reached. */
+  report(claim: ReportedClaim, used: number, gateway: NamedGateway): void {
+    const { budget } = claim;
+    if (!budget.record.each && budget.limit > 0)
+      this.#metrics.set(
+        "gatehouse_budget_used_ratio",
+        { gateway: gateway?.gateway.name ?? "", budget: budget.record.name },
+        used / budget.limit,
+      );
+    for (const threshold of budget.thresholds) {
+      if (used < threshold.amount || this.#reported.has(reportKey(claim, threshold))) continue;
+      // Not awaited: the request has ended. `used` may contain reservations, so the spent amount decides.
+      void this.#reportIfReached(claim, threshold, gateway);
+    }
+  }
+
+  async #reportIfReached(claim: ReportedClaim, threshold: Threshold, gateway: NamedGateway): Promise<void> {
+    const gatewayId = gateway?.id ?? "";
+    try {
+      const [amounts] = await this.ledger.read(gatewayId, [claim]);
+      if (amounts === undefined || amounts.spent < threshold.amount) return;
+      const key = reportKey(claim, threshold);
+      if (this.#reported.has(key)) return;
+      this.#remember(key, claim.endsAt);
+      // The ledger decides which process reports it, also after a restart.
+      const once = { ...onceTarget(claim, threshold), limit: 1, amount: 1, enforced: true };
+      const reservation = await this.ledger.reserve(gatewayId, [once], "local");
+      if (!reservation.reserved) return;
+      reservation.settle([1]);
+      this.#warn(claim, threshold, amounts, gateway);
+    } catch (error) {
+      this.#log.warn({ budget: claim.budget.record.name, err: error }, "budget warning failed");
+    }
+  }
+
+  #remember(key: string, endsAt: number | null): void {
+    if (this.#reported.size >= MAX_SUBJECTS) {
+      const [oldest] = this.#reported.keys();
+      if (oldest !== undefined) this.#reported.delete(oldest);
+    }
+    this.#reported.set(key, endsAt ?? Infinity);
+  }
+
+  #warn(claim: ReportedClaim, { share }: Threshold, { spent }: BudgetAmounts, gateway: NamedGateway): void {
+    const { budget, subject, endsAt } = claim;
+    const { id, name, unit, amount, webhook } = budget.record;
+    const event = {
+      budget_id: id,
+      budget: name,
+      gateway_id: gateway?.id ?? null,
+      gateway: gateway?.gateway.name ?? null,
+      subject: subject === "" ? null : subject,
+      share,
+      unit,
+      amount,
+      spent: unit === "usd" ? dollarsOf(spent) : spent,
+      resets_at: endsAt === null ? null : new Date(endsAt).toISOString(),
+    };
+    this.#log.warn(event, "budget threshold reached");
+    const labels = { gateway: gateway?.gateway.name ?? "", budget: name, share: String(share) };
+    this.#metrics.number("gatehouse_budget_warnings_total", labels).value++;
+    if (webhook !== null) this.#webhooks.send(webhook, { type: "budget_threshold", ...event });
+  }
+}
+
+function reportKey(claim: BudgetTarget, threshold: Threshold): string {
+  const { key, period } = onceTarget(claim, threshold);
+  return `${period} ${key}`;
+}
+
+/** An account of its own that only one process can use once per period. */
+function onceTarget({ key, period, endsAt }: BudgetTarget, { share }: Threshold): BudgetTarget {
+  return { kind: "budget", key: `${key}:reported:${share}`, period, endsAt };
+}

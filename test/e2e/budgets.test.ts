@@ -1,0 +1,361 @@
+// Budgets: what counts, what is rejected, exactness under concurrency, settlement, periods, subjects, warnings, and state.
+import { describe, expect, test } from "bun:test";
+import { create, expectError } from "../support/admin-fixtures.ts";
+import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitFor } from "../support/waiting.ts";
+
+const [gatehouse, provider, hooks] = await Promise.all([
+  useGatehouse(),
+  useFakeProvider(),
+  useFakeProvider(),
+]);
+
+const PER_REQUEST = [{ model: "gpt-fake", per_request: "0.01" }];
+const PER_TOKEN = [{ model: "gpt-fake", input: "1", output: "10" }];
+
+interface Setup {
+  readonly prices?: readonly object[];
+  readonly gateway?: Record<string, unknown>;
+  readonly target?: Record<string, unknown>;
+  readonly upstream?: Record<string, unknown>;
+}
+
+async function routeWith(
+  budget: Record<string, unknown>,
+  { prices = PER_REQUEST, gateway = {}, target = {}, upstream = {} }: Setup = {},
+): Promise<{ route: SeededRoute; id: string }> {
+  const route = await seedRoute(gatehouse, {
+    gateway: { prices, ...gateway },
+    upstream: { targets: [targetAt(provider, target)], ...upstream },
+  });
+  const { id } = await addBudget(route, budget);
+  return { route, id };
+}
+
+const addBudget = (route: SeededRoute, budget: Record<string, unknown>) =>
+  create(gatehouse, `/gateways/${route.gateway}/budgets`, {
+    name: "team",
+    unit: "usd",
+    amount: "1",
+    ...budget,
+  });
+
+const send = (
+  route: SeededRoute,
+  { body = {}, headers = {}, key }: { body?: object; headers?: Record<string, string>; key?: string } = {},
+) =>
+  fetch(gatehouse.proxyUrl + route.path, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      ...(key !== undefined && { "X-GW-API-Key": key }),
+      ...headers,
+    },
+    body: JSON.stringify({ ...CHAT, ...body }),
+  });
+
+const sendAndRead = async (...call: Parameters<typeof send>): Promise<Response> => {
+  const response = await send(...call);
+  await response.clone().text();
+  return response;
+};
+
+const stateOf = async (route: SeededRoute, id: string) =>
+  (await gatehouse.api("GET", `/gateways/${route.gateway}/budgets/${id}/state`)).body;
+
+/** Waits until no request holds a reservation. */
+const settled = (route: SeededRoute, id: string) =>
+  waitFor(async () => {
+    const state = await stateOf(route, id);
+    return Number(state.reserved) === 0 ? state : null;
+  });
+
+describe("a budget in dollars", () => {
+  test("of $1.00 at $0.01 per request lets exactly 100 of 10,000 requests reach the provider, 200 at a time", async () => {
+    const { route, id } = await routeWith({ amount: "1.00" });
+    const statuses = new Map<number, number>();
+    const worker = async (count: number) => {
+      for (let done = 0; done < count; done++) {
+        const { status } = await sendAndRead(route);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: 200 }, () => worker(50)));
+    expect(Object.fromEntries(statuses)).toEqual({ 200: 100, 402: 9900 });
+    expect(provider.requests).toHaveLength(100);
+    expect(await settled(route, id)).toMatchObject({ spent: "1.00", reserved: "0.00", remaining: "0.00" });
+  }, 60_000);
+
+  test("rejects with 402, its name and the start of the next period, and tells SDKs not to retry", async () => {
+    const { route } = await routeWith({ amount: "0.005", period: "day", timezone: "Europe/Berlin" });
+    const response = await send(route);
+    const body = (await response.json()) as { resets_at: string };
+    expect(response.status).toBe(402);
+    expect(body).toMatchObject({ code: "budget_exceeded", budget: "team" });
+    expect(Date.parse(body.resets_at)).toBeGreaterThan(Date.now());
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(response.headers.get("x-gw-budget-remaining")).toBe("team=0.005");
+    expect(provider.requests).toHaveLength(0);
+  });
+
+  test("shows what remains in X-GW-Budget-Remaining, one entry per budget", async () => {
+    const { route } = await routeWith({ amount: "12.35" });
+    await addBudget(route, { name: "tokens", unit: "tokens", amount: 1000 });
+    const response = await sendAndRead(route, { body: { max_tokens: 10 } });
+    expect(response.headers.get("x-gw-budget-remaining")).toMatch(/^team=12\.34, tokens=9\d\d$/);
+  });
+
+  test("is settled with the usage of the provider, and what was reserved too much is returned", async () => {
+    const { route, id } = await routeWith({ amount: "1" }, { prices: PER_TOKEN });
+    provider.behave({ usage: { input: 1000, output: 100 } });
+    const response = await sendAndRead(route, { body: { max_tokens: 50_000 } });
+    // 50,000 tokens at $10 per million are $0.50.
+    expect(Number(response.headers.get("x-gw-budget-remaining")?.slice(5))).toBeLessThan(0.5);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.002", remaining: "0.998" });
+  });
+
+  test("returns everything if the provider rejects the request or cannot be reached", async () => {
+    const { route, id } = await routeWith({ amount: "1" });
+    provider.behave({ status: 400 });
+    expect((await sendAndRead(route)).status).toBe(400);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.00", remaining: "1.00" });
+    const unreachable = await routeWith({ amount: "1" }, { target: { base_url: "http://127.0.0.1:1" } });
+    expect((await sendAndRead(unreachable.route)).status).toBe(502);
+    expect(await settled(unreachable.route, unreachable.id)).toMatchObject({ spent: "0.00" });
+  });
+
+  test("charges a client that disconnects before the response of the provider", async () => {
+    const { route, id } = await routeWith({ amount: "1" });
+    provider.behave({ delayMs: 60_000 });
+    const abort = new AbortController();
+    const request = fetch(gatehouse.proxyUrl + route.path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(CHAT),
+      signal: abort.signal,
+    }).catch(() => null);
+    await waitFor(() => provider.requests.length === 1);
+    abort.abort();
+    await request;
+    expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
+  });
+
+  test("rejects a model without a price, unless on_unknown_price is free or the budget only warns", async () => {
+    const { route, id } = await routeWith({});
+    const other = { body: { model: "nothing-has-this" } };
+    const response = await send(route, other);
+    expect(response.status).toBe(402);
+    expect(await response.json()).toMatchObject({ code: "price_unknown", budget: "team" });
+    expect(provider.requests).toHaveLength(0);
+    const at = `/gateways/${route.gateway}/budgets/${id}`;
+    await gatehouse.api("PATCH", at, { on_unknown_price: "free" });
+    expect((await sendAndRead(route, other)).status).toBe(200);
+    await gatehouse.api("PATCH", at, { on_unknown_price: "refuse", mode: "warn" });
+    expect((await sendAndRead(route, other)).status).toBe(200);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.00" });
+  });
+
+  test("does not concern requests that run no model", async () => {
+    const { route } = await routeWith({ amount: "0" });
+    const models = await fetch(`${gatehouse.proxyUrl}/v1/models`, { headers: { Host: "localhost" } });
+    expect(models.status).not.toBe(402);
+    expect((await send(route)).status).toBe(402);
+  });
+});
+
+describe("a budget in tokens", () => {
+  test("reserves the estimated input and max_tokens times n, and is settled with the usage", async () => {
+    const { route, id } = await routeWith({ unit: "tokens", amount: 1000 });
+    expect((await send(route, { body: { max_tokens: 400, n: 3 } })).status).toBe(402);
+    provider.behave({ usage: { input: 30, output: 70 } });
+    expect((await sendAndRead(route, { body: { max_tokens: 900 } })).status).toBe(200);
+    expect(await settled(route, id)).toMatchObject({ amount: 1000, spent: 100, remaining: 900 });
+  });
+
+  test("reserves at most a quarter of its amount for the output of a request without max_tokens", async () => {
+    const { route } = await routeWith({ unit: "tokens", amount: 400 });
+    const response = await sendAndRead(route);
+    expect(response.status).toBe(200);
+    expect(Number(response.headers.get("x-gw-budget-remaining")?.slice(5))).toBeGreaterThan(250);
+  });
+});
+
+describe("the scope of a budget", () => {
+  const TIGHT = { amount: "0.01" };
+  const spend = async (route: SeededRoute, ...calls: NonNullable<Parameters<typeof send>[1]>[]) => {
+    const statuses: number[] = [];
+    for (const call of calls) statuses.push((await sendAndRead(route, call)).status);
+    return statuses;
+  };
+
+  test("is one API key by id or name, or each of them", async () => {
+    const { route, id } = await routeWith({ ...TIGHT, scope: "api_key", value: "mobile" });
+    const mobile = await seedKey(gatehouse, route.gateway, { name: "mobile" });
+    const other = await seedKey(gatehouse, route.gateway, { name: "other" });
+    const calls = [{ key: mobile.key }, { key: mobile.key }, { key: other.key }, { key: other.key }];
+    expect(await spend(route, ...calls)).toEqual([200, 402, 200, 200]);
+    const at = `/gateways/${route.gateway}/budgets/${id}`;
+    await gatehouse.api("PATCH", at, { value: null, each: true });
+    expect(await spend(route, ...calls)).toEqual([200, 402, 200, 402]);
+    const { top_spenders } = await stateOf(route, id);
+    expect(top_spenders).toEqual(
+      expect.arrayContaining([{ subject: mobile.id, name: "mobile", spent: "0.01", reserved: "0.00" }]),
+    );
+  });
+
+  test("is one value of a label, or each of them; keys without the label do not count", async () => {
+    const { route, id } = await routeWith({ ...TIGHT, scope: "label", label: "team", value: "search" });
+    const search = await seedKey(gatehouse, route.gateway, { labels: { team: "search" } });
+    const ads = await seedKey(gatehouse, route.gateway, { labels: { team: "ads" } });
+    const none = await seedKey(gatehouse, route.gateway);
+    const calls = [search, search, ads, ads, none, none].map(({ key }) => ({ key }));
+    expect(await spend(route, ...calls)).toEqual([200, 402, 200, 200, 200, 200]);
+    await gatehouse.api("PATCH", `/gateways/${route.gateway}/budgets/${id}`, { value: null, each: true });
+    expect(await spend(route, ...calls)).toEqual([200, 402, 200, 402, 200, 200]);
+  });
+
+  test("is each pair of API key and user, or with trust_user_header each X-User-ID", async () => {
+    const { route } = await routeWith({ ...TIGHT, scope: "user", each: true });
+    const one = await seedKey(gatehouse, route.gateway);
+    const two = await seedKey(gatehouse, route.gateway);
+    const ana = { "X-User-ID": "ana" };
+    const calls = [
+      { key: one.key, headers: ana },
+      { key: one.key, headers: ana },
+      { key: two.key, headers: ana },
+      { key: one.key, body: { user: "ben" } },
+    ];
+    expect(await spend(route, ...calls)).toEqual([200, 402, 200, 200]);
+    await gatehouse.api("PATCH", `/gateways/${route.gateway}`, { trust_user_header: true });
+    expect(await spend(route, ...calls.slice(0, 3))).toEqual([200, 402, 402]);
+  });
+
+  test("is one model, each model, or the models of a list", async () => {
+    const prices = ["a-1", "a-2", "b"].map((model) => ({ model, per_request: "0.01" }));
+    const calls = ["a-1", "a-1", "a-2", "b", "b"].map((model) => ({ body: { model } }));
+    const one = await routeWith({ ...TIGHT, scope: "model", value: "b" }, { prices });
+    expect(await spend(one.route, ...calls)).toEqual([200, 200, 200, 200, 402]);
+    const each = await routeWith({ ...TIGHT, scope: "model", each: true }, { prices });
+    expect(await spend(each.route, ...calls)).toEqual([200, 402, 200, 200, 402]);
+    const listed = await routeWith({ ...TIGHT, models: ["a-*"] }, { prices });
+    expect(await spend(listed.route, ...calls)).toEqual([200, 402, 402, 200, 200]);
+  });
+
+  test("with several targets, the dearest model that may be used is reserved, and the one that was used is charged", async () => {
+    const prices = [
+      { model: "cheap", per_request: "0.01" },
+      { model: "dear", per_request: "0.50" },
+    ];
+    const targets = [
+      targetAt(provider, { default_model: "cheap", models: ["cheap"], priority: 1 }),
+      targetAt(provider, { default_model: "dear", models: ["dear"], priority: 2 }),
+    ];
+    const { route, id } = await routeWith({ amount: "0.51" }, { prices, upstream: { targets } });
+    const first = await sendAndRead(route, { body: { model: "any" } });
+    expect(first.headers.get("x-gw-budget-remaining")).toBe("team=0.01");
+    expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
+    expect((await sendAndRead(route, { body: { model: "any" } })).status).toBe(200);
+    expect((await sendAndRead(route, { body: { model: "any" } })).status).toBe(402);
+  });
+});
+
+describe("warnings of a budget", () => {
+  test("each share of warn_at is counted and posted to the webhook once per period, and warn rejects nothing", async () => {
+    const { route, id } = await routeWith({
+      amount: "0.05",
+      mode: "warn",
+      warn_at: [0.4, 1],
+      webhook: `${hooks.url}/hook?token=x`,
+    });
+    for (let count = 0; count < 8; count++) expect((await sendAndRead(route)).status).toBe(200);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.08", remaining: "0.00" });
+    await waitFor(() => hooks.requests.length >= 2);
+    const sent = hooks.requests.map(({ body }) => JSON.parse(String(body)));
+    expect(sent.map(({ share }) => share).sort()).toEqual([0.4, 1]);
+    expect(sent[0]).toMatchObject({ type: "budget_threshold", budget: "team", unit: "usd", amount: "0.05" });
+    const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+    const counted = metrics.split("\n").filter((line) => line.startsWith("gatehouse_budget_warnings_total{"));
+    expect(counted.filter((line) => line.endsWith(" 1")).length).toBeGreaterThanOrEqual(2);
+  });
+
+  test("a webhook at a metadata or link-local address is rejected", async () => {
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+    const budget = { name: "b", unit: "usd", amount: "1", webhook: "http://169.254.169.254/latest" };
+    const response = await gatehouse.api("POST", `/gateways/${route.gateway}/budgets`, budget);
+    expectError(response, 400, "validation_failed");
+  });
+});
+
+describe("the state of a budget", () => {
+  test("can be reset and adjusted, which the audit log records", async () => {
+    const { route, id } = await routeWith({ amount: "0.02" });
+    const at = `/gateways/${route.gateway}/budgets/${id}`;
+    await sendAndRead(route);
+    await sendAndRead(route);
+    expect((await send(route)).status).toBe(402);
+    expect((await gatehouse.api("POST", `${at}/reset`, {})).body).toMatchObject({ spent: "0.00" });
+    expect((await sendAndRead(route)).status).toBe(200);
+    const adjusted = await gatehouse.api("POST", `${at}/adjust`, { amount: "0.01" });
+    expect(adjusted.body).toMatchObject({ spent: "0.02", remaining: "0.00" });
+    expect((await send(route)).status).toBe(402);
+    expect((await gatehouse.api("POST", `${at}/adjust`, { amount: "-5" })).body).toMatchObject({
+      spent: "0.00",
+    });
+    const { body } = await gatehouse.api("GET", `/audit?resource=budget_state`);
+    expect(body.audit_entries.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("of another gateway or of an unknown budget is 404", async () => {
+    const { id } = await routeWith({});
+    const { route } = await routeWith({});
+    const path = `/gateways/${route.gateway}/budgets/${id}/state`;
+    expectError(await gatehouse.api("GET", path), 404, "not_found");
+  });
+
+  test("survives a change of the configuration", async () => {
+    const { route, id } = await routeWith({});
+    await sendAndRead(route);
+    await gatehouse.api("PATCH", `/gateways/${route.gateway}/budgets/${id}`, { amount: "2" });
+    expect(await settled(route, id)).toMatchObject({ spent: "0.01", remaining: "1.99" });
+  });
+});
+
+test("explain shows the budgets of a request, and whether it fits, without reserving anything", async () => {
+  const { route, id } = await routeWith({ amount: "0.01" });
+  const explain = async () =>
+    (await gatehouse.api("POST", `/gateways/${route.gateway}/explain`, { path: route.path, body: CHAT }))
+      .body;
+  const expected = { id, name: "team", subject: null, unit: "usd", requested: "0.01" };
+  for (let count = 0; count < 2; count++)
+    expect((await explain()).budgets).toMatchObject([{ ...expected, remaining: "0.00", fits: true }]);
+  await sendAndRead(route);
+  await settled(route, id);
+  const explained = await explain();
+  expect(explained.budgets).toMatchObject([{ ...expected, remaining: "0.00", fits: false }]);
+  expect(explained.answer).toMatchObject({ status: 402, code: "budget_exceeded" });
+});
+
+test("a budget is part of export and apply, of revisions and of rollback", async () => {
+  const { route, id } = await routeWith({ amount: "3.50", warn_at: [0.5] });
+  const { body: gateway } = await gatehouse.api("GET", `/gateways/${route.gateway}`);
+  const exported = await fetch(`${gatehouse.adminUrl}/api/v1/export`, {
+    headers: { Authorization: `Bearer ${gatehouse.token}`, Accept: "application/json" },
+  });
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the document is arbitrary JSON
+  const document = (await exported.json()) as any;
+  const found = document.gateways.find(({ name }: { name: string }) => name === gateway.name);
+  expect(found.budgets).toEqual([{ name: "team", unit: "usd", amount: "3.50", warn_at: [0.5] }]);
+  const { body: before } = await gatehouse.api("GET", "/revisions?limit=1");
+  found.budgets[0].amount = "4";
+  const applied = await gatehouse.api("POST", "/apply", { gateways: [found] });
+  expect(applied.body.changes).toContainEqual(
+    expect.objectContaining({ resource: "budget", action: "update", name: "team" }),
+  );
+  const read = async () =>
+    (await gatehouse.api("GET", `/gateways/${route.gateway}/budgets/${id}`)).body.amount;
+  expect(await read()).toBe("4");
+  const revision = before.revisions[0].revision;
+  expect((await gatehouse.api("POST", `/revisions/${revision}/rollback`)).status).toBe(200);
+  expect(await read()).toBe("3.50");
+});
