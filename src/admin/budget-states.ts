@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { dollarsOf, nanosOf } from "../base/decimal.ts";
 import { GatehouseError, validationError } from "../base/errors.ts";
-import type { BudgetTarget } from "../ledger/ledger.ts";
+import { LedgerUnavailable, type BudgetTarget } from "../ledger/ledger.ts";
 import { BUDGET_PERIODS, BUDGET_UNITS } from "../model/budget.ts";
 import type { BudgetBook } from "../runtime/budget-book.ts";
 import { SHARED_SUBJECT } from "../runtime/budget-book.ts";
@@ -173,7 +173,7 @@ async function ledgerCall<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (!(error instanceof Error) || error.name !== "LedgerUnavailable") throw error;
+    if (!(error instanceof LedgerUnavailable)) throw error;
     throw new GatehouseError("counters_unavailable", "The shared ledger is unavailable. Retry later.", {
       cause: error,
     });

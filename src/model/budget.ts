@@ -15,7 +15,7 @@ const MAX_THRESHOLDS = 10;
 
 export const BUDGET_UNITS = ["usd", "tokens"] as const;
 export const BUDGET_PERIODS = ["hour", "day", "week", "month", "total"] as const;
-export const BUDGET_SCOPES = ["gateway", "api_key", "label", "user", "model"] as const;
+const BUDGET_SCOPES = ["gateway", "api_key", "label", "user", "model"] as const;
 
 /** A header names the budget, so that only characters of a token (RFC 9110, section 5.6.2) and spaces may occur. */
 const budgetNameField = nameField

@@ -30,7 +30,7 @@ export function compileBudgets(budgets: readonly Budget[]): CompiledBudget[] | n
   return budgets.length === 0 ? null : budgets.map(compileBudget);
 }
 
-export function compileBudget(record: Budget): CompiledBudget {
+function compileBudget(record: Budget): CompiledBudget {
   const { id, unit, amount, period, timezone, scope, value, models, mode } = record;
   const limit = unit === "usd" ? nanosOf(String(amount)) : Number(amount);
   const isEnforced = mode === "enforce";
