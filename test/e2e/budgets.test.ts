@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { create, expectError } from "../support/admin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const [gatehouse, provider, hooks] = await Promise.all([
   useGatehouse(),
@@ -135,7 +135,7 @@ describe("a budget in dollars", () => {
       body: JSON.stringify(CHAT),
       signal: abort.signal,
     }).catch(() => null);
-    await waitFor(() => provider.requests.length === 1);
+    await waitUntil(() => provider.requests.length === 1);
     abort.abort();
     await request;
     expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
@@ -270,7 +270,7 @@ describe("warnings of a budget", () => {
     });
     for (let count = 0; count < 8; count++) expect((await sendAndRead(route)).status).toBe(200);
     expect(await settled(route, id)).toMatchObject({ spent: "0.08", remaining: "0.00" });
-    await waitFor(() => hooks.requests.length >= 2);
+    await waitUntil(() => hooks.requests.length >= 2);
     const sent = hooks.requests.map(({ body }) => JSON.parse(String(body)));
     expect(sent.map(({ share }) => share).sort()).toEqual([0.4, 1]);
     expect(sent[0]).toMatchObject({ type: "budget_threshold", budget: "team", unit: "usd", amount: "0.05" });
