@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isJsonObject } from "./json.ts";
 import { JsonScanner } from "./json-scanner.ts";
-import { createSimdTexts, WINDOW_BYTES } from "./json-string-end-simd.ts";
+import { createSimdTexts, windowBytesOf } from "./json-string-end-simd.ts";
 import { wordTextOf } from "./json-string-end-words.ts";
 
 const NAMES = ["model", "stream", "messages"];
@@ -44,7 +44,10 @@ function quoted(name: string): string {
   return name.includes("\\u006f") ? `"${name}"` : JSON.stringify(name);
 }
 
-const simdTextOf = createSimdTexts() ?? wordTextOf;
+/** Fewer than in use, so that short texts have several windows. */
+const PAGES = 2;
+const WINDOW_BYTES = windowBytesOf(PAGES);
+const simdTextOf = createSimdTexts(PAGES) ?? wordTextOf;
 
 test("WebAssembly with SIMD is available, so both implementations are tested", () => {
   expect(simdTextOf).not.toBe(wordTextOf);
@@ -241,6 +244,26 @@ describe.each([
     for (let length = whole.length - 130; length < whole.length; length++)
       expect(scanner.scan(whole.subarray(0, length))).toBe("invalid");
     expect(scanner.scan(whole)).toBe("other");
+  });
+});
+
+describe("a limit of values", () => {
+  const scanner = new JsonScanner(NAMES);
+
+  test("ends the scan of a text with more values, not of one with long strings", () => {
+    const numbers = (count: number) => Buffer.from(JSON.stringify(Array.from({ length: count }, () => 1)));
+    // The array is a value itself.
+    expect(scanner.scan(numbers(99), 100)).toBe("other");
+    expect(scanner.scan(numbers(100), 100)).toBe("too_dense");
+    expect(scanner.scan(numbers(100))).toBe("other");
+    expect(scanner.scan(Buffer.from(JSON.stringify({ model: "x".repeat(100_000) })), 100)).toBe("object");
+  });
+
+  test("counts empty objects, and keys with escapes more than others", () => {
+    const scan = (text: string) => scanner.scan(Buffer.from(text), 100);
+    expect(scan(`[${"{},".repeat(200)}{}]`)).toBe("too_dense");
+    expect(scan(`{${'"a":1,'.repeat(10)}"b":1}`)).toBe("object");
+    expect(scan(`{${'"\\u0061":1,'.repeat(10)}"b":1}`)).toBe("too_dense");
   });
 });
 

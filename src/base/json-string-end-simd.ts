@@ -13,18 +13,21 @@ const BLOCK_BYTES = 64;
 /** The hexadecimal digits of `\u`. The module may read them after its last block. */
 const HEX_BYTES = 4;
 /**
- * Holds any body that is scanned on the event loop (256 KiB, `off-loop/large-body.ts`): walking a text's own memory for some texts and
+ * Holds any body that is scanned on the event loop (2 MiB, `proxy/scan-body.ts`): walking a text's own memory for some texts and
  * this memory for others made the scanner slower by half for both. It never grows; the system provides pages when they are written.
  */
-const PAGES = 5;
+const PAGES = 33;
 /** The last block of a text may begin at the byte 0 after it. */
-export const WINDOW_BYTES = PAGES * 64 * 1024 - BLOCK_BYTES;
+export function windowBytesOf(pages: number): number {
+  return pages * 64 * 1024 - BLOCK_BYTES;
+}
 
 /** What the module returns for a string that goes on after the window. */
 const UNFINISHED = 0;
 
 interface StringEndModule {
   readonly memory: Uint8Array;
+  readonly windowBytes: number;
   readonly endOfString: (start: number, limit: number) => number;
   readonly continueString: (start: number, limit: number) => number;
 }
@@ -41,7 +44,7 @@ class SimdText implements JsonText {
   constructor(text: Uint8Array, module: StringEndModule) {
     this.#text = text;
     this.#module = module;
-    const isShort = text.length <= WINDOW_BYTES;
+    const isShort = text.length <= module.windowBytes;
     this.bytes = isShort ? module.memory : text;
     if (isShort) this.#copyWindow(0);
   }
@@ -75,11 +78,11 @@ class SimdText implements JsonText {
 
   #copyWindow(start: number): void {
     const text = this.#text;
-    const { memory } = this.#module;
+    const { memory, windowBytes } = this.#module;
     this.#windowStart = start;
-    if (text.length - start > WINDOW_BYTES) {
-      memory.set(text.subarray(start, start + WINDOW_BYTES));
-      this.#limit = WINDOW_BYTES - HEX_BYTES;
+    if (text.length - start > windowBytes) {
+      memory.set(text.subarray(start, start + windowBytes));
+      this.#limit = windowBytes - HEX_BYTES;
       return;
     }
     const length = text.length - start;
@@ -91,19 +94,23 @@ class SimdText implements JsonText {
 }
 
 /** Returns null where the runtime does not support WebAssembly with SIMD, as on x64 processors without AVX. */
-export function createSimdTexts(): JsonTextOf | null {
-  const module = instantiate();
+export function createSimdTexts(pages = PAGES): JsonTextOf | null {
+  const module = instantiate(pages);
   return module === null ? null : (text) => new SimdText(text, module);
 }
 
-function instantiate(): StringEndModule | null {
+function instantiate(pages: number): StringEndModule | null {
   try {
-    const memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES });
+    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const compiled = new WebAssembly.Module(Buffer.from(WASM, "base64"));
     const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
     // The compiler of the module checks these types; WebAssembly converts arguments and results.
-    const { endOfString, continueString } = exports as unknown as Omit<StringEndModule, "memory">;
-    return { memory: new Uint8Array(memory.buffer), endOfString, continueString };
+    const { endOfString, continueString } = exports as unknown as Pick<
+      StringEndModule,
+      "endOfString" | "continueString"
+    >;
+    const windowBytes = windowBytesOf(pages);
+    return { memory: new Uint8Array(memory.buffer), windowBytes, endOfString, continueString };
   } catch {
     return null;
   }

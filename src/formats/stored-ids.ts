@@ -126,22 +126,37 @@ function withKeys(keys: readonly string[], kind: string): JsonPart {
 interface RequestIds {
   readonly part: JsonPart;
   /** A body without any of these texts contains no ids. */
-  readonly marks: readonly Uint8Array[];
+  readonly marks: readonly Mark[];
+}
+
+/** Texts that all contain the hint, which is found faster: its first byte is rare. Searching for `file_id` took four times as long. */
+interface Mark {
+  readonly hint: Uint8Array;
+  readonly texts: readonly Uint8Array[];
 }
 
 /** Keys may be spelled with escape sequences. These begin those of ASCII letters and of the underscore. */
 const ESCAPES = ["\\u005", "\\u006", "\\u007"];
 
-function requestIds(part: JsonPart, marks: readonly string[]): RequestIds {
-  return { part, marks: [...marks, ...ESCAPES].map((mark) => Buffer.from(mark)) };
+function markOf(hint: string, texts: readonly string[]): Mark {
+  return { hint: Buffer.from(hint), texts: texts.map((text) => Buffer.from(text)) };
 }
 
-const IN_CHAT = requestIds(IN_REQUEST, ["file_id"]);
+const ESCAPED = markOf("\\u00", ESCAPES);
+const FILE_ID = markOf("_id", ["file_id"]);
+
+function requestIds(part: JsonPart, marks: readonly Mark[]): RequestIds {
+  return { part, marks: [...marks, ESCAPED] };
+}
+
+const IN_CHAT = requestIds(IN_REQUEST, [FILE_ID]);
 const IN_RESPONSES = requestIds(withKeys(["previous_response_id"], RESPONSE_ID), [
-  "file_id",
-  "previous_response_id",
+  markOf("_id", ["file_id", "previous_response_id"]),
 ]);
-const IN_FINE_TUNING = requestIds(withKeys(["training_file", "validation_file"], ID), ["file_id", "_file"]);
+const IN_FINE_TUNING = requestIds(withKeys(["training_file", "validation_file"], ID), [
+  FILE_ID,
+  markOf("_file", ["_file"]),
+]);
 
 const IN_REQUESTS: Partial<Record<Operation, RequestIds>> = {
   chat: IN_CHAT,
@@ -151,7 +166,7 @@ const IN_REQUESTS: Partial<Record<Operation, RequestIds>> = {
   batches: IN_CHAT,
   responses: IN_RESPONSES,
   fine_tuning: IN_FINE_TUNING,
-  other: requestIds(anywhere(OPTIONAL_ID), ["file_id"]),
+  other: requestIds(anywhere(OPTIONAL_ID), [FILE_ID]),
 };
 
 /** Returns where the body of a request for the operation may contain ids; null if it contains none. */

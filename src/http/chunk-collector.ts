@@ -6,11 +6,20 @@ const BLOCK_BYTES = 64 * 1024;
 const LARGE_CHUNK_BYTES = 16 * 1024;
 
 export class ChunkCollector {
+  /** The size of all chunks together; null if it is unknown. */
+  readonly #expectedBytes: number | null;
   readonly #chunks: Uint8Array[] = [];
+  /** All bytes so far, in memory for the expected bytes; null if there is none yet. */
+  #whole: Uint8Array | null = null;
   /** The block that is being filled; null if there is none. */
   #block: Uint8Array | null = null;
   #blockUsed = 0;
   #size = 0;
+
+  /** Chunks of LARGE_CHUNK_BYTES belong to the collector: it frees their memory. `expectedBytes` may be exceeded. */
+  constructor(expectedBytes: number | null = null) {
+    this.#expectedBytes = expectedBytes;
+  }
 
   /** Bytes added so far. */
   get size(): number {
@@ -18,7 +27,68 @@ export class ChunkCollector {
   }
 
   add(chunk: Uint8Array): void {
-    this.#size += chunk.byteLength;
+    const size = this.#size + chunk.byteLength;
+    if (this.#isWorthWhole(size)) this.#addToWhole(chunk);
+    else this.#addToChunks(chunk);
+    this.#size = size;
+  }
+
+  /** Returns all bytes and forgets them. */
+  take(): Uint8Array {
+    this.#closeBlock();
+    const whole = this.#whole ?? (this.#chunks.length === 1 ? this.#chunks[0] : undefined);
+    if (whole !== undefined) {
+      const taken = whole.byteLength === this.#size ? whole : whole.subarray(0, this.#size);
+      this.#chunks.length = 0;
+      this.#forget();
+      return taken;
+    }
+    const joined = Buffer.concat(this.#chunks, this.#size);
+    this.clear();
+    return joined;
+  }
+
+  /** Forgets all bytes and frees their memory now: the garbage collector may leave hundreds of megabytes for a while. */
+  clear(): void {
+    this.#closeBlock();
+    for (const chunk of this.#chunks) free(chunk);
+    if (this.#whole !== null) free(this.#whole);
+    this.#forget();
+  }
+
+  /**
+   * Whether to allocate the expected bytes: at least half of them have arrived, so that a client cannot make the gateway allocate much by
+   * announcing a large body. Chunks are copied while they are in the cache of the CPU, and their memory is used for the next ones.
+   */
+  #isWorthWhole(size: number): boolean {
+    const expected = this.#expectedBytes;
+    if (expected === null || size > expected) return false;
+    return size * 2 >= expected || expected <= BLOCK_BYTES;
+  }
+
+  #addToWhole(chunk: Uint8Array): void {
+    moveInto((this.#whole ??= this.#allocateWhole()), chunk, this.#size);
+  }
+
+  /** Returns memory for the expected bytes that begins with those so far. */
+  #allocateWhole(): Uint8Array {
+    const whole = Buffer.allocUnsafeSlow(this.#expectedBytes ?? 0);
+    this.#closeBlock();
+    let at = 0;
+    for (const chunk of this.#chunks) {
+      const { byteLength } = chunk;
+      moveInto(whole, chunk, at);
+      at += byteLength;
+    }
+    this.#chunks.length = 0;
+    return whole;
+  }
+
+  #addToChunks(chunk: Uint8Array): void {
+    if (this.#whole !== null) {
+      this.#chunks.push(this.#whole.subarray(0, this.#size));
+      this.#whole = null;
+    }
     if (chunk.byteLength >= LARGE_CHUNK_BYTES) {
       this.#closeBlock();
       this.#chunks.push(chunk);
@@ -30,35 +100,27 @@ export class ChunkCollector {
     this.#blockUsed += chunk.byteLength;
   }
 
-  /** Returns all bytes and forgets them. */
-  take(): Uint8Array {
-    this.#closeBlock();
-    const [first] = this.#chunks;
-    if (this.#chunks.length === 1 && first !== undefined) {
-      this.#chunks.length = 0;
-      this.clear();
-      return first;
-    }
-    const whole = Buffer.concat(this.#chunks, this.#size);
-    this.clear();
-    return whole;
-  }
-
-  /** Forgets all bytes and frees their memory now: the garbage collector may leave hundreds of megabytes for a while. */
-  clear(): void {
-    this.#closeBlock();
-    // Two chunks may share their memory.
-    for (const { buffer } of this.#chunks)
-      if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
-    this.#chunks.length = 0;
-    this.#block = null;
-    this.#blockUsed = 0;
-    this.#size = 0;
-  }
-
   #closeBlock(): void {
     if (this.#block !== null) this.#chunks.push(this.#block.subarray(0, this.#blockUsed));
     this.#block = null;
     this.#blockUsed = 0;
   }
+
+  #forget(): void {
+    this.#chunks.length = 0;
+    this.#whole = null;
+    this.#size = 0;
+  }
+}
+
+/** Frees the memory of a large chunk, unless the next chunk may be in the same memory. */
+function moveInto(target: Uint8Array, chunk: Uint8Array, at: number): void {
+  target.set(chunk, at);
+  const { byteOffset, byteLength, buffer } = chunk;
+  if (byteLength >= LARGE_CHUNK_BYTES && byteOffset + byteLength === buffer.byteLength) free(chunk);
+}
+
+/** Two chunks may share their memory. */
+function free({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }

@@ -26,6 +26,8 @@ export class IncomingBody implements Deadline, ArrivingBody {
   setPosition = NOT_A_MEMBER;
   progressAt: number;
   readonly #limits: BodyLimits;
+  /** The declared length; null if it is unknown. */
+  readonly #length: number | null;
   /** Bodies with a small declared length may use all of the budget. */
   readonly #isSmall: boolean;
   /** Null before the first piece. */
@@ -45,6 +47,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
   constructor(length: number | null, limits: BodyLimits) {
     if (length !== null && length > limits.maxBodyBytes) throw tooLarge(limits);
     this.#limits = limits;
+    this.#length = length;
     this.#isSmall = length !== null && length <= SMALL_BODY_BYTES;
     this.progressAt = 0;
   }
@@ -156,7 +159,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
 
   #begin(): ChunkCollector {
     this.#progress();
-    return (this.#chunks = new ChunkCollector());
+    return (this.#chunks = new ChunkCollector(this.#length));
   }
 
   #takeWaiter(): PromiseWithResolvers<undefined> | null {

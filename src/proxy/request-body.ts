@@ -134,6 +134,12 @@ export class RequestBody implements BodySource {
     return new RequestBody(source, fields, false);
   }
 
+  /** Like `scan`, but returns null if the body has more than `maxValues` values, which would take too long. */
+  static scanSparse(source: BodySource, maxValues: number): RequestBody | null {
+    const fields = readFields(source, maxValues);
+    return fields === null ? null : new RequestBody(source, fields, false);
+  }
+
   /**
    * Returns a body of the same content type. Throws as `scan` does, unless the body is large: its fields stay those of this
    * body until it is scanned off the event loop.
@@ -168,17 +174,23 @@ export class RequestBody implements BodySource {
   }
 }
 
-/** Throws as `RequestBody.scan` does. */
-export function readFields({ bytes, isJson, contentType, isTraced }: BodySource): BodyFields {
+/** Throws as `RequestBody.scan` does. Returns null if the body is JSON with more than `maxValues` values. */
+export function readFields(source: BodySource): BodyFields;
+export function readFields(source: BodySource, maxValues: number): BodyFields | null;
+export function readFields(
+  { bytes, isJson, contentType, isTraced }: BodySource,
+  maxValues = Infinity,
+): BodyFields | null {
   if (isJson) {
-    const fields = jsonFields(bytes);
-    return isTraced && fields.isObject ? { ...fields, sampling: readSampling(bytes) } : fields;
+    const fields = jsonFields(bytes, maxValues);
+    return isTraced && fields?.isObject === true ? { ...fields, sampling: readSampling(bytes) } : fields;
   }
   return contentType === null ? NO_FIELDS : otherFields(bytes, contentType);
 }
 
-function jsonFields(bytes: Uint8Array): BodyFields {
-  const result = scanner.scan(bytes);
+function jsonFields(bytes: Uint8Array, maxValues: number): BodyFields | null {
+  const result = scanner.scan(bytes, maxValues);
+  if (result === "too_dense") return null;
   if (result === "invalid") throw invalidJson("The body is not valid JSON in UTF-8.");
   if (result === "too_deep") throw invalidJson(`The body is nested more than ${MAX_DEPTH} levels deep.`);
   if (scanner.hasDuplicates) throw invalidJson(DUPLICATE_FIELDS.message);

@@ -1,4 +1,4 @@
-// Bodies over 256 kB are parsed and translated in worker threads, with the same results as small ones.
+// Bodies over 256 kB are translated in worker threads, and parsed there unless they have few values, with the same results as small ones.
 import { rmSync } from "node:fs";
 import { afterAll, describe, expect, test } from "bun:test";
 import { RATE_LIMITER } from "../support/admin-fixtures.ts";
@@ -22,23 +22,38 @@ const provider = await useFakeProvider();
 const gatehouse = await useGatehouse({ env: { PLUGINS_DIR: pluginsFolder } });
 
 const LARGE = "A sentence of a long prompt. ".repeat(20_000);
+/** More values than are read on the event loop. */
+const DENSE = Array.from({ length: 140_000 }, () => 1);
 
 async function tasksCompleted(): Promise<number> {
   const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
   return Number(/^gatehouse_off_loop_tasks_total\{result="completed"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
-const chatOf = (content: string) => ({ ...CHAT, messages: [{ role: "user", content }] });
+const chatOf = (content: unknown) => ({ ...CHAT, messages: [{ role: "user", content }] });
 
 describe("requests", () => {
   const route = seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
 
-  test("a large body is parsed off the event loop and forwarded unchanged", async () => {
+  /** Resolves to the number of tasks that worker threads ran for the request. */
+  async function tasksFor(content: unknown): Promise<number> {
     const before = await tasksCompleted();
     const { path } = await route;
-    expect((await rawJson(gatehouse.proxyUrl, path, chatOf(LARGE))).status).toBe(200);
-    expect(Buffer.from(onlyRequest(provider).body).toString()).toBe(JSON.stringify(chatOf(LARGE)));
-    expect(await tasksCompleted()).toBe(before + 1);
+    expect((await rawJson(gatehouse.proxyUrl, path, chatOf(content))).status).toBe(200);
+    expect(Buffer.from(onlyRequest(provider).body).toString()).toBe(JSON.stringify(chatOf(content)));
+    return (await tasksCompleted()) - before;
+  }
+
+  test("a large body is parsed off the event loop and forwarded unchanged", async () => {
+    expect(await tasksFor(DENSE)).toBe(1);
+  });
+
+  test("a body over 2 MiB is parsed off the event loop even if it has few values", async () => {
+    expect(await tasksFor(LARGE.repeat(5))).toBe(1);
+  });
+
+  test("a large body with few values is parsed without a thread and forwarded unchanged", async () => {
+    expect(await tasksFor(LARGE)).toBe(0);
   });
 
   test("a small body is parsed without a thread", async () => {
@@ -51,6 +66,11 @@ describe("requests", () => {
   test.each([
     ["invalid JSON", `{"model":"m","messages":"${LARGE}`],
     ["a field that occurs twice", `{"model":"a","messages":["${LARGE}"],"model":"b"}`],
+    ["invalid JSON after many values", `{"model":"m","messages":[${"1,".repeat(200_000)}]}`],
+    [
+      "a field that occurs twice after many values",
+      `{"model":"a","messages":[${"1,".repeat(200_000)}1],"model":"b"}`,
+    ],
     ["more than 512 levels", `{"a":"${LARGE}","b":${"[".repeat(600)}${"]".repeat(600)}}`],
   ])("a large body with %s is 400 invalid_json", async (_, body) => {
     const { path } = await route;
@@ -102,8 +122,8 @@ describe("translations", () => {
     const small = await send("short");
     const before = await tasksCompleted();
     const large = await send(LARGE);
-    // The body is scanned and translated, and the response is translated.
-    expect(await tasksCompleted()).toBe(before + 3);
+    // The body is translated, and the response is translated.
+    expect(await tasksCompleted()).toBe(before + 2);
     const enlarged: unknown = JSON.parse(
       JSON.stringify(small.sent).replaceAll('"short"', JSON.stringify(LARGE)),
     );

@@ -24,7 +24,10 @@ export interface SearchedBody {
 
 /** Whether the body may contain ids. Costs a search for a few bytes. */
 export function mayContainIds({ bytes, operation }: SearchedBody): boolean {
-  return idsInRequest(operation)?.marks.some((mark) => indexOfBytes(bytes, mark, 0) >= 0) === true;
+  const contains = (text: Uint8Array) => indexOfBytes(bytes, text, 0) >= 0;
+  return (
+    idsInRequest(operation)?.marks.some(({ hint, texts }) => contains(hint) && texts.some(contains)) === true
+  );
 }
 
 /** Throws a GatehouseError if there are too many, or if not all of the body can be searched. */
