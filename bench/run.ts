@@ -5,6 +5,7 @@ import { benchCounters } from "./counters.bench.ts";
 import { benchJsonScanner } from "./json-scanner.bench.ts";
 import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
+import { benchLedger } from "./ledger.bench.ts";
 import { benchObserve } from "./observe.bench.ts";
 import { benchOverload } from "./overload.bench.ts";
 import { benchTranslate } from "./translate.bench.ts";
@@ -15,6 +16,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   counters: benchCounters,
   growth: benchGrowth,
   "json-scanner": benchJsonScanner,
+  ledger: benchLedger,
   observe: benchObserve,
   overload: async () => {
     await benchOverload();

@@ -1,5 +1,5 @@
 // The terms of the ledger: claims on limits and budgets, reservations, and the interface of the ledgers in memory and on
-// Redis.
+// Redis. See docs/decisions/0096-ledger.md.
 
 /**
  * The largest amount, limit and sum: 2^53 - 1, above which numbers are no longer exact. In nano-dollars these are 9,007,199

@@ -1,7 +1,16 @@
 // The ledger of one process: decided synchronously, in memory.
 import { systemClock, type Clock } from "../base/clock.ts";
 import { Budget, Budgets } from "./budgets.ts";
-import { amountOf, chargeOf, isAmount, isExact, isFitting, OpenReservation, refusalOf } from "./claims.ts";
+import {
+  amountOf,
+  chargeOf,
+  forecastUnreserved,
+  isAmount,
+  isExact,
+  isFitting,
+  OpenReservation,
+  refusalOf,
+} from "./claims.ts";
 import type {
   BudgetAmounts,
   BudgetTarget,
@@ -12,13 +21,20 @@ import type {
   LedgerState,
   Refusal,
   Reservation,
+  UnavailablePolicy,
   WindowTarget,
 } from "./ledger.ts";
+import { JournalWriter } from "./journal-writer.ts";
+import type { SpentJournal } from "./spent-journal.ts";
 import { add, Window } from "./window.ts";
 import { Windows } from "./windows.ts";
 
 interface MemoryLedgerOptions {
-  readonly clock?: Pick<Clock, "now" | "unixNow">;
+  readonly clock?: Clock;
+  /** Where spent amounts of budgets are kept; without it, they end with the process. */
+  readonly journal?: SpentJournal;
+  /** Called when the journal could not be read or written. This is tried again every second. */
+  readonly onJournalError?: (error: unknown) => void;
   /** Maximum number of windows; see Windows for what happens then. */
   readonly maxKeys?: number;
 }
@@ -48,7 +64,8 @@ interface Check {
  */
 export class MemoryLedger implements Ledger {
   readonly state: LedgerState = { state: "none", detail: "in memory" };
-  readonly #clock: Pick<Clock, "now" | "unixNow">;
+  readonly #clock: Clock;
+  readonly #journal: JournalWriter | null;
   readonly #windows: Windows;
   readonly #budgets = new Budgets();
   #calls = 0;
@@ -56,7 +73,10 @@ export class MemoryLedger implements Ledger {
   #wallOffset = NaN;
 
   constructor(options: MemoryLedgerOptions = {}) {
-    this.#clock = options.clock ?? systemClock;
+    const { clock = systemClock, journal, onJournalError = () => undefined } = options;
+    this.#clock = clock;
+    this.#journal =
+      journal === undefined ? null : new JournalWriter(journal, this.#budgets, clock, onJournalError);
     this.#windows = new Windows(options.maxKeys ?? MAX_KEYS);
   }
 
@@ -65,7 +85,14 @@ export class MemoryLedger implements Ledger {
     return this.#windows.size + this.#budgets.size;
   }
 
-  reserve(_gatewayId: string, claims: readonly Claim[]): Reservation | Refusal {
+  /** Resolves when the journal was read, or could not be read. Until it was read, `closed` refuses budgets. */
+  get settled(): Promise<void> {
+    return this.#journal?.settled ?? Promise.resolve();
+  }
+
+  reserve(_gatewayId: string, claims: readonly Claim[], policy: UnavailablePolicy): Reservation | Refusal {
+    if (policy === "closed" && this.#journal?.isLoaded === false && claims.some(isBudget))
+      return refusalOf(forecastUnreserved(claims, policy, this.#clock.unixNow()));
     const check = this.#check(claims);
     this.#sweepSometimes(check.now);
     const forecast = this.#forecast(check, true);
@@ -102,14 +129,14 @@ export class MemoryLedger implements Ledger {
     if (target.kind !== "budget") this.#windows.find(target.key)?.clear();
     else {
       const budget = this.#budgets.find(target);
-      budget?.spend(-budget.spent);
+      if (budget !== undefined) this.#spend(budget, -budget.spent);
     }
   }
 
   adjust(_gatewayId: string, target: BudgetTarget, amount: number): BudgetAmounts {
     if (!isAmount(Math.abs(amount))) throw new RangeError(`Amount ${amount} must be an integer.`);
     const budget = this.#budgets.findOrCreate(target);
-    budget.spend(amount);
+    this.#spend(budget, amount);
     return amountsOf(budget);
   }
 
@@ -117,8 +144,13 @@ export class MemoryLedger implements Ledger {
     return targets.map((target) => amountsOf(this.#budgets.find(target)));
   }
 
-  close(): Promise<void> {
-    return Promise.resolve();
+  async close(): Promise<void> {
+    await this.#journal?.close();
+  }
+
+  #spend(budget: Budget, amount: number): void {
+    budget.spend(amount);
+    this.#journal?.mark(budget);
   }
 
   /** Writes nothing, not even keys: a refused request has no effect. */
@@ -163,8 +195,10 @@ export class MemoryLedger implements Ledger {
       const [claim, amount = 0] = [claims[at], amounts[at]];
       if (claim === undefined) continue;
       const account = this.#findOrCreate(claim);
-      if (account instanceof Budget) account.reservedHere = add(account.reservedHere, amount);
-      else if (claim.kind === "requests") account.charge(1, claim.windowMs, isExact(claim), now);
+      if (account instanceof Budget) {
+        account.reservedHere = add(account.reservedHere, amount);
+        this.#journal?.mark(account);
+      } else if (claim.kind === "requests") account.charge(1, claim.windowMs, isExact(claim), now);
       else account.reserved = add(account.reserved, amount);
       accounts[at] = account;
     }
@@ -178,7 +212,7 @@ export class MemoryLedger implements Ledger {
         const charge = actualAmounts === null ? 0 : chargeOf(claim, actualAmounts[at]);
         if (account instanceof Budget) {
           account.reservedHere = Math.max(0, account.reservedHere - amount);
-          account.spend(charge);
+          this.#spend(account, charge);
         } else if (claim.kind === "tokens" && account !== undefined) {
           account.reserved = Math.max(0, account.reserved - amount);
           account.charge(charge, claim.windowMs, false, endedAt);
@@ -197,6 +231,10 @@ export class MemoryLedger implements Ledger {
     this.#windows.sweepSometimes(now);
     if (++this.#calls % CALLS_PER_BUDGET_SWEEP === 0) this.#budgets.sweep(this.#clock.unixNow());
   }
+}
+
+function isBudget({ kind }: Claim): boolean {
+  return kind === "budget";
 }
 
 function usedOf(claim: Claim, account: Window | Budget | undefined, now: number): number {

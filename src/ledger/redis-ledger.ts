@@ -179,7 +179,7 @@ export class RedisLedger implements Ledger {
     }
     const known = this.knownRefusal(claims);
     if (known !== null) return known;
-    const decided = this.#local.reserve(gatewayId, claims);
+    const decided = this.#local.reserve(gatewayId, claims, policy);
     if (!decided.reserved) return { ...decided, source: "local" };
     return new OpenReservation({ states: decided.states, source: "local" }, (actualAmounts) => {
       if (actualAmounts === null) decided.release();

@@ -13,6 +13,7 @@ import { addAudit } from "./migrations/0010-audit.ts";
 import { addAdminSessions } from "./migrations/0011-admin-sessions.ts";
 import { addTraffic } from "./migrations/0012-traffic.ts";
 import { addBudgets } from "./migrations/0013-budgets.ts";
+import { addSpending } from "./migrations/0014-spending.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -30,6 +31,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addAdminSessions,
   addTraffic,
   addBudgets,
+  addSpending,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

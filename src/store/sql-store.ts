@@ -1,12 +1,14 @@
 // The Store with SQL: one implementation for SQLite and PostgreSQL. Every operation has a deadline.
 import { GatehouseError } from "../base/errors.ts";
+import type { JournalBatch, JournalTotal } from "../ledger/spent-journal.ts";
 import { recordWrite } from "./audit-revision.ts";
 import { appendAudit, type AuditOrigin } from "./audit.ts";
 import { addBlocks, listBlocks, readBlockChanges, readBlockSequence, removalEvent } from "./blocks.ts";
 import { removeBlocks, removeExpiredBlocks, type Block, type BlockChanges } from "./blocks.ts";
 import type { BlockPage, RemovedBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
-import { withinDeadline, type Database, type Query } from "./database.ts";
+import type { Database, Query } from "./database.ts";
+import { expiredWrite, guarded } from "./guarded.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
 import { getRevision, listRevisions, readRevision, readVersion } from "./revisions.ts";
 import { readChangesBetween } from "./revision-range.ts";
@@ -15,10 +17,11 @@ import { SqlIdentities, type IdentityStore } from "./sql-identities.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTraffic, type TrafficStore } from "./sql-traffic.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
-import { isEmbedded, isReadOnly, storeError, unavailable } from "./store-error.ts";
+import { isEmbedded, isReadOnly, unavailable } from "./store-error.ts";
 import type { ConsistentView, GatewayParts, Kind, ListQuery } from "./store.ts";
 import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store.ts";
 import type { Transaction, WriteOptions, Written } from "./store.ts";
+import { loadSpending, writeSpending } from "./spending.ts";
 import { sumUsage } from "./usage-sums.ts";
 import { addUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
 
@@ -185,14 +188,11 @@ class SqlStore implements Store {
   }
 
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void> {
-    return guarded(DEADLINE_MS, async () => {
-      const database = await this.#open();
-      await database.writeTransaction(async (query) => {
-        for (const [id, usedAt] of uses) {
-          const isLater = "(last_used_at IS NULL OR last_used_at < $1)";
-          await query(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND ${isLater}`, [usedAt, id]);
-        }
-      });
+    return this.#writeApart(async (query) => {
+      for (const [id, usedAt] of uses) {
+        const isLater = "(last_used_at IS NULL OR last_used_at < $1)";
+        await query(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND ${isLater}`, [usedAt, id]);
+      }
     });
   }
 
@@ -239,10 +239,20 @@ class SqlStore implements Store {
   }
 
   addUsage(batch: UsageBatch): Promise<void> {
-    return guarded(DEADLINE_MS, async () => {
-      const database = await this.#open();
-      await database.writeTransaction((query) => addUsage(query, batch));
-    });
+    return this.#writeApart((query) => addUsage(query, batch));
+  }
+
+  loadSpending(writer: string, unixMs: number): Promise<readonly JournalTotal[]> {
+    return this.#writeApart((query) => loadSpending(query, writer, unixMs));
+  }
+
+  writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]> {
+    return this.#writeApart((query) => writeSpending(query, batch));
+  }
+
+  /** Writes in a transaction without a revision. */
+  #writeApart<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return guarded(DEADLINE_MS, async () => (await this.#open()).writeTransaction(work));
   }
 
   sumUsage(query: UsageQuery): Promise<UsageSum[]> {
@@ -283,17 +293,5 @@ class SqlStore implements Store {
     // A connection pooler may not support announcements. Polling is sufficient then.
     database.listen(() => this.#announcementListener()).catch(() => undefined);
     return database;
-  }
-}
-
-function expiredWrite(): GatehouseError {
-  return unavailable("The database did not respond in time; nothing was changed.");
-}
-
-async function guarded<T>(deadlineMs: number, work: () => Promise<T>, onExpired?: () => void): Promise<T> {
-  try {
-    return await withinDeadline(deadlineMs, work(), onExpired);
-  } catch (error) {
-    throw storeError(error);
   }
 }

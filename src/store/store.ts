@@ -1,4 +1,5 @@
 // The Store: durable records, and a revision that increases with every change to them.
+import type { SpentJournal } from "../ledger/spent-journal.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { Budget } from "../model/budget.ts";
 import type { Gateway } from "../model/gateway.ts";
@@ -189,7 +190,7 @@ export interface RevisionQuery {
   readonly offset: number;
 }
 
-export interface Store extends Reader, BlockStore {
+export interface Store extends Reader, BlockStore, SpentJournal {
   readonly identities: IdentityStore;
   readonly audit: AuditStore;
   readonly traffic: TrafficStore;

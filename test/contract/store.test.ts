@@ -15,6 +15,7 @@ import { describeStoreReferences } from "./store-references.contract.ts";
 import { describeStoreRevisions } from "./store-revisions.contract.ts";
 import { describeStoreSecrets } from "./store-secrets.contract.ts";
 import { describeStoreTraffic } from "./store-traffic.contract.ts";
+import { describeStoreSpending } from "./store-spending.contract.ts";
 import { describeStoreUsage } from "./store-usage.contract.ts";
 import { describeStoreRecords } from "./store.contract.ts";
 
@@ -55,6 +56,7 @@ for (const maker of [sqlite, postgres]) {
     describeStoreModel(maker);
     describeStoreUsage(maker);
     describeStoreTraffic(maker);
+    describeStoreSpending(maker);
     describeStoreBlocks(maker);
     describeStoreIdentities(maker);
     describeStoreAudit(maker);

@@ -1,0 +1,37 @@
+// The durable copy of what budgets have spent, for a ledger in memory. The store implements it.
+import type { BudgetTarget } from "./ledger.ts";
+
+/** What changed in one period of a budget since the last write of this process. */
+export interface JournalChange {
+  readonly budget: BudgetTarget;
+  /** The amount to add to what was spent; may be negative. */
+  readonly spentChange: number;
+  /** The sum of the reservations that are open in this process now. Replaces the last one that this process wrote. */
+  readonly reserved: number;
+}
+
+/** A batch is written completely or not at all, and only once, however often it is retried. */
+export interface JournalBatch {
+  /** Identifies the process. */
+  readonly writer: string;
+  /** Increases with every batch. The next batch is started only after this one is known to be written. */
+  readonly number: number;
+  /** Unix milliseconds, to detect processes that have ended. */
+  readonly writtenAt: number;
+  readonly changes: readonly JournalChange[];
+}
+
+/** The amounts of one period of a budget over all processes that write to the journal. */
+export interface JournalTotal {
+  readonly budget: BudgetTarget;
+  readonly spent: number;
+  /** The sum of open reservations of other processes that have written within LEASE_MS. Older ones are part of `spent`. */
+  readonly reservedElsewhere: number;
+}
+
+export interface SpentJournal {
+  /** Resolves to all periods that are kept, with what earlier processes have spent. */
+  loadSpending(writer: string, unixMs: number): Promise<readonly JournalTotal[]>;
+  /** Writes a batch in one transaction, and resolves to the totals of the same budgets. */
+  writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]>;
+}
