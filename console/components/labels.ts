@@ -72,6 +72,8 @@ const LIMIT_TYPES: Readonly<Record<string, string>> = {
   per_ip: "IP address",
   per_user: "User",
   per_fingerprint: "Client fingerprint",
+  per_key: "API key",
+  per_model: "Model",
   global: "All clients",
 };
 
@@ -86,5 +88,6 @@ export function ruleLabel({ path, name }: Pick<Rule, "path" | "name">): string {
 
 /** Label of what a rate limit applies to, such as `per_ip`. */
 export function limitTypeLabel(type: string): string {
-  return LIMIT_TYPES[type] ?? type;
+  const label = /^per_label:(.+)$/.exec(type)?.[1];
+  return label === undefined ? (LIMIT_TYPES[type] ?? type) : `Label ${label}`;
 }

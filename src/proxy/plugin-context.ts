@@ -32,6 +32,10 @@ export class CallContext implements PluginContext {
     const { apiKey } = this.#call.exchange;
     return apiKey === null ? null : { id: apiKey.id, name: apiKey.name };
   }
+  apiKeyLabel(name: string): string | null {
+    const labels = this.#call.exchange.apiKey?.labelValues;
+    return labels !== undefined && Object.hasOwn(labels, name) ? (labels[name] ?? null) : null;
+  }
   get method(): string {
     return this.#call.exchange.method;
   }

@@ -56,6 +56,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   get bodyUser(): string | null {
     return this.#call.exchange.fields.user;
   }
+  get requestedModel(): string | null {
+    return this.#call.exchange.fields.model;
+  }
   get json(): Readonly<Record<string, unknown>> | null {
     return this.#call.exchange.body?.json ?? null;
   }

@@ -14,6 +14,8 @@ export interface PluginContext {
   readonly rule: { readonly id: string; readonly name: string | null; readonly path: string };
   /** The client's gateway API key, without its secret; null if the client sent none. */
   readonly apiKey: { readonly id: string; readonly name: string } | null;
+  /** Returns the value of a label of that API key; null if the key has no such label, or if there is no key. */
+  apiKeyLabel(name: string): string | null;
   readonly method: string;
   /** The address of the TCP peer, or the client address that a trusted proxy forwards. */
   readonly clientAddress: string;
@@ -56,6 +58,8 @@ export interface RequestContext extends PluginContext {
   readonly isJson: boolean;
   /** The `user` of a JSON body, or null. Unlike `json`, it does not parse the body. */
   readonly bodyUser: string | null;
+  /** The model that the request names in its path or body; null if it names none, or if it is not known. */
+  readonly requestedModel: string | null;
   /** The body if it is a JSON object. Do not modify it; use `replaceBody`. */
   readonly json: Readonly<Record<string, unknown>> | null;
 

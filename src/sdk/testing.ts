@@ -24,6 +24,8 @@ export interface TestRequest {
   readonly body?: unknown;
   readonly clientAddress?: string;
   readonly apiKey?: PluginContext["apiKey"];
+  /** The labels of the API key. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** The request after the hook ran, and the response that the plugin gave, if any. */
@@ -129,6 +131,7 @@ function contextFactory(
     gateway: { id: "test-gateway", name: "test" },
     rule: { id: "test-rule", name: null, path: request.path ?? "/v1/chat/completions" },
     apiKey: request.apiKey ?? null,
+    apiKeyLabel: (name) => request.labels?.[name] ?? null,
     method: request.method ?? "POST",
     clientAddress: request.clientAddress ?? "127.0.0.1",
     notes,
@@ -180,7 +183,10 @@ function requestContext(
       return parseJson(body) !== undefined;
     },
     get bodyUser() {
-      return userIn(objectIn(body));
+      return textIn(objectIn(body), "user");
+    },
+    get requestedModel() {
+      return textIn(objectIn(body), "model");
     },
     get json() {
       return objectIn(body);
@@ -195,9 +201,8 @@ function requestContext(
     setAnswerHeader: setResponseHeader,
     answer: respond,
   };
-  const deprecated = () => ({ answer: response, answerHeaders: responseHeaders });
   const sent = () => ({ path, query, headers: Object.fromEntries(forwarded), body });
-  return { context, result: () => ({ ...sent(), response, responseHeaders, ...deprecated() }) };
+  return { context, result: () => ({ ...sent(), ...withEarlierNames(response, responseHeaders) }) };
 }
 
 function responseContext(
@@ -255,9 +260,16 @@ function objectIn(text: string | null): Readonly<Record<string, unknown>> | null
   return isJsonObject(value) ? value : null;
 }
 
-function userIn(json: Readonly<Record<string, unknown>> | null): string | null {
-  const user = json?.["user"];
-  return typeof user === "string" && user !== "" ? user : null;
+function textIn(json: Readonly<Record<string, unknown>> | null, field: string): string | null {
+  const text = json?.[field];
+  return typeof text === "string" && text !== "" ? text : null;
+}
+
+function withEarlierNames(
+  response: PluginResponse | null,
+  responseHeaders: Readonly<Record<string, string>>,
+): Pick<TestedRequest, "response" | "responseHeaders" | "answer" | "answerHeaders"> {
+  return { response, responseHeaders, answer: response, answerHeaders: responseHeaders };
 }
 
 /** Returns undefined for text that is not valid JSON. */

@@ -14,7 +14,15 @@ import {
 const admin = useAdminApi();
 
 const LIMITS = { limits: { global: { limit: 1, window: "1s" } } };
-const LIMIT_TYPES = ["global", "per_ip", "per_user", "per_fingerprint"];
+const LIMIT_TYPES = [
+  "global",
+  "per_ip",
+  "per_user",
+  "per_fingerprint",
+  "per_key",
+  "per_model",
+  "per_label:team",
+];
 const LANGUAGES = ["javascript", "python", "php", "sql", "shell", "java", "csharp", "ruby", "html"];
 
 const pluginConfiguration: FieldTable = {
@@ -78,7 +86,7 @@ const rateLimiter: FieldTable = {
         ...NOT_OBJECT,
         null,
         {},
-        problemAt({ ...LIMITS.limits, per_key: { limit: 1, window: "1s" } }, ".per_key"),
+        problemAt({ ...LIMITS.limits, per_country: { limit: 1, window: "1s" } }, ".per_country"),
         problemAt({ global: 5 }, ".global"),
         problemAt({ global: { window: "1s" } }, ".global.limit"),
         problemAt({ global: { limit: 1 } }, ".global.window"),

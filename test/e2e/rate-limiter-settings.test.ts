@@ -39,6 +39,18 @@ describe("settings", () => {
     );
   });
 
+  test.each(["per_label:", "per_label:Team", "per_label:a b", `per_label:${"x".repeat(33)}`, "per_label"])(
+    "rejects the type %p",
+    async (type) => {
+      expectProblemsAt(await createWith({ limits: { global, [type]: global } }), at(`limits.${type}`));
+    },
+  );
+
+  test("rejects more than eight labels", async () => {
+    const labels = Array.from({ length: 9 }, (_, index) => [`per_label:l${index}`, global]);
+    expectProblemsAt(await createWith({ limits: Object.fromEntries(labels) }), at("limits"));
+  });
+
   test("rejects unknown fields, missing limits and unknown values by field name", async () => {
     expectProblemsAt(await createWith({ limits: {} }), at("limits"));
     expectProblemsAt(await createWith({}), at("limits"));

@@ -175,3 +175,73 @@ describe("per_fingerprint", () => {
     expect(await statusOf(route, { ...BASE, "X-GW-API-Key": two.key })).toBe(200);
   });
 });
+
+describe("per_key, per_label and per_model", () => {
+  const keyed = (key: string, more: Record<string, string> = {}) => ({ "X-GW-API-Key": key, ...more });
+
+  test("per_key counts by API key whatever X-User-ID says, and requests without a key together", async () => {
+    const route = await seedLimits({ per_key: [1, "1m"] });
+    const [one, two] = [await seedKey(gatehouse, route.gateway), await seedKey(gatehouse, route.gateway)];
+    expect(await statusOf(route, keyed(one.key, { "X-User-ID": "ann" }))).toBe(200);
+    expect(await statusOf(route, keyed(one.key, { "X-User-ID": "bob" }))).toBe(429);
+    expect(await statusOf(route, keyed(two.key))).toBe(200);
+    expect(await statusOf(route, { "X-User-ID": "ann" })).toBe(200);
+    expect(await statusOf(route, { "X-User-ID": "bob" })).toBe(429);
+  });
+
+  test("per_label counts all keys with the same value together; keys without the label are not limited", async () => {
+    const route = await seedLimits({ "per_label:team": [1, "1m"], global: [100, "1m"] });
+    const keyOf = async (labels: Record<string, string>) =>
+      (await seedKey(gatehouse, route.gateway, { labels })).key;
+    const search = await keyOf({ team: "search", stage: "live" });
+    const response = await postChat(gatehouse, route, { headers: keyed(search) });
+    expect(response.headers.get("X-RateLimit-per_label.team-Limit")).toBe("1");
+    expect(response.headers.get("X-RateLimit-per_label.team-Remaining")).toBe("0");
+    const rejected = await postChat(gatehouse, route, { headers: keyed(await keyOf({ team: "search" })) });
+    expect(rejected.status).toBe(429);
+    expect(await rejected.json()).toMatchObject({
+      error: "per_label:team rate limit exceeded",
+      code: "rate_limit_exceeded",
+      retry_after: "60",
+    });
+    expect(await statusOf(route, keyed(await keyOf({ team: "ads" })))).toBe(200);
+    const unlabeled = keyed(await keyOf({ stage: "live" }));
+    for (const headers of [unlabeled, unlabeled, {}, {}]) {
+      const passed = await postChat(gatehouse, route, { headers });
+      expect(passed.status).toBe(200);
+      expect(passed.headers.has("X-RateLimit-per_label.team-Limit")).toBe(false);
+      expect(passed.headers.has("X-RateLimit-global-Remaining")).toBe(true);
+    }
+  });
+
+  test("per_model counts by requested model, and requests without one together", async () => {
+    const route = await seedLimits({ per_model: [1, "1m"] });
+    const unnamed = { messages: CHAT.messages };
+    const inTurn: [unknown, number][] = [
+      [CHAT, 200],
+      [CHAT, 429],
+      [{ ...CHAT, model: "other" }, 200],
+      [unnamed, 200],
+      [unnamed, 429],
+      [{ ...CHAT, model: "unknown" }, 200],
+    ];
+    for (const [body, status] of inTurn) expect(await statusOf(route, {}, body)).toBe(status);
+  });
+
+  test("explain and blocks name them", async () => {
+    const limits = { "per_label:team": [1, "1m"], per_model: [5, "1m"] } as const;
+    const route = await seedLimits(limits, { actions: { type: "block" } });
+    const { key } = await seedKey(gatehouse, route.gateway, { labels: { team: "search" } });
+    const request = { method: "POST", path: route.path, headers: keyed(key), body: CHAT };
+    const { body } = await gatehouse.api("POST", `/gateways/${route.gateway}/explain`, request);
+    expect(
+      body.limits.map(({ type, remaining }: { type: string; remaining: number }) => [type, remaining]),
+    ).toEqual([
+      ["per_label:team", 0],
+      ["per_model", 4],
+    ]);
+    expect([await statusOf(route, keyed(key)), await statusOf(route, keyed(key))]).toEqual([200, 403]);
+    const blocks = await gatehouse.api("GET", `/gateways/${route.gateway}/blocks`);
+    expect(blocks.body.blocks).toMatchObject([{ type: "per_label:team", subject: "search" }]);
+  });
+});

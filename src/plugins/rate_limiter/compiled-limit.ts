@@ -1,10 +1,11 @@
 // A rate limit of one gateway, prepared for fast checks: header names, and the counter limit for each subject.
 import type { Limit } from "../../sdk/index.ts";
 import type { LimitType } from "./identity.ts";
-import { windowSeconds, type RateLimiterSettings } from "./settings.ts";
+import { isLabelLimit, windowSeconds, type RateLimiterSettings } from "./settings.ts";
 
 /** The order in which limits are checked. The error names the first limit that is reached, so `global` is last. */
-const ORDER: readonly LimitType[] = ["per_fingerprint", "per_ip", "per_user", "global"];
+const BEFORE_LABELS = ["per_fingerprint", "per_ip", "per_user", "per_key"] as const;
+const AFTER_LABELS = ["per_model", "global"] as const;
 
 /** Most requests have a subject that was seen recently. The cache is cleared when it has this many entries. (A
  * plugin imports only the SDK, which does not export the gateway's own bounded cache.) */
@@ -20,7 +21,8 @@ export class CompiledLimit {
   readonly #limitBySubject = new Map<string, Limit>();
 
   constructor(type: LimitType, limit: number, windowMs: number, instanceId: string) {
-    const prefix = `X-RateLimit-${type}-`;
+    // A colon is not allowed in the name of a header field.
+    const prefix = `X-RateLimit-${type.replace(":", ".")}-`;
     this.type = type;
     this.limitText = String(limit);
     this.headers = { limit: `${prefix}Limit`, remaining: `${prefix}Remaining`, reset: `${prefix}Reset` };
@@ -48,7 +50,8 @@ export class CompiledLimit {
 }
 
 export function compileLimits({ limits }: RateLimiterSettings, instanceId: string): CompiledLimit[] {
-  return ORDER.flatMap((type) => {
+  const labels = Object.keys(limits).filter(isLabelLimit);
+  return [...BEFORE_LABELS, ...labels, ...AFTER_LABELS].flatMap((type: LimitType) => {
     const configured = limits[type];
     if (configured === undefined) return [];
     const windowMs = (windowSeconds(configured.window) ?? 0) * 1000;

@@ -5,7 +5,7 @@ import { testPlugin, type TestRequest } from "../../sdk/testing.ts";
 import { subjectOf, type LimitType } from "./identity.ts";
 
 async function subject(type: LimitType, request: TestRequest): Promise<string> {
-  let found = "";
+  let found: string | null = null;
   const probe = definePlugin({
     name: "probe",
     description: "",
@@ -14,7 +14,7 @@ async function subject(type: LimitType, request: TestRequest): Promise<string> {
     create: () => ({ pre_request: (context) => void (found = subjectOf(type, context, 64)) }),
   });
   await testPlugin(probe).preRequest(request);
-  return found;
+  return found ?? "not limited";
 }
 
 const apiKey: PluginContext["apiKey"] = { id: "0190-key", name: "a key" };
@@ -67,6 +67,23 @@ test("per_ip is the client address or its IPv6 network, and global is the same f
   expect(await subject("per_ip", { clientAddress: "2001:db8::1" })).toBe("2001:db8:0:0::/64");
   const requests = [{}, { apiKey, body, clientAddress: "192.0.2.9", headers: { "x-user-id": "ann" } }];
   expect(await Promise.all(requests.map((request) => subject("global", request)))).toEqual(["", ""]);
+});
+
+test("per_key, per_model and per_label", async () => {
+  const request: TestRequest = { apiKey, labels: { team: "search" }, body: { model: "m" } };
+  const types = ["per_key", "per_model", "per_label:team", "per_label:stage"] as const;
+  expect(await Promise.all(types.map((type) => subject(type, request)))).toEqual([
+    "key:0190-key",
+    "model:m",
+    "search",
+    "not limited",
+  ]);
+  expect(await Promise.all(types.map((type) => subject(type, {})))).toEqual([
+    "anonymous",
+    "unknown",
+    "not limited",
+    "not limited",
+  ]);
 });
 
 describe("per_fingerprint", () => {

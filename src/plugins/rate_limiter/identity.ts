@@ -3,13 +3,17 @@ import { createHash } from "node:crypto";
 import type { RequestContext } from "../../sdk/index.ts";
 import { networkOf } from "./network.ts";
 
-export type LimitType = "per_fingerprint" | "per_ip" | "per_user" | "global";
+export type LabelLimitType = `per_label:${string}`;
+export type LimitType =
+  "per_fingerprint" | "per_ip" | "per_user" | "per_key" | LabelLimitType | "per_model" | "global";
 
 const CREDENTIALS = ["x-gw-api-key", "authorization", "x-api-key", "api-key"];
 const MAX_SUBJECT_LENGTH = 256;
 
-/** `ipv6Prefix` is the length of the prefix that `per_ip` counts as one client. */
-export function subjectOf(type: LimitType, context: RequestContext, ipv6Prefix: number): string {
+const LABEL_PREFIX = "per_label:";
+
+/** Returns null if the limit does not apply. `ipv6Prefix` is the length of the prefix that `per_ip` counts as one client. */
+export function subjectOf(type: LimitType, context: RequestContext, ipv6Prefix: number): string | null {
   switch (type) {
     case "global":
       return "";
@@ -19,12 +23,21 @@ export function subjectOf(type: LimitType, context: RequestContext, ipv6Prefix: 
       return userOf(context);
     case "per_fingerprint":
       return fingerprintOf(context);
+    case "per_key":
+      return context.apiKey === null ? "anonymous" : `key:${context.apiKey.id}`;
+    case "per_model":
+      // A client must not be able to avoid the limit by not naming the model: a target may have a default one.
+      return context.requestedModel === null ? "unknown" : bounded(`model:${context.requestedModel}`);
+    default:
+      return context.apiKeyLabel(type.slice(LABEL_PREFIX.length));
   }
 }
 
-/** Whether `subjectOf` needs no body. Only a user without X-User-ID and API key may be named in the body. */
+/** Whether `subjectOf` needs no body: the model is in the body, and so may be a user without X-User-ID and API key. */
 export function isKnownWithoutBody(type: LimitType, { headers, apiKey }: RequestContext): boolean {
-  return type === "global" || type === "per_ip" || apiKey !== null || (headers.get("x-user-id") ?? "") !== "";
+  if (type === "per_model") return false;
+  if (type !== "per_user" && type !== "per_fingerprint") return true;
+  return apiKey !== null || (headers.get("x-user-id") ?? "") !== "";
 }
 
 /** X-User-ID, else the API key, else the `user` of the body, else one shared subject for anonymous requests. */

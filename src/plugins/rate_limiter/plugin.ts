@@ -1,4 +1,4 @@
-// The rate_limiter plugin: exact sliding-window limits per gateway, address, user and fingerprint.
+// The rate_limiter plugin: sliding-window limits per gateway, address, user, fingerprint, API key, label and model.
 import {
   definePlugin,
   type Decision,
@@ -12,7 +12,8 @@ import { rateLimiterSettings, windowSeconds, type RateLimiterSettings } from "./
 
 export const rateLimiter = definePlugin({
   name: "rate_limiter",
-  description: "Limits requests in a sliding window: in total, by address, by user, by fingerprint.",
+  description:
+    "Limits requests in a sliding window: in total, by address, user, fingerprint, API key, label, model.",
   stages: ["pre_request"],
   settings: rateLimiterSettings,
   explainable: true,
@@ -44,50 +45,60 @@ class LimitCheck {
   /** Synchronous unless the counters are in Redis. */
   run(context: RequestContext): Promise<void> | undefined {
     const { counters, instanceId } = this.#host;
-    const { wanted, blocked } = this.#limitsFor(context, this.#limits);
+    const { applied, wanted, blocked } = this.#limitsFor(context, this.#limits);
+    if (applied.length === 0) return undefined;
     // A limit of zero rejects the request, so nothing is counted, and still returns the state of the other limits.
     if (blocked !== null) wanted.push({ key: `${instanceId}:blocked`, limit: 0, windowMs: 1000 });
     const decision = counters.admit(wanted, this.#settings.on_store_failure);
-    if (decision instanceof Promise) return this.#applyLater(context, wanted, blocked, decision);
-    this.#apply(context, this.#limits, wanted, blocked, decision);
+    if (decision instanceof Promise) return this.#applyLater(context, applied, wanted, blocked, decision);
+    this.#apply(context, applied, wanted, blocked, decision);
     return undefined;
   }
 
   /** Rejects a request whose body is still arriving if this process knows that `run` would reject it. Counts nothing. */
   rejectKnown(context: RequestContext): void {
     const limits = this.#limits.filter(({ type }) => isKnownWithoutBody(type, context));
-    const { wanted, blocked } = this.#limitsFor(context, limits);
+    const { applied, wanted, blocked } = this.#limitsFor(context, limits);
     if (blocked !== null) {
       respondBlocked(context, blocked);
       return;
     }
     const decision = this.#host.counters.knownRejection(wanted);
-    if (decision !== null) this.#apply(context, limits, wanted, null, decision);
+    if (decision !== null) this.#apply(context, applied, wanted, null, decision);
   }
 
-  /** Returns the limits to pass to the counters, in the order of `limits`, and the first type whose subject is blocked. */
+  /**
+   * Returns those of the limits that apply to the request, the same limits for the counters, and the first type whose
+   * subject is blocked.
+   */
   #limitsFor(
     context: RequestContext,
     limits: readonly CompiledLimit[],
-  ): { wanted: Limit[]; blocked: LimitType | null } {
+  ): { applied: readonly CompiledLimit[]; wanted: Limit[]; blocked: LimitType | null } {
+    let applied = limits;
     const wanted: Limit[] = [];
     let blocked: LimitType | null = null;
     for (const limit of limits) {
       const { type } = limit;
       const subject = subjectOf(type, context, this.#settings.ipv6_prefix);
+      if (subject === null) {
+        applied = applied.filter((other) => other !== limit);
+        continue;
+      }
       wanted.push(limit.limitOf(subject));
       if (blocked === null && this.#host.blocks.has(type, subject)) blocked = type;
     }
-    return { wanted, blocked };
+    return { applied, wanted, blocked };
   }
 
   async #applyLater(
     context: RequestContext,
+    applied: readonly CompiledLimit[],
     wanted: readonly Limit[],
     blocked: LimitType | null,
     decision: Promise<Decision>,
   ): Promise<void> {
-    this.#apply(context, this.#limits, wanted, blocked, await decision);
+    this.#apply(context, applied, wanted, blocked, await decision);
   }
 
   /** Sets the rate limit headers, and responds with an error unless the request is admitted. */

@@ -1,5 +1,6 @@
 // Settings of rate_limiter (specification 2.7): limits by type, and the action when a limit is reached.
 import { z } from "../../sdk/index.ts";
+import type { LabelLimitType } from "./identity.ts";
 
 const WINDOW = /^([1-9]\d{0,8})([smhd])$/;
 const SECONDS_PER_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
@@ -28,9 +29,25 @@ const limitSchema = z.strictObject({
   window: windowField.meta({ description: "A number and a unit: 30s, 5m, 1h, 1d." }),
 });
 
+const NAMED_TYPES: ReadonlySet<string> = new Set([
+  "global",
+  "per_ip",
+  "per_user",
+  "per_fingerprint",
+  "per_key",
+  "per_model",
+]);
+const LABEL_LIMIT = /^per_label:[a-z0-9_-]{1,32}$/;
+const MAX_LABEL_LIMITS = 8;
+
+/** Whether the type is `per_label:` and the name of a label. */
+export function isLabelLimit(type: string): type is LabelLimitType {
+  return LABEL_LIMIT.test(type);
+}
+
 export const rateLimiterSettings = z.strictObject({
   limits: z
-    .strictObject({
+    .object({
       global: limitSchema.optional().meta({ description: "All requests of the gateway together." }),
       per_ip: limitSchema.optional().meta({ description: "By client address." }),
       per_user: limitSchema
@@ -39,7 +56,20 @@ export const rateLimiterSettings = z.strictObject({
       per_fingerprint: limitSchema
         .optional()
         .meta({ description: "By user, credential, address and User-Agent together." }),
+      per_key: limitSchema
+        .optional()
+        .meta({ description: "By API key. Requests without one share one count." }),
+      per_model: limitSchema
+        .optional()
+        .meta({ description: "By requested model. Requests without a known one share one count." }),
     })
+    .catchall(
+      limitSchema.meta({
+        description:
+          "per_label:<name>: by the value of a label of the API key. Keys without it are not limited.",
+      }),
+    )
+    .superRefine(checkTypes)
     .refine((limits) => Object.keys(limits).length > 0, "must contain at least one limit"),
   actions: z
     .strictObject({
@@ -68,5 +98,19 @@ export const rateLimiterSettings = z.strictObject({
       "If the shared counters are unavailable: limits counted per node (local), no limits (open) or 503 (closed).",
   }),
 });
+
+function checkTypes(limits: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
+  const others = Object.keys(limits).filter((type) => !NAMED_TYPES.has(type));
+  for (const type of others)
+    if (!isLabelLimit(type))
+      context.addIssue({
+        code: "custom",
+        path: [type],
+        message:
+          "is not known; give global, per_ip, per_user, per_fingerprint, per_key, per_model or per_label:<name>",
+      });
+  if (others.length > MAX_LABEL_LIMITS)
+    context.addIssue({ code: "custom", message: `must not contain more than ${MAX_LABEL_LIMITS} labels` });
+}
 
 export type RateLimiterSettings = z.output<typeof rateLimiterSettings>;
