@@ -59,6 +59,13 @@ export interface Counters {
   close(): Promise<void>;
 }
 
+/** The counters of all gateways. Where Redis stores a counter depends on the gateway, so that a cluster spreads them. */
+export interface CountersByGateway {
+  forGateway(gatewayId: string): Counters;
+  readonly state: CountersState;
+  close(): Promise<void>;
+}
+
 /** Wait reported by `closed`. Short, because the connection to Redis is retried several times per second. */
 const CLOSED_WAIT_MS = 1000;
 

@@ -1,7 +1,7 @@
 // Counters of one process: a sliding-window log in memory, exact up to EXACT_LIMIT, decided synchronously.
 import { systemClock, type Clock } from "../base/clock.ts";
 import type { BucketLog } from "./bucket-log.ts";
-import type { Counters, CountersState, Decision, Limit, LimitState } from "./counters.ts";
+import type { Counters, CountersByGateway, CountersState, Decision, Limit, LimitState } from "./counters.ts";
 import { KeyDigest } from "./key-digest.ts";
 import { WindowLogs } from "./window-logs.ts";
 
@@ -32,7 +32,7 @@ class LimitCheck {
   waitMs = 0;
 }
 
-export class MemoryCounters implements Counters {
+export class MemoryCounters implements Counters, CountersByGateway {
   readonly state: CountersState = { state: "none", detail: "in memory" };
   readonly #clock: CountersClock;
   readonly #logs: WindowLogs;
@@ -50,6 +50,11 @@ export class MemoryCounters implements Counters {
   /** The number of keys. */
   get size(): number {
     return this.#logs.size;
+  }
+
+  /** The keys of plugins contain the gateway. */
+  forGateway(): Counters {
+    return this;
   }
 
   admit(limits: readonly Limit[]): Decision {

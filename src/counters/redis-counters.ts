@@ -10,6 +10,7 @@ import {
   decideUncounted,
   type UnavailablePolicy,
   type Counters,
+  type CountersByGateway,
   type CountersState,
   type Decision,
   type Limit,
@@ -44,13 +45,15 @@ interface RedisCountersOptions {
 /** Keys to clear in Redis when it is available again. Beyond this number they are dropped, and expire by themselves. */
 const MAX_PENDING_CLEARS = 10_000;
 const VERIFY_WINDOW_MS = 1000;
+/** For counters of no gateway: to verify the connection, and in tests. */
+const NO_GATEWAY = "none";
 
 /**
  * Exact for any number of processes while Redis replies. One case cannot be exact: a request that was decided without
  * Redis, because it stopped replying, may still be counted there when Redis continues. Redis then counts one request too
  * many for the rest of the window, never one too few.
  */
-export class RedisCounters implements Counters {
+export class RedisCounters implements Counters, CountersByGateway {
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
   readonly #local: MemoryCounters;
@@ -83,17 +86,35 @@ export class RedisCounters implements Counters {
     return this.#connection.settled;
   }
 
-  admit(limits: readonly Limit[], policy: UnavailablePolicy): Decision | Promise<Decision> {
+  forGateway(gatewayId: string): Counters {
+    const state = () => this.state;
+    return {
+      admit: (limits, policy) => this.admit(limits, policy, gatewayId),
+      peek: (limits, policy) => this.peek(limits, policy, gatewayId),
+      knownRejection: (limits) => this.knownRejection(limits),
+      clear: (key) => this.clear(key, gatewayId),
+      get state() {
+        return state();
+      },
+      close: () => this.close(),
+    };
+  }
+
+  admit(
+    limits: readonly Limit[],
+    policy: UnavailablePolicy,
+    gatewayId = NO_GATEWAY,
+  ): Decision | Promise<Decision> {
     return this.#connection.isConnected
-      ? this.#admitInRedis(limits, policy)
+      ? this.#admitInRedis(limits, policy, gatewayId)
       : this.#decideWithoutRedis(limits, policy, true);
   }
 
-  async peek(limits: readonly Limit[], policy: UnavailablePolicy): Promise<Decision> {
+  async peek(limits: readonly Limit[], policy: UnavailablePolicy, gatewayId = NO_GATEWAY): Promise<Decision> {
     if (!this.#connection.isConnected) return this.#decideWithoutRedis(limits, policy, false);
     try {
       // Sent as text: it is too rare to keep a second script in Redis.
-      const args = [PEEK_SCRIPT, ...scriptArguments(limits, this.#time(), this.#exactLimit)];
+      const args = [PEEK_SCRIPT, ...this.#argumentsFor(limits, gatewayId)];
       return requireDecision(await this.#connection.send("EVAL", args), limits);
     } catch (error) {
       this.#disconnectAfter(error);
@@ -106,14 +127,15 @@ export class RedisCounters implements Counters {
     return exhausted.every((state) => state === null) ? null : this.#rejection(limits, exhausted);
   }
 
-  async clear(key: string): Promise<void> {
+  async clear(key: string, gatewayId = NO_GATEWAY): Promise<void> {
+    const name = redisKey(gatewayId, key);
     this.#local.clear(key);
     this.#exhausted.forget(key);
     try {
-      await this.#connection.send("DEL", [redisKey(key)]);
+      await this.#connection.send("DEL", [name]);
     } catch (error) {
       this.#disconnectAfter(error);
-      if (this.#pendingClears.size < MAX_PENDING_CLEARS) this.#pendingClears.add(redisKey(key));
+      if (this.#pendingClears.size < MAX_PENDING_CLEARS) this.#pendingClears.add(name);
     }
   }
 
@@ -122,9 +144,17 @@ export class RedisCounters implements Counters {
     return Promise.resolve();
   }
 
-  async #admitInRedis(limits: readonly Limit[], policy: UnavailablePolicy): Promise<Decision> {
+  #argumentsFor(limits: readonly Limit[], gatewayId: string): string[] {
+    return scriptArguments({ gatewayId, limits, timeMs: this.#time(), exactLimit: this.#exactLimit });
+  }
+
+  async #admitInRedis(
+    limits: readonly Limit[],
+    policy: UnavailablePolicy,
+    gatewayId: string,
+  ): Promise<Decision> {
     try {
-      const reply = await this.#runAdmitScript(scriptArguments(limits, this.#time(), this.#exactLimit));
+      const reply = await this.#runAdmitScript(this.#argumentsFor(limits, gatewayId));
       const decision = requireDecision(reply, limits);
       this.#mirror(decision, limits, policy);
       return decision;
@@ -185,10 +215,8 @@ export class RedisCounters implements Counters {
   /** Admits a request with a new key, which tests that Redis can write, and loads the script. */
   async #verify(client: RedisClient): Promise<void> {
     const limit = { key: `proof ${crypto.randomUUID()}`, limit: 1, windowMs: VERIFY_WINDOW_MS };
-    const reply: unknown = await client.send("EVAL", [
-      ADMIT_SCRIPT,
-      ...scriptArguments([limit], 0, EXACT_LIMIT),
-    ]);
+    const call = { gatewayId: NO_GATEWAY, limits: [limit], timeMs: 0, exactLimit: EXACT_LIMIT };
+    const reply: unknown = await client.send("EVAL", [ADMIT_SCRIPT, ...scriptArguments(call)]);
     if (!requireDecision(reply, [limit]).admitted) throw new Error("the admit script rejected a new key");
     const pending = [...this.#pendingClears];
     if (pending.length > 0) await client.send("DEL", pending);

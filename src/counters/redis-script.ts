@@ -180,17 +180,23 @@ return reply
 
 export const ADMIT_SHA = Bun.SHA1.hash(ADMIT_SCRIPT, "hex");
 
-/** One hash tag for all keys: in a Redis cluster behind a proxy, the keys of one call must be on the same shard. */
-const PREFIX = "{gatehouse}:window:";
+/** The hash tag is the gateway: a cluster spreads gateways over its nodes, and the keys of one call are in one slot. */
+export function redisKey(gatewayId: string, key: string): string {
+  return `gatehouse:{${gatewayId}}:window:${digestName(key)}`;
+}
 
-export function redisKey(key: string): string {
-  return PREFIX + digestName(key);
+export interface ScriptCall {
+  readonly gatewayId: string;
+  readonly limits: readonly Limit[];
+  /** 0: Redis's own clock. */
+  readonly timeMs: number;
+  readonly exactLimit: number;
 }
 
 /** Returns the arguments after the SHA in EVALSHA, or after the text in EVAL. */
-export function scriptArguments(limits: readonly Limit[], timeMs: number, exactLimit: number): string[] {
+export function scriptArguments({ gatewayId, limits, timeMs, exactLimit }: ScriptCall): string[] {
   const args = [String(limits.length)];
-  for (const { key } of limits) args.push(redisKey(key));
+  for (const { key } of limits) args.push(redisKey(gatewayId, key));
   args.push(String(Math.round(timeMs * 1000)));
   for (const { limit, windowMs } of limits) {
     const window = Math.round(windowMs * 1000);

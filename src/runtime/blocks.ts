@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { newId } from "../base/ids.ts";
-import type { Counters } from "../counters/counters.ts";
+import type { CountersByGateway } from "../counters/counters.ts";
 import type { Block as RequestedBlock } from "../sdk/host.ts";
 import type { AuditOrigin } from "../store/audit.ts";
 import type { Block, RemovedBlocks } from "../store/blocks.ts";
@@ -32,7 +32,7 @@ interface Refusals {
 
 export class Blocks implements BlockAccess {
   readonly #store: Store;
-  readonly #counters: Counters;
+  readonly #counters: CountersByGateway;
   readonly #maxPerType: number;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -47,7 +47,7 @@ export class Blocks implements BlockAccess {
   #refreshing: Promise<void> | null = null;
   #writing: Promise<void> | null = null;
 
-  constructor(store: Store, counters: Counters, maxPerType: number, log: Log, clock: Clock) {
+  constructor(store: Store, counters: CountersByGateway, maxPerType: number, log: Log, clock: Clock) {
     this.#store = store;
     this.#counters = counters;
     this.#maxPerType = maxPerType;
@@ -133,7 +133,7 @@ export class Blocks implements BlockAccess {
     while (this.#sequence < sequence) await this.refresh();
     for (const { name, counter_key } of blocks) {
       this.#forgetPending(name);
-      await this.#counters.clear(counter_key);
+      await this.#counters.forGateway(gatewayId).clear(counter_key);
     }
     return removed;
   }
@@ -148,9 +148,10 @@ export class Blocks implements BlockAccess {
     if ((await this.#store.blockSequence()) === this.#sequence) return;
     const changes = await this.#store.blockChangesAfter(this.#sequence);
     this.#sequence = changes.sequence;
-    for (const { counter_key } of this.#stored.apply(changes, this.#clock.unixNow()))
+    for (const { gateway_id, counter_key } of this.#stored.apply(changes, this.#clock.unixNow()))
       // Counters that are not shared have to be cleared by every process.
-      if (this.#counters.state.state === "none") void this.#counters.clear(counter_key);
+      if (this.#counters.state.state === "none")
+        void this.#counters.forGateway(gateway_id).clear(counter_key);
   }
 
   stop(): void {

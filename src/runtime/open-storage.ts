@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
-import type { Counters } from "../counters/counters.ts";
+import type { CountersByGateway } from "../counters/counters.ts";
 import { MemoryCounters } from "../counters/memory-counters.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { MemoryLedger } from "../ledger/memory-ledger.ts";
@@ -17,7 +17,7 @@ import { UsageTotals } from "../usage/usage-totals.ts";
 export interface Storage {
   readonly databaseUrl: string;
   readonly store: Store;
-  readonly counters: Counters;
+  readonly counters: CountersByGateway;
   readonly ledger: Ledger;
   readonly keyUsage: KeyUsage;
   readonly usageTotals: UsageTotals;
@@ -50,7 +50,12 @@ export async function openStorage(
 }
 
 /** Opens counters that are shared through Redis if REDIS_URL is set, else counters in the memory of this process. */
-async function openCounters(settings: Settings, health: Health, log: Log, clock: Clock): Promise<Counters> {
+async function openCounters(
+  settings: Settings,
+  health: Health,
+  log: Log,
+  clock: Clock,
+): Promise<CountersByGateway> {
   if (settings.REDIS_URL === null) return new MemoryCounters({ clock });
   const { RedisCounters } = await import("../counters/redis-counters.ts");
   let reported: Dependency["state"] | null = null;

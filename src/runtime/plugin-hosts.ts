@@ -3,7 +3,7 @@
 import { systemClock, type Clock } from "../base/clock.ts";
 import { forgetfulMemory, TextMemories } from "../base/text-memories.ts";
 import { withTimeout } from "../base/with-timeout.ts";
-import type { Counters } from "../counters/counters.ts";
+import type { Counters, CountersByGateway } from "../counters/counters.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { Block } from "../sdk/host.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
@@ -60,7 +60,7 @@ class GatewayPlugins {
 }
 
 export class PluginHosts implements PluginInstances {
-  readonly #counters: Counters;
+  readonly #counters: CountersByGateway;
   readonly #blocks: BlockAccess;
   readonly #log: Log;
   readonly #offLoop: OffLoop;
@@ -70,7 +70,7 @@ export class PluginHosts implements PluginInstances {
   readonly #gateways = new Map<string, GatewayPlugins>();
 
   constructor(
-    counters: Counters,
+    counters: CountersByGateway,
     blocks: BlockAccess,
     log: Log,
     offLoop: OffLoop,
@@ -113,7 +113,7 @@ export class PluginHosts implements PluginInstances {
     const hooks = definition.create(settings, {
       ...host,
       isExplaining: true,
-      counters: peekingCounters(this.#counters, listener),
+      counters: peekingCounters(host.counters, listener),
       blocks: {
         has: (type, subject) => host.blocks.has(type, subject),
         add: (block) => this.#blocks.canAdd(instanceId, block),
@@ -152,7 +152,7 @@ export class PluginHosts implements PluginInstances {
     return {
       instanceId,
       isExplaining: false,
-      counters: this.#counters,
+      counters: this.#counters.forGateway(gatewayIdOf(instanceId)),
       blocks: {
         has: (type, subject) => this.#blocks.has(instanceId, type, subject),
         add: (block, counterKey) => this.#blocks.add(instanceId, block, counterKey),
