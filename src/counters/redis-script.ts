@@ -185,7 +185,7 @@ export function redisKey(gatewayId: string, key: string): string {
   return `gatehouse:{${gatewayId}}:window:${digestName(key)}`;
 }
 
-export interface ScriptCall {
+interface ScriptCall {
   readonly gatewayId: string;
   readonly limits: readonly Limit[];
   /** 0: Redis's own clock. */
