@@ -30,6 +30,16 @@ export function collectionPath(gatewayId: string, kind: ChildKind): string {
   return `/gateways/${encodeURIComponent(gatewayId)}/${kind}`;
 }
 
+/** API path of a record; of the collection for a record that does not exist yet. */
+export function childPath(
+  gatewayId: string,
+  kind: ChildKind,
+  record: { readonly id: string } | undefined,
+): string {
+  const collection = collectionPath(gatewayId, kind);
+  return record === undefined ? collection : `${collection}/${encodeURIComponent(record.id)}`;
+}
+
 export async function listChildren<K extends ChildKind>(
   gatewayId: string,
   kind: K,

@@ -3,13 +3,13 @@ import type { ComponentChildren, JSX } from "preact";
 import { Button } from "../components/button.tsx";
 import { confirmDelete } from "../state/delete.ts";
 import { showToast } from "../state/dialogs.ts";
-import type { Form } from "../state/form.ts";
 import { navigate } from "../state/router.tsx";
 import { showSaveWarnings, type Warning } from "../state/save-warnings.ts";
+import type { StoredForm } from "../state/stored-form.ts";
 import { RecordForm } from "./record-form.tsx";
 
 interface EditFormProps<T extends object> {
-  readonly form: Form<T>;
+  readonly form: StoredForm<T, unknown>;
   /** Singular, as in “Create service”. */
   readonly kind: string;
   /** The record's display name as currently entered. */
@@ -24,11 +24,12 @@ interface EditFormProps<T extends object> {
   readonly collection: string;
   /** Runs after a change, before the list is shown. */
   readonly onChange?: () => Promise<void>;
+  readonly nameOf?: ((id: string) => string | undefined) | undefined;
   readonly children: ComponentChildren;
 }
 
 export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element {
-  const { form, kind, name, stored, save, listPath, collection, onChange, children } = props;
+  const { form, kind, name, stored, save, listPath, collection, onChange, children, nameOf } = props;
   const returnToList = async () => {
     await onChange?.();
     await navigate(listPath);
@@ -50,6 +51,7 @@ export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element
       operation={stored === null ? `POST ${collection}` : `PUT ${stored.path}`}
       submit={stored === null ? `Create ${kind}` : "Save"}
       cancel={listPath}
+      nameOf={nameOf}
       secondaryActions={
         stored !== null && (
           <Button kind="danger" icon="remove" onClick={() => void deleteRecord()}>

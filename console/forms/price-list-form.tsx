@@ -1,33 +1,43 @@
 // Form of a list of model prices: one row per model, with the less common prices in a collapsed section.
 import type { JSX } from "preact";
+import type { ApiResponse } from "../api/client.ts";
 import { Button, IconButton } from "../components/button.tsx";
 import { Time } from "../components/format.tsx";
 import { Empty } from "../components/notice.tsx";
-import { useForm } from "../state/form.ts";
 import { compactRow, type PriceRow } from "../state/prices.ts";
+import { useStoredForm } from "../state/stored-form.ts";
 import { Disclosure } from "./disclosure.tsx";
 import { FieldErrors, fieldId, type FieldSource } from "./field.tsx";
 import { NumberField, TextField } from "./inputs.tsx";
 import { RecordForm } from "./record-form.tsx";
 
-interface PriceListFormProps {
-  readonly prices: readonly PriceRow[];
+interface PriceListFormProps<R> {
+  /** The record with the list, as it was read. */
+  readonly before: ApiResponse<R>;
+  /** API path of the record. */
+  readonly path: string;
+  readonly pricesOf: (record: R) => readonly PriceRow[];
   /** Null if there is no list or its time is unknown. */
   readonly updatedAt: string | null;
   /** Console path that Cancel opens. */
   readonly back: string;
   /** Method and path that `save` calls. */
   readonly operation: string;
-  readonly save: (prices: readonly PriceRow[]) => Promise<unknown>;
+  readonly save: (prices: readonly PriceRow[], etag: string | null) => Promise<unknown>;
   readonly onSaved: () => Promise<void>;
 }
 
-export function PriceListForm(props: PriceListFormProps): JSX.Element {
-  const { updatedAt, back, operation, save, onSaved } = props;
-  const form = useForm<{ prices: readonly PriceRow[] }>({ prices: props.prices });
+export function PriceListForm<R>(props: PriceListFormProps<R>): JSX.Element {
+  const { before, path, pricesOf, updatedAt, back, operation, save, onSaved } = props;
+  const form = useStoredForm<{ prices: readonly PriceRow[] }, R>({
+    before,
+    path,
+    toValue: (record) => ({ prices: pricesOf(record ?? before.data) }),
+  });
   const { prices } = form.value;
   const submit = async () => {
-    if (await form.submit((value) => save(value.prices.map(compactRow)))) await onSaved();
+    if (await form.submit((value) => save(value.prices.map(compactRow), form.base()?.etag ?? null)))
+      await onSaved();
   };
   return (
     <RecordForm form={form} onSubmit={() => void submit()} operation={operation} submit="Save" cancel={back}>

@@ -1,14 +1,16 @@
 // Form of a record: error summary, fields, and buttons.
-import type { ComponentChildren, JSX } from "preact";
+import { Fragment, type ComponentChildren, type JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Notice } from "../components/notice.tsx";
 import { reasonAgainst } from "../state/administrator.ts";
 import type { Form } from "../state/form.ts";
+import type { Conflict } from "../state/stored-form.ts";
+import { ConflictNotice } from "./conflict-notice.tsx";
 import { fieldId } from "./field.tsx";
 
 interface RecordFormProps<T extends object> {
-  readonly form: Form<T>;
+  readonly form: Form<T> & { readonly conflict?: Conflict | null };
   readonly onSubmit: () => void;
   readonly submit: string;
   /** Method and path that `onSubmit` calls. If the administrator may not call it, the fields are read-only. */
@@ -16,12 +18,14 @@ interface RecordFormProps<T extends object> {
   /** Console path that Cancel opens. */
   readonly cancel?: string;
   readonly children: ComponentChildren;
+  /** Returns the name of the record with this id, for the values of a conflict. */
+  readonly nameOf?: ((id: string) => string | undefined) | undefined;
   /** Additional buttons, such as Delete. */
   readonly secondaryActions?: ComponentChildren;
 }
 
 export function RecordForm<T extends object>(props: RecordFormProps<T>): JSX.Element {
-  const { form, onSubmit, submit, operation, cancel, children, secondaryActions } = props;
+  const { form, onSubmit, submit, operation, cancel, children, secondaryActions, nameOf } = props;
   const reason = operation === undefined ? null : reasonAgainst(operation);
   if (reason !== null)
     return (
@@ -43,8 +47,12 @@ export function RecordForm<T extends object>(props: RecordFormProps<T>): JSX.Ele
         if (!form.isBusy) onSubmit();
       }}
     >
-      <ErrorSummary form={form} />
-      {children}
+      {form.conflict === undefined || form.conflict === null ? (
+        <ErrorSummary form={form} />
+      ) : (
+        <ConflictNotice conflict={form.conflict} nameOf={nameOf} isBusy={form.isBusy} save={onSubmit} />
+      )}
+      <Fragment key={form.resetCount}>{children}</Fragment>
       <div class="form-actions">
         <Button submit kind="primary" isBusy={form.isBusy}>
           {submit}

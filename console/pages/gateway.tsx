@@ -7,10 +7,10 @@ import { StringListField } from "../forms/collections.tsx";
 import { EditForm } from "../forms/edit-form.tsx";
 import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
 import { CheckboxField, ChoiceField, TextField } from "../forms/inputs.tsx";
-import { useForm } from "../state/form.ts";
 import { loadGateways } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
+import { useStoredForm } from "../state/stored-form.ts";
 
 export function GatewayPage({ parameters }: RoutedPageProps): JSX.Element {
   const id = parameters["gateway"] ?? "";
@@ -31,20 +31,24 @@ export function GatewayPage({ parameters }: RoutedPageProps): JSX.Element {
   );
 }
 
-function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null }): JSX.Element {
-  const record = before?.data;
-  const form = useForm({
+function toValue(record: Gateway | undefined) {
+  return {
     name: record?.name ?? "",
     subdomain: record?.subdomain ?? null,
     require_api_key: record?.require_api_key ?? false,
     log_bodies: record?.log_bodies ?? false,
     error_format: record?.error_format ?? "gatehouse",
     cors: record?.cors ?? { origins: [], headers: null, max_age: 600 },
-  });
+  };
+}
+
+function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null }): JSX.Element {
+  const record = before?.data;
+  const form = useStoredForm({ before, path: `/gateways/${record?.id}`, toValue });
   const save = async ({ cors, ...fields }: typeof form.value) => {
     const value = { ...fields, cors: cors.origins.length === 0 ? null : cors };
     if (record === undefined) await call("POST", "/gateways", { body: value });
-    else await call("PATCH", `/gateways/${record.id}`, { body: value, etag: before?.etag });
+    else await call("PATCH", `/gateways/${record.id}`, { body: value, etag: form.base()?.etag });
     return [];
   };
   return (

@@ -13,12 +13,12 @@ import { MapField, StringListField } from "../forms/collections.tsx";
 import { DateTimeField, MultiChoiceField, TextField } from "../forms/inputs.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
 import { confirmAction, showToast } from "../state/dialogs.ts";
-import { useForm } from "../state/form.ts";
 import { keyState } from "../state/key-state.ts";
 import { rememberKey } from "../state/known-keys.ts";
 import { useLoad } from "../state/load.ts";
 import { navigate, type RoutedPageProps } from "../state/router.tsx";
 import { showSaveWarnings } from "../state/save-warnings.ts";
+import { useStoredForm } from "../state/stored-form.ts";
 
 export function KeyPage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
@@ -87,24 +87,28 @@ interface KeyFormProps {
   readonly onCreated: (created: ApiKeyWithKey) => void;
 }
 
-function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Element {
-  const listPath = `/gateways/${gateway}/keys`;
-  const record = before?.data;
-  const isRevoked = record?.active === false;
-  const isExpired = record !== undefined && keyState(record) === "expired";
-  const form = useForm({
+function toValue(record: ApiKey | undefined) {
+  return {
     name: record?.name ?? "",
     policies: record?.policies ?? [],
     expires_at: record?.expires_at ?? null,
     labels: record?.labels ?? {},
     models: record?.models ?? [],
-  });
+  };
+}
+
+function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Element {
+  const listPath = `/gateways/${gateway}/keys`;
+  const record = before?.data;
+  const isRevoked = record?.active === false;
+  const isExpired = record !== undefined && keyState(record) === "expired";
+  const form = useStoredForm({ before, path: `${KEYS_PATH}/${record?.id}`, toValue });
   const save = async () => {
     let created: ApiKeyWithKey | null = null;
     let warnings: ApiKey["warnings"];
     const isSaved = await form.submit(async ({ models, labels, ...value }) => {
       // A merge patch keeps labels that it does not name.
-      const removed = Object.keys(record?.labels ?? {}).map((name) => [name, null] as const);
+      const removed = Object.keys(form.base()?.data.labels ?? {}).map((name) => [name, null] as const);
       const body = {
         ...value,
         labels: { ...Object.fromEntries(removed), ...labels },
@@ -118,7 +122,7 @@ function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Eleme
         ({ warnings } = response.data);
       } else {
         const path = `${KEYS_PATH}/${record.id}`;
-        ({ warnings } = (await call<ApiKey>("PATCH", path, { body, etag: before?.etag })).data);
+        ({ warnings } = (await call<ApiKey>("PATCH", path, { body, etag: form.base()?.etag })).data);
       }
     });
     if (!isSaved) return;
@@ -141,6 +145,7 @@ function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Eleme
         operation={record === undefined ? `POST ${KEYS_PATH}` : `PATCH ${KEYS_PATH}/${record.id}`}
         submit={record === undefined ? "Create API key" : "Save"}
         cancel={listPath}
+        nameOf={(id) => rules.find((rule) => rule.id === id)?.path}
         secondaryActions={
           record !== undefined &&
           !isRevoked && <KeyActions record={record} listPath={listPath} onCreated={onCreated} />

@@ -1,9 +1,9 @@
 // Page of one plugin of a gateway: when it runs, and its settings as a generated form or as JSON.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { call, type ApiResponse } from "../api/client.ts";
 import { listPlugins } from "../api/resources.ts";
-import type { Gateway, Plugin, PluginConfigInput } from "../api/types.ts";
+import type { Gateway, Plugin, PluginConfig, PluginConfigInput } from "../api/types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { ON_ERROR_LABELS } from "../components/labels.ts";
 import { Empty } from "../components/notice.tsx";
@@ -15,9 +15,10 @@ import { initialValue, type JsonSchema } from "../forms/json-schema.ts";
 import { RecordForm } from "../forms/record-form.tsx";
 import { SchemaFields } from "../forms/schema-field.tsx";
 import { showToast } from "../state/dialogs.ts";
-import { useForm, type Form } from "../state/form.ts";
+import type { Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
 import { navigate, route, type RoutedPageProps } from "../state/router.tsx";
+import { useStoredForm } from "../state/stored-form.ts";
 
 export function PluginPage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
@@ -29,8 +30,11 @@ export function PluginPage({ parameters }: RoutedPageProps): JSX.Element {
     ]);
     return { response, plugins };
   }, []);
-  const index = id === "new" ? (loaded.data?.response.data.required_plugins.length ?? 0) : Number(id);
-  const existing = loaded.data?.response.data.required_plugins[index];
+  // The list as it was read first: a later one may have another plugin at this index.
+  const list = useRef<readonly PluginConfig[] | undefined>(undefined);
+  list.current ??= loaded.data?.response.data.required_plugins;
+  const index = id === "new" ? (list.current?.length ?? 0) : Number(id);
+  const existing = list.current?.[index];
   const name = existing?.name ?? route.value.search.get("name") ?? "";
   return (
     <Page
@@ -48,7 +52,15 @@ export function PluginPage({ parameters }: RoutedPageProps): JSX.Element {
               </Empty>
             );
           }
-          return <PluginForm response={response} index={index} plugin={plugin} listPath={listPath} />;
+          return (
+            <PluginForm
+              response={response}
+              index={index}
+              isNew={id === "new"}
+              plugin={plugin}
+              listPath={listPath}
+            />
+          );
         }}
       </WhenLoaded>
     </Page>
@@ -58,33 +70,51 @@ export function PluginPage({ parameters }: RoutedPageProps): JSX.Element {
 interface PluginFormProps {
   readonly response: ApiResponse<Gateway>;
   readonly index: number;
+  readonly isNew: boolean;
   readonly plugin: Plugin;
   readonly listPath: string;
 }
 
-function PluginForm({ response, index, plugin, listPath }: PluginFormProps): JSX.Element {
-  const existing = response.data.required_plugins[index];
+function newPlugin(plugin: Plugin): Partial<PluginConfigInput> {
   const schema = plugin.settings_schema as JsonSchema;
   const [stage] = plugin.stages;
-  const form = useForm<Partial<PluginConfigInput>>(
-    existing ?? {
-      name: plugin.name,
-      enabled: true,
-      ...(stage !== undefined && { stage }),
-      priority: 1,
-      settings: (initialValue(schema, schema) ?? {}) as Record<string, unknown>,
-      on_error: "fail",
+  return {
+    name: plugin.name,
+    enabled: true,
+    ...(stage !== undefined && { stage }),
+    priority: 1,
+    settings: (initialValue(schema, schema) ?? {}) as Record<string, unknown>,
+    on_error: "fail",
+  };
+}
+
+/** Returns where the entry is located in a list that may have changed: at its index, else at the first one of its name. */
+function positionIn(list: readonly PluginConfig[], index: number, name: string): number {
+  if (list[index]?.name === name) return index;
+  const other = list.findIndex((config) => config.name === name);
+  return other === -1 ? list.length : other;
+}
+
+function PluginForm({ response, index, isNew, plugin, listPath }: PluginFormProps): JSX.Element {
+  const schema = plugin.settings_schema as JsonSchema;
+  const position = (list: readonly PluginConfig[]) =>
+    isNew ? list.length : positionIn(list, index, plugin.name);
+  const path = `/gateways/${response.data.id}`;
+  const form = useStoredForm<Partial<PluginConfigInput>, Gateway>({
+    before: response,
+    path,
+    toValue: (gateway) => {
+      const list = gateway?.required_plugins ?? [];
+      return list[position(list)] ?? newPlugin(plugin);
     },
-    { prefix: `required_plugins[${index}]` },
-  );
+    prefix: `required_plugins[${index}]`,
+  });
   const save = async () => {
     const isSaved = await form.submit(async (value) => {
-      const required_plugins: unknown[] = [...response.data.required_plugins];
-      required_plugins[index] = value;
-      await call("PATCH", `/gateways/${response.data.id}`, {
-        body: { required_plugins },
-        etag: response.etag,
-      });
+      const { data, etag } = form.base() ?? response;
+      const required_plugins: unknown[] = [...data.required_plugins];
+      required_plugins[position(data.required_plugins)] = value;
+      await call("PATCH", path, { body: { required_plugins }, etag });
     });
     if (!isSaved) return;
     showToast(`Saved ${plugin.name}.`);
@@ -95,7 +125,7 @@ function PluginForm({ response, index, plugin, listPath }: PluginFormProps): JSX
       form={form}
       onSubmit={() => void save()}
       operation={`PATCH /gateways/${response.data.id}`}
-      submit={existing === undefined ? `Add ${plugin.name}` : "Save"}
+      submit={isNew ? `Add ${plugin.name}` : "Save"}
       cancel={listPath}
     >
       <div class="card fields inline narrow">

@@ -1,6 +1,6 @@
 // Model prices, from which the gateway computes costs: of the installation or of one gateway, and the built-in ones.
 import type { JSX } from "preact";
-import { call, get, type ApiResponse } from "../api/client.ts";
+import { call, get } from "../api/client.ts";
 import type { BuiltinPrices, Gateway, Prices } from "../api/types.ts";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
@@ -33,11 +33,13 @@ export function PricesPage(): JSX.Element {
         {({ own, builtin }) => (
           <>
             <PriceListForm
-              prices={own.data.builtin ? [] : own.data.prices.map(withDecimals)}
+              before={own}
+              path="/prices"
+              pricesOf={({ builtin: isBuiltin, prices }) => (isBuiltin ? [] : prices.map(withDecimals))}
               updatedAt={own.data.builtin ? null : own.data.updated_at}
               back={back}
               operation="PUT /prices"
-              save={(prices) => saveInstallation(prices, own)}
+              save={saveInstallation}
               onSaved={() => finish(back)}
             />
             <BuiltinList builtin={builtin} />
@@ -60,13 +62,15 @@ export function GatewayPricesPage({ parameters }: RoutedPageProps): JSX.Element 
       description={`${UNITS} They come before the prices of the installation and the built-in ones.`}
     >
       <WhenLoaded loaded={loaded} what="prices">
-        {({ data, etag }) => (
+        {(before) => (
           <PriceListForm
-            prices={data.prices.map(withDecimals)}
+            before={before}
+            path={path}
+            pricesOf={({ prices }) => prices.map(withDecimals)}
             updatedAt={null}
             back={back}
             operation={`PATCH ${path}`}
-            save={(prices) => call("PATCH", path, { body: { prices }, etag })}
+            save={(prices, etag) => call("PATCH", path, { body: { prices }, etag })}
             onSaved={() => finish(back)}
           />
         )}
@@ -76,7 +80,7 @@ export function GatewayPricesPage({ parameters }: RoutedPageProps): JSX.Element 
 }
 
 /** An empty list is removed, so that the API reports the built-in prices again. */
-function saveInstallation(prices: readonly PriceRow[], { etag }: ApiResponse<Prices>): Promise<unknown> {
+function saveInstallation(prices: readonly PriceRow[], etag: string | null): Promise<unknown> {
   if (prices.length === 0) return call("DELETE", "/prices", { etag });
   return call("PUT", "/prices", { body: { prices }, etag });
 }

@@ -1,7 +1,7 @@
 // Page of one rule: create, edit, delete.
 import type { JSX } from "preact";
 import type { ApiResponse } from "../api/client.ts";
-import { listChildren, readChild } from "../api/resources.ts";
+import { childPath, listChildren, readChild } from "../api/resources.ts";
 import type { Rule, RuleInput, Service } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
@@ -10,9 +10,10 @@ import { Disclosure } from "../forms/disclosure.tsx";
 import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
 import { RESPONSE_FORMAT_CHOICES } from "../forms/format-choices.ts";
 import { CheckboxField, ChoiceField, MultiChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
-import { useForm, type Form } from "../state/form.ts";
+import type { Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
+import { useStoredForm } from "../state/stored-form.ts";
 
 /** As the only method of a rule: it matches all. */
 const ANY_METHOD = "*";
@@ -71,14 +72,18 @@ function newRule(services: readonly Service[]): Partial<RuleInput> {
 
 function RuleForm({ gateway, before, services }: RuleFormProps): JSX.Element {
   const record = before?.data;
-  const form = useForm<Partial<RuleInput>>(record ?? newRule(services));
+  const form = useStoredForm<Partial<RuleInput>, Rule>({
+    before,
+    path: childPath(gateway, "rules", record),
+    toValue: (rule) => rule ?? newRule(services),
+  });
   return (
     <ChildForm
       gateway={gateway}
       collection="rules"
       kind="rule"
-      before={before}
       form={form}
+      nameOf={(id) => services.find((service) => service.id === id)?.name}
       storedName={record?.name ?? record?.path}
       name={form.value.path ?? ""}
     >

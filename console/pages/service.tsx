@@ -1,14 +1,14 @@
 // Page of one service: create, edit, delete.
 import type { JSX } from "preact";
 import type { ApiResponse } from "../api/client.ts";
-import { listChildren, readChild } from "../api/resources.ts";
+import { childPath, listChildren, readChild } from "../api/resources.ts";
 import type { Service, Upstream } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
 import { ChoiceField, TextAreaField, TextField } from "../forms/inputs.tsx";
-import { useForm } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
+import { useStoredForm } from "../state/stored-form.ts";
 
 export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
@@ -39,18 +39,22 @@ interface ServiceFormProps {
 
 function ServiceForm({ gateway, before, upstreams }: ServiceFormProps): JSX.Element {
   const record = before?.data;
-  const form = useForm({
-    name: record?.name ?? "",
-    upstream_id: record?.upstream_id ?? (upstreams.length === 1 ? upstreams[0]?.id : undefined),
-    description: record?.description ?? "",
+  const form = useStoredForm({
+    before,
+    path: childPath(gateway, "services", record),
+    toValue: (service) => ({
+      name: service?.name ?? "",
+      upstream_id: service?.upstream_id ?? (upstreams.length === 1 ? upstreams[0]?.id : undefined),
+      description: service?.description ?? "",
+    }),
   });
   return (
     <ChildForm
       gateway={gateway}
       collection="services"
       kind="service"
-      before={before}
       form={form}
+      nameOf={(id) => upstreams.find((upstream) => upstream.id === id)?.name}
       storedName={record?.name}
       name={form.value.name}
     >

@@ -1,7 +1,7 @@
 // Page of one upstream with its targets: create, edit, delete.
 import type { JSX } from "preact";
 import type { ApiResponse } from "../api/client.ts";
-import { listProviders, readChild } from "../api/resources.ts";
+import { childPath, listProviders, readChild } from "../api/resources.ts";
 import type { Provider, Upstream, UpstreamInput } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
@@ -10,9 +10,10 @@ import { Disclosure } from "../forms/disclosure.tsx";
 import { FieldErrors } from "../forms/field.tsx";
 import { CheckboxField, ChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
 import { TargetFields } from "../forms/target-fields.tsx";
-import { useForm, type Form } from "../state/form.ts";
+import type { Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
+import { useStoredForm } from "../state/stored-form.ts";
 
 const ALGORITHMS = [
   { value: "round-robin", label: "round-robin: in turn, by weight" },
@@ -68,13 +69,16 @@ interface UpstreamFormProps {
 
 function UpstreamForm({ gateway, before, providers }: UpstreamFormProps): JSX.Element {
   const record = before?.data;
-  const form = useForm<UpstreamInput>(record ?? NEW_UPSTREAM);
+  const form = useStoredForm<UpstreamInput, Upstream>({
+    before,
+    path: childPath(gateway, "upstreams", record),
+    toValue: (upstream) => upstream ?? NEW_UPSTREAM,
+  });
   return (
     <ChildForm
       gateway={gateway}
       collection="upstreams"
       kind="upstream"
-      before={before}
       form={form}
       storedName={record?.name}
       name={form.value.name}

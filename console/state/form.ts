@@ -17,6 +17,10 @@ export interface Form<T extends object> {
   errorsAt(path: string, deep?: boolean): readonly string[];
   /** Runs the write and keeps its error. Resolves to true if it succeeded. */
   submit(write: (value: T) => Promise<unknown>): Promise<boolean>;
+  /** Replaces all values by those of the stored record. Nothing is unsaved then. */
+  reset(value: T): void;
+  /** Changes with every reset. Fields with state of their own are keyed by it. */
+  readonly resetCount: number;
 }
 
 interface FormOptions {
@@ -33,6 +37,7 @@ export function useForm<T extends object>(initial: T, options: FormOptions = {})
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [isSaved, setSaved] = useState(false);
+  const [resetCount, setResetCount] = useState(0);
   const initialJson = useRef(JSON.stringify(initial));
   const isDirty = useMemo(() => JSON.stringify(value) !== initialJson.current, [value]) && !isSaved;
   useLeaveGuard(isDirty && warnOnLeave);
@@ -70,6 +75,14 @@ export function useForm<T extends object>(initial: T, options: FormOptions = {})
         setBusy(false);
       }
     },
+    reset(next) {
+      initialJson.current = JSON.stringify(next);
+      setValue(next);
+      setError(null);
+      setDetails([]);
+      setResetCount((before) => before + 1);
+    },
+    resetCount,
   };
 }
 

@@ -16,6 +16,7 @@ import { testLiveRequests } from "./areas/live-requests.ts";
 import { GREETER, testPlugins } from "./areas/plugins.ts";
 import { testRecords } from "./areas/records.ts";
 import { testTraffic } from "./areas/traffic.ts";
+import { testUnsavedInput } from "./areas/unsaved-input.ts";
 import { hasChromium, launchBrowser, openConsole, SCREENS, type ConsoleSession } from "./console-session.ts";
 
 setDefaultTimeout(60_000);
@@ -65,6 +66,7 @@ describe.if(hasChromium)("console", () => {
     testLiveRequests(context);
     testPlugins(context);
     testConnection(context);
+    testUnsavedInput(context);
     testAdministrators(context);
     testAppearance(context);
     testHistory(context);

@@ -1,0 +1,61 @@
+// Forms with unsaved input: changes of other operators, and ways to leave the page.
+import { expect, test } from "bun:test";
+import { firstGatewayId, type GetContext } from "../test-context.ts";
+
+export function testUnsavedInput(context: GetContext): void {
+  /** Creates a service and opens its page with a changed description, which is not saved. */
+  const openChangedService = async () => {
+    const { ui, gatehouse } = context();
+    const services = `/gateways/${await firstGatewayId(context())}/services`;
+    const upstreams = (await gatehouse.api("GET", services.replace("services", "upstreams"))).body.upstreams;
+    const service = { name: "shared", upstream_id: upstreams[0].id, description: "first" };
+    const path = `${services}/${(await gatehouse.api("POST", services, service)).body.id}`;
+    await ui.visit("Services");
+    await ui.link("shared").click();
+    await ui.field("Description").fill("mine");
+    return { path, service };
+  };
+
+  test("a record that another operator changed is not overwritten after a reconnect or a sign-in", async () => {
+    const { ui, gatehouse } = context();
+    const { page } = ui;
+    const { path, service } = await openChangedService();
+    await gatehouse.api("PATCH", path, { description: "theirs" });
+    // The page loads its data again after a reconnect and after a sign-in. The form must keep its ETag.
+    await page.context().setOffline(true);
+    await page.getByRole("alert").getByText("The gateway does not respond").waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole("alert").getByText("The gateway does not respond").waitFor({ state: "hidden" });
+    await page.route("**/api/v1/**", (route) =>
+      route.fulfill({ status: 401, json: { error: "The token is not accepted.", code: "unauthorized" } }),
+    );
+    await ui.button("Save").click();
+    await ui.field("Admin token").fill(gatehouse.token);
+    await page.unroute("**/api/v1/**");
+    const reloaded = page.waitForResponse((response) => response.url().endsWith(path));
+    await ui.dialog().getByRole("button", { name: "Sign in" }).click();
+    await reloaded;
+    await ui.button("Save").click();
+    const conflict = page.getByRole("alert").filter({ hasText: "was changed by someone else" });
+    const change = conflict.getByRole("row", { name: /description/ });
+    await change.getByText("theirs").waitFor();
+    await change.getByText("mine").waitFor();
+    expect((await gatehouse.api("GET", path)).body.description).toBe("theirs");
+    await ui.expectAccessible();
+    await ui.button("Load theirs").click();
+    await conflict.waitFor({ state: "hidden" });
+    expect(await ui.field("Description").inputValue()).toBe("theirs");
+    // Nothing is unsaved now, so that the page can be left without confirmation.
+    await ui.visit("Services");
+
+    await ui.link("shared").click();
+    await ui.field("Description").fill("mine");
+    await gatehouse.api("PATCH", path, { name: "renamed" });
+    await ui.button("Save").click();
+    await conflict.getByRole("row", { name: /name/ }).getByText("renamed").waitFor();
+    await ui.button("Keep mine and save over it").click();
+    await ui.waitForToast("Saved service “shared”");
+    expect((await gatehouse.api("GET", path)).body).toMatchObject({ ...service, description: "mine" });
+    await gatehouse.api("DELETE", path);
+  });
+}
