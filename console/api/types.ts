@@ -941,6 +941,8 @@ export interface ExplainInput {
   path: string;
   /** Request headers of the client. Without Host, the request is for this gateway. */
   headers?: Record<string, string>;
+  /** Id or name of an API key of this gateway. The request is explained as if the client had sent this key. */
+  api_key?: string;
   /** A string is sent as it is. Any other value is sent as JSON, with Content-Type application/json unless `headers` has another. */
   body?: unknown;
   /** Address of the client. */
@@ -1345,6 +1347,125 @@ export interface Explanation {
     code: string | null;
     error: string | null;
   } | null;
+}
+
+export interface Replay {
+  recorded: {
+    request_id: string;
+    time: string;
+    status: number;
+    error_code: string | null;
+    rule: {
+      id: string;
+      name: string | null;
+      path: string;
+    } | null;
+    revision: number;
+  };
+  /** The request that was explained: an input of `/explain`. */
+  request: {
+    method: string;
+    path: string;
+    headers: Record<string, string>;
+    api_key?: string;
+    body?: string;
+    client_address: string;
+  };
+  /** What of the request was not recorded and is therefore assumed, and what was changed since. One sentence each. */
+  not_recorded: string[];
+  explanation: {
+    /** The gateway that handles the request. */
+    gateway: {
+      id: string;
+      name: string;
+    } | null;
+    rule: {
+      id: string;
+      name: string | null;
+      path: string;
+    } | null;
+    /** What the path asks for. Null if it names no operation, or if no target needs to know. */
+    operation: string | null;
+    /** Best matches first, at most 200. */
+    rules: {
+      id: string;
+      path: string;
+      matched: boolean;
+      reason: string;
+    }[];
+    authentication: {
+      required: boolean;
+      api_key: {
+        id: string;
+        name: string;
+      } | null;
+      verdict: "allowed" | "denied";
+      reason: string;
+    };
+    plugins: {
+      name: string;
+      stage: "pre_request" | "post_request" | "pre_response" | "post_response";
+      verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
+      detail: string | null;
+    }[];
+    /** As in the rate limit headers of the response: this request is counted. */
+    limits: {
+      type: string;
+      limit: number;
+      remaining: number;
+      reset: string;
+      window: string;
+    }[];
+    /** The budgets that the request has to fit into. */
+    budgets: {
+      id: string;
+      name: string;
+      /** Whose amount it is, if every subject has its own. */
+      subject: string | null;
+      unit: "usd" | "tokens";
+      /** The estimate that would be reserved. */
+      requested: string;
+      /** What would remain after this request. */
+      remaining: string;
+      resets_at: string | null;
+      fits: boolean;
+    }[];
+    targets: {
+      id: string;
+      provider: string;
+      priority: number;
+      weight: number;
+      state: "healthy" | "out" | "trial" | "resting";
+      eligible: boolean;
+      /** The first attempt would use this target. False for all targets if the choice is random. */
+      next: boolean;
+      reason: string;
+      model: string | null;
+      /** Type of the target's credentials. Null: the client's own provider credential is forwarded. */
+      credentials: string | null;
+    }[];
+    /** The request of the first attempt, with credentials masked. */
+    upstream_request: {
+      target_id: string;
+      method: string;
+      url: string;
+      headers: Record<string, string>;
+      body: string | null;
+      /** The formats that the request is translated from and to, the format of the response, and the fields of the request that the target's format lacks. Null: nothing is translated. */
+      translation: {
+        request_format: string;
+        target_format: string;
+        response_format: string;
+        dropped: string[];
+      } | null;
+    } | null;
+    /** The response, if the gateway itself would respond. */
+    answer: {
+      status: number;
+      code: string | null;
+      error: string | null;
+    } | null;
+  };
 }
 
 export interface RevisionWithDiff {

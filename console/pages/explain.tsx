@@ -2,16 +2,18 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../api/client.ts";
-import { findRequest } from "../api/resources.ts";
-import type { Explanation } from "../api/types.ts";
+import { listKeys } from "../api/resources.ts";
+import type { ApiKey, Explanation, Replay } from "../api/types.ts";
+import { Badge, statusTone } from "../components/badge.tsx";
 import { pretty } from "../components/code.tsx";
 import { ExplanationView } from "../components/explanation.tsx";
+import { Time } from "../components/format.tsx";
+import { Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { MapField } from "../forms/collections.tsx";
 import { ChoiceField, TextAreaField, TextField } from "../forms/inputs.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
 import { useForm } from "../state/form.ts";
-import { knownKeys } from "../state/known-keys.ts";
 import { useLoad } from "../state/load.ts";
 import { route, type RoutedPageProps } from "../state/router.tsx";
 
@@ -19,10 +21,18 @@ interface Draft {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly api_key: string | null;
   readonly body: string;
 }
 
-const METHOD_CHOICES = ["POST", "GET", "PUT", "PATCH", "DELETE"].map((method) => ({
+interface Loaded {
+  readonly draft: Draft;
+  readonly keys: readonly ApiKey[];
+  /** Set for a request of the request log, which is explained at once. */
+  readonly replay: Replay | null;
+}
+
+const METHOD_CHOICES = ["POST", "GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"].map((method) => ({
   value: method,
   label: method,
 }));
@@ -30,42 +40,54 @@ const METHOD_CHOICES = ["POST", "GET", "PUT", "PATCH", "DELETE"].map((method) =>
 export function ExplainPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const requestId = route.value.search.get("request");
-  const loaded = useLoad((signal) => initialDraft(gateway, requestId, signal), [requestId]);
+  const loaded = useLoad((signal) => load(gateway, requestId, signal), [requestId]);
   return (
     <Page
       title="Explain"
       description="See how the gateway would handle a request. Nothing is sent to a provider and no limit is consumed."
     >
       <WhenLoaded loaded={loaded} what="request">
-        {(draft) => <ExplainForm gateway={gateway} draft={draft} />}
+        {(data) => <ExplainForm key={requestId} gateway={gateway} {...data} />}
       </WhenLoaded>
     </Page>
   );
 }
 
-/** Returns a draft of a logged request, or of a plain chat request if there is none. */
-async function initialDraft(gateway: string, requestId: string | null, signal: AbortSignal): Promise<Draft> {
-  const chat = { messages: [{ role: "user", content: "Hello!" }] };
-  const record = requestId === null ? null : await findRequest(gateway, requestId, signal);
-  if (record === null)
-    return { method: "POST", path: "/v1/chat/completions", headers: {}, body: pretty(chat) };
-  const key = record.api_key === null ? undefined : knownKeys.value.get(record.api_key.id);
-  const model = record.requested_model ?? record.model;
-  return {
-    method: record.method,
-    path: record.path,
-    headers: key === undefined ? {} : { "X-GW-API-Key": key },
-    body: pretty(record.bodies?.request ?? (model === null ? chat : { model, ...chat })),
-  };
+async function load(gateway: string, requestId: string | null, signal: AbortSignal): Promise<Loaded> {
+  const path = `/gateways/${gateway}/requests/${encodeURIComponent(requestId ?? "")}/explain`;
+  const [keys, replay] = await Promise.all([
+    listKeys(gateway, signal),
+    requestId === null ? null : call<Replay>("POST", path, { signal }).then(({ data }) => data),
+  ]);
+  return { keys, replay, draft: replay === null ? NEW_DRAFT : draftOf(replay) };
 }
 
-function ExplainForm({ gateway, draft }: { readonly gateway: string; readonly draft: Draft }): JSX.Element {
+const NEW_DRAFT: Draft = {
+  method: "POST",
+  path: "/v1/chat/completions",
+  headers: {},
+  api_key: null,
+  body: pretty({ messages: [{ role: "user", content: "Hello!" }] }),
+};
+
+function draftOf({ request }: Replay): Draft {
+  const { method, path, headers, api_key = null, body = "" } = request;
+  return { method, path, headers, api_key, body: pretty(body) };
+}
+
+function ExplainForm({ gateway, draft, keys, replay }: Loaded & { readonly gateway: string }): JSX.Element {
   const form = useForm<Draft>(draft, { warnOnLeave: false });
-  const [explanation, setExplanation] = useState<Explanation | null>(null);
+  const [explanation, setExplanation] = useState<Explanation | null>(replay?.explanation ?? null);
+  const [isReplay, setReplay] = useState(replay !== null);
   const explain = () =>
-    form.submit(async ({ method, path, headers, body }) => {
-      const input = { method, path, headers, ...(body.trim() !== "" && { body: parseBody(body) }) };
+    form.submit(async ({ method, path, headers, api_key, body }) => {
+      const input = {
+        ...{ method, path, headers },
+        ...(api_key !== null && { api_key }),
+        ...(body.trim() !== "" && { body: parseBody(body) }),
+      };
       setExplanation((await call<Explanation>("POST", `/gateways/${gateway}/explain`, { body: input })).data);
+      setReplay(false);
     });
   return (
     <div class="two-columns">
@@ -75,18 +97,51 @@ function ExplainForm({ gateway, draft }: { readonly gateway: string; readonly dr
             <ChoiceField form={form} path="method" label="Method" choices={METHOD_CHOICES} />
             <TextField form={form} path="path" label="Path" isMono isRequired />
           </div>
+          <ChoiceField form={form} path="api_key" label="API key" choices={keyChoices(keys, draft.api_key)} />
           <MapField
             form={form}
             path="headers"
             label="Headers"
             nameLabel="Header"
-            hint="X-GW-API-Key sets the API key, X-User-ID the user for per-user limits."
+            hint="X-User-ID sets the user for per-user limits."
           />
           <TextAreaField form={form} path="body" label="Body" rows={9} isMono />
         </div>
       </RecordForm>
-      <div aria-live="polite">{explanation !== null && <ExplanationView explanation={explanation} />}</div>
+      <div aria-live="polite">
+        {isReplay && replay !== null && <ReplayNotice replay={replay} />}
+        {explanation !== null && <ExplanationView explanation={explanation} />}
+      </div>
     </div>
+  );
+}
+
+/** A recorded key is always listed, even if it was deleted. */
+function keyChoices(keys: readonly ApiKey[], recorded: string | null) {
+  const listed = keys
+    .filter(({ id, active }) => active || id === recorded)
+    .map(({ id, name, active }) => ({ value: id, label: active ? name : `${name} (revoked)` }));
+  const isMissing = recorded !== null && listed.every(({ value }) => value !== recorded);
+  return [
+    { value: null, label: "None" },
+    ...(isMissing ? [{ value: recorded, label: recorded }] : []),
+    ...listed,
+  ];
+}
+
+function ReplayNotice({ replay }: { readonly replay: Replay }): JSX.Element {
+  const { status, error_code, time } = replay.recorded;
+  return (
+    <Notice kind="info">
+      <p>
+        Recorded <Time at={time} />: <Badge tone={statusTone(status)}>{status}</Badge> {error_code}
+      </p>
+      <ul>
+        {replay.not_recorded.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </Notice>
   );
 }
 

@@ -153,7 +153,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addBlockRoutes(table, current, parts.blocks, parts.log);
   addUsageRoutes(table, current, parts.usageTotals);
   addPriceRoutes(table, current);
-  addExplainRoutes(table, current, parts.explain);
+  addExplainRoutes(table, current, parts.explain, parts.requests);
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);
   addRequestRoutes(table, current, parts.requests);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ERRORS } from "../base/errors.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { OPERATIONS } from "../formats/operations.ts";
-import { explanationSchema } from "../model/explanation.ts";
+import { explanationSchema, replaySchema } from "../model/explanation.ts";
 import { ACTOR_TYPES, ADMIN_ROLES } from "../model/administrator.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
@@ -262,6 +262,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Prices: shownPricesSchema,
   BuiltinPrices: builtinPricesSchema,
   Explanation: explanationSchema,
+  Replay: replaySchema,
   RevisionWithDiff: revisionSchema.extend({
     diff: fieldChanges,
     diff_left_out: z.int().optional().meta({

@@ -1,5 +1,5 @@
 // Renders an explanation as text: one block per step, the decisive line first.
-import type { Explanation } from "../model/explanation.ts";
+import type { Explanation, Replay } from "../model/explanation.ts";
 import { pad, paint } from "./terminal.ts";
 
 interface ExplainedRequest {
@@ -26,6 +26,18 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     ...block("targets", explanation.targets.map(target)),
     ...block("upstream", upstreamRequest(explanation)),
     ...block("response", response(explanation)),
+  ].join("\n");
+}
+
+export function renderReplay(replay: Replay, gateway: ExplainedRequest["gateway"]): string {
+  const { method, path } = replay.request;
+  const { status, error_code, time } = replay.recorded;
+  return [
+    renderExplanation(replay.explanation, { method, path, gateway }),
+    ...block("recorded", [
+      `${status}${error_code === null ? "" : ` ${error_code}`} at ${time}`,
+      ...replay.not_recorded,
+    ]),
   ].join("\n");
 }
 

@@ -1,21 +1,30 @@
 // gatehouse explain: prints what a running gateway would do with a request. Nothing is sent and nothing is counted.
-import { explanationSchema } from "../model/explanation.ts";
-import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, parseJson } from "./admin-client.ts";
+import { explanationSchema, replaySchema } from "../model/explanation.ts";
+import {
+  adminClient,
+  CLIENT_HELP,
+  CLIENT_OPTIONS,
+  parseJson,
+  type AdminClientFlags,
+} from "./admin-client.ts";
 import { parseArguments, required } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
-import { renderExplanation } from "./explain-text.ts";
+import { renderExplanation, renderReplay } from "./explain-text.ts";
 import { findGateway } from "./find-gateway.ts";
 
 export const explain: Command = {
   summary: "show how a request would be handled: rule, key, plugins, limits, target",
-  help: `Usage: gatehouse explain --path PATH [--gateway NAME|ID] [--method M] [--header K:V …] [--body FILE|-] [--json]
+  help: `Usage: gatehouse explain --path PATH [--gateway NAME|ID] [--method M] [--header K:V …] [--key NAME|ID] [--body FILE|-] [--json]
+       gatehouse explain --request ID [--gateway NAME|ID] [--json]
 
 Shows what a running gateway would do with a request. No provider is called and nothing is counted.
 
   --path PATH       path with query
+  --request ID      explain a request of the request log instead: with its API key and, if it was recorded, its body
   --gateway G       name or id; optional if there is only one gateway
   --method M        default POST
   --header K:V      a header of the request; may be repeated
+  --key K           API key that the client sends, by name or id; the key itself is not needed
   --body FILE|-     body from a file or standard input; Content-Type defaults to application/json for JSON
   --client ADDRESS  IP address of the client; default 127.0.0.1
 ${CLIENT_HELP}
@@ -27,13 +36,16 @@ ${CLIENT_HELP}
         gateway: { type: "string" },
         method: { type: "string", default: "POST" },
         path: { type: "string" },
+        request: { type: "string" },
+        key: { type: "string" },
         body: { type: "string" },
         client: { type: "string" },
         header: { type: "string", multiple: true, default: [] },
         json: { type: "boolean", default: false },
       },
     });
-    const { method, client: client_address } = values;
+    if (values.request !== undefined) return explainRecorded(values.request, values, args);
+    const { method, client: client_address, key: api_key } = values;
     const path = required("--path", values.path);
     const headers = readHeaders(values.header);
     const body = values.body === undefined ? undefined : await readBody(values.body);
@@ -47,6 +59,7 @@ ${CLIENT_HELP}
       headers,
       ...(body !== undefined && { body }),
       ...(client_address !== undefined && { client_address }),
+      ...(api_key !== undefined && { api_key }),
     };
     const explanation = await client.post(`/gateways/${gateway.id}/explain`, request, explanationSchema);
     if (values.json) console.log(JSON.stringify(explanation));
@@ -54,6 +67,28 @@ ${CLIENT_HELP}
     return 0;
   },
 };
+
+interface RecordedFlags extends AdminClientFlags {
+  readonly gateway?: string | undefined;
+  readonly json: boolean;
+}
+
+/** Options that describe a request. A recorded one is replayed as it was. */
+const REQUEST_OPTIONS = ["--path", "--method", "--header", "--key", "--body", "--client"];
+
+async function explainRecorded(id: string, flags: RecordedFlags, args: readonly string[]): Promise<number> {
+  const given = REQUEST_OPTIONS.find((name) =>
+    args.some((arg) => arg === name || arg.startsWith(`${name}=`)),
+  );
+  if (given !== undefined)
+    throw new UsageError(`${given} cannot be combined with --request, which replays a recorded request`);
+  const client = await adminClient(flags);
+  const gateway = await findGateway(client, flags.gateway);
+  const path = `/gateways/${gateway.id}/requests/${encodeURIComponent(id)}/explain`;
+  const replay = await client.post(path, undefined, replaySchema);
+  console.log(flags.json ? JSON.stringify(replay) : renderReplay(replay, gateway));
+  return 0;
+}
 
 function readHeaders(given: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};

@@ -50,6 +50,7 @@ export function createExplain(parts: ExplainParts): Explain {
     return new RequestExplainer(
       gateway,
       exchangeFor(request, snapshot, parts.clock),
+      request.api_key ?? null,
       parts,
       callParts,
     ).explain();
@@ -61,6 +62,7 @@ class RequestExplainer {
   /** The gateway in question; the request may belong to another one. */
   readonly #gateway: CompiledGateway;
   readonly #exchange: Exchange;
+  readonly #apiKeyId: string | null;
   readonly #parts: ExplainParts;
   readonly #callParts: CallParts;
   /** Null until the pre_request plugins have run. */
@@ -69,9 +71,16 @@ class RequestExplainer {
   /** Null until the upstream attempt has been rehearsed. */
   #attempt: ExplainedAttempt | null = null;
 
-  constructor(gateway: CompiledGateway, exchange: Exchange, parts: ExplainParts, callParts: CallParts) {
+  constructor(
+    gateway: CompiledGateway,
+    exchange: Exchange,
+    apiKeyId: string | null,
+    parts: ExplainParts,
+    callParts: CallParts,
+  ) {
     this.#gateway = gateway;
     this.#exchange = exchange;
+    this.#apiKeyId = apiKeyId;
     this.#parts = parts;
     this.#callParts = callParts;
   }
@@ -118,6 +127,7 @@ class RequestExplainer {
       idSeal: this.#callParts.idSeal,
       // Every real request has a Host header. An explanation without one is about the gateway in question.
       gatewayWithoutHost: this.#gateway,
+      assumedKeyId: this.#apiKeyId,
       onRuleMatched: doNothing,
       onAuthenticated: doNothing,
       runBeforeBody: () => null,

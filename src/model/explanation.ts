@@ -20,6 +20,10 @@ export const explainRequestSchema = z.strictObject({
   headers: headersField.default({}).meta({
     description: "Request headers of the client. Without Host, the request is for this gateway.",
   }),
+  api_key: z.string().min(1).max(200).optional().meta({
+    description:
+      "Id or name of an API key of this gateway. The request is explained as if the client had sent this key.",
+  }),
   body: z.unknown().optional().meta({
     description:
       "A string is sent as it is. Any other value is sent as JSON, with Content-Type application/json unless `headers` has another.",
@@ -133,6 +137,33 @@ export const explanationSchema = z.object({
     .meta({ description: "The response, if the gateway itself would respond." }),
 });
 
+export const replaySchema = z.object({
+  recorded: z.object({
+    request_id: z.string(),
+    time: z.iso.datetime(),
+    status: z.int(),
+    error_code: z.string().nullable(),
+    rule: z.object({ id: z.string(), name: z.string().nullable(), path: z.string() }).nullable(),
+    revision: z.int(),
+  }),
+  request: z
+    .object({
+      method: z.string(),
+      path: z.string(),
+      headers: z.record(z.string(), z.string()),
+      api_key: z.string().optional(),
+      body: z.string().optional(),
+      client_address: z.string(),
+    })
+    .meta({ description: "The request that was explained: an input of `/explain`." }),
+  not_recorded: z.array(z.string()).meta({
+    description:
+      "What of the request was not recorded and is therefore assumed, and what was changed since. One sentence each.",
+  }),
+  explanation: explanationSchema,
+});
+
+export type Replay = z.output<typeof replaySchema>;
 export type ExplainRequest = z.output<typeof explainRequestSchema>;
 export type Explanation = z.output<typeof explanationSchema>;
 export type ExplainedRule = Explanation["rules"][number];
@@ -141,5 +172,5 @@ export type ExplainedPlugin = Explanation["plugins"][number];
 export type ExplainedBudget = Explanation["budgets"][number];
 export type ExplainedLimit = Explanation["limits"][number];
 
-/** Resolves to null if the gateway is not active in this process. */
+/** Resolves to null if the gateway is not active in this process. `api_key` of the request is an id here. */
 export type Explain = (gatewayId: string, request: ExplainRequest) => Promise<Explanation | null>;

@@ -113,6 +113,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     idSeal: new IdSeal(parts.secret),
     clientAddress: parts.clientAddress,
     gatewayWithoutHost: null,
+    assumedKeyId: null,
     onRuleMatched: (exchange, gateway, rule) => {
       exchange.observed = observeRule(observation, gateway, rule);
       if (gateway.gateway.log_bodies && observation.recordsBodies) beginCapture(exchange);

@@ -1,11 +1,12 @@
 // Finds the gateway of a request by its API key or its Host header.
 import { isIP } from "node:net";
 import { BoundedCache } from "../base/bounded-cache.ts";
+import type { Clock } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { hashApiKey, looksLikeApiKey } from "../base/ids.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { Exchange } from "./exchange.ts";
-import { sentApiKey, withoutApiKey } from "./sent-api-key.ts";
+import { differentKeys, sentApiKey, withoutApiKey } from "./sent-api-key.ts";
 
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
 
@@ -23,20 +24,36 @@ export function rejectInvalidHost(host: string | null): void {
   validHosts.set(host, true);
 }
 
-/** Returns null if neither the key nor the Host identifies a gateway; then the rules of all gateways are tried. */
-export function resolveGateway(exchange: Exchange, baseDomain: string | null): CompiledGateway | null {
-  const { snapshot, request, handshake } = exchange;
+/**
+ * Returns null if neither the key nor the Host identifies a gateway; then the rules of all gateways are tried. `assumedKeyId` is the
+ * API key of an explained request that does not contain the key itself.
+ */
+export function resolveGateway(
+  exchange: Exchange,
+  baseDomain: string | null,
+  assumedKeyId: string | null = null,
+): CompiledGateway | null {
+  const { request, handshake } = exchange;
   const sentKey = sentApiKey(request.headers, exchange.query, handshake?.apiKeys);
-  if (sentKey !== null) {
-    if (exchange.query !== "") exchange.sentQuery = withoutApiKey(exchange.query);
-    const key = findKey(exchange, sentKey);
-    const gateway = key === null ? undefined : snapshot.gateways.get(key.gatewayId);
-    if (gateway === undefined)
-      throw new GatehouseError("invalid_api_key", "The API key is unknown, expired or revoked.");
-    exchange.apiKey = key;
-    return gateway;
-  }
-  return gatewayOfHost(exchange, baseDomain);
+  if (sentKey === null && assumedKeyId === null) return gatewayOfHost(exchange, baseDomain);
+  if (exchange.query !== "") exchange.sentQuery = withoutApiKey(exchange.query);
+  const key = sentKey === null ? null : findKey(exchange, sentKey);
+  if (assumedKeyId === null) return useKey(exchange, key);
+  if (sentKey !== null && key?.id !== assumedKeyId) throw differentKeys();
+  return useKey(exchange, assumedKey(exchange, assumedKeyId));
+}
+
+function useKey(exchange: Exchange, key: CompiledApiKey | null): CompiledGateway {
+  const gateway = key === null ? undefined : exchange.snapshot.gateways.get(key.gatewayId);
+  if (gateway === undefined)
+    throw new GatehouseError("invalid_api_key", "The API key is unknown, expired or revoked.");
+  exchange.apiKey = key;
+  return gateway;
+}
+
+function assumedKey({ snapshot, clock }: Exchange, id: string): CompiledApiKey | null {
+  const key = snapshot.apiKeysById.get(id);
+  return key === undefined ? null : unlessExpired(clock, key);
 }
 
 /** Returns the gateway whose subdomain the Host names, or null. */
@@ -53,7 +70,10 @@ export function gatewayOfHost(
 function findKey({ snapshot, clock }: Exchange, sentKey: string): CompiledApiKey | null {
   if (!looksLikeApiKey(sentKey)) return null;
   const key = snapshot.apiKeysByHash.get(hashApiKey(sentKey));
-  if (key === undefined) return null;
+  return key === undefined ? null : unlessExpired(clock, key);
+}
+
+function unlessExpired(clock: Clock, key: CompiledApiKey): CompiledApiKey | null {
   // Most keys never expire, and then the clock is not read.
   return key.expiresAt !== Infinity && key.expiresAt <= clock.unixNow() ? null : key;
 }

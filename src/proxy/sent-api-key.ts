@@ -31,7 +31,11 @@ export function sentApiKey(
 
 function sameKey(known: string | null, found: string): string {
   if (known === null || known === found) return found;
-  throw new GatehouseError("invalid_api_key", "The request has two different API keys. Send only one.");
+  throw differentKeys();
+}
+
+export function differentKeys(): GatehouseError {
+  return new GatehouseError("invalid_api_key", "The request has two different API keys. Send only one.");
 }
 
 /** Google's clients send their key as the query parameter `key`. */

@@ -40,6 +40,8 @@ export interface StepParts extends UploadLimits, OffLoopPart {
   readonly requireApiKey: boolean;
   /** The gateway of a request that has no Host header. Explain sets the gateway in question; when serving it is null. */
   readonly gatewayWithoutHost: CompiledGateway | null;
+  /** The API key that an explained request is assumed to have sent; when serving it is null. */
+  readonly assumedKeyId: string | null;
   /** Called when the rule is known. Serving starts telemetry and body capture here. */
   readonly onRuleMatched: (exchange: Exchange, gateway: CompiledGateway, rule: CompiledRule) => void;
   /** Called when the client may use the rule. Serving limits concurrency, and watches for a disconnect and the total timeout. */
@@ -112,9 +114,11 @@ function readHandshake(exchange: Exchange): null {
 }
 
 /** Sets the gateway even if no rule of it matches later: the request is counted for this gateway. */
-function findGateway(exchange: Exchange, { baseDomain, gatewayWithoutHost }: StepParts): null {
+function findGateway(exchange: Exchange, parts: StepParts): null {
+  const { baseDomain, gatewayWithoutHost, assumedKeyId } = parts;
   const hasHost = gatewayWithoutHost === null || exchange.request.headers.has("host");
-  exchange.gateway = resolveGateway(exchange, baseDomain) ?? (hasHost ? null : gatewayWithoutHost);
+  exchange.gateway =
+    resolveGateway(exchange, baseDomain, assumedKeyId) ?? (hasHost ? null : gatewayWithoutHost);
   return null;
 }
 

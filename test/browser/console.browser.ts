@@ -14,6 +14,7 @@ import { testHistory } from "./areas/history.ts";
 import { testOidcSignIn } from "./areas/oidc-sign-in.ts";
 import { testLiveRequests } from "./areas/live-requests.ts";
 import { GREETER, testPlugins } from "./areas/plugins.ts";
+import { testRecordedRequests } from "./areas/recorded-requests.ts";
 import { testRecords } from "./areas/records.ts";
 import { testTraffic } from "./areas/traffic.ts";
 import { testUnsavedInput } from "./areas/unsaved-input.ts";
@@ -64,6 +65,7 @@ describe.if(hasChromium)("console", () => {
     testTraffic(context);
     testCharts(context);
     testLiveRequests(context);
+    testRecordedRequests(context);
     testPlugins(context);
     testConnection(context);
     testUnsavedInput(context);

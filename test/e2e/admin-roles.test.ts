@@ -72,6 +72,7 @@ const TABLE: Readonly<Record<string, readonly [AdminRole, "gateway" | "filtered"
   "GET /plugins": ["viewer", "shared"],
   "GET /providers": ["viewer", "shared"],
   "GET /gateways/{gateway_id}/requests": ["viewer", "gateway"],
+  "POST /gateways/{gateway_id}/requests/{request_id}/explain": ["viewer", "gateway"],
   "GET /gateways/{gateway_id}/requests/stream": ["viewer", "gateway"],
   "GET /logs": ["viewer", "no"],
   "GET /logs/stream": ["viewer", "no"],

@@ -90,7 +90,7 @@ export function addRequestRoutes(
 }
 
 /** Returns the id of the gateway, or throws 404 if the gateway does not exist or the request log is off. */
-async function requireRequestLog(
+export async function requireRequestLog(
   current: CurrentConfiguration,
   source: RequestSource,
   params: PathParameters,
