@@ -1,4 +1,4 @@
-// Opens the database, the rate-limit counters, and the usage that is written to the database in batches.
+// Opens the database, the rate-limit counters, the ledger of budgets, and the usage that is written to the database in batches.
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
@@ -36,7 +36,7 @@ export async function openStorage(
   const cipher = new CredentialCipher(...(settings.ENCRYPTION_KEY ?? ([secret] as const)));
   const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT, settings.AUDIT_KEPT);
   const counters = await openCounters(settings, health, log, clock);
-  const ledger = new MemoryLedger({ clock });
+  const ledger = await openLedger(settings, store, log, clock);
   const keyUsage = new KeyUsage(store, log, clock);
   const usageTotals = new UsageTotals(store, log, clock);
   const close = async () => {
@@ -77,4 +77,21 @@ async function openCounters(
   await redis.settled;
   health.counters = redis.state;
   return redis;
+}
+
+/** Opens a ledger that is shared through Redis if REDIS_URL is set, else one in memory that keeps what is spent in the database. */
+async function openLedger(settings: Settings, store: Store, log: Log, clock: Clock): Promise<Ledger> {
+  if (settings.REDIS_URL !== null) {
+    const { RedisLedger } = await import("../ledger/redis-ledger.ts");
+    const shared = new RedisLedger(settings.REDIS_URL, { clock, silenceTimeoutMs: settings.REDIS_SILENT_MS });
+    await shared.settled;
+    return shared;
+  }
+  const ledger = new MemoryLedger({
+    clock,
+    journal: store,
+    onJournalError: (error) => log.warn({ err: error }, "spent amounts of budgets not written; will retry"),
+  });
+  await ledger.settled;
+  return ledger;
 }
