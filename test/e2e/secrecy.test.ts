@@ -266,6 +266,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     const keyMade = await api("POST", "/iam/api-keys", { name: "k", subject: gateway, policies: [rule] });
     const apiKey = keyMade.body.id as string;
     const firstKey = keyMade.body.key as string;
+    const budget = await api("POST", `/gateways/${gateway}/budgets`, { name: "b", unit: "usd", amount: "1" });
     const tokenMade = await api("POST", "/iam/admin-tokens", { name: "t" });
     const adminToken = tokenMade.body.token as string;
     const ids = {
@@ -273,6 +274,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       upstream_id: upstream,
       service_id: service,
       rule_id: rule,
+      budget_id: budget.body.id as string,
       api_key_id: apiKey,
       admin_token_id: tokenMade.body.id as string,
       revision: "1",

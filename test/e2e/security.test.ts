@@ -2,7 +2,7 @@
 // and requests that try to reach another host.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { createChain, expectError, type Chain } from "../support/admin-fixtures.ts";
+import { create, createChain, expectError, type Chain } from "../support/admin-fixtures.ts";
 import { TEST_SECRET } from "../support/gatehouse-process.ts";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { rawCall, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
@@ -26,9 +26,11 @@ test("a token with alg RS256, ES256, PS256 or EdDSA that is signed with the secr
   expect(await send("HS256")).toBe(200);
 });
 
+const BUDGET = { name: "taken over", unit: "usd", amount: "1" };
+
 describe("gateways are isolated at every endpoint of the OpenAPI document", () => {
   let own: Chain;
-  let foreign: Chain & { readonly block: string };
+  let foreign: Chain & { readonly block: string; readonly budget: string; readonly request: string };
   let operations: [method: string, path: string][];
 
   beforeAll(async () => {
@@ -41,7 +43,9 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
       const { body } = await gatehouse.api("GET", `/gateways/${blocked.gateway}/blocks`);
       return (body.blocks[0]?.id as string | undefined) ?? null;
     });
-    foreign = { ...chain, block };
+    const { id: budget } = await create(gatehouse, `/gateways/${chain.gateway}/budgets`, BUDGET);
+    const recorded = await gatehouse.api("GET", `/gateways/${blocked.gateway}/requests`);
+    foreign = { ...chain, block, budget, request: recorded.body.requests[0].request_id as string };
     const document = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
       paths: Record<string, Record<string, unknown>>;
     };
@@ -63,22 +67,26 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
       const id = foreign[part];
       expect([path, typeof id]).toEqual([path, "string"]);
       const at = path.replace("{gateway_id}", own.gateway).replace(/\{\w+\}(?=(?:\/\w+)?$)/, id);
-      const body = method === "GET" || method === "DELETE" ? undefined : bodyFor(part);
+      const body = method === "GET" || method === "DELETE" ? undefined : bodyFor(part, path);
       expectError(await gatehouse.api(method, at, body), 404, "not_found");
     }
     expect(await snapshot()).toEqual(before);
   });
 
   /** Returns a valid body, so that only the id causes the error. */
-  function bodyFor(part: string): object {
+  function bodyFor(part: string, path: string): object {
+    if (path.endsWith("/adjust")) return { amount: "1" };
+    if (path.endsWith("/reset")) return {};
     if (part === "upstream") return { name: "taken over", targets: [{ provider: "openai" }] };
     if (part === "service") return { name: "taken over", upstream_id: own.upstream };
+    if (part === "budget") return BUDGET;
+    if (part === "request") return {};
     return { name: "taken over", service_id: own.service, path: "/taken-over", methods: ["POST"] };
   }
 
   async function snapshot(): Promise<unknown> {
     const at = `/gateways/${foreign.gateway}`;
-    const places = [at, `${at}/upstreams`, `${at}/services`, `${at}/rules`];
+    const places = [at, `${at}/upstreams`, `${at}/services`, `${at}/rules`, `${at}/budgets`];
     return Promise.all(places.map(async (place) => (await gatehouse.api("GET", place)).body as unknown));
   }
 

@@ -65,8 +65,8 @@ test("bodies that arrive in the same turn share the work of the event loop", asy
   }) as PluginHost["runOffLoop"]);
   await plugin.preRequest({ body: "warm" });
   const prose = repeatTo(PROSE, 200_000);
-  // Each takes less than the limit of one inspection, but ten of them take more than that of a turn.
-  await Promise.all(Array.from({ length: 10 }, () => plugin.preRequest({ body: prose })));
+  // Each takes less than the limit of one inspection, but 30 of them take more than that of a turn.
+  await Promise.all(Array.from({ length: 30 }, () => plugin.preRequest({ body: prose })));
   expect(tasks).toBeGreaterThan(0);
   tasks = 0;
   await new Promise((resolve) => setImmediate(resolve));
