@@ -1788,6 +1788,64 @@ export interface RequestList {
   limit: number;
 }
 
+export interface Overview {
+  gateway_count: number;
+  target_count: number;
+  /** Number of targets by state. `failing`: healthy, but its last request failed; `drained`: its weight is 0. */
+  target_states: {
+    out: number;
+    trial: number;
+    resting: number;
+    failing: number;
+    healthy: number;
+    drained: number;
+  };
+  targets: {
+    target_id: string;
+    provider: string;
+    /** `out`: ejected by passive health checks; `trial`: one trial request is allowed; `resting`: the provider responded 429 with a pause. */
+    state: "healthy" | "out" | "trial" | "resting";
+    /** Consecutive failures that passive health checks count. */
+    failures: number;
+    /** Consecutive failures, also if passive health checks are off. An ejection does not reset the count. Null if no request to the target has succeeded or failed since the process started. */
+    recent_failures: number | null;
+    /** When the state `out` or `resting` ends. */
+    until: string | null;
+    in_flight: number;
+    /** Moving average of the time to first byte. */
+    latency_ms: number | null;
+    gateway_id: string;
+    /** Name of the gateway. */
+    gateway: string;
+    upstream_id: string;
+    /** Name of the upstream. */
+    upstream: string;
+    /** 0: the target gets no requests. */
+    weight: number;
+  }[];
+  gateways: {
+    gateway_id: string;
+    gateway: string;
+    requests: number;
+    errors: number;
+  }[];
+  limit: number;
+}
+
+export interface SearchResultList {
+  results: {
+    kind: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "request";
+    id: string;
+    name: string | null;
+    /** Subdomain of a gateway, path of a rule, prefix of an API key, method and path of a request. */
+    detail: string | null;
+    gateway_id: string;
+    /** Name of the gateway. */
+    gateway: string | null;
+  }[];
+  limit: number;
+}
+
 export interface TargetHealthList {
   targets: {
     target_id: string;

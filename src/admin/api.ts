@@ -35,6 +35,8 @@ import { addExplainRoutes } from "./routes/explain.ts";
 import { addExportRoutes } from "./routes/export.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
 import { addLogRoutes } from "./routes/logs.ts";
+import { addSearchRoutes } from "./routes/search.ts";
+import { addOverviewRoutes } from "./routes/overview.ts";
 import { addPluginRoutes } from "./routes/plugins.ts";
 import { addPriceRoutes } from "./routes/prices.ts";
 import { addProviderRoutes } from "./routes/providers.ts";
@@ -160,6 +162,8 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addLogRoutes(table, parts.logs);
   addTargetHealthRoutes(table, current, parts.targetHealth);
   addTrafficRoutes(table, current, parts.traffic, parts.trafficRollups);
+  addOverviewRoutes(table, current, parts);
+  addSearchRoutes(table, current, parts.requests);
   addRevisionRoutes(table, current);
   addAuditRoutes(table, current.store.audit);
   addExportRoutes(table, current, parts.registry);

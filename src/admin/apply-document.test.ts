@@ -64,7 +64,7 @@ async function startNode(): Promise<Node> {
     logs: log.recent,
     traffic: observation.traffic,
     trafficRollups: new TrafficRollups(store.traffic, observation, log, new ManualClock()),
-    targetHealth: () => Promise.resolve([]),
+    targetHealth: { ofUpstream: () => Promise.resolve([]), ofGateways: () => Promise.resolve([]) },
     log,
     deadlines,
     bodyBudget: new BodyBudget(Infinity, systemClock),

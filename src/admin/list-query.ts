@@ -1,5 +1,6 @@
 // Query parameters and response shape that all lists share.
 import { z } from "zod";
+import type { SortField } from "../store/store.ts";
 
 /** Schema of a whole number in a query. */
 export const wholeNumber = (fallback: number, min: number, max: number) =>
@@ -17,9 +18,44 @@ export const pageQuery = z.strictObject({
 
 export const listQuery = pageQuery.extend({ name: z.string().optional() });
 
-export interface ListParameters extends z.output<typeof listQuery> {
+const MAX_IDS = 100;
+
+/** `name` ascending, `-name` descending. */
+function sortSchema(further: readonly SortField[]) {
+  const fields: readonly SortField[] = ["created_at", "updated_at", "name", ...further];
+  return z
+    .enum(fields.flatMap((field) => [field, `-${field}`]))
+    .default("created_at")
+    .meta({ description: "Ascending, or descending with `-` in front." });
+}
+
+/** Query of a list of records. `sortFields` are those besides created_at, updated_at, and name. */
+export function recordQuery(...sortFields: readonly SortField[]) {
+  return listQuery.extend({
+    search: z.string().max(200).optional().meta({
+      description: "Part of the id, the name, or another text that identifies a record, in any case.",
+    }),
+    sort: sortSchema(sortFields),
+    ids: z
+      .string()
+      .transform((text) => text.split(","))
+      .pipe(z.array(z.string()).max(MAX_IDS))
+      .optional()
+      .meta({ description: `Only records with these ids: up to ${MAX_IDS}, separated by commas.` }),
+  });
+}
+
+export interface ListParameters extends Partial<z.output<ReturnType<typeof recordQuery>>> {
+  readonly limit: number;
+  readonly offset: number;
   /** Of API keys: the gateway that they belong to. */
   readonly subject?: string | undefined;
+}
+
+/** Splits `-name` into the field and the direction. */
+export function orderOf(sort = "created_at"): { readonly sort: SortField; readonly descending: boolean } {
+  const descending = sort.startsWith("-");
+  return { sort: (descending ? sort.slice(1) : sort) as SortField, descending };
 }
 
 /** `{"gateways": [...], "count": 12, "limit": 100, "offset": 0}` */

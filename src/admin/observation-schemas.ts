@@ -145,9 +145,47 @@ const target = z.object({
   latency_ms: milliseconds.nullable().meta({ description: "Moving average of the time to first byte." }),
 });
 
+const locatedTarget = target.extend({
+  gateway_id: z.string(),
+  gateway: z.string().meta({ description: "Name of the gateway." }),
+  upstream_id: z.string(),
+  upstream: z.string().meta({ description: "Name of the upstream." }),
+  weight: z.number().meta({ description: "0: the target gets no requests." }),
+});
+
+const overview = z.object({
+  gateway_count: count,
+  target_count: count,
+  target_states: z
+    .object({ out: count, trial: count, resting: count, failing: count, healthy: count, drained: count })
+    .meta({
+      description:
+        "Number of targets by state. `failing`: healthy, but its last request failed; `drained`: its weight is 0.",
+    }),
+  targets: z.array(locatedTarget),
+  gateways: z.array(
+    z.object({ gateway_id: z.string(), gateway: z.string(), requests: count, errors: count }),
+  ),
+  limit: count,
+});
+
+const searchResult = z.object({
+  kind: z.enum(["gateway", "upstream", "service", "rule", "budget", "api_key", "request"]),
+  id: z.string(),
+  name: z.string().nullable(),
+  detail: z.string().nullable().meta({
+    description:
+      "Subdomain of a gateway, path of a rule, prefix of an API key, method and path of a request.",
+  }),
+  gateway_id: z.string(),
+  gateway: z.string().nullable().meta({ description: "Name of the gateway." }),
+});
+
 export const OBSERVATION_SCHEMAS = {
   LogLineList: z.object({ logs: z.array(logLine), limit: count }),
   RequestList: z.object({ requests: z.array(request), count, limit: count }),
+  Overview: overview,
+  SearchResultList: z.object({ results: z.array(searchResult), limit: count }),
   TargetHealthList: z.object({ targets: z.array(target) }),
   Traffic: z.object({
     points: z.array(point),

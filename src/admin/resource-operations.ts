@@ -5,7 +5,7 @@ import { rejectUnknownFields, validate } from "../model/validate.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { Kind, RecordOf, Transaction } from "../store/store.ts";
 import { readResponse, recordResponse, requireMatch } from "./etag.ts";
-import { listQuery, listResponse, type ListParameters } from "./list-query.ts";
+import { listResponse, orderOf, recordQuery, type ListParameters } from "./list-query.ts";
 import {
   addOperation,
   type Call,
@@ -45,19 +45,20 @@ function listOperation<K extends Kind, Fields>(
     tag: resource.tag,
     summary: texts?.summary ?? `List ${resource.isChild ? `the ${plural} of a gateway` : plural}`,
     access: { role: resource.access.read, limited: "filtered" },
-    query: resource.listQuery ?? listQuery,
+    query: resource.listQuery ?? recordQuery(),
     response: {
       status: 200,
       schema: `${schemaName}List`,
-      description: texts?.description ?? "Oldest first.",
+      description: texts?.description ?? "Oldest first, unless `sort` is set.",
     },
-    handle: async ({ params, query: { subject, ...query }, caller }) => {
+    handle: async ({ params, query: { subject, sort, ...query }, caller }) => {
       const gatewayId = resource.isChild ? gatewayIdIn(params) : subject;
       if (resource.isChild) await requireGateway(current.store, gatewayIdIn(params));
       const { records, count } = await current.store.list(kind, {
         gatewayId,
         gatewayIds: caller.identity.gateways,
         ...query,
+        ...orderOf(sort),
       });
       return listResponse(
         kind,

@@ -52,8 +52,22 @@ function targetHealth({ targets, plan }: CompiledUpstream, clock: Clock): Target
   });
 }
 
-/** Returns the health of the targets of an upstream, merged over all worker processes. */
-export type TargetHealthSource = (gatewayId: string, upstreamId: string) => Promise<TargetHealth[]>;
+/** The health of targets, merged over all worker processes. */
+export interface TargetHealthSource {
+  /** Of the targets of an upstream. */
+  ofUpstream(gatewayId: string, upstreamId: string): Promise<TargetHealth[]>;
+  /** Of all targets of some gateways; null: of all gateways. */
+  ofGateways(gatewayIds: readonly string[] | null): Promise<LocatedTargetHealth[]>;
+}
+
+/** The health of a target, with the records that it belongs to. */
+export interface LocatedTargetHealth extends TargetHealth {
+  readonly gateway_id: string;
+  readonly gateway: string;
+  readonly upstream_id: string;
+  readonly upstream: string;
+  readonly weight: number;
+}
 
 interface TargetHealthQuery {
   readonly gatewayId: string;
@@ -72,16 +86,55 @@ export function shareTargetHealth(
     return upstream === undefined ? [] : targetHealth(upstream, clock);
   };
   siblings.onQuery("target health", (query) => own(query as TargetHealthQuery));
-  return async (gatewayId, upstreamId) => {
-    const query = { gatewayId, upstreamId };
-    const others = (await siblings.query("target health", query)) as TargetHealth[][];
-    return mergeTargetHealth([own(query), ...others]);
+  siblings.onQuery("all target health", () => allTargets(current, null, clock).filter(isNoteworthy));
+  return {
+    ofUpstream: async (gatewayId, upstreamId) => {
+      const query = { gatewayId, upstreamId };
+      const others = (await siblings.query("target health", query)) as TargetHealth[][];
+      return mergeTargetHealth([own(query), ...others]);
+    },
+    ofGateways: async (gatewayIds) => {
+      const targets = allTargets(current, gatewayIds, clock);
+      const others = (await siblings.query("all target health", null)) as LocatedTargetHealth[][];
+      const known = new Set(targets.map(({ target_id }) => target_id));
+      const reported = others.flat().filter(({ target_id }) => known.has(target_id));
+      return mergeTargetHealth([targets, reported]);
+    },
   };
 }
 
+function allTargets(
+  { snapshot }: CurrentConfiguration,
+  gatewayIds: readonly string[] | null,
+  clock: Clock,
+): LocatedTargetHealth[] {
+  const gateways =
+    gatewayIds === null
+      ? [...snapshot.gateways.values()]
+      : gatewayIds.flatMap((id) => snapshot.gateways.get(id) ?? []);
+  return gateways.flatMap(({ id, gateway, upstreams, parts }) =>
+    upstreams.flatMap((upstream) => {
+      const stored = parts.upstreams.find((each) => each.id === upstream.id)?.targets ?? [];
+      return targetHealth(upstream, clock).map((health) => ({
+        ...health,
+        gateway_id: id,
+        gateway: gateway.name,
+        upstream_id: upstream.id,
+        upstream: upstream.name,
+        weight: stored.find((target) => target.id === health.target_id)?.weight ?? 0,
+      }));
+    }),
+  );
+}
+
+/** Whether merging this changes what another process reports of the target. Keeps messages between processes small. */
+function isNoteworthy({ state, failures, in_flight, latency_ms }: TargetHealth): boolean {
+  return state !== "healthy" || failures > 0 || in_flight > 0 || latency_ms !== null;
+}
+
 /** Merges what several processes report: per target, the worst state and the sum of requests in flight. */
-export function mergeTargetHealth(lists: readonly (readonly TargetHealth[])[]): TargetHealth[] {
-  const merged = new Map<string, TargetHealth>();
+export function mergeTargetHealth<T extends TargetHealth>(lists: readonly (readonly T[])[]): T[] {
+  const merged = new Map<string, T>();
   for (const one of lists.flat()) {
     const other = merged.get(one.target_id);
     merged.set(one.target_id, other === undefined ? one : merge(other, one));
@@ -91,7 +144,7 @@ export function mergeTargetHealth(lists: readonly (readonly TargetHealth[])[]): 
 
 const BEST_TO_WORST: readonly TargetHealth["state"][] = ["healthy", "resting", "trial", "out"];
 
-function merge(one: TargetHealth, other: TargetHealth): TargetHealth {
+function merge<T extends TargetHealth>(one: T, other: T): T {
   const rank = ({ state }: TargetHealth) => BEST_TO_WORST.indexOf(state);
   const isEqual = rank(one) === rank(other);
   const worse = rank(one) >= rank(other) ? one : other;

@@ -1,6 +1,7 @@
 // Reads with SQL: single records, pages, and whole gateways. The view adds reads that need one consistent revision.
 import type { CredentialCipher } from "./credential-cipher.ts";
-import type { Parameter, Query, Row } from "./database.ts";
+import type { Database, Parameter, Query, Row } from "./database.ts";
+import { listClauses } from "./list-records.ts";
 import { readChanges, readVersion } from "./revisions.ts";
 import type {
   Change,
@@ -16,12 +17,17 @@ import type {
 } from "./store.ts";
 import { columnsOf, fromRow, pricesIn } from "./tables.ts";
 
+/** `query` may be that of a transaction. */
+type QueriedDatabase = Pick<Database, "query" | "jsonField">;
+
 export class SqlReader implements Reader {
   protected readonly query: Query;
   protected readonly cipher: CredentialCipher;
+  protected readonly jsonField: Database["jsonField"];
 
-  constructor(query: Query, cipher: CredentialCipher) {
+  constructor({ query, jsonField }: QueriedDatabase, cipher: CredentialCipher) {
     this.query = query;
+    this.jsonField = jsonField;
     this.cipher = cipher;
   }
 
@@ -31,23 +37,11 @@ export class SqlReader implements Reader {
   }
 
   async list<K extends Kind>(kind: K, query: ListQuery): Promise<Page<RecordOf[K]>> {
-    if ([query.gatewayId, query.name].some((text) => text?.includes("\0"))) return { records: [], count: 0 };
-    const conditions: string[] = [];
-    const parameters: Parameter[] = [];
-    const where = (column: string, value: string | undefined) => {
-      if (value !== undefined) conditions.push(`${column} = $${parameters.push(value)}`);
-    };
-    where("gateway_id", query.gatewayId);
-    if (query.gatewayIds !== null && query.gatewayIds !== undefined) {
-      const ids = query.gatewayIds.filter((id) => !id.includes("\0"));
-      if (ids.length === 0) return { records: [], count: 0 };
-      const places = ids.map((id) => `$${parameters.push(id)}`).join(", ");
-      conditions.push(`${kind === "gateways" ? "id" : "gateway_id"} IN (${places})`);
-    }
-    where("name", query.name);
-    const filter = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+    const clauses = listClauses(kind, query, this.jsonField);
+    if (clauses === null) return { records: [], count: 0 };
+    const { filter, order, parameters } = clauses;
     const page = `LIMIT $${parameters.length + 1} OFFSET $${parameters.length + 2}`;
-    const records = await this.select(kind, `${filter} ORDER BY id ${page}`, [
+    const records = await this.select(kind, `${filter} ${order} ${page}`, [
       ...parameters,
       query.limit,
       query.offset,
@@ -104,8 +98,8 @@ export class SqlReader implements Reader {
 export class SqlView extends SqlReader implements ConsistentView {
   readonly revision: number;
 
-  constructor(query: Query, cipher: CredentialCipher, revision: number) {
-    super(query, cipher);
+  constructor(database: QueriedDatabase, cipher: CredentialCipher, revision: number) {
+    super(database, cipher);
     this.revision = revision;
   }
 

@@ -127,11 +127,12 @@ class SqlStore implements Store {
   }
 
   view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T> {
-    return guarded(VIEW_DEADLINE_MS, async () =>
-      (await this.#open()).readTransaction(async (query) =>
-        work(new SqlView(query, this.#cipher, await readRevision(query))),
-      ),
-    );
+    return guarded(VIEW_DEADLINE_MS, async () => {
+      const database = await this.#open();
+      return database.readTransaction(async (query) =>
+        work(new SqlView({ query, jsonField: database.jsonField }, this.#cipher, await readRevision(query))),
+      );
+    });
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<Written<T>> {
@@ -163,7 +164,7 @@ class SqlStore implements Store {
           rejectIfExpired();
           return query(text, parameters);
         };
-        const transaction = new SqlTransaction(timelyQuery, this.#cipher, this.#keptRevisions);
+        const transaction = new SqlTransaction(timelyQuery, database, this.#cipher, this.#keptRevisions);
         const value = await work(transaction);
         const { changes, recorder } = transaction;
         if (changes.length === 0) return { value, ...(await readVersion(timelyQuery)), changes, audit: null };
@@ -276,7 +277,7 @@ class SqlStore implements Store {
   }
 
   #read<T>(work: (reader: SqlReader) => Promise<T>): Promise<T> {
-    return guarded(DEADLINE_MS, async () => work(new SqlReader((await this.#open()).query, this.#cipher)));
+    return guarded(DEADLINE_MS, async () => work(new SqlReader(await this.#open(), this.#cipher)));
   }
 
   /** Concurrent calls share one attempt. After a failed attempt, the next use tries again. */

@@ -2,7 +2,7 @@
 import { createYielder } from "../base/yield-turns.ts";
 import { removeBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
-import type { Parameter, Query, Row } from "./database.ts";
+import type { Database, Parameter, Query, Row } from "./database.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
 import { toRecordChanges } from "./revisions.ts";
 import { preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
@@ -33,8 +33,13 @@ export class SqlTransaction extends SqlReader implements Transaction {
   /** Rows by kind and id as this transaction last read or wrote them. Saves the second read of a row that is updated. */
   readonly #cachedRows = new Map<string, Row | null>();
 
-  constructor(query: Query, cipher: CredentialCipher, keptRevisions: number) {
-    super(query, cipher);
+  constructor(
+    query: Query,
+    { jsonField }: Pick<Database, "jsonField">,
+    cipher: CredentialCipher,
+    keptRevisions: number,
+  ) {
+    super({ query, jsonField }, cipher);
     this.#keptRevisions = keptRevisions;
   }
 

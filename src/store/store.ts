@@ -41,12 +41,21 @@ export interface StoredPrices {
  */
 export type RevisionKind = Kind | "prices" | "blocks";
 
+/** What a list can be sorted by: `path` only for rules, `last_used_at` only for API keys. */
+export type SortField = "created_at" | "updated_at" | "name" | "path" | "last_used_at";
+
 export interface ListQuery {
   /** Only records of this gateway. For API keys, this is their subject. */
   readonly gatewayId?: string | undefined;
   /** Only these gateways, or only their records. Null or absent: all. */
   readonly gatewayIds?: readonly string[] | null | undefined;
+  /** Only records with these ids. Null or absent: all. */
+  readonly ids?: readonly string[] | null | undefined;
   readonly name?: string | undefined;
+  /** Part of the name, of the id (from 8 characters on), or another text that identifies the record, in any case. */
+  readonly search?: string | undefined;
+  readonly sort?: SortField | undefined;
+  readonly descending?: boolean | undefined;
   readonly limit: number;
   readonly offset: number;
 }

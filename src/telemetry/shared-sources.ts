@@ -7,7 +7,12 @@ import type { RequestFilter, RequestListener, RequestPage, RequestSource } from 
 import type { RequestRecord } from "./requests/request-record.ts";
 import type { TrafficSecond } from "./requests/second-ring.ts";
 import type { Siblings } from "./siblings.ts";
-import { mergePoints, type TrafficSource } from "./requests/traffic.ts";
+import {
+  mergeGatewayTraffic,
+  mergePoints,
+  type GatewayTraffic,
+  type TrafficSource,
+} from "./requests/traffic.ts";
 
 /** Counters never fall: what workers that are silent or have ended had counted is part of the sums. */
 export function shareMetrics(own: Metrics, siblings: Siblings): MetricsSource {
@@ -29,18 +34,26 @@ export function shareMetrics(own: Metrics, siblings: Siblings): MetricsSource {
 interface TrafficQuery {
   readonly from: number;
   readonly to: number;
-  readonly gatewayId: string | null;
+  readonly gatewayIds: readonly string[] | null;
 }
 
 export function shareTraffic(own: TrafficSource, siblings: Siblings): TrafficSource {
   siblings.onQuery("traffic", (query) => {
-    const { from, to, gatewayId } = query as TrafficQuery;
-    return own.readTraffic(from, to, gatewayId);
+    const { from, to, gatewayIds } = query as TrafficQuery;
+    return own.readTraffic(from, to, gatewayIds);
+  });
+  siblings.onQuery("traffic by gateway", (query) => {
+    const { from, to } = query as Omit<TrafficQuery, "gatewayIds">;
+    return own.sumByGateway(from, to);
   });
   return {
-    readTraffic: async (from, to, gatewayId) => {
-      const others = await siblings.query("traffic", { from, to, gatewayId } satisfies TrafficQuery);
-      return mergePoints([await own.readTraffic(from, to, gatewayId), ...(others as TrafficSecond[][])]);
+    readTraffic: async (from, to, gatewayIds) => {
+      const others = await siblings.query("traffic", { from, to, gatewayIds } satisfies TrafficQuery);
+      return mergePoints([await own.readTraffic(from, to, gatewayIds), ...(others as TrafficSecond[][])]);
+    },
+    sumByGateway: async (from, to) => {
+      const others = (await siblings.query("traffic by gateway", { from, to })) as GatewayTraffic[][];
+      return mergeGatewayTraffic([await own.sumByGateway(from, to), ...others]);
     },
   };
 }

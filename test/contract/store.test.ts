@@ -11,6 +11,7 @@ import { describeStoreIdentities } from "./store-identities.contract.ts";
 import { describeStoreModel } from "./store-model.contract.ts";
 import { describeStoreNodes } from "./store-nodes.contract.ts";
 import { ENCRYPTION_SECRET, temporarySqliteUrl } from "./store-records.ts";
+import { describeStoreLists } from "./store-lists.contract.ts";
 import { describeStoreReferences } from "./store-references.contract.ts";
 import { describeStoreRevisions } from "./store-revisions.contract.ts";
 import { describeStoreSecrets } from "./store-secrets.contract.ts";
@@ -48,6 +49,7 @@ afterEach(closeOpened);
 for (const maker of [sqlite, postgres]) {
   describe.skipIf(maker === postgres && !hasPostgres)(`the store with ${maker.database}`, () => {
     describeStoreRecords(maker);
+    describeStoreLists(maker);
     describeStoreReferences(maker);
     describeStoreRevisions(maker);
     describeStoreHistory(maker);

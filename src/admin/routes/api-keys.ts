@@ -6,7 +6,7 @@ import { apiKeySchema, type ApiKeyFields } from "../../model/api-key.ts";
 import { CHILD_READ_ONLY_FIELDS, omit } from "../../model/record.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { StoredApiKey } from "../../store/store.ts";
-import { listQuery } from "../list-query.ts";
+import { recordQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { newChild, timeOfChange } from "../record-fields.ts";
 import { childFieldSchemas, timeSchema } from "../record-schemas.ts";
@@ -54,7 +54,7 @@ export const apiKeys: Resource<"api_keys", ApiKeyFields> = {
   },
   hasPut: false,
   documentation: {
-    list: { description: "Oldest first, without the keys themselves." },
+    list: { description: "Oldest first, unless `sort` is set. Without the keys themselves." },
     create: {
       schema: "ApiKeyWithKey",
       description: "The new record with its key. No later response shows this key.",
@@ -65,7 +65,7 @@ export const apiKeys: Resource<"api_keys", ApiKeyFields> = {
     },
     delete: { summary: "Revoke an API key. Its record remains.", description: "Revoked." },
   },
-  listQuery: listQuery.extend({
+  listQuery: recordQuery("last_used_at").extend({
     subject: z.string().optional().meta({ description: "Id of the gateway that the keys belong to." }),
   }),
   create: (fields, base) => {

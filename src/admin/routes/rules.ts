@@ -1,5 +1,6 @@
 // Rules of a gateway.
 import { ruleSchema, type RuleFields } from "../../model/rule.ts";
+import { recordQuery } from "../list-query.ts";
 import { newChild } from "../record-fields.ts";
 import { childFieldSchemas } from "../record-schemas.ts";
 import { childDeclaration, type Resource } from "../resource.ts";
@@ -14,6 +15,7 @@ export const rules: Resource<"rules", RuleFields> = {
     path: "/v1/chat/completions",
     methods: ["POST"],
   },
+  listQuery: recordQuery("path"),
   create: (fields, base, gatewayId) => ({ record: newChild(base, gatewayId, fields) }),
   change: (before, fields, updated_at) => newChild({ ...before, updated_at }, before.gateway_id, fields),
   show: (rule) => rule,

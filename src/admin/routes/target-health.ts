@@ -23,7 +23,7 @@ export function addTargetHealthRoutes(
     handle: async ({ params }) => {
       const gatewayId = params["gateway_id"] ?? "";
       const { id } = await requireRecord(current.store, "upstreams", params["upstream_id"] ?? "", gatewayId);
-      return Response.json({ targets: await source(gatewayId, id) });
+      return Response.json({ targets: await source.ofUpstream(gatewayId, id) });
     },
   });
 }

@@ -47,16 +47,18 @@ export function addTrafficRoutes(
       status: 200,
       schema: "Traffic",
       description:
-        "One point per second or per step of the range, oldest first. The last point is not complete yet.",
+        "One point per second or per step of the range, oldest first, over all gateways that the administrator may see, or one. The last point is not complete yet.",
     },
     handle: async ({ query: { seconds, range, gateway_id }, caller }) => {
-      requireOneGateway(caller.identity, gateway_id ?? null);
+      // Rollups are kept per gateway and for all of them, not for some.
+      if (gateway_id !== undefined || range !== undefined)
+        requireOneGateway(caller.identity, gateway_id ?? null);
       if (gateway_id !== undefined) await requireGateway(current.store, gateway_id);
       const { step, count } = range === undefined ? { step: 1, count: seconds } : RANGES[range];
       const to = Math.floor(table.deadlines.clock.unixNow() / 1000 / step) * step;
       const from = to - (count - 1) * step;
       const points = await (range === undefined
-        ? source.readTraffic(from, to, gateway_id ?? null)
+        ? source.readTraffic(from, to, gateway_id === undefined ? caller.identity.gateways : [gateway_id])
         : rollups.read({ gatewayId: gateway_id ?? ALL_GATEWAYS, step, from, to }));
       return Response.json({
         points: showPoints(points, from, to, step),

@@ -68,6 +68,11 @@ export class FairRing<T extends object | number> {
     return this.#groups.get(key)?.newestFirst() ?? [];
   }
 
+  /** Returns the items of all groups, newest first within each. The ring must not change during the iteration. */
+  *ofAllGroups(): Generator<T> {
+    for (const group of this.#groups.values()) yield* group.newestFirst();
+  }
+
   /** Of several groups of the same size, the one that has had it longest loses its oldest item. */
   #removeOne(): void {
     const [group] = this.#bySize[this.#largestSize] ?? [];

@@ -11,7 +11,8 @@ export const MAX_LISTENERS = 32;
 const MAX_DECODING = 16;
 
 export interface RequestFilter {
-  readonly gatewayId: string;
+  /** Null: all gateways. */
+  readonly gatewayId: string | null;
   /** A status such as `429`, or a class such as `4xx`. */
   readonly status?: string | undefined;
   readonly outcome?: string | undefined;
@@ -77,7 +78,9 @@ export class RequestLog implements RequestSource {
   async listRequests(filter: RequestFilter, limit: number): Promise<RequestPage> {
     const found: RequestFacts[] = [];
     let count = 0;
-    for (const facts of this.#ring.newestFirst(filter.gatewayId)) {
+    const { gatewayId } = filter;
+    const all = gatewayId === null ? this.#ring.ofAllGroups() : this.#ring.newestFirst(gatewayId);
+    for (const facts of all) {
       if (!matches(facts, filter)) continue;
       count++;
       if (found.length < limit) found.push(facts);
@@ -137,7 +140,7 @@ function endOf({ time, timings }: RequestRecord): number {
 
 function matches(facts: RequestFacts, filter: RequestFilter): boolean {
   const { status, outcome, ruleId, apiKeyId, provider, model, requestId, since, until } = filter;
-  if (facts.gatewayId !== filter.gatewayId) return false;
+  if (filter.gatewayId !== null && facts.gatewayId !== filter.gatewayId) return false;
   if (status !== undefined && !hasStatus(facts.status, status)) return false;
   if (outcome !== undefined && facts.outcome !== outcome) return false;
   if (filter.errorCode !== undefined && facts.errorCode !== filter.errorCode) return false;

@@ -67,6 +67,18 @@ export class SecondRing {
     if (!isRejected) countCode((this.#failed[slot] ??= new Map<string, number>()), failureCode(facts));
   }
 
+  /** Returns the number of requests and errors from `from` to `to`. */
+  sum(from: number, to: number): { readonly requests: number; readonly errors: number } {
+    let [requests, errors] = [0, 0];
+    for (let second = Math.max(from, to - TRAFFIC_SECONDS + 1); second <= to; second++) {
+      const slot = second % TRAFFIC_SECONDS;
+      if (this.#seconds[slot] !== second) continue;
+      requests += this.#requests[slot] ?? 0;
+      errors += this.#errors[slot] ?? 0;
+    }
+    return { requests, errors };
+  }
+
   /** Returns the seconds from `from` to `to` that had requests, oldest first. */
   read(from: number, to: number): TrafficSecond[] {
     const points: TrafficSecond[] = [];

@@ -13,7 +13,7 @@ function ended(second: number, fields: Parameters<typeof requestFacts>[0] = {}, 
 }
 
 async function shown(traffic: Traffic, from: number, to: number, gateway: string | null = null) {
-  return showPoints(await traffic.readTraffic(from, to, gateway), from, to);
+  return showPoints(await traffic.readTraffic(from, to, gateway === null ? null : [gateway]), from, to);
 }
 
 describe("points", () => {
@@ -82,15 +82,29 @@ describe("gateways", () => {
     expect([await count(null), await count("a"), await count("b"), await count("c")]).toEqual([3, 1, 1, 0]);
   });
 
+  test("are summed for several gateways", async () => {
+    const traffic = new Traffic();
+    for (const gatewayId of ["a", "a", "b", "c"]) traffic.add(ended(NOW, { gatewayId }));
+    traffic.add(ended(NOW + 1, { gatewayId: "b", status: 500 }));
+    const points = await traffic.readTraffic(NOW, NOW + 1, ["a", "b", "none"]);
+    expect(points.map(({ requests }) => requests)).toEqual([3, 1]);
+    expect(await traffic.sumByGateway(NOW, NOW + 1)).toEqual([
+      { gatewayId: "a", requests: 2, errors: 0 },
+      { gatewayId: "b", requests: 2, errors: 1 },
+      { gatewayId: "c", requests: 1, errors: 0 },
+    ]);
+    expect(await traffic.sumByGateway(NOW + 1, NOW + 1)).toHaveLength(1);
+  });
+
   test("the number of rings is bounded; one that was idle for ten minutes is removed", async () => {
     const traffic = new Traffic();
     for (let index = 0; index <= MAX_GATEWAY_RINGS; index++)
       traffic.add(ended(NOW, { gatewayId: `gateway ${index}` }));
-    expect(await traffic.readTraffic(NOW, NOW, "gateway 0")).toHaveLength(1);
-    expect(await traffic.readTraffic(NOW, NOW, `gateway ${MAX_GATEWAY_RINGS}`)).toEqual([]);
+    expect(await traffic.readTraffic(NOW, NOW, ["gateway 0"])).toHaveLength(1);
+    expect(await traffic.readTraffic(NOW, NOW, [`gateway ${MAX_GATEWAY_RINGS}`])).toEqual([]);
     const later = NOW + TRAFFIC_SECONDS;
     traffic.add(ended(later, { gatewayId: "late" }));
-    expect(await traffic.readTraffic(later, later, "late")).toHaveLength(1);
+    expect(await traffic.readTraffic(later, later, ["late"])).toHaveLength(1);
   });
 });
 

@@ -25,10 +25,23 @@ interface TrafficPoint extends TrafficSums {
   readonly time: string;
 }
 
+/** The requests of one gateway in some seconds. */
+export interface GatewayTraffic {
+  readonly gatewayId: string;
+  readonly requests: number;
+  readonly errors: number;
+}
+
 /** The traffic of this process, or of all worker processes. */
 export interface TrafficSource {
-  /** Returns the seconds from `from` to `to` (Unix seconds) that had requests. `gatewayId` null selects all gateways. */
-  readTraffic(from: number, to: number, gatewayId: string | null): Promise<readonly TrafficSecond[]>;
+  /** Returns the seconds from `from` to `to` (Unix seconds) that had requests. `gatewayIds` null selects all gateways. */
+  readTraffic(
+    from: number,
+    to: number,
+    gatewayIds: readonly string[] | null,
+  ): Promise<readonly TrafficSecond[]>;
+  /** Returns the sums of the gateways that had requests. */
+  sumByGateway(from: number, to: number): Promise<readonly GatewayTraffic[]>;
 }
 
 export class Traffic implements TrafficSource {
@@ -42,9 +55,19 @@ export class Traffic implements TrafficSource {
     if (facts.gatewayId !== null) this.#ringOf(facts.gatewayId, second)?.add(facts, second);
   }
 
-  readTraffic(from: number, to: number, gatewayId: string | null): Promise<readonly TrafficSecond[]> {
-    const ring = gatewayId === null ? this.#all : this.#byGateway.get(gatewayId);
-    return Promise.resolve(ring?.read(from, to) ?? []);
+  readTraffic(
+    from: number,
+    to: number,
+    gatewayIds: readonly string[] | null,
+  ): Promise<readonly TrafficSecond[]> {
+    if (gatewayIds === null) return Promise.resolve(this.#all.read(from, to));
+    const rings = gatewayIds.flatMap((id) => this.#byGateway.get(id) ?? []);
+    return Promise.resolve(mergePoints(rings.map((ring) => ring.read(from, to))));
+  }
+
+  sumByGateway(from: number, to: number): Promise<readonly GatewayTraffic[]> {
+    const sums = [...this.#byGateway].map(([gatewayId, ring]) => ({ gatewayId, ...ring.sum(from, to) }));
+    return Promise.resolve(sums.filter(({ requests }) => requests > 0));
   }
 
   /** Returns the seconds of each gateway that had requests, and those of all requests under "". */
@@ -87,6 +110,20 @@ export function mergePoints(lists: readonly (readonly TrafficSecond[])[]): Traff
     bySecond.set(point.second, before === undefined ? point : added(before, point));
   }
   return [...bySecond.values()].sort((a, b) => a.second - b.second);
+}
+
+/** Sums what several processes report per gateway. */
+export function mergeGatewayTraffic(lists: readonly (readonly GatewayTraffic[])[]): GatewayTraffic[] {
+  const merged = new Map<string, GatewayTraffic>();
+  for (const { gatewayId, requests, errors } of lists.flat()) {
+    const before = merged.get(gatewayId) ?? { requests: 0, errors: 0 };
+    merged.set(gatewayId, {
+      gatewayId,
+      requests: before.requests + requests,
+      errors: before.errors + errors,
+    });
+  }
+  return [...merged.values()];
 }
 
 function added(one: TrafficSecond, other: TrafficSecond): TrafficSecond {
