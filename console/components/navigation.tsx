@@ -1,12 +1,13 @@
 // Sidebar with the gateway select, the page links, and sign-out. On a phone it opens from the top.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { currentGatewayId, gatewayIdIn, gatewayName, gateways } from "../state/gateways.ts";
-import { navigate, Link, route } from "../state/router.tsx";
+import { currentGatewayId, gatewayIdIn, gatewayName } from "../state/gateways.ts";
+import { Link, route } from "../state/router.tsx";
 import { mayCall } from "../state/administrator.ts";
 import { me, signOut } from "../state/session.ts";
 import { Appearance } from "./appearance.tsx";
 import { Badge } from "./badge.tsx";
+import { GatewaySwitcher } from "./gateway-switcher.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { Time } from "./format.tsx";
 
@@ -72,6 +73,9 @@ export function Navigation(): JSX.Element {
         <Link to="/">
           <Icon name="gateways" /> Gatehouse
         </Link>
+        {currentGatewayId.value !== null && (
+          <span class="phone-gateway">{gatewayName(currentGatewayId.value)}</span>
+        )}
         <button
           type="button"
           class="button quiet menu"
@@ -83,7 +87,7 @@ export function Navigation(): JSX.Element {
         </button>
       </div>
       <div class="sidebar-body" id="navigation">
-        <GatewaySelect />
+        <GatewaySwitcher />
         <nav
           aria-label="Pages"
           onClick={(event) => {
@@ -137,30 +141,6 @@ function isCurrent({ to }: NavigationItem, path: string): boolean {
     return path === to || (gatewayIdIn(path) !== null && section === undefined) || path === "/gateways/new";
   if (to.startsWith("/")) return path === to || path.startsWith(`${to}/`);
   return section === to;
-}
-
-/** Selects a gateway and opens the same section of it. */
-function GatewaySelect(): JSX.Element | null {
-  const all = gateways.value;
-  const selected = currentGatewayId.value;
-  if (all === null || all.length === 0) return null;
-  const select = (id: string) => {
-    const { path } = route.value;
-    const section = gatewayIdIn(path) === null ? "overview" : path.split("/")[3];
-    void navigate(section === undefined ? `/gateways/${id}` : `/gateways/${id}/${section}`);
-  };
-  return (
-    <label class="gateway-select">
-      <span>Gateway</span>
-      <select class="input" value={selected ?? ""} onChange={(event) => select(event.currentTarget.value)}>
-        {all.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
 }
 
 function Session(): JSX.Element {

@@ -66,22 +66,22 @@ export function Problems(props: ProblemsProps): JSX.Element {
 }
 
 function targetProblems({ gateway, targets, since }: ProblemsProps): Problem[] {
-  return targets.flatMap(({ target, upstream, health }) => {
-    const label = targetStateLabel(health);
-    if (health === null || label === null || label.tone === "good" || target.weight === 0) return [];
+  return targets.flatMap((target) => {
+    const label = targetStateLabel(target);
+    if (label === null || label.tone === "good" || target.weight === 0) return [];
     return {
-      key: `target ${target.id ?? target.provider}`,
+      key: `target ${target.target_id}`,
       kind: label.text,
       tone: label.tone,
       what: `Target ${target.provider}`,
-      count: health.recent_failures,
+      count: target.recent_failures,
       detail: (
         <>
           Failures in a row, upstream{" "}
-          <Link to={`/gateways/${gateway}/upstreams/${upstream.id}`}>{upstream.name}</Link>
-          {health.until !== null && (
+          <Link to={`/gateways/${gateway}/upstreams/${target.upstream_id}`}>{target.upstream}</Link>
+          {target.until !== null && (
             <>
-              , until <Time at={health.until} />
+              , until <Time at={target.until} />
             </>
           )}
         </>

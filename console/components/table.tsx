@@ -5,8 +5,12 @@ import type { ComponentChildren, JSX } from "preact";
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** `number` aligns right, `main` is the row header, `actions` hides its title visually. */
-  readonly kind?: "text" | "number" | "main" | "actions";
+  /** `number` aligns right, `main` is the row header, `actions` hides its title visually, `select` has a checkbox. */
+  readonly kind?: "text" | "number" | "main" | "actions" | "select";
+  /** Shown instead of the title. */
+  readonly header?: ComponentChildren;
+  /** How the rows are sorted by this column. */
+  readonly direction?: "ascending" | "descending" | undefined;
   /** CSS width. Only for dense tables, whose columns do not adapt to their content. */
   readonly width?: string;
 }
@@ -40,9 +44,9 @@ export function Table<Row>({
       )}
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ title, kind }) => (
-            <th key={title} role="columnheader" scope="col" class={kind}>
-              {kind === "actions" ? <span class="visually-hidden">{title}</span> : title}
+          {columns.map(({ title, kind, header, direction }) => (
+            <th key={title} role="columnheader" scope="col" class={kind} aria-sort={direction}>
+              {kind === "actions" ? <span class="visually-hidden">{title}</span> : (header ?? title)}
             </th>
           ))}
         </tr>
@@ -56,7 +60,12 @@ export function Table<Row>({
                   {cell(row)}
                 </th>
               ) : (
-                <td key={title} role="cell" class={kind} data-title={kind === "actions" ? undefined : title}>
+                <td
+                  key={title}
+                  role="cell"
+                  class={kind}
+                  data-title={kind === "actions" || kind === "select" ? undefined : title}
+                >
                   <div>{cell(row)}</div>
                 </td>
               ),

@@ -46,7 +46,7 @@ export function GatewayOverviewPage({ parameters }: RoutedPageProps): JSX.Elemen
     range.pollMs,
     [gateway, range],
   );
-  const targets = useTargetHealth([gateway]);
+  const targets = useTargetHealth(gateway);
   return (
     <Page
       title="Overview"
@@ -65,7 +65,7 @@ export function GatewayOverviewPage({ parameters }: RoutedPageProps): JSX.Elemen
             <Problems
               gateway={gateway}
               total={total}
-              targets={targets.data ?? []}
+              targets={targets.data?.targets ?? []}
               blockCount={blockCount}
               since={points[0]?.time ?? new Date().toISOString()}
               period={shown.title.toLowerCase()}
@@ -87,7 +87,7 @@ export function GatewayOverviewPage({ parameters }: RoutedPageProps): JSX.Elemen
         title="Targets"
         description="A target that fails repeatedly is ejected if passive health checks are on. After a while, a trial request checks whether it has recovered."
       >
-        <TargetHealthTable gateways={[gateway]} loaded={targets} />
+        <TargetHealthTable gateway={gateway} loaded={targets} />
       </Section>
     </Page>
   );

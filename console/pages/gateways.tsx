@@ -1,17 +1,43 @@
 // List of all gateways.
 import type { JSX } from "preact";
+import { call, get, toQueryString } from "../api/client.ts";
+import type { Gateway, GatewayList } from "../api/types.ts";
 import { Badge } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
-import { Empty, LoadError, Loading } from "../components/notice.tsx";
+import { Empty } from "../components/notice.tsx";
 import { Page } from "../components/page.tsx";
-import { Table } from "../components/table.tsx";
+import { RecordList, type ListColumn } from "../components/record-list.tsx";
 import { Time } from "../components/format.tsx";
-import { gateways, gatewaysError, loadGateways } from "../state/gateways.ts";
+import { activeRevision } from "../state/connection.ts";
+import { rememberGateways } from "../state/gateways.ts";
 import { Link } from "../state/router.tsx";
 
+const COLUMNS: readonly ListColumn<Gateway>[] = [
+  {
+    title: "Name",
+    kind: "main",
+    sort: "name",
+    cell: ({ id, name }) => <Link to={`/gateways/${id}`}>{name}</Link>,
+  },
+  { title: "Subdomain", cell: ({ subdomain }) => subdomain ?? <span class="muted">None</span> },
+  {
+    title: "Plugins",
+    cell: ({ required_plugins }) =>
+      required_plugins.length === 0 ? (
+        <span class="muted">None</span>
+      ) : (
+        required_plugins.map(({ name, enabled }, index) => (
+          <Badge key={index} tone={enabled ? "accent" : "neutral"}>
+            {enabled ? name : `${name} (off)`}
+          </Badge>
+        ))
+      ),
+  },
+  { title: "API key", cell: ({ require_api_key }) => (require_api_key ? "Required" : "Optional") },
+  { title: "Updated", sort: "updated_at", cell: ({ updated_at }) => <Time at={updated_at} /> },
+];
+
 export function GatewaysPage(): JSX.Element {
-  const all = gateways.value;
-  const error = gatewaysError.value;
   return (
     <Page
       title="Gateways"
@@ -22,50 +48,42 @@ export function GatewaysPage(): JSX.Element {
         </LinkButton>
       }
     >
-      {error !== null && <LoadError error={error} retry={() => void loadGateways()} />}
-      {all === null && error === null && <Loading what="gateways" />}
-      {all?.length === 0 && (
-        <Empty
-          title="No gateways yet"
-          action={
-            <LinkButton to="/start" kind="primary">
-              Create first route
-            </LinkButton>
-          }
-        >
-          The setup page creates a gateway with a working route.
-        </Empty>
-      )}
-      {all !== null && all.length > 0 && (
-        <Table
-          label="Gateways"
-          rows={all}
-          keyOf={({ id }) => id}
-          columns={[
-            {
-              title: "Name",
-              kind: "main",
-              cell: ({ id, name }) => <Link to={`/gateways/${id}`}>{name}</Link>,
-            },
-            { title: "Subdomain", cell: ({ subdomain }) => subdomain ?? <span class="muted">None</span> },
-            {
-              title: "Plugins",
-              cell: ({ required_plugins }) =>
-                required_plugins.length === 0 ? (
-                  <span class="muted">None</span>
-                ) : (
-                  required_plugins.map(({ name, enabled }, index) => (
-                    <Badge key={index} tone={enabled ? "accent" : "neutral"}>
-                      {enabled ? name : `${name} (off)`}
-                    </Badge>
-                  ))
-                ),
-            },
-            { title: "API key", cell: ({ require_api_key }) => (require_api_key ? "Required" : "Optional") },
-            { title: "Updated", cell: ({ updated_at }) => <Time at={updated_at} /> },
-          ]}
-        />
-      )}
+      <RecordList
+        what="gateways"
+        label="Gateways"
+        load={async (query, signal) => {
+          const { gateways, count } = await get<GatewayList>(
+            `/gateways${toQueryString({ ...query })}`,
+            signal,
+          );
+          rememberGateways(gateways);
+          return { rows: gateways, count };
+        }}
+        dependencies={[activeRevision.value]}
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        nameOf={({ name }) => name}
+        actions={[
+          {
+            verb: "Delete",
+            text: "They are deleted immediately for all clients. A gateway that still has records is not deleted. You can restore them by rolling back to an earlier revision.",
+            isDangerous: true,
+            run: ({ id }) => call("DELETE", `/gateways/${id}`),
+          },
+        ]}
+        empty={
+          <Empty
+            title="No gateways yet"
+            action={
+              <LinkButton to="/start" kind="primary">
+                Create first route
+              </LinkButton>
+            }
+          >
+            The setup page creates a gateway with a working route.
+          </Empty>
+        }
+      />
     </Page>
   );
 }

@@ -13,7 +13,7 @@ import { Time } from "../components/format.tsx";
 import { Filter } from "../forms/filter.tsx";
 import { TimeFilter } from "../forms/time-filter.tsx";
 import { activeRevision } from "../state/connection.ts";
-import { gateways, gatewayName } from "../state/gateways.ts";
+import { gatewayChoices, gatewayName } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, route, replaceSearch } from "../state/router.tsx";
 import { me } from "../state/session.ts";
@@ -61,11 +61,7 @@ export function HistoryPage(): JSX.Element {
       description="Every configuration change creates a revision. Open one to see its changes or to roll back to it."
     >
       <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-        <Filter
-          label="Gateway"
-          {...filter("gateway_id")}
-          choices={(gateways.value ?? []).map(({ id, name }) => [id, name] as const)}
-        />
+        <Filter label="Gateway" {...filter("gateway_id")} choices={gatewayChoices(filters["gateway_id"])} />
         <Filter label="Administrator" {...filter("actor")} />
         <Filter label="Record type" {...filter("resource")} choices={RESOURCES} />
         <TimeFilter label="From" {...filter("since")} />

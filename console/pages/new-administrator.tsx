@@ -1,8 +1,8 @@
 // Creates an admin token, which is shown once.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call } from "../api/client.ts";
-import type { AdminTokenInput, AdminTokenWithToken } from "../api/types.ts";
+import { call, get } from "../api/client.ts";
+import type { AdminTokenInput, AdminTokenWithToken, GatewayList } from "../api/types.ts";
 import { LinkButton } from "../components/button.tsx";
 import { Code } from "../components/code.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -10,7 +10,7 @@ import { Page } from "../components/page.tsx";
 import { ChoiceField, DateTimeField, MultiChoiceField, TextField } from "../forms/inputs.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
 import { useForm } from "../state/form.ts";
-import { gateways } from "../state/gateways.ts";
+import { useLoad } from "../state/load.ts";
 
 const LIST = "/administrators";
 const DAY_MS = 86_400_000;
@@ -44,6 +44,7 @@ function TokenForm({
     gateways: [],
     expires_at: new Date(Date.now() + 90 * DAY_MS).toISOString(),
   });
+  const gateways = useLoad((signal) => get<GatewayList>("/gateways?sort=name&limit=1000", signal), []);
   const create = async () => {
     let created: AdminTokenWithToken | null = null;
     const isCreated = await form.submit(async ({ gateways: ids, ...value }) => {
@@ -75,7 +76,7 @@ function TokenForm({
           path="gateways"
           label="Gateways"
           hint="Select gateways to limit the token to them. None selected: all gateways. Role and gateways cannot be changed later."
-          choices={(gateways.value ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          choices={(gateways.data?.gateways ?? []).map(({ id, name }) => ({ value: id, label: name }))}
         />
         <DateTimeField form={form} path="expires_at" label="Expires" hint="In your time zone." />
       </div>

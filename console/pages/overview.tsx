@@ -14,7 +14,7 @@ import { TargetHealthTable, useTargetHealth } from "../components/target-health.
 import { TextWithCode } from "../components/text-with-code.tsx";
 import { TrafficCharts } from "../components/traffic-charts.tsx";
 import { TrafficTiles } from "../components/traffic-tiles.tsx";
-import { currentGatewayId, gateways } from "../state/gateways.ts";
+import { currentGatewayId, gatewayCount } from "../state/gateways.ts";
 import { usePoll } from "../state/load.ts";
 import { redirect } from "../state/router.tsx";
 
@@ -22,7 +22,7 @@ const SECONDS = 300;
 const POLL_INTERVAL_MS = 2000;
 
 export function OverviewPage(): JSX.Element {
-  const isEmpty = gateways.value?.length === 0;
+  const isEmpty = gatewayCount.value === 0;
   useEffect(() => {
     // A separate route: the setup page must stay open after it has created the first gateway.
     if (isEmpty) redirect("/start");
@@ -38,8 +38,7 @@ function Overview(): JSX.Element {
     POLL_INTERVAL_MS,
     [],
   );
-  const ids = (gateways.value ?? []).map(({ id }) => id);
-  const targets = useTargetHealth(ids);
+  const targets = useTargetHealth(null);
   return (
     <Page
       title="Overview"
@@ -59,7 +58,7 @@ function Overview(): JSX.Element {
         title="Targets"
         description="A target that fails repeatedly is ejected. After a while, a trial request checks whether it has recovered."
       >
-        <TargetHealthTable gateways={ids} loaded={targets} />
+        <TargetHealthTable gateway={null} loaded={targets} />
       </Section>
       {loaded.data !== undefined && <RejectedRequests total={loaded.data.total} />}
     </Page>

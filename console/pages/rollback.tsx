@@ -10,7 +10,7 @@ import { Filter } from "../forms/filter.tsx";
 import { reasonAgainst } from "../state/administrator.ts";
 import { activeRevision } from "../state/connection.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
-import { gatewayName, gateways, loadGateways } from "../state/gateways.ts";
+import { gatewayChoices, gatewayName, loadGateways } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import { navigate, replaceSearch, route, type RoutedPageProps } from "../state/router.tsx";
 import { me } from "../state/session.ts";
@@ -31,7 +31,7 @@ export function RollbackPage({ parameters }: RoutedPageProps): JSX.Element {
           value={gateway}
           any="All gateways"
           onChange={(value) => replaceSearch({ gateway: value })}
-          choices={(gateways.value ?? []).map(({ id: each, name }) => [each, name] as const)}
+          choices={gatewayChoices(gateway)}
         />
       </form>
       {reason === null ? <Preview id={id} gateway={gateway} /> : <Forbidden reason={reason} />}

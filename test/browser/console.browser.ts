@@ -16,6 +16,7 @@ import { testLiveRequests } from "./areas/live-requests.ts";
 import { GREETER, testPlugins } from "./areas/plugins.ts";
 import { testRecordedRequests } from "./areas/recorded-requests.ts";
 import { testRecords } from "./areas/records.ts";
+import { testScale } from "./areas/scale.ts";
 import { testTraffic } from "./areas/traffic.ts";
 import { testUnsavedInput } from "./areas/unsaved-input.ts";
 import { hasChromium, launchBrowser, openConsole, SCREENS, type ConsoleSession } from "./console-session.ts";
@@ -43,6 +44,8 @@ describe.if(hasChromium)("console", () => {
   });
 
   testOidcSignIn(() => browser);
+
+  describe("with 1,500 gateways", () => testScale(() => browser));
 
   describe.each(SCREENS.map((screen) => [screen.name, screen] as const))("on a %s", (_, screen) => {
     let gatehouse: GatehouseProcess;
