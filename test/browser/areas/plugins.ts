@@ -25,7 +25,9 @@ export function testPlugins(context: GetContext): void {
   test("configures a custom plugin by its generated form and as JSON", async () => {
     const { ui, gatehouse } = context();
     const { page } = ui;
-    await ui.visit("Plugins");
+    // An earlier area may have selected another gateway.
+    await page.goto(`/console/gateways/${await firstGatewayId(context())}/plugins`);
+    await ui.heading("Plugins").waitFor();
     await ui.expectAccessible();
     await ui.link("Add greeter").click();
     await ui.heading("Add greeter").waitFor();
