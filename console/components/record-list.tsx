@@ -6,22 +6,21 @@ import { useLoad } from "../state/load.ts";
 import { replaceSearch, route } from "../state/router.tsx";
 import { runOnEach, type BulkAction } from "../state/bulk.ts";
 import { Button } from "./button.tsx";
-import { formatCount } from "./format.tsx";
 import { Icon } from "./icon.tsx";
 import { WhenLoaded } from "./page.tsx";
+import { Pages, PAGE_SIZE } from "./pages.tsx";
 import { Table, type Column } from "./table.tsx";
 
-const PAGE_SIZE = 50;
 const SEARCH_DELAY_MS = 150;
 
-export interface ListQuery {
+interface ListQuery {
   readonly search: string;
   readonly sort: string;
   readonly limit: number;
   readonly offset: number;
 }
 
-export interface ListPage<Row> {
+interface ListPage<Row> {
   readonly rows: readonly Row[];
   /** Number of all matching rows. */
   readonly count: number;
@@ -269,36 +268,4 @@ function selectionColumn<Row>(rows: readonly Row[], selection: Selection<Row>): 
       </label>
     ),
   };
-}
-
-interface PagesProps {
-  readonly page: number;
-  readonly shown: number;
-  readonly count: number;
-}
-
-function Pages({ page, shown, count }: PagesProps): JSX.Element {
-  const first = (page - 1) * PAGE_SIZE;
-  const open = (next: number) => {
-    replaceSearch({ page: next === 1 ? null : String(next) });
-    scrollTo(0, 0);
-  };
-  return (
-    <nav class="pages" aria-label="Pages of the list">
-      <p role="status">
-        {shown === 0 ? "0" : `${formatCount(first + 1)}–${formatCount(first + shown)}`} of{" "}
-        {formatCount(count)}
-      </p>
-      {count > PAGE_SIZE && (
-        <>
-          <Button isDisabled={page === 1} onClick={() => open(page - 1)}>
-            Previous page
-          </Button>
-          <Button isDisabled={first + shown >= count} onClick={() => open(page + 1)}>
-            Next page
-          </Button>
-        </>
-      )}
-    </nav>
-  );
 }

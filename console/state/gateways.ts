@@ -1,6 +1,6 @@
 // The number of gateways, the selected one, to which most pages belong, and the names of those that pages refer to.
 import { batch, computed, effect, signal } from "@preact/signals";
-import { get, toError } from "../api/client.ts";
+import { get } from "../api/client.ts";
 import type { GatewayList } from "../api/types.ts";
 import { reconnectCount, activeRevision } from "./connection.ts";
 import { route } from "./router.tsx";
@@ -12,7 +12,6 @@ const MAX_IDS = 100;
 
 /** Null until it is loaded. */
 export const gatewayCount = signal<number | null>(null);
-export const gatewaysError = signal<Error | null>(null);
 
 const firstGatewayId = signal<string | null>(null);
 const lastGatewayId = signal(sessionStorage.getItem(STORAGE_KEY));
@@ -89,10 +88,9 @@ export async function loadGateways(): Promise<void> {
       if (selected !== null && found.length === 0) lastGatewayId.value = null;
       firstGatewayId.value = gateways[0]?.id ?? null;
       gatewayCount.value = count;
-      gatewaysError.value = null;
     });
-  } catch (error) {
-    gatewaysError.value = toError(error);
+  } catch {
+    // The page's own request fails as well and reports the error.
   }
 }
 

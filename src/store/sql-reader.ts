@@ -98,8 +98,13 @@ export class SqlReader implements Reader {
 export class SqlView extends SqlReader implements ConsistentView {
   readonly revision: number;
 
-  constructor(database: QueriedDatabase, cipher: CredentialCipher, revision: number) {
-    super(database, cipher);
+  constructor(
+    query: Query,
+    { jsonField }: Pick<Database, "jsonField">,
+    cipher: CredentialCipher,
+    revision: number,
+  ) {
+    super({ query, jsonField }, cipher);
     this.revision = revision;
   }
 

@@ -128,10 +128,9 @@ class SqlStore implements Store {
 
   view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T> {
     return guarded(VIEW_DEADLINE_MS, async () => {
-      const database = await this.#open();
-      return database.readTransaction(async (query) =>
-        work(new SqlView({ query, jsonField: database.jsonField }, this.#cipher, await readRevision(query))),
-      );
+      const db = await this.#open();
+      const open = async (query: Query) => new SqlView(query, db, this.#cipher, await readRevision(query));
+      return db.readTransaction(async (query) => work(await open(query)));
     });
   }
 
