@@ -104,6 +104,9 @@ async function textOf(response: Response): Promise<string> {
   return new TextDecoder().decode(value);
 }
 
+/** Query parameters that a GET requires. The search finds the upstream `u`, which has the credentials. */
+const REQUIRED_QUERY: Readonly<Record<string, string>> = { "/api/v1/search": "?q=u" };
+
 /** Sends every GET of the OpenAPI document, and of the other paths. */
 async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, string>): Promise<string[]> {
   const { paths } = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
@@ -111,13 +114,14 @@ async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, s
   };
   const templates = Object.keys(paths).filter((path) => paths[path]?.["get"] !== undefined);
   expect(templates.length).toBeGreaterThan(10);
-  const apiPaths = templates.map((path) =>
-    path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+  const apiPaths = templates.map((template) => {
+    const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const id = ids[name];
       if (id === undefined) throw new Error(`no value for ${name}`);
       return id;
-    }),
-  );
+    });
+    return path + (REQUIRED_QUERY[template] ?? "");
+  });
   const { body } = await gatehouse.api("GET", "/revisions");
   for (const { revision } of body.revisions) apiPaths.push(`/api/v1/revisions/${revision}`);
   const others = ["/api/openapi.json", "/api/docs", "/healthz", "/readyz", "/metrics", "/console"];
