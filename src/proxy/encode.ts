@@ -159,7 +159,7 @@ function encodeBody(exchange: Exchange, endpoint: RequestEndpoint, target: Compi
   const { body, fields } = exchange;
   if (body === null || !fields.isObject) {
     if (endpoint.requestFormat !== null) throw notTranslatable(endpoint);
-    return { body: body?.bytes ?? null, model: exchange.endpoint?.model ?? null, translated: null };
+    return { body: body?.bytes ?? null, model: exchange.endpoint?.model ?? fields.model, translated: null };
   }
   const model = modelFor(fields, target);
   const task = taskFor(endpoint, target, model);

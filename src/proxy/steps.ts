@@ -267,8 +267,10 @@ function respondWithTokenEstimate(
 /** Last: the model and the body are those that are sent, and a request that is rejected or responded to costs nothing. */
 function reserveBudgets(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
   const budgets = exchange.gateway?.budgets ?? null;
-  if (budgets === null || !mayCost(exchange)) return null;
-  const planned = planBudgets(exchange, matchedRule(exchange), budgets, parts);
+  if (budgets === null) return null;
+  const rule = matchedRule(exchange);
+  if (!mayCost(exchange, rule)) return null;
+  const planned = planBudgets(exchange, rule, budgets, parts);
   return isPromise(planned)
     ? planned.then((plan) => parts.reserveBudgets(exchange, plan))
     : parts.reserveBudgets(exchange, planned);

@@ -155,5 +155,5 @@ function reportKey(claim: BudgetTarget, threshold: Threshold): string {
 
 /** An account of its own that only one process can use once per period. */
 function onceTarget({ key, period, endsAt }: BudgetTarget, { share }: Threshold): BudgetTarget {
-  return { kind: "budget", key: `${key}:reported:${share}`, period, endsAt };
+  return { kind: "budget", key: `reported:${share}:${key}`, period, endsAt };
 }

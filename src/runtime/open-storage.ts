@@ -83,7 +83,14 @@ async function openCounters(
 async function openLedger(settings: Settings, store: Store, log: Log, clock: Clock): Promise<Ledger> {
   if (settings.REDIS_URL !== null) {
     const { RedisLedger } = await import("../ledger/redis-ledger.ts");
-    const shared = new RedisLedger(settings.REDIS_URL, { clock, silenceTimeoutMs: settings.REDIS_SILENT_MS });
+    const shared = new RedisLedger(settings.REDIS_URL, {
+      clock,
+      silenceTimeoutMs: settings.REDIS_SILENT_MS,
+      onStateChange: ({ state, detail }) => {
+        if (state === "away") log.warn({ detail }, "shared ledger of budgets unavailable");
+        else log.info("shared ledger of budgets available");
+      },
+    });
     await shared.settled;
     return shared;
   }

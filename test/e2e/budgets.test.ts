@@ -156,6 +156,34 @@ describe("a budget in dollars", () => {
     expect(await settled(route, id)).toMatchObject({ spent: "0.00" });
   });
 
+  test("charges a form for the model that it names", async () => {
+    const { route, id } = await routeWith({}, { target: { path: "/v1/audio/transcriptions" } });
+    const form = new FormData();
+    form.set("model", "gpt-fake");
+    form.set("file", new Blob(["sound"]), "a.wav");
+    const response = await fetch(gatehouse.proxyUrl + route.path, { method: "POST", body: form });
+    await response.bytes();
+    expect(response.status).toBe(200);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
+  });
+
+  test("counts a request whose path looks like one without cost if the target has its own path", async () => {
+    const { route, id } = await routeWith({});
+    const upstream = (await gatehouse.api("GET", `/gateways/${route.gateway}/upstreams`)).body.upstreams[0];
+    const service = (await gatehouse.api("GET", `/gateways/${route.gateway}/services`)).body.services[0];
+    const targets = [targetAt(provider, { path: "/v1/chat/completions" })];
+    await gatehouse.api("PATCH", `/gateways/${route.gateway}/upstreams/${upstream.id}`, { targets });
+    const path = `${route.path}-any`;
+    await create(gatehouse, `/gateways/${route.gateway}/rules`, {
+      service_id: service.id,
+      path: `${path}/*`,
+      methods: ["POST"],
+    });
+    for (const end of ["files", "batches", "models"])
+      expect((await sendAndRead({ ...route, path: `${path}/${end}` })).status).toBe(200);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.03" });
+  });
+
   test("does not concern requests that run no model", async () => {
     const { route } = await routeWith({ amount: "0" });
     const models = await fetch(`${gatehouse.proxyUrl}/v1/models`, { headers: { Host: "localhost" } });

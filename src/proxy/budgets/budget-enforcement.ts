@@ -29,6 +29,8 @@ interface Charge {
   /** AS_RESERVED if it is not known. */
   readonly nanos: number;
   readonly tokens: number;
+  /** The response ended before all of its usage was reported: at least what was reserved is charged. */
+  readonly isPartial: boolean;
 }
 
 export class BudgetEnforcement {
@@ -39,13 +41,13 @@ export class BudgetEnforcement {
   }
 
   /** Throws or rejects if a budget has not enough left. */
-  reserve(exchange: Exchange, { claims, inputTokens }: BudgetPlan): ValueOrPromise<null> {
+  reserve(exchange: Exchange, { claims, inputTokens, limitsOutput }: BudgetPlan): ValueOrPromise<null> {
     if (claims.length === 0) return null;
     const result = this.#book.ledger.reserve(exchange.gateway?.id ?? "", claims, policyOf(claims));
     const accept = (decided: Reservation | Refusal) => {
       setRemainingHeader(exchange, claims, decided.states);
       if (!decided.reserved) throw this.#refuse(exchange, claims, decided);
-      exchange.budgets = { reservation: decided, claims, inputTokens };
+      exchange.budgets = { reservation: decided, claims, inputTokens, limitsOutput };
       // The request may have ended while the ledger was asked.
       if (exchange.finished) decided.release();
       return null;
@@ -53,20 +55,20 @@ export class BudgetEnforcement {
     return isPromise(result) ? result.then(accept) : accept(result);
   }
 
-  settle(exchange: Exchange, { reservation, claims, inputTokens }: ReservedBudgets): void {
+  settle(exchange: Exchange, { reservation, claims, inputTokens, limitsOutput }: ReservedBudgets): void {
     const { attempts, gateway } = exchange;
     if (attempts === 0) {
       reservation.release();
       return;
     }
-    this.#recordOutput(exchange);
+    // Responses to requests with a limit say little about those without one.
+    if (!limitsOutput) this.#recordOutput(exchange);
     const charges = chargesOf(exchange, inputTokens);
     const amounts = claims.map((claim) => amountOf(claim, charges));
     reservation.settle(amounts);
     for (const [index, claim] of claims.entries()) {
       const used = reservation.states[index]?.used ?? 0;
-      const actual = amounts[index] ?? AS_RESERVED;
-      this.#book.report(claim, used + Math.max(0, Number.isNaN(actual) ? 0 : actual - claim.amount), gateway);
+      this.#book.report(claim, used + Math.max(0, (amounts[index] ?? 0) - claim.amount), gateway);
     }
   }
 
@@ -118,8 +120,12 @@ function setRemainingHeader(
 
 function amountOf(claim: PlannedClaim, charges: readonly Charge[]): number {
   let sum = 0;
-  for (const { model, nanos, tokens } of charges)
-    if (countsModel(claim, model)) sum += claim.budget.record.unit === "usd" ? nanos : tokens;
+  for (const { model, nanos, tokens, isPartial } of charges) {
+    if (!countsModel(claim, model)) continue;
+    const amount = claim.budget.record.unit === "usd" ? nanos : tokens;
+    if (Number.isNaN(amount)) sum += claim.amount;
+    else sum += isPartial ? Math.max(amount, claim.amount) : amount;
+  }
   return sum;
 }
 
@@ -132,7 +138,7 @@ function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
     if (facts === relayed || facts.fault === null || !CHARGED_FAILURES.has(facts.fault)) continue;
     const price = priceFor(exchange, facts.model);
     const nanos = price === null ? 0 : price.costOf({ ...NO_TOKENS, inputTokens });
-    charges.push({ model: facts.model, nanos, tokens: inputTokens });
+    charges.push({ model: facts.model, nanos, tokens: inputTokens, isPartial: false });
   }
   // A WebSocket has usage for each response of the model, and none if there was no response.
   if (exchange.handshake !== null)
@@ -140,11 +146,13 @@ function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
       model: response?.model ?? null,
       nanos: exchange.costNanos ?? 0,
       tokens: usage === null ? 0 : usage.inputTokens + usage.outputTokens,
+      isPartial: usage?.isPartial === true,
     });
   else if (response !== null && response.upstreamResponse.ok) {
     const { model } = response;
     const unpriced = priceFor(exchange, model) === null ? 0 : AS_RESERVED;
-    charges.push({ model, nanos: exchange.costNanos ?? unpriced, tokens: tokensOf(usage) });
+    const isPartial = usage?.isPartial === true;
+    charges.push({ model, nanos: exchange.costNanos ?? unpriced, tokens: tokensOf(usage), isPartial });
   }
   return charges;
 }

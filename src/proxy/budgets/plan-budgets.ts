@@ -20,22 +20,23 @@ import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts
 
 const TASK = new URL("./request-size-task.ts", import.meta.url);
 const METHODS_WITHOUT_COST: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
-const OPERATIONS_WITHOUT_COST: ReadonlySet<Operation> = new Set([
-  "models",
-  "count_tokens",
-  "files",
-  "batches",
-  "fine_tuning",
-]);
+const OPERATIONS_WITHOUT_COST: ReadonlySet<Operation> = new Set(["count_tokens", "files"]);
+/** Operations whose endpoints below the first one cancel or read what was created there. */
+const CREATING_OPERATIONS: ReadonlySet<Operation> = new Set(["responses", "batches", "fine_tuning"]);
 /** Their responses are no generated tokens. */
 const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings", "moderations", "rerank"]);
 /** Reserved for the first request to a model that does not limit its output. */
 const DEFAULT_OUTPUT_TOKENS = 1000;
-const MAX_SUBJECT_LENGTH = 256;
+/** Other subjects are hashed: databases do not store all characters, and keys have a limited length. */
+const PLAIN_SUBJECT = /^[\x20-\x7e]{0,256}$/;
+/** More than any model returns. Keeps amounts exact integers. */
+const MAX_OUTPUT_TOKENS = 1_000_000_000;
 
 export interface BudgetPlan {
   readonly claims: readonly PlannedClaim[];
   readonly inputTokens: number;
+  /** Whether the request limits its output. */
+  readonly limitsOutput: boolean;
 }
 
 interface PlanParts extends OffLoopPart {
@@ -48,15 +49,16 @@ interface EligibleModel {
   readonly price: CompiledPrice | null;
 }
 
-/** Whether the request runs a model. */
-export function mayCost(exchange: Exchange): boolean {
+/** Whether the request runs a model. A path of the client says nothing if the target has its own. */
+export function mayCost(exchange: Exchange, { upstream }: CompiledRule): boolean {
   if (exchange.handshake !== null) return true;
   if (METHODS_WITHOUT_COST.has(exchange.method)) return false;
-  const endpoint = exchange.endpoint ?? endpointIn(exchange.path);
+  const isPathSent = upstream.targets.every(({ path }) => path === null);
+  const endpoint = isPathSent ? (exchange.endpoint ?? endpointIn(exchange.path)) : null;
   if (endpoint === null) return true;
   const { operation, tail } = endpoint;
-  // Other endpoints below /responses cancel or read a stored response.
-  return !OPERATIONS_WITHOUT_COST.has(operation) && (operation !== "responses" || tail === "/responses");
+  if (CREATING_OPERATIONS.has(operation)) return !tail.endsWith("/cancel");
+  return !OPERATIONS_WITHOUT_COST.has(operation);
 }
 
 /** Throws if a budget rejects models without a price. */
@@ -68,7 +70,7 @@ export function planBudgets(
 ): ValueOrPromise<BudgetPlan> {
   const models = eligibleModels(exchange, rule);
   const applying = budgets.flatMap((budget) => claimsOn(budget, exchange, models));
-  if (applying.length === 0) return { claims: [], inputTokens: 0 };
+  if (applying.length === 0) return { claims: [], inputTokens: 0, limitsOutput: false };
   const needsSize = applying.some(
     ({ budget }) =>
       budget.record.unit === "tokens" || models.some(({ price }) => price?.dependsOnTokens === true),
@@ -77,6 +79,7 @@ export function planBudgets(
   const plan = (known: RequestSize): BudgetPlan => ({
     claims: applying.map((claim) => completeClaim(claim, exchange, models, known, parts.budgetAccounts)),
     inputTokens: known.inputTokens,
+    limitsOutput: known.maxOutputTokens !== null,
   });
   return isPromise(size) ? size.then(plan) : plan(size);
 }
@@ -105,7 +108,7 @@ function claimsOn(
   const { scope, each } = budget.record;
   const claims =
     scope === "model" && each
-      ? counted.map(({ name }) => ({ budget, subject: name ?? "", model: name ?? "" }))
+      ? counted.map(({ name }) => ({ budget, subject: bounded(name ?? ""), model: name ?? "" }))
       : [subjectOf(budget, exchange)].flatMap((subject) =>
           subject === null ? [] : { budget, subject: bounded(subject), model: null },
         );
@@ -159,19 +162,20 @@ function userOf(exchange: Exchange, wanted: string | null): string | null {
 
 /** A client must not control the length of a key, and two long names must stay distinct. */
 function bounded(subject: string): string {
-  if (subject.length <= MAX_SUBJECT_LENGTH) return subject;
+  if (PLAIN_SUBJECT.test(subject)) return subject;
   return `sha256:${createHash("sha256").update(subject).digest("base64url")}`;
 }
 
-function sizeOf({ body, fields }: Exchange, { offLoop }: PlanParts): ValueOrPromise<RequestSize> {
+function sizeOf({ body, fields, endpoint }: Exchange, { offLoop }: PlanParts): ValueOrPromise<RequestSize> {
   if (body === null || !fields.isObject) return UNKNOWN_SIZE;
   const { bytes } = body;
+  const operation = endpoint?.operation ?? null;
   if (bytes.byteLength > LARGE_BODY_BYTES) {
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
-    return offLoop.run<typeof requestSizeTask>(TASK, { bytes }, limits);
+    return offLoop.run<typeof requestSizeTask>(TASK, { bytes, operation }, limits);
   }
   const { json } = body;
-  return json === null ? UNKNOWN_SIZE : requestSizeOf(json);
+  return json === null ? UNKNOWN_SIZE : requestSizeOf(json, operation);
 }
 
 function completeClaim(
@@ -204,17 +208,18 @@ function amountFor(
   { record, limit }: CompiledBudget,
   exchange: Exchange,
   { name, price }: EligibleModel,
-  { inputTokens, maxOutputTokens }: RequestSize,
+  { inputTokens, maxOutputTokens, choices }: RequestSize,
   { outputSizes }: BudgetAccounts,
 ): number {
   const quarter = Math.floor(limit / 4);
-  const output = outputOf(
+  const ofChoice = outputOf(
     exchange,
     name,
     maxOutputTokens,
     price,
     outputSizes.percentile(exchange.gateway?.id ?? "", name ?? ""),
   );
+  const output = Math.min(ofChoice * choices, MAX_OUTPUT_TOKENS);
   const isLimited = maxOutputTokens !== null;
   if (record.unit === "tokens") return inputTokens + (isLimited ? output : Math.min(output, quarter));
   if (price === null) return 0;

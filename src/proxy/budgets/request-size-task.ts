@@ -1,9 +1,15 @@
 // Parses a large request and determines its size in a worker thread.
 import { isJsonObject } from "../../base/json.ts";
+import type { Operation } from "../../formats/operations.ts";
 import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
 
-/** `bytes` are a JSON object in UTF-8. */
-export function run({ bytes }: { readonly bytes: Uint8Array }): RequestSize {
+interface Task {
+  /** A JSON object in UTF-8. */
+  readonly bytes: Uint8Array;
+  readonly operation: Operation | null;
+}
+
+export function run({ bytes, operation }: Task): RequestSize {
   const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
-  return isJsonObject(json) ? requestSizeOf(json) : UNKNOWN_SIZE;
+  return isJsonObject(json) ? requestSizeOf(json, operation) : UNKNOWN_SIZE;
 }

@@ -1,28 +1,41 @@
 // The size of a request in tokens before it is sent: its estimated input, and the output that it allows.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { Operation } from "../../formats/operations.ts";
 import { estimateRequestTokens } from "../../formats/token-estimate.ts";
 
 export interface RequestSize {
   readonly inputTokens: number;
-  /** The limit of the request for all its choices together; null if it has none. */
+  /** The limit of the request for each of its choices; null if it has none. */
   readonly maxOutputTokens: number | null;
+  readonly choices: number;
 }
 
-export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, maxOutputTokens: null };
+export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, maxOutputTokens: null, choices: 1 };
 
 const LIMITS = ["max_completion_tokens", "max_output_tokens", "max_tokens"] as const;
+/** Servers ignore the names of other formats. */
+const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly (typeof LIMITS)[number][]>> = {
+  chat: ["max_completion_tokens", "max_tokens"],
+  completions: ["max_tokens"],
+  messages: ["max_tokens"],
+  responses: ["max_output_tokens"],
+};
 
-export function requestSizeOf(body: JsonObject): RequestSize {
+/** `operation` is null if it is not known: then all limits count, and the largest is the one that applies. */
+export function requestSizeOf(body: JsonObject, operation: Operation | null): RequestSize {
   const gemini = isJsonObject(body["generationConfig"]) ? body["generationConfig"] : {};
-  const limits = [...LIMITS.map((name) => body[name]), gemini["maxOutputTokens"]].filter(isCount);
+  const names = (operation === null ? undefined : LIMITS_BY_OPERATION[operation]) ?? LIMITS;
+  const ofGemini = names === LIMITS ? [gemini["maxOutputTokens"]] : [];
+  const limits = [...names.map((name) => body[name]), ...ofGemini].filter(isCount);
   const choices = [body["n"], body["best_of"], gemini["candidateCount"]].filter(isCount);
   return {
     inputTokens: estimateRequestTokens(body),
-    maxOutputTokens: limits.length === 0 ? null : Math.max(...limits) * Math.max(1, ...choices),
+    maxOutputTokens: limits.length === 0 ? null : Math.max(...limits),
+    choices: Math.max(1, ...choices),
   };
 }
 
-/** Larger values are no tokens, and their product must stay an integer. */
+/** Larger values are no tokens. */
 function isCount(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) > 0 && Number(value) <= 100_000_000;
 }

@@ -15,6 +15,7 @@ export interface ReservedBudgets {
   readonly claims: readonly PlannedClaim[];
   /** The estimated input, for attempts whose response did not arrive. */
   readonly inputTokens: number;
+  readonly limitsOutput: boolean;
 }
 
 /** Whether the claim counts a response of this model. */
