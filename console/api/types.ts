@@ -1499,7 +1499,7 @@ export interface RevisionWithDiff {
   /** The same changes by record. */
   records: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "api_key" | "prices";
+    resource: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -1518,7 +1518,7 @@ export interface RevisionDiff {
   to: number;
   records: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "api_key" | "prices";
+    resource: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -1537,7 +1537,7 @@ export interface RevisionDiff {
 export interface Applied {
   changes: {
     action: "create" | "update" | "delete" | "none";
-    resource: "gateway" | "upstream" | "service" | "rule" | "api_key" | "prices";
+    resource: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "prices";
     /** Name of the gateway. Empty for prices. */
     gateway: string;
     name: string;
@@ -1571,7 +1571,7 @@ export interface Rollback {
   /** With dry_run: what would change. */
   records?: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "api_key" | "prices";
+    resource: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;

@@ -33,6 +33,7 @@ const RESOURCES = [
   ["upstream", "Upstream"],
   ["service", "Service"],
   ["rule", "Rule"],
+  ["budget", "Budget"],
   ["api_key", "API key"],
   ["prices", "Prices"],
   ["configuration", "Several records"],

@@ -100,11 +100,13 @@ const fieldChanges = z.array(
   }),
 );
 
+const RESOURCE = z.enum(["gateway", "upstream", "service", "rule", "budget", "api_key", "prices"]);
+
 const appliedSchema = z.object({
   changes: z.array(
     z.object({
       action: z.enum(["create", "update", "delete", "none"]),
-      resource: z.enum(["gateway", "upstream", "service", "rule", "api_key", "prices"]),
+      resource: RESOURCE,
       gateway: z.string().meta({ description: "Name of the gateway. Empty for prices." }),
       name: z.string(),
       diff: fieldChanges,
@@ -121,7 +123,7 @@ const appliedSchema = z.object({
 const recordChanges = z.array(
   z.object({
     action: z.enum(["create", "update", "delete"]),
-    resource: z.enum(["gateway", "upstream", "service", "rule", "api_key", "prices"]),
+    resource: RESOURCE,
     id: z.string(),
     gateway_id: z.string().nullable(),
     name: z.string().nullable(),
