@@ -1,5 +1,6 @@
 // Buttons for the pages of a list that the API returns in parts.
 import type { JSX } from "preact";
+import { replaceSearch } from "../state/router.tsx";
 import { Button } from "./button.tsx";
 
 interface PagerProps {
@@ -7,20 +8,21 @@ interface PagerProps {
   readonly limit: number;
   /** Number of all records. */
   readonly count: number;
-  readonly onChange: (offset: number) => void;
 }
 
-export function Pager({ offset, limit, count, onChange }: PagerProps): JSX.Element | null {
+/** The offset is part of the address of the page. */
+export function Pager({ offset, limit, count }: PagerProps): JSX.Element | null {
+  const open = (next: number) => replaceSearch({ offset: next === 0 ? null : String(next) });
   if (count <= limit && offset === 0) return null;
   return (
     <nav class="pager" aria-label="Pages of the list">
-      <Button isDisabled={offset === 0} onClick={() => onChange(Math.max(0, offset - limit))}>
+      <Button isDisabled={offset === 0} onClick={() => open(Math.max(0, offset - limit))}>
         Newer
       </Button>
       <span class="muted">
         {offset + 1}–{Math.min(offset + limit, count)} of {count}
       </span>
-      <Button isDisabled={offset + limit >= count} onClick={() => onChange(offset + limit)}>
+      <Button isDisabled={offset + limit >= count} onClick={() => open(offset + limit)}>
         Older
       </Button>
     </nav>

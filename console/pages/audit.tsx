@@ -72,12 +72,7 @@ function AuditLog(): JSX.Element {
           ) : (
             <>
               <EntryTable entries={audit_entries} onShow={setShown} />
-              <Pager
-                offset={offset}
-                limit={PAGE_SIZE}
-                count={count}
-                onChange={(next) => replaceSearch({ offset: next === 0 ? null : String(next) })}
-              />
+              <Pager offset={offset} limit={PAGE_SIZE} count={count} />
             </>
           )
         }

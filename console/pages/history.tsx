@@ -75,12 +75,7 @@ export function HistoryPage(): JSX.Element {
           ) : (
             <>
               <RevisionTable revisions={revisions} />
-              <Pager
-                offset={offset}
-                limit={PAGE_SIZE}
-                count={count}
-                onChange={(next) => replaceSearch({ offset: next === 0 ? null : String(next) })}
-              />
+              <Pager offset={offset} limit={PAGE_SIZE} count={count} />
             </>
           )
         }

@@ -115,7 +115,9 @@ export class MemoryLedger implements Ledger {
     claims: readonly Claim[],
     states: readonly ClaimState[],
   ): (actualAmounts: readonly number[] | null) => void {
-    const end = this.#open(this.#check(claims));
+    const check = this.#check(claims);
+    this.#sweepSometimes(check.now);
+    const end = this.#open(check);
     for (const [at, claim] of claims.entries()) {
       const budget = claim.kind === "budget" ? this.#budgets.find(claim) : undefined;
       const used = states[at]?.used ?? 0;

@@ -5,7 +5,7 @@ import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import { endpointIn, type Operation } from "../../formats/operations.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
-import type { BudgetAccounts } from "../../runtime/budget-book.ts";
+import { SHARED_SUBJECT, type BudgetAccounts } from "../../runtime/budget-book.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
@@ -77,7 +77,9 @@ export function planBudgets(
   );
   const size = needsSize ? sizeOf(exchange, parts) : UNKNOWN_SIZE;
   const plan = (known: RequestSize): BudgetPlan => ({
-    claims: applying.map((claim) => completeClaim(claim, exchange, models, known, parts.budgetAccounts)),
+    claims: withoutEqualKeys(
+      applying.map((claim) => completeClaim(claim, exchange, models, known, parts.budgetAccounts)),
+    ),
     inputTokens: known.inputTokens,
     limitsOutput: known.maxOutputTokens !== null,
   });
@@ -199,8 +201,19 @@ function completeClaim(
     enforced: budget.isEnforced,
     budget,
     subject,
-    model,
+    // Models beyond the bound share one account, which counts all of them.
+    model: subject === SHARED_SUBJECT ? null : model,
   };
+}
+
+/** The ledger accepts a key once per call. Of claims on the same account, the largest is reserved. */
+function withoutEqualKeys(claims: readonly PlannedClaim[]): PlannedClaim[] {
+  const byKey = new Map<string, PlannedClaim>();
+  for (const claim of claims) {
+    const other = byKey.get(claim.key);
+    if (other === undefined || other.amount < claim.amount) byKey.set(claim.key, claim);
+  }
+  return [...byKey.values()];
 }
 
 /** Returns what the request will use at most or, if it does not limit its output, probably. */
