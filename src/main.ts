@@ -245,7 +245,7 @@ function createBodyBudget(settings: Settings, metrics: Metrics, clock: Clock): B
 
 /** The Admin API is an eighth of the code, and most nodes rarely need it: its first request loads it. */
 function loadAdminApiOnDemand(
-  { settings, log, secret, health, storage, configuration, telemetry, deadlines }: Parts,
+  { settings, log, health, configuration, telemetry, deadlines }: Parts,
   dataPlaneParts: DataPlaneParts,
   siblings: Siblings,
 ): AdminApi {
@@ -263,20 +263,13 @@ function loadAdminApiOnDemand(
       import("./explain/explain.ts"),
     ]);
     return createAdminApi({
+      ...dataPlaneParts,
       ...shared,
-      current,
       registry,
       blocks: configuration.blocks,
-      budgetBook: dataPlaneParts.budgetBook,
-      usageTotals: storage.usageTotals,
       explain: createExplain({ ...dataPlaneParts, health }),
-      secret,
       signIn: signInSettings(settings),
-      maxBodyBytes: settings.MAX_BODY_BYTES,
-      bodyBudget: dataPlaneParts.bodyBudget,
-      deadlines,
       version,
-      log,
     });
   };
   let loading: Promise<AdminApi> | null = null;

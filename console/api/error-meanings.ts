@@ -61,6 +61,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "The client or the gateway has too many requests in flight (MAX_IN_FLIGHT_PER_CLIENT, MAX_IN_FLIGHT_PER_GATEWAY).",
   rate_limit_exceeded: "A rate limit is exceeded; see `retry_after`.",
   too_many_listeners: "Too many clients are following the request log. Close one and retry.",
+  too_many_connection_tests: "Too many connection tests are in progress. Retry when one of them has ended.",
   plugin_failed: "A plugin threw an error, took longer than 5 seconds, or returned an invalid value.",
   internal_error: "An internal error. Search the gateway log for the request_id.",
   sign_in_unavailable: "The OpenID provider cannot be reached, or its response cannot be used.",

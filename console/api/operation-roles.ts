@@ -38,6 +38,7 @@ export const OPERATION_ROLES: Readonly<Record<string, "operator" | "owner">> = {
   "DELETE /gateways/*/blocks/*": "operator",
   "PUT /prices": "operator",
   "DELETE /prices": "operator",
+  "POST /gateways/*/test-connection": "operator",
   "POST /revisions/*/rollback": "operator",
   "GET /audit": "owner",
   "GET /audit/verification": "owner",

@@ -763,7 +763,11 @@ export interface PluginList {
 
 export interface Provider {
   name: string;
+  title: string;
+  group: "model_maker" | "cloud" | "aggregator" | "self_hosted";
   base_url: string | null;
+  /** For a provider without `base_url`. */
+  base_url_example: string | null;
   format: "openai" | "anthropic" | "responses" | "gemini";
   default_path: string;
   formats: ("openai" | "anthropic" | "responses" | "gemini")[];
@@ -786,6 +790,13 @@ export interface Provider {
     | "fine_tuning"
     | "other"
   )[];
+  /** The types of credentials that it accepts, the usual one first. Empty: usually none. */
+  credential_types: ("header" | "aws_sigv4" | "azure_client")[];
+  key_header: {
+    name: string;
+    /** The part of the value before the key. */
+    prefix: string;
+  };
 }
 
 export interface ProviderList {
@@ -947,6 +958,15 @@ export interface ExplainInput {
   body?: unknown;
   /** Address of the client. */
   client_address?: string;
+}
+
+export interface ConnectionTestInput {
+  /** A stored upstream. Its timeouts apply, and masked secrets of `target` refer to it. */
+  upstream_id?: string;
+  /** A target of the upstream, instead of `target`. */
+  target_id?: string;
+  /** A target that need not be stored. */
+  target?: TargetInput;
 }
 
 export interface DocumentInput {
@@ -1349,6 +1369,24 @@ export interface Explanation {
   } | null;
 }
 
+export interface ConnectionTest {
+  /** Whether no check failed. */
+  ok: boolean;
+  /** The address that was requested with GET. */
+  url: string;
+  /** Status of the response; null if there is none. */
+  status: number | null;
+  duration_ms: number;
+  /** One per check, in this order. */
+  checks: {
+    /** `address`: the name resolves, and the server accepts a connection. `tls`: its certificate is valid. `response`: it returns a usable HTTP response. `credential`: it accepts the credential. */
+    check: "address" | "tls" | "response" | "credential";
+    /** `not_checked`: an earlier check failed, or the provider has no request that checks it at no cost. */
+    result: "passed" | "failed" | "not_checked";
+    message: string;
+  }[];
+}
+
 export interface Replay {
   recorded: {
     request_id: string;
@@ -1636,6 +1674,7 @@ export interface Error {
     | "concurrency_limit_exceeded"
     | "rate_limit_exceeded"
     | "too_many_listeners"
+    | "too_many_connection_tests"
     | "plugin_failed"
     | "internal_error"
     | "sign_in_unavailable"

@@ -13,6 +13,7 @@ import type { Blocks } from "../runtime/blocks.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { TargetHealthSource } from "../runtime/target-health.ts";
 import type { TrafficRollups } from "../runtime/traffic-rollups.ts";
+import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { LogSource } from "../telemetry/log/recent-log.ts";
@@ -35,6 +36,7 @@ import { addExplainRoutes } from "./routes/explain.ts";
 import { addExportRoutes } from "./routes/export.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
 import { addLogRoutes } from "./routes/logs.ts";
+import { addConnectionTestRoutes } from "./routes/test-connection.ts";
 import { addSearchRoutes } from "./routes/search.ts";
 import { addOverviewRoutes } from "./routes/overview.ts";
 import { addPluginRoutes } from "./routes/plugins.ts";
@@ -57,6 +59,7 @@ interface AdminApiParts {
   readonly blocks: Blocks;
   readonly budgetBook: BudgetBook;
   readonly usageTotals: UsageTotals;
+  readonly upstreamPool: Pick<UpstreamPool, "send">;
   readonly explain: Explain;
   readonly secret: string;
   /** Null if users cannot sign in. */
@@ -161,6 +164,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addRequestRoutes(table, current, parts.requests);
   addLogRoutes(table, parts.logs);
   addTargetHealthRoutes(table, current, parts.targetHealth);
+  addConnectionTestRoutes(table, current, parts.upstreamPool);
   addTrafficRoutes(table, current, parts.traffic, parts.trafficRollups);
   addOverviewRoutes(table, current, parts);
   addSearchRoutes(table, current, parts.requests);

@@ -59,6 +59,7 @@ async function startNode(): Promise<Node> {
     blocks: new Blocks(store, new MemoryCounters(), 1, log, new ManualClock()),
     budgetBook: openBudgets(new MemoryLedger(), new Metrics(), log, new UpstreamPool(deadlines), systemClock),
     usageTotals: new UsageTotals(store, log, systemClock),
+    upstreamPool: new UpstreamPool(deadlines),
     explain: () => Promise.resolve(null),
     requests: observation.requests,
     logs: log.recent,

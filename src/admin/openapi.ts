@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { documentSchema } from "../model/document.ts";
 import { adminTokenChangeSchema, adminTokenSchema } from "../model/admin-token.ts";
+import { connectionTestRequestSchema } from "../model/connection-test.ts";
 import { explainRequestSchema } from "../model/explanation.ts";
 import { pricesSchema } from "../model/price.ts";
 import type { RouteTable } from "./operation.ts";
@@ -25,6 +26,7 @@ const REQUEST_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   BudgetReset: subjectInput,
   BudgetAdjustment: adjustInput,
   ExplainInput: explainRequestSchema,
+  ConnectionTestInput: connectionTestRequestSchema,
   DocumentInput: documentSchema,
 };
 

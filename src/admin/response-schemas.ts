@@ -3,6 +3,8 @@ import { z } from "zod";
 import { ERRORS } from "../base/errors.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { OPERATIONS } from "../formats/operations.ts";
+import { PROVIDER_GROUPS, SETUP_CREDENTIAL_TYPES } from "../formats/provider-setup.ts";
+import { connectionTestSchema } from "../model/connection-test.ts";
 import { explanationSchema, replaySchema } from "../model/explanation.ts";
 import { ACTOR_TYPES, ADMIN_ROLES } from "../model/administrator.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
@@ -241,11 +243,21 @@ export const READ_ONLY_RECORDS: readonly (readonly [name: string, schema: z.ZodT
     "Provider",
     z.object({
       name: z.string(),
+      title: z.string(),
+      group: z.enum(PROVIDER_GROUPS),
       base_url: z.string().nullable(),
+      base_url_example: z.string().nullable().meta({ description: "For a provider without `base_url`." }),
       format: z.enum(FORMAT_NAMES),
       default_path: z.string(),
       formats: z.array(z.enum(FORMAT_NAMES)),
       operations: z.array(z.enum(OPERATIONS)),
+      credential_types: z.array(z.enum(SETUP_CREDENTIAL_TYPES)).meta({
+        description: "The types of credentials that it accepts, the usual one first. Empty: usually none.",
+      }),
+      key_header: z.object({
+        name: z.string(),
+        prefix: z.string().meta({ description: "The part of the value before the key." }),
+      }),
     }),
     "providers",
   ],
@@ -264,6 +276,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Prices: shownPricesSchema,
   BuiltinPrices: builtinPricesSchema,
   Explanation: explanationSchema,
+  ConnectionTest: connectionTestSchema,
   Replay: replaySchema,
   RevisionWithDiff: revisionSchema.extend({
     diff: fieldChanges,

@@ -13,13 +13,17 @@ import { looksMasked, maskSecret } from "../model/secret-mask.ts";
 import type { Target, TargetFields } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
 
-/** `before` is the stored upstream; null for a new one. */
-export function toStoredTargets(sent: readonly TargetFields[], before: Upstream | null): Target[] {
+/** `before` is the stored upstream; null for a new one. `pathOf` returns where the body has a target, for error messages. */
+export function toStoredTargets(
+  sent: readonly TargetFields[],
+  before: Upstream | null,
+  pathOf: (index: number) => string = (index) => `targets[${index}]`,
+): Target[] {
   const problems: ErrorDetail[] = [];
   const required: ErrorDetail[] = [];
   const ids = new Set<string>();
   const targets = sent.map(({ id: sentId, ...target }, index): Target => {
-    const path = `targets[${index}]`;
+    const path = pathOf(index);
     const known = before?.targets.find((each) => each.id === sentId);
     if (sentId !== undefined && ids.has(sentId))
       problems.push({ path: `${path}.id`, message: "is given twice" });

@@ -153,6 +153,10 @@ export const ERRORS = {
     status: 429,
     meaning: "Too many clients are following the request log. Close one and retry.",
   },
+  too_many_connection_tests: {
+    status: 429,
+    meaning: "Too many connection tests are in progress. Retry when one of them has ended.",
+  },
   plugin_failed: {
     status: 500,
     meaning: "A plugin threw an error, took longer than 5 seconds, or returned an invalid value.",

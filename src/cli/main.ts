@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   explain: async () => (await import("./explain.ts")).explain,
   keys: async () => (await import("./keys.ts")).keys,
   connect: async () => (await import("./connect/connect.ts")).connect,
+  "test-connection": async () => (await import("./test-connection.ts")).testConnection,
   doctor: async () => (await import("./doctor/doctor.ts")).doctor,
   rewrap: async () => (await import("./rewrap.ts")).rewrap,
   bench: async () => (await import("./bench.ts")).bench,

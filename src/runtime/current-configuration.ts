@@ -16,6 +16,9 @@ import type {
 import type { PluginHosts } from "./plugin-hosts.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import type { Target } from "../model/target.ts";
+import { CompileError } from "../snapshot/compile-error.ts";
+import { compileTarget, findTargetProblems, type CompiledTarget } from "../snapshot/compile-upstream.ts";
 import { compileApiKey, compileGateway } from "../snapshot/compile.ts";
 import type { CompileContext, CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import {
@@ -47,6 +50,14 @@ export class CurrentConfiguration {
     this.#context = context;
     this.#health = health;
     this.#log = log;
+  }
+
+  /** Compiles a target that need not be stored. Throws a CompileError with paths relative to the target. */
+  compileTarget(gatewayId: string, target: Target): CompiledTarget {
+    const { credentials } = this.#context;
+    const problems = findTargetProblems(target, credentials);
+    if (problems.length > 0) throw new CompileError("upstreams", target.id, problems);
+    return compileTarget(target, 0, gatewayId, credentials);
   }
 
   /** Runs one write. Resolves when it is durable and active in this process; rejects if the result does not compile. */

@@ -9,7 +9,7 @@ import { HUB_FORMAT } from "../formats/format-names.ts";
 import { credentialTypeOf, type CredentialType } from "../model/credential-secrets.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
-import { formatOf, isKnownProvider, providerNamed, type Provider } from "../formats/providers.ts";
+import { formatOf, isKnownProvider, providerNamed } from "../formats/providers.ts";
 import { formatNamed } from "../formats/registry.ts";
 import type { TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
 import type { RequestCredential } from "../upstream/request-credential.ts";
@@ -79,16 +79,9 @@ export function compileUpstream(
   const problems: ErrorDetail[] = [];
   const targets: CompiledTarget[] = [];
   for (const [index, target] of upstream.targets.entries()) {
-    const problem = target.credentials === null ? null : credentials.problemOf(target.credentials);
-    if (problem !== null) problems.push({ path: `targets[${index}].credentials`, message: problem });
-    const provider = providerNamed(target.provider);
-    const baseUrl = target.base_url ?? provider.base_url;
-    if (baseUrl === null) {
-      const subject = isKnownProvider(target.provider)
-        ? target.provider
-        : `the provider "${target.provider}" is not known and`;
-      problems.push({ path: `targets[${index}].base_url`, message: `${subject} needs a base_url` });
-    } else targets.push(compileTarget(target, index, provider, baseUrl, upstream.gateway_id, credentials));
+    const found = findTargetProblems(target, credentials);
+    for (const { path, message } of found) problems.push({ path: `targets[${index}].${path}`, message });
+    if (found.length === 0) targets.push(compileTarget(target, index, upstream.gateway_id, credentials));
   }
   if (problems.length > 0) throw new CompileError("upstreams", upstream.id, problems);
   const { passive, threshold, interval } = upstream.health_checks;
@@ -115,14 +108,30 @@ export function compileUpstream(
   };
 }
 
-function compileTarget(
+/** Returns why a target cannot be used. Paths are relative to the target. */
+export function findTargetProblems(
+  { provider, base_url, credentials }: Target,
+  cloud: TargetCredentials,
+): ErrorDetail[] {
+  const problems: ErrorDetail[] = [];
+  const problem = credentials === null ? null : cloud.problemOf(credentials);
+  if (problem !== null) problems.push({ path: "credentials", message: problem });
+  if ((base_url ?? providerNamed(provider).base_url) === null) {
+    const subject = isKnownProvider(provider) ? provider : `the provider "${provider}" is not known and`;
+    problems.push({ path: "base_url", message: `${subject} needs a base_url` });
+  }
+  return problems;
+}
+
+/** Call it for targets without problems. */
+export function compileTarget(
   target: Target,
   index: number,
-  provider: Provider,
-  baseUrl: string,
   gatewayId: string,
   cloud: TargetCredentials,
 ): CompiledTarget {
+  const provider = providerNamed(target.provider);
+  const baseUrl = target.base_url ?? provider.base_url ?? "";
   const endpoints = target.path === null ? EndpointTable.of(provider, target.format) : null;
   const format = endpoints?.chat.format ?? formatNamed(target.format ?? formatOf(provider));
   const headers = new Map<string, string>();

@@ -53,13 +53,11 @@ describe("GET /providers lists the known providers", () => {
     expect(response.body.providers.map((each: { name: string }) => each.name)).toEqual(NAMES.split(" "));
     for (const provider of response.body.providers) {
       expect(Object.keys(provider)).toEqual([
-        "name",
-        "base_url",
-        "format",
-        "default_path",
-        "formats",
-        "operations",
+        ...["name", "title", "group", "base_url", "base_url_example", "format", "default_path", "formats"],
+        ...["operations", "credential_types", "key_header"],
       ]);
+      expect(provider.title).not.toBe(provider.name);
+      expect(provider.base_url_example === null).toBe(provider.base_url !== null);
       expect(provider.formats).toContain(provider.format);
       expect(provider.operations.length).toBeGreaterThan(0);
       expect(provider.format).toBe(provider.name === "anthropic" ? "anthropic" : "openai");

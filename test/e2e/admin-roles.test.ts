@@ -26,6 +26,7 @@ const TABLE: Readonly<Record<string, readonly [AdminRole, "gateway" | "filtered"
   "PATCH /gateways/{gateway_id}/upstreams/{upstream_id}": ["operator", "gateway"],
   "DELETE /gateways/{gateway_id}/upstreams/{upstream_id}": ["operator", "gateway"],
   "GET /gateways/{gateway_id}/upstreams/{upstream_id}/health": ["viewer", "gateway"],
+  "POST /gateways/{gateway_id}/test-connection": ["operator", "gateway"],
   "GET /gateways/{gateway_id}/services": ["viewer", "gateway"],
   "POST /gateways/{gateway_id}/services": ["operator", "gateway"],
   "GET /gateways/{gateway_id}/services/{service_id}": ["viewer", "gateway"],

@@ -76,6 +76,14 @@ test("a request through the proxy is signed as it arrives", async () => {
   expect(isValid).toBe(true);
 });
 
+test("a connection test goes through the proxy", async () => {
+  const target = { provider: "openai", base_url: "http://provider.invalid" };
+  const path = `/gateways/${throughProxy.gateway}/test-connection`;
+  const { body } = await gatehouse.api("POST", path, { target });
+  expect([body.ok, body.status]).toEqual([true, 200]);
+  expect(proxied).toEqual(["http://provider.invalid/v1/models"]);
+});
+
 test("a host in NO_PROXY is connected to directly", async () => {
   expect((await postChat(gatehouse, direct)).status).toBe(200);
   expect(proxied).toEqual([]);

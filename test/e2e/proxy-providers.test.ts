@@ -4,7 +4,7 @@ import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expectProblemsAt } from "../support/admin-fixtures.ts";
-import { PROGRAM, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
+import { callApi, PROGRAM, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { CHAT, onlyRequest, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
@@ -177,12 +177,14 @@ if (!canUnshare) {
 describe.skipIf(!canUnshare)("a name that resolves to a link-local or metadata address", () => {
   let proxy: ReturnType<typeof startProxy>;
   let proxyUrl: string;
+  let adminUrl: string;
 
-  /** Starts a second proxy on the same store, for which these names resolve. */
+  /** Starts a second gateway on the same store, for which these names resolve. */
   function startProxy() {
-    return Bun.spawn(withHostsFile(hostsFile, [PROGRAM, "serve", "--role", "proxy"]), {
+    return Bun.spawn(withHostsFile(hostsFile, [PROGRAM, "serve"]), {
       env: {
         PATH: process.env["PATH"],
+        ADMIN_PORT: "0",
         PROXY_PORT: "0",
         DATA_DIR: gatehouse.dataDir,
         SERVER_SECRET_KEY: TEST_SECRET,
@@ -200,7 +202,10 @@ describe.skipIf(!canUnshare)("a name that resolves to a link-local or metadata a
     void (async () => {
       for await (const chunk of proxy.stdout) printed += decoder.decode(chunk, { stream: true });
     })();
-    proxyUrl = await waitFor(() => /"url":"([^"]+)","msg":"proxy listening"/.exec(printed)?.[1] ?? null);
+    const urlOf = (what: string) =>
+      new RegExp(`"url":"([^"]+)","msg":"${what} listening"`).exec(printed)?.[1];
+    proxyUrl = await waitFor(() => urlOf("proxy") ?? null);
+    adminUrl = await waitFor(() => urlOf("admin API") ?? null);
   });
   afterAll(async () => {
     proxy.kill("SIGKILL");
@@ -249,6 +254,25 @@ describe.skipIf(!canUnshare)("a name that resolves to a link-local or metadata a
     });
     expect(response.status).toBe(502);
     expect(response.json().code).toBe("upstream_forbidden");
+  });
+
+  test("a connection test sends nothing to such a name", async () => {
+    const { gateway } = await routeTo("good.test");
+    const test = (host: string) =>
+      callApi(adminUrl, gatehouse.token, "POST", `/gateways/${gateway}/test-connection`, {
+        target: { provider: "openai", base_url: `http://${host}:${provider.port}` },
+      });
+    provider.reset();
+    for (const host of ["sneaky.test", "mapped.test"]) {
+      const { body } = await test(host);
+      expect(body.checks[0]).toEqual({
+        check: "address",
+        result: "failed",
+        message: `${host} is a link-local or metadata address, to which the gateway sends no request.`,
+      });
+    }
+    expect(provider.requestCount).toBe(0);
+    expect((await test("good.test")).body.ok).toBe(true);
   });
 
   test("other names in the same hosts file are served", async () => {

@@ -208,6 +208,40 @@ async function misplace(
   return responses;
 }
 
+/** Tests connections to a provider that quotes what it received: a stored target, and one that is not stored. */
+async function testEchoingProvider(
+  gatehouse: GatehouseProcess,
+  gateway: string,
+  credentials: readonly string[],
+): Promise<ApiResponse[]> {
+  const provider = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ headers }) => {
+      const received = JSON.stringify([...headers]);
+      const message = `rejected ${received} ${encodeURIComponent(received)}`;
+      return Response.json({ error: { message } }, { status: 401 });
+    },
+  });
+  const at = `/gateways/${gateway}`;
+  const base_url = provider.url.origin;
+  const responses: ApiResponse[] = [];
+  for (const [index, credential] of credentials.entries()) {
+    const tested = target(credential, { base_url, headers: { "X-Api-Key": credential } });
+    responses.push(await gatehouse.api("POST", `${at}/test-connection`, { target: tested }));
+    const stored = await gatehouse.api("POST", `${at}/upstreams`, {
+      name: `echoing ${index}`,
+      targets: [tested],
+    });
+    const ids = { upstream_id: stored.body.id, target_id: stored.body.targets[0].id };
+    responses.push(stored, await gatehouse.api("POST", `${at}/test-connection`, ids));
+  }
+  for (const { body } of responses.filter(({ body: { checks } }) => checks !== undefined))
+    expect(body.checks[3].message).toContain("rejected");
+  await provider.stop(true);
+  return responses;
+}
+
 const places: [string, () => Promise<Place>][] = [["SQLite", sqlitePlace]];
 if (isLong && hasPostgres) places.push(["PostgreSQL", postgresPlace]);
 
@@ -293,6 +327,8 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       await api("PATCH", `${upstreams}/${upstream}`, { name: "renamed" }),
       await api("PATCH", `/iam/api-keys/${apiKey}`, { name: "renamed" }),
     ];
+    const echoing = await testEchoingProvider(gatehouse, gateway, credentials);
+    changes.push(...echoing);
     const secondKey = (await api("POST", `/iam/api-keys/${apiKey}/rotate`)).body.key as string;
     expect(secondKey).toMatch(/^gw_/);
     responses.push(...(await readEverything(gatehouse, ids)));

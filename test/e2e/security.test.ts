@@ -90,6 +90,15 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
     return Promise.all(places.map(async (place) => (await gatehouse.api("GET", place)).body as unknown));
   }
 
+  test("a target of another gateway is not tested", async () => {
+    const { body } = await gatehouse.api("GET", `/gateways/${foreign.gateway}/upstreams/${foreign.upstream}`);
+    const [target] = body.targets as { id: string }[];
+    const path = `/gateways/${own.gateway}/test-connection`;
+    const upstream_id = foreign.upstream;
+    for (const tested of [{ target_id: target?.id }, { target }])
+      expectError(await gatehouse.api("POST", path, { upstream_id, ...tested }), 404, "not_found");
+  });
+
   test("a reference to another gateway is 400 in every write", async () => {
     const at = `/gateways/${own.gateway}`;
     const service = { name: "s", upstream_id: foreign.upstream };
