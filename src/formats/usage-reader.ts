@@ -17,6 +17,8 @@ interface UsageFields {
   readonly toTokenCounts: (counters: Counters) => TokenCounts | null;
   /** Returns the usage object in a stream event, or null if the event reports no usage. */
   readonly findInEvent: (event: JsonObject) => EventUsage | null;
+  /** Returns the generated text in a stream event: output, reasoning, and calls of tools. */
+  readonly textOf: (event: JsonObject) => string;
 }
 
 export interface EventUsage {
@@ -40,14 +42,16 @@ const LETTER_N = 0x6e;
 export class UsageReader {
   readonly toTokenCounts: UsageFields["toTokenCounts"];
   readonly findInEvent: UsageFields["findInEvent"];
+  readonly textOf: UsageFields["textOf"];
   readonly #key: string;
   readonly #quotedKey: Uint8Array;
   readonly #counters: readonly (readonly string[])[];
   readonly #scanner: UsageScanner;
 
-  constructor({ key, counters, toTokenCounts, findInEvent }: UsageFields) {
+  constructor({ key, counters, toTokenCounts, findInEvent, textOf }: UsageFields) {
     this.toTokenCounts = toTokenCounts;
     this.findInEvent = findInEvent;
+    this.textOf = textOf;
     this.#key = key;
     this.#quotedKey = Buffer.from(JSON.stringify(key));
     this.#counters = counters.map((name) => name.split("."));

@@ -25,6 +25,7 @@ import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts"
 import type { StoredAt } from "./stored-ids/stored-at.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
+import { RequestSample } from "../usage/request-sample.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 
 export class Exchange implements DenseSetMember, DisconnectListener {
@@ -58,6 +59,9 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   body: RequestBody | null = null;
   /** Fields of the body; they stay available after `releaseBody`. */
   fields: BodyFields = NO_FIELDS;
+
+  /** For an estimate of the input after `releaseBodyWithSample`; null if there is no JSON object. */
+  requestSample: RequestSample | null = null;
 
   /** What is sent to the provider: the client's values unless a plugin changed them. Null headers: not computed yet. */
   sentPath: string;
@@ -140,6 +144,12 @@ export class Exchange implements DenseSetMember, DisconnectListener {
       typeof model === "string"
         ? { ...fields, model, wantsStream: wantsStream ?? fields.wantsStream }
         : fields;
+  }
+
+  /** Releases the body while its response is relayed: the usage of the response may have to be estimated. */
+  releaseBodyWithSample(): void {
+    if (this.body !== null && this.fields.isObject) this.requestSample = new RequestSample(this.body.bytes);
+    this.releaseBody();
   }
 
   /** Call when no further attempt needs the body: a response may stream for minutes, and prompts are large. */

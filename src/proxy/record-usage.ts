@@ -1,6 +1,7 @@
 // Records the usage of a response: on the exchange, with its cost, and in the totals.
 import type { CompiledPrice } from "../usage/compiled-price.ts";
 import { NO_LABELS } from "../usage/label-set.ts";
+import { RequestSample } from "../usage/request-sample.ts";
 import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Exchange } from "./exchange.ts";
@@ -9,11 +10,20 @@ import type { TargetResponse } from "./target-response.ts";
 export const NANOS_PER_DOLLAR = 1e9;
 
 /** Sets the usage of the exchange and its cost, at the prices that were in effect when the request started. */
-export function settleUsage(exchange: Exchange, usage: Usage | null): void {
+export function settleUsage(exchange: Exchange, reported: Usage | null): void {
+  const isInputUnknown = reported !== null && reported.isPartial && reported.inputTokens === 0;
+  const usage = isInputUnknown ? { ...reported, inputTokens: estimateInput(exchange) } : reported;
   exchange.usage = usage;
   const { response } = exchange;
   if (response !== null && response.upstreamResponse.ok)
     exchange.costNanos = costFor(exchange, response.model, usage);
+}
+
+/** Returns the estimated input of a request whose response ended before its usage was reported; 0 without a JSON object. */
+function estimateInput({ budgets, requestSample, body, fields }: Exchange): number {
+  if (budgets !== null && budgets.inputTokens > 0) return budgets.inputTokens;
+  if (requestSample !== null) return requestSample.estimateTokens();
+  return body !== null && fields.isObject ? new RequestSample(body.bytes).estimateTokens() : 0;
 }
 
 /** Returns the cost in nano-dollars; null if the price or the tokens are unknown. */

@@ -90,7 +90,7 @@ async function relayProcessed(
       const ids = response.ids?.splicer(response.isStream) ?? null;
       const stages = { tap, translation, ids, plugins, bodies: exchange.bodies, firstContent };
       if (chain !== null) updateServerTiming(headers, timing, exchange, response);
-      exchange.releaseBody();
+      exchange.releaseBodyWithSample();
       const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
       return new OutgoingResponse(streamRelay, { status, headers });
     }

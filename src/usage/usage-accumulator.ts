@@ -6,7 +6,7 @@ import { ABSENT } from "../formats/usage-scanner.ts";
 
 /** The tokens that one response used. */
 export interface Usage extends TokenCounts {
-  /** The response ended before the provider reported all tokens; these are the tokens reported until then. */
+  /** The provider did not report all tokens, as of a response that was cut. What it did not report of a stream is estimated. */
   readonly isPartial: boolean;
 }
 

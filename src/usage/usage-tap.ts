@@ -7,8 +7,9 @@ import type { BodyReader } from "../http/body-reader.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
 import { StreamRecoder } from "../http/stream-recoder.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import { RelayedText } from "./relayed-text.ts";
 import { StreamUsageFilter } from "./stream-usage-filter.ts";
-import { UsageAccumulator, usageOf, type Usage } from "./usage-accumulator.ts";
+import { NO_TOKENS, UsageAccumulator, usageOf, type Usage } from "./usage-accumulator.ts";
 
 /** Usage is usually at the end of a body, so the last bytes of a plain body suffice. An encoded body is needed whole. */
 const MAX_PLAIN_BYTES = 256 * 1024;
@@ -162,15 +163,19 @@ function startsObject(bytes: Uint8Array): boolean {
 }
 
 class StreamTap extends UsageTap {
+  readonly #reader: UsageReader;
   readonly #filter: StreamUsageFilter;
+  readonly #relayed = new RelayedText();
 
   constructor(tapped: TappedResponse) {
     super(tapped);
+    this.#reader = tapped.usageReader;
     this.#filter = new StreamUsageFilter(tapped.usageReader, this.usage, tapped.hidesUsage);
   }
 
   override push(chunk: Uint8Array): RelayedBytes {
     this.details?.push(chunk);
+    this.#relayed.push(chunk);
     return this.#filter.push(chunk);
   }
 
@@ -180,19 +185,34 @@ class StreamTap extends UsageTap {
 
   override pushWhole(body: Uint8Array): Uint8Array {
     this.details?.push(body);
+    this.#relayed.push(body);
     return Buffer.concat([this.#filter.push(body), this.#filter.end()]);
   }
 
   override abort(): Uint8Array {
     return this.#filter.abort();
   }
+
+  override result(isComplete: boolean): Usage | null {
+    return withEstimate(super.result(isComplete), this.#relayed, this.#reader);
+  }
+}
+
+/** If not all of the usage of a stream was reported, returns what was reported with the output that the relayed text has at least. */
+function withEstimate(reported: Usage | null, relayed: RelayedText, reader: UsageReader): Usage | null {
+  if (reported?.isPartial === false) return reported;
+  const outputTokens = relayed.estimateTokens(reader);
+  if (outputTokens <= (reported?.outputTokens ?? 0)) return reported;
+  return { ...(reported ?? NO_TOKENS), outputTokens, isPartial: true };
 }
 
 /** Decodes a copy of the stream. The client gets the original bytes unless the usage event must be removed from them. */
 class EncodedStreamTap extends UsageTap {
   override readonly returnsEncodedBytes = true;
   readonly #recoder: StreamRecoder;
+  readonly #reader: UsageReader;
   readonly #filter: StreamUsageFilter;
+  readonly #relayed = new RelayedText();
   #isRecoding: boolean;
   #isReadable = true;
   #hasStarted = false;
@@ -200,6 +220,7 @@ class EncodedStreamTap extends UsageTap {
   constructor(tapped: TappedResponse, encoding: ContentEncoding) {
     super(tapped);
     this.#recoder = new StreamRecoder(encoding, tapped.hidesUsage);
+    this.#reader = tapped.usageReader;
     this.#filter = new StreamUsageFilter(tapped.usageReader, this.usage, tapped.hidesUsage);
     this.#isRecoding = tapped.hidesUsage;
   }
@@ -209,6 +230,7 @@ class EncodedStreamTap extends UsageTap {
     try {
       const decoded = await this.#recoder.decode(chunk);
       this.details?.push(decoded);
+      this.#relayed.push(decoded);
       const relayed = this.#filter.push(decoded);
       if (this.firstContent?.isSearching === true) this.firstContent.push(relayed);
       return this.#isRecoding ? await this.#recoder.encode(relayed) : chunk;
@@ -231,6 +253,6 @@ class EncodedStreamTap extends UsageTap {
 
   override result(isComplete: boolean): Usage | null {
     this.#recoder.destroy();
-    return super.result(isComplete);
+    return withEstimate(super.result(isComplete), this.#relayed, this.#reader);
   }
 }

@@ -141,6 +141,31 @@ describe("a budget in dollars", () => {
     expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
   });
 
+  test("charges a stream that was cut or whose client disconnected with its input and the text that was relayed", async () => {
+    const request = { ...CHAT, stream: true, max_tokens: 10_000 };
+    for (const [behavior, isAborted] of [
+      [{ chunks: 50, cutAfterChunks: 4 }, false],
+      [{ chunks: 50, stallAfterChunks: 4 }, true],
+    ] as const) {
+      const { route, id } = await routeWith({ amount: "1" }, { prices: PER_TOKEN });
+      provider.behave(behavior);
+      const abort = new AbortController();
+      const response = await fetch(gatehouse.proxyUrl + route.path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(request),
+        signal: abort.signal,
+      });
+      const reader = response.body!.getReader();
+      await reader.read();
+      if (isAborted) abort.abort();
+      await reader.closed.catch(() => undefined);
+      const { spent } = await settled(route, id);
+      // The input costs $0.000009; $0.1 were reserved for the output.
+      expect(Number(spent)).toBeWithin(0.000009, 0.0001);
+    }
+  });
+
   test("rejects a model without a price, unless on_unknown_price is free or the budget only warns", async () => {
     const { route, id } = await routeWith({});
     const other = { body: { model: "nothing-has-this" } };

@@ -10,6 +10,7 @@ import {
   scripted,
   scriptedWhole,
 } from "../support/plugin-fixtures.ts";
+import { estimateRequestTokens, estimateTokens } from "../../src/formats/token-estimate.ts";
 import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { connectRaw } from "../support/raw-client.ts";
 import { chunksOf, eventsOf, TEST_PRICES, totalAfter, totalOf } from "../support/usage-fixtures.ts";
@@ -19,6 +20,8 @@ const STREAM = { ...CHAT, stream: true };
 const STREAM_WITH_USAGE = { ...STREAM, stream_options: { include_usage: true } };
 const USED: Behavior = { usage: { input: 11, output: 7 } };
 const ANTHROPIC = { provider: "anthropic" };
+/** The local estimate of the input of STREAM. */
+const ESTIMATED_INPUT = estimateRequestTokens(STREAM);
 
 const PLUGINS_DIR = pluginsDirectory(SCRIPTED_PLUGINS);
 const [gatehouse, one, two] = await Promise.all([
@@ -229,12 +232,12 @@ describe("streams", () => {
 });
 
 describe("responses that end early", () => {
-  test("cut by the provider: counted with the tokens reported so far, and the client gets all bytes", async () => {
+  test("cut by the provider: what was not reported is estimated from request and text, and the client gets all bytes", async () => {
     const chat = await routeTo();
     const messages = await routeTo(ANTHROPIC);
     const translated = await routeTo(ANTHROPIC, { response_format: "openai" });
     for (const [route, input, output] of [
-      [chat, 0, 0],
+      [chat, ESTIMATED_INPUT, 2],
       [messages, 11, 1],
       [translated, 11, 1],
     ] as const) {
@@ -261,14 +264,14 @@ describe("responses that end early", () => {
     const head = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
     client.send(`POST ${route.path} HTTP/1.1\r\n${head}\r\n\r\n${body}`);
     expect((await client.ended).received).toContain('data: {"half');
-    expect(await totalAfter(gatehouse, route, 1)).toEqual(totalOf(1, 0, 0, 1));
+    expect(await totalAfter(gatehouse, route, 1)).toEqual(totalOf(1, ESTIMATED_INPUT, 0, 1));
   });
 
-  test("client disconnected: counted with the tokens reported so far", async () => {
+  test("client disconnected: what was not reported is estimated from request and text", async () => {
     const chat = await routeTo();
     const messages = await routeTo(ANTHROPIC);
     for (const [route, input, output] of [
-      [chat, 0, 0],
+      [chat, ESTIMATED_INPUT, 1],
       [messages, 11, 1],
     ] as const) {
       one.behave({ ...USED, stallAfterChunks: 2 });
@@ -282,6 +285,38 @@ describe("responses that end early", () => {
       await response.body!.getReader().read();
       abort.abort();
       expect(await totalAfter(gatehouse, route, 1)).toEqual(totalOf(1, input, output, 1));
+    }
+  });
+
+  test("the estimate of a cut text is close to its tokens, plain and compressed, in every format", async () => {
+    const text = Array.from(
+      { length: 300 },
+      (_, at) => ["The ", "northern ", "harbor ", "waits. "][at % 4] ?? "",
+    );
+    const expected = estimateTokens(text.join(""));
+    const chatEvent = (content: string) =>
+      `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
+    const messageEvent = (delta: string) =>
+      `data: ${JSON.stringify({ type: "content_block_delta", delta: { type: "text_delta", text: delta } })}\n\n`;
+    const chat = text.map(chatEvent);
+    const cases: [Record<string, string>, Behavior][] = [
+      [{}, { body: chat, cutAfterChunks: chat.length }],
+      [{}, { body: [...chat, "data: [DONE]\n\n"] }],
+      [{}, { body: chat, gzip: true, cutAfterChunks: 2 }],
+      [ANTHROPIC, { body: text.map(messageEvent), cutAfterChunks: text.length }],
+    ];
+    for (const [target, behavior] of cases) {
+      const route = await routeTo(target);
+      one.behave({ ...behavior, headers: [["Content-Type", "text/event-stream"]] });
+      const response = await postChat(gatehouse, route, { body: { ...STREAM, max_tokens: 9 } });
+      await response.text().catch(() => "");
+      const total = await totalAfter(gatehouse, route, 1);
+      expect(total).toMatchObject({
+        partial_requests: 1,
+        input_tokens: ESTIMATED_INPUT,
+        unpriced_requests: 0,
+      });
+      if (behavior.gzip !== true) expect(total.output_tokens / expected).toBeWithin(0.8, 1.25);
     }
   });
 

@@ -1,5 +1,6 @@
 // How Anthropic messages report token usage.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { textOrEmpty } from "../event-text.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT } from "../usage-scanner.ts";
@@ -17,6 +18,7 @@ export const anthropicUsage = new UsageReader({
   ],
   toTokenCounts,
   findInEvent,
+  textOf,
 });
 
 /** Cached input is not part of `input_tokens` and is added. Thinking is part of `output_tokens`. */
@@ -50,4 +52,12 @@ function findInEvent({ type, usage, message }: JsonObject): EventUsage | null {
     return { usage, stage: type === "message_delta" ? "final" : "running", isUsageOnly: false };
   if (!isJsonObject(message) || !isJsonObject(message["usage"])) return null;
   return { usage: message["usage"], stage: "start", isUsageOnly: false };
+}
+
+/** A block of a tool starts with its name; the content of all blocks follows in deltas. */
+function textOf({ type, delta, content_block }: JsonObject): string {
+  const part = type === "content_block_delta" ? delta : type === "content_block_start" ? content_block : null;
+  if (!isJsonObject(part)) return "";
+  const { thinking, text, partial_json, name } = part;
+  return textOrEmpty(thinking) + textOrEmpty(text) + textOrEmpty(partial_json) + textOrEmpty(name);
 }

@@ -1,5 +1,6 @@
 // How Gemini reports token usage.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { objectsIn, textOrEmpty } from "../event-text.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT } from "../usage-scanner.ts";
@@ -17,6 +18,7 @@ export const geminiUsage = new UsageReader({
   ],
   toTokenCounts,
   findInEvent,
+  textOf,
 });
 
 /** Cached input is part of the prompt. Results of tools that Google runs, and thoughts, are counted separately and added. */
@@ -47,4 +49,15 @@ function findInEvent(event: JsonObject): EventUsage | null {
   if (!isJsonObject(usage)) return null;
   const isLast = endingOf(event, firstCandidate(event)) !== null;
   return { usage, stage: isLast ? "final" : "running", isUsageOnly: false };
+}
+
+function textOf({ candidates }: JsonObject): string {
+  return objectsIn(candidates)
+    .flatMap(({ content }) => (isJsonObject(content) ? objectsIn(content["parts"]) : []))
+    .map(({ text, functionCall }) => textOrEmpty(text) + textOfCall(functionCall))
+    .join("");
+}
+
+function textOfCall(call: unknown): string {
+  return isJsonObject(call) ? textOrEmpty(call["name"]) + JSON.stringify(call["args"] ?? {}) : "";
 }

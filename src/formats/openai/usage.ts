@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT } from "../usage-scanner.ts";
+import { openaiEventText } from "./event-text.ts";
 
 export const openaiUsage = new UsageReader({
   key: "usage",
@@ -27,6 +28,7 @@ export const openaiUsage = new UsageReader({
   ],
   toTokenCounts,
   findInEvent,
+  textOf: openaiEventText,
 });
 
 /**

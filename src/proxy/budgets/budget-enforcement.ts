@@ -29,7 +29,7 @@ interface Charge {
   /** AS_RESERVED if it is not known. */
   readonly nanos: number;
   readonly tokens: number;
-  /** The response ended before all of its usage was reported: at least what was reserved is charged. */
+  /** The response was cut, and what the provider generated is not known: at least what was reserved is charged. */
   readonly isPartial: boolean;
 }
 
@@ -151,7 +151,8 @@ function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
   else if (response !== null && response.upstreamResponse.ok) {
     const { model } = response;
     const unpriced = priceFor(exchange, model) === null ? 0 : AS_RESERVED;
-    const isPartial = usage?.isPartial === true;
+    // The usage of a stream that was cut is estimated from the text that was relayed. Other responses have been generated completely.
+    const isPartial = usage?.isPartial === true && !response.isStream;
     charges.push({ model, nanos: exchange.costNanos ?? unpriced, tokens: tokensOf(usage), isPartial });
   }
   return charges;

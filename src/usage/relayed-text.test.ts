@@ -1,0 +1,98 @@
+import { describe, expect, test } from "bun:test";
+import type { FormatName } from "../formats/format-names.ts";
+import { formatNamed } from "../formats/registry.ts";
+import { estimateTokens } from "../formats/token-estimate.ts";
+import { RelayedText } from "./relayed-text.ts";
+
+const WORDS = "The committee of the Northern harbor will decide on the new bridge tomorrow, if it rains. ";
+
+/** A stream of this many events that have one word each, and the whole text. */
+function streamOf(events: number, eventOf: (word: string) => string): { chunks: string[]; text: string } {
+  const words = Array.from({ length: events }, (_, at) => WORDS.split(/(?<= )/)[at % 16] ?? "");
+  return { chunks: words.map(eventOf), text: words.join("") };
+}
+
+function estimate(chunks: readonly (string | Uint8Array)[], format: FormatName): number {
+  const relayed = new RelayedText();
+  for (const chunk of chunks) relayed.push(Buffer.from(chunk));
+  return relayed.estimateTokens(formatNamed(format).usage);
+}
+
+const EVENTS: [string, FormatName, (word: string) => string][] = [
+  [
+    "chat completions",
+    "openai",
+    (content) =>
+      `data: ${JSON.stringify({ id: "chatcmpl-1", model: "m", choices: [{ index: 0, delta: { content } }] })}\n\n`,
+  ],
+  [
+    "reasoning",
+    "openai",
+    (text) =>
+      `data: ${JSON.stringify({ choices: [{ delta: { reasoning_content: text, reasoning: text } }] })}\n\n`,
+  ],
+  [
+    "arguments of tools",
+    "openai",
+    (text) =>
+      `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }] })}\n\n`,
+  ],
+  ["completions", "openai", (text) => `data: ${JSON.stringify({ choices: [{ text }] })}\r\n\r\n`],
+  [
+    "responses",
+    "responses",
+    (delta) =>
+      `event: response.output_text.delta\ndata: ${JSON.stringify({ type: "response.output_text.delta", delta })}\n\n`,
+  ],
+  [
+    "messages",
+    "anthropic",
+    (text) =>
+      `event: content_block_delta\ndata: ${JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })}\n\n`,
+  ],
+  [
+    "thinking",
+    "anthropic",
+    (thinking) =>
+      `data: ${JSON.stringify({ type: "content_block_delta", delta: { type: "thinking_delta", thinking } })}\n\n`,
+  ],
+  [
+    "Gemini",
+    "gemini",
+    (text) => `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }] } }] })}\r\n\r\n`,
+  ],
+];
+
+describe("the estimate of the relayed text is close to that of the whole text", () => {
+  for (const [name, format, eventOf] of EVENTS)
+    test(`${name}, short and long, however the stream is split`, () => {
+      for (const events of [1, 10, 100, 5000]) {
+        const { chunks, text } = streamOf(events, eventOf);
+        const expected = estimateTokens(text);
+        const bytes = Buffer.from(chunks.join(""));
+        for (const size of [0, 100, 1000, 20_000]) {
+          const pieces =
+            size === 0
+              ? chunks
+              : Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+                  bytes.subarray(at * size, (at + 1) * size),
+                );
+          const found = estimate(pieces, format);
+          expect(found).toBeGreaterThanOrEqual(Math.floor(expected * 0.8));
+          expect(found).toBeLessThanOrEqual(Math.ceil(expected * 1.25));
+        }
+      }
+    });
+});
+
+test("events without text count as nothing, and an event larger than all samples counts", () => {
+  const done = { type: "response.output_text.done", text: "The whole text again." };
+  expect(estimate([`data: ${JSON.stringify(done)}\n\n`, "data: [DONE]\n\n", ": comment\n\n"], "openai")).toBe(
+    0,
+  );
+  expect(estimate(["data: {half"], "openai")).toBe(0);
+  expect(estimate([], "openai")).toBe(0);
+  const text = WORDS.repeat(200);
+  const large = `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
+  expect(estimate([large], "openai") / estimateTokens(text)).toBeCloseTo(1, 0);
+});
