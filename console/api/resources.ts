@@ -1,5 +1,6 @@
 // API paths of a gateway's records, and functions to list, read, and save them.
 import { call, get, toQueryString, type ApiResponse } from "./client.ts";
+import { copiedId } from "../state/copy.ts";
 import type { RequestRecord } from "./item-types.ts";
 import type {
   ApiKey,
@@ -16,6 +17,8 @@ import type {
 
 /** The API's maximum page size. Lists are shown on one page. */
 const MAX_PAGE = "limit=1000";
+/** The API's maximum number of ids in a query. */
+const MAX_IDS = 100;
 
 interface RecordOf {
   upstreams: Upstream;
@@ -49,6 +52,58 @@ export async function listChildren<K extends ChildKind>(
   return (await get<Readonly<Record<K, readonly RecordOf[K][]>>>(path, signal))[kind];
 }
 
+export interface ListQuery {
+  readonly search: string;
+  /** A field, with `-` in front for descending order; empty: oldest first. */
+  readonly sort: string;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface ListPage<Row> {
+  readonly rows: readonly Row[];
+  /** Number of all matching rows. */
+  readonly count: number;
+}
+
+/** Reads one page of a list. `kind` is the field of the response that has the records. */
+export async function listPage<Row>(
+  path: string,
+  kind: string,
+  query: Partial<ListQuery> & Readonly<Record<string, string | number | undefined>>,
+  signal?: AbortSignal,
+): Promise<ListPage<Row>> {
+  const list = await get<{ readonly count: number } & Readonly<Record<string, unknown>>>(
+    `${path}${toQueryString(query)}`,
+    signal,
+  );
+  const rows = list[kind];
+  return { rows: Array.isArray(rows) ? rows : [], count: list.count };
+}
+
+/** Returns the names (of rules: the paths) of records of a gateway by their ids. */
+export async function namesOf(
+  gatewayId: string,
+  kind: ChildKind,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const unique = [...new Set(ids)];
+  const names = new Map<string, string>();
+  // A page of keys can refer to more rules than one request may name.
+  for (let start = 0; start < unique.length; start += MAX_IDS) {
+    const query = { ids: unique.slice(start, start + MAX_IDS).join(), limit: MAX_IDS };
+    const { rows } = await listPage<RecordOf[ChildKind]>(
+      collectionPath(gatewayId, kind),
+      kind,
+      query,
+      signal,
+    );
+    for (const row of rows) names.set(row.id, "path" in row ? row.path : row.name);
+  }
+  return names;
+}
+
 /** Reads the record of an edit page. Returns null for the id `new`. */
 export async function readChild<K extends ChildKind>(
   gatewayId: string,
@@ -58,6 +113,17 @@ export async function readChild<K extends ChildKind>(
 ): Promise<ApiResponse<RecordOf[K]> | null> {
   if (id === "new") return null;
   return call<RecordOf[K]>("GET", `${collectionPath(gatewayId, kind)}/${encodeURIComponent(id)}`, { signal });
+}
+
+/** Reads the record that a new one begins as a copy of. Returns null if there is none. */
+export async function readCopied<K extends ChildKind>(
+  gatewayId: string,
+  kind: K,
+  id: string,
+  signal?: AbortSignal,
+): Promise<RecordOf[K] | null> {
+  const copied = copiedId(id);
+  return copied === null ? null : ((await readChild(gatewayId, kind, copied, signal))?.data ?? null);
 }
 
 /** Creates the record if `before` is null, otherwise replaces it. Returns the warnings about it. */
@@ -76,6 +142,18 @@ export async function saveChild(
           etag: before.etag,
         });
   return data.warnings ?? [];
+}
+
+/** Changes fields of a record, unless it was changed after it was read for the list. */
+export async function changeUnchanged(
+  path: string,
+  { updated_at, name }: { readonly updated_at: string; readonly name: string },
+  body: object,
+): Promise<void> {
+  const { data, etag } = await call<{ readonly updated_at: string }>("GET", path);
+  if (data.updated_at !== updated_at)
+    throw new Error(`“${name}” was changed meanwhile. The list shows its current state.`);
+  await call("PATCH", path, { body, etag });
 }
 
 export const KEYS_PATH = "/iam/api-keys";

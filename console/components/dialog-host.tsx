@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, toError } from "../api/client.ts";
+import { PartialFailure } from "../state/bulk.ts";
 import { toasts, openConfirmation, type OpenConfirmation } from "../state/dialogs.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -14,9 +15,9 @@ export function DialogHost(): JSX.Element {
     <>
       {open !== null && <ConfirmationDialog key={open.title} confirmation={open} />}
       <div class="toasts" role="status" aria-live="polite">
-        {toasts.value.map(({ id, text }) => (
+        {toasts.value.map(({ id, text, kind }) => (
           <p key={id} class="toast">
-            <Icon name="done" /> {text}
+            <Icon name={kind === "done" ? "done" : "warning"} /> {text}
           </p>
         ))}
       </div>
@@ -103,6 +104,18 @@ function RequiredTextField({ requiredText, value, onInput }: RequiredTextFieldPr
 
 /** Shows why the action failed. For `in_use` it lists the records that refer to this one. */
 function ActionError({ error }: { readonly error: Error }): JSX.Element {
+  if (error instanceof PartialFailure)
+    return (
+      <Notice kind="error">
+        <p>{error.message}</p>
+        {/* Long lists scroll, also with the keyboard. */}
+        <ul class="failures" tabIndex={0} aria-label="Failed">
+          {error.failures.map((failure) => (
+            <li key={failure}>{failure}</li>
+          ))}
+        </ul>
+      </Notice>
+    );
   const users = error instanceof ApiError && error.code === "in_use" ? error.details : [];
   return (
     <Notice kind="error">

@@ -30,7 +30,11 @@ export function ChildForm<T extends object>(props: ChildFormProps<T>): JSX.Eleme
       stored={
         stored === null
           ? null
-          : { path: `${collectionPath(gateway, collection)}/${stored.data.id}`, name: storedName }
+          : {
+              path: `${collectionPath(gateway, collection)}/${stored.data.id}`,
+              name: storedName,
+              id: stored.data.id,
+            }
       }
       save={(value) => saveChild(gateway, collection, form.base(), value)}
       nameOf={props.nameOf}

@@ -1,6 +1,7 @@
 // Form of a record page with save and delete. Both return to the list.
 import type { ComponentChildren, JSX } from "preact";
 import { Button } from "../components/button.tsx";
+import { DuplicateButton } from "../components/duplicate.tsx";
 import { confirmDelete } from "../state/delete.ts";
 import { showToast } from "../state/dialogs.ts";
 import { navigate } from "../state/router.tsx";
@@ -14,8 +15,8 @@ interface EditFormProps<T extends object> {
   readonly kind: string;
   /** The record's display name as currently entered. */
   readonly name: string;
-  /** API path and display name of the stored record; null for a new one. */
-  readonly stored: { readonly path: string; readonly name: string } | null;
+  /** API path, display name, and id of the stored record; null for a new one. */
+  readonly stored: { readonly path: string; readonly name: string; readonly id: string } | null;
   /** Resolves to the warnings of the API about the saved record. */
   readonly save: (value: T) => Promise<readonly Warning[]>;
   /** Console path of the list page. */
@@ -54,9 +55,12 @@ export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element
       nameOf={nameOf}
       secondaryActions={
         stored !== null && (
-          <Button kind="danger" icon="remove" onClick={() => void deleteRecord()}>
-            Delete
-          </Button>
+          <>
+            <DuplicateButton to={`${listPath}/new`} id={stored.id} />
+            <Button kind="danger" icon="remove" onClick={() => void deleteRecord()}>
+              Delete
+            </Button>
+          </>
         )
       }
     >

@@ -8,7 +8,7 @@ import { Badge } from "../components/badge.tsx";
 import { Time } from "../components/format.tsx";
 import { Empty, Notice } from "../components/notice.tsx";
 import { Forbidden, Page, WhenLoaded } from "../components/page.tsx";
-import { Pager } from "../components/pager.tsx";
+import { pageIn, Pages } from "../components/pages.tsx";
 import { Table } from "../components/table.tsx";
 import { Filter } from "../forms/filter.tsx";
 import { TimeFilter } from "../forms/time-filter.tsx";
@@ -40,8 +40,8 @@ export function AuditPage(): JSX.Element {
 function AuditLog(): JSX.Element {
   const { search } = route.value;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ""]));
-  const offset = Number(search.get("offset") ?? "0");
-  const query = toQueryString({ ...filters, limit: PAGE_SIZE, offset });
+  const page = pageIn(search);
+  const query = toQueryString({ ...filters, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
   const loaded = useLoad(
     (signal) => get<AuditEntryList>(`/audit${query}`, signal),
     [query, activeRevision.value],
@@ -49,7 +49,7 @@ function AuditLog(): JSX.Element {
   const [shown, setShown] = useState<AuditEntry | null>(null);
   const filter = (name: string) => ({
     value: filters[name] ?? "",
-    onChange: (value: string) => replaceSearch({ [name]: value, offset: null }),
+    onChange: (value: string) => replaceSearch({ [name]: value, page: null }),
   });
   return (
     <>
@@ -72,7 +72,7 @@ function AuditLog(): JSX.Element {
           ) : (
             <>
               <EntryTable entries={audit_entries} onShow={setShown} />
-              <Pager offset={offset} limit={PAGE_SIZE} count={count} />
+              <Pages page={page} pageSize={PAGE_SIZE} shown={audit_entries.length} count={count} />
             </>
           )
         }

@@ -2,11 +2,13 @@
 import type { JSX } from "preact";
 import { call, type ApiResponse } from "../api/client.ts";
 import type { Gateway } from "../api/types.ts";
+import { Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { StringListField } from "../forms/collections.tsx";
 import { EditForm } from "../forms/edit-form.tsx";
 import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
 import { CheckboxField, ChoiceField, TextField } from "../forms/inputs.tsx";
+import { copiedId, copyOf } from "../state/copy.ts";
 import { loadGateways } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
@@ -15,17 +17,21 @@ import { useStoredForm } from "../state/stored-form.ts";
 export function GatewayPage({ parameters }: RoutedPageProps): JSX.Element {
   const id = parameters["gateway"] ?? "";
   const isNew = id === "new";
-  const loaded = useLoad(
-    async (signal) => (isNew ? null : call<Gateway>("GET", `/gateways/${id}`, { signal })),
-    [],
-  );
+  const loaded = useLoad(async (signal) => {
+    const read = (each: string) => call<Gateway>("GET", `/gateways/${each}`, { signal });
+    const copied = copiedId(id);
+    return {
+      before: isNew ? null : await read(id),
+      copied: copied === null ? undefined : (await read(copied)).data,
+    };
+  }, []);
   return (
     <Page
-      title={isNew ? "New gateway" : (loaded.data?.data.name ?? "Gateway")}
+      title={isNew ? "New gateway" : (loaded.data?.before?.data.name ?? "Gateway")}
       back={{ to: "/gateways", label: "Gateways" }}
     >
       <WhenLoaded loaded={loaded} what="gateway">
-        {(before) => <GatewayForm before={before} />}
+        {(data) => <GatewayForm {...data} />}
       </WhenLoaded>
     </Page>
   );
@@ -42,12 +48,24 @@ function toValue(record: Gateway | undefined) {
   };
 }
 
-function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null }): JSX.Element {
+interface GatewayFormProps {
+  readonly before: ApiResponse<Gateway> | null;
+  /** The gateway that a new one begins as a copy of. */
+  readonly copied: Gateway | undefined;
+}
+
+function GatewayForm({ before, copied }: GatewayFormProps): JSX.Element {
   const record = before?.data;
-  const form = useStoredForm({ before, path: `/gateways/${record?.id}`, toValue });
+  // Two gateways cannot have the same subdomain.
+  const template = copied === undefined ? undefined : { ...copyOf(copied, copied.name), subdomain: null };
+  const form = useStoredForm<ReturnType<typeof toValue>, Gateway>({
+    before,
+    path: `/gateways/${record?.id}`,
+    toValue: (gateway) => toValue(gateway ?? template),
+  });
   const save = async ({ cors, ...fields }: typeof form.value) => {
     const value = { ...fields, cors: cors.origins.length === 0 ? null : cors };
-    if (record === undefined) await call("POST", "/gateways", { body: value });
+    if (record === undefined) await call("POST", "/gateways", { body: { ...template, ...value } });
     else await call("PATCH", `/gateways/${record.id}`, { body: value, etag: form.base()?.etag });
     return [];
   };
@@ -56,12 +74,22 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
       form={form}
       kind="gateway"
       name={form.value.name}
-      stored={record === undefined ? null : { path: `/gateways/${record.id}`, name: record.name }}
+      stored={
+        record === undefined ? null : { path: `/gateways/${record.id}`, name: record.name, id: record.id }
+      }
       save={save}
       listPath="/gateways"
       collection="/gateways"
       onChange={loadGateways}
     >
+      {copied !== undefined && (
+        <Notice kind="info">
+          <p>
+            The copy has the settings and plugins of “{copied.name}”, but not its upstreams, services, rules,
+            and API keys.
+          </p>
+        </Notice>
+      )}
       <div class="card fields">
         <TextField form={form} path="name" label="Name" isRequired placeholder="acme" />
         <TextField

@@ -1,12 +1,15 @@
 // List of all gateways.
 import type { JSX } from "preact";
-import { call, get, toQueryString } from "../api/client.ts";
-import type { Gateway, GatewayList } from "../api/types.ts";
+import { call } from "../api/client.ts";
+import { listPage } from "../api/resources.ts";
+import type { Gateway } from "../api/types.ts";
 import { Badge } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
+import { DuplicateLink } from "../components/duplicate.tsx";
+import type { ListColumn } from "../components/list-tools.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page } from "../components/page.tsx";
-import { RecordList, type ListColumn } from "../components/record-list.tsx";
+import { RecordList } from "../components/record-list.tsx";
 import { Time } from "../components/format.tsx";
 import { activeRevision } from "../state/connection.ts";
 import { rememberGateways } from "../state/gateways.ts";
@@ -35,6 +38,11 @@ const COLUMNS: readonly ListColumn<Gateway>[] = [
   },
   { title: "API key", cell: ({ require_api_key }) => (require_api_key ? "Required" : "Optional") },
   { title: "Updated", sort: "updated_at", cell: ({ updated_at }) => <Time at={updated_at} /> },
+  {
+    title: "Actions",
+    kind: "actions",
+    cell: ({ id, name }) => <DuplicateLink to="/gateways/new" id={id} name={name} />,
+  },
 ];
 
 export function GatewaysPage(): JSX.Element {
@@ -52,12 +60,9 @@ export function GatewaysPage(): JSX.Element {
         what="gateways"
         label="Gateways"
         load={async (query, signal) => {
-          const { gateways, count } = await get<GatewayList>(
-            `/gateways${toQueryString({ ...query })}`,
-            signal,
-          );
-          rememberGateways(gateways);
-          return { rows: gateways, count };
+          const page = await listPage<Gateway>("/gateways", "gateways", { ...query }, signal);
+          rememberGateways(page.rows);
+          return page;
         }}
         dependencies={[activeRevision.value]}
         columns={COLUMNS}
@@ -66,6 +71,8 @@ export function GatewaysPage(): JSX.Element {
         actions={[
           {
             verb: "Delete",
+            done: "Deleted",
+            operation: "DELETE /gateways/one",
             text: "They are deleted immediately for all clients. A gateway that still has records is not deleted. You can restore them by rolling back to an earlier revision.",
             isDangerous: true,
             run: ({ id }) => call("DELETE", `/gateways/${id}`),

@@ -6,7 +6,7 @@ import { Badge, type Tone } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
-import { Pager } from "../components/pager.tsx";
+import { pageIn, Pages, PAGE_SIZE } from "../components/pages.tsx";
 import { describeRecord } from "../components/record-changes.tsx";
 import { Table } from "../components/table.tsx";
 import { Time } from "../components/format.tsx";
@@ -17,8 +17,6 @@ import { gatewayChoices, gatewayName } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, route, replaceSearch } from "../state/router.tsx";
 import { me } from "../state/session.ts";
-
-const PAGE_SIZE = 50;
 
 export const ACTIONS: Readonly<Record<Revision["action"], { readonly text: string; readonly tone: Tone }>> = {
   create: { text: "Create", tone: "good" },
@@ -45,15 +43,15 @@ export function HistoryPage(): JSX.Element {
   const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ""]));
   // An administrator who is limited to gateways must name one.
   filters["gateway_id"] ||= me.value?.gateways?.[0] ?? "";
-  const offset = Number(search.get("offset") ?? "0");
-  const query = toQueryString({ ...filters, limit: PAGE_SIZE, offset });
+  const page = pageIn(search);
+  const query = toQueryString({ ...filters, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
   const loaded = useLoad(
     (signal) => get<RevisionList>(`/revisions${query}`, signal),
     [query, activeRevision.value],
   );
   const filter = (name: string) => ({
     value: filters[name] ?? "",
-    onChange: (value: string) => replaceSearch({ [name]: value, offset: null }),
+    onChange: (value: string) => replaceSearch({ [name]: value, page: null }),
   });
   const isFiltered = FILTERS.some((name) => search.has(name));
   return (
@@ -75,7 +73,7 @@ export function HistoryPage(): JSX.Element {
           ) : (
             <>
               <RevisionTable revisions={revisions} />
-              <Pager offset={offset} limit={PAGE_SIZE} count={count} />
+              <Pages page={page} shown={revisions.length} count={count} />
             </>
           )
         }

@@ -6,12 +6,14 @@ import { KEYS_PATH, listChildren } from "../api/resources.ts";
 import type { ApiKey, ApiKeyWithKey, Rule } from "../api/types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Code } from "../components/code.tsx";
+import { DuplicateButton } from "../components/duplicate.tsx";
 import { ruleLabel } from "../components/labels.ts";
 import { Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { MapField, StringListField } from "../forms/collections.tsx";
 import { DateTimeField, MultiChoiceField, TextField } from "../forms/inputs.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
+import { copiedId, copyOf } from "../state/copy.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
 import { keyState } from "../state/key-state.ts";
 import { rememberKey } from "../state/known-keys.ts";
@@ -24,11 +26,14 @@ export function KeyPage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
   const [created, setCreated] = useState<ApiKeyWithKey | null>(null);
   const loaded = useLoad(async (signal) => {
-    const [before, rules] = await Promise.all([
-      id === "new" ? null : call<ApiKey>("GET", `${KEYS_PATH}/${id}`, { signal }),
+    const read = (keyId: string) => call<ApiKey>("GET", `${KEYS_PATH}/${keyId}`, { signal });
+    const copiedKey = copiedId(id);
+    const [before, rules, copied] = await Promise.all([
+      id === "new" ? null : read(id),
       listChildren(gateway, "rules", signal),
+      copiedKey === null ? null : read(copiedKey),
     ]);
-    return { before, rules };
+    return { before, rules, copied: copied?.data };
   }, []);
   const show = (key: ApiKeyWithKey) => {
     rememberKey(key.id, key.key);
@@ -43,9 +48,7 @@ export function KeyPage({ parameters }: RoutedPageProps): JSX.Element {
         <CreatedKey gateway={gateway} created={created} />
       ) : (
         <WhenLoaded loaded={loaded} what="API key">
-          {({ before, rules }) => (
-            <KeyForm gateway={gateway} before={before} rules={rules} onCreated={show} />
-          )}
+          {(data) => <KeyForm gateway={gateway} onCreated={show} {...data} />}
         </WhenLoaded>
       )}
     </Page>
@@ -84,7 +87,14 @@ interface KeyFormProps {
   readonly gateway: string;
   readonly before: ApiResponse<ApiKey> | null;
   readonly rules: readonly Rule[];
+  /** The key that a new one begins as a copy of. */
+  readonly copied: ApiKey | undefined;
   readonly onCreated: (created: ApiKeyWithKey) => void;
+}
+
+/** A new key cannot begin with a time of expiry in the past. */
+function copyOfKey(key: ApiKey): ApiKey {
+  return { ...copyOf(key, key.name), expires_at: keyState(key) === "expired" ? null : key.expires_at };
 }
 
 function toValue(record: ApiKey | undefined) {
@@ -97,12 +107,17 @@ function toValue(record: ApiKey | undefined) {
   };
 }
 
-function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Element {
+function KeyForm({ gateway, before, rules, copied, onCreated }: KeyFormProps): JSX.Element {
   const listPath = `/gateways/${gateway}/keys`;
   const record = before?.data;
   const isRevoked = record?.active === false;
   const isExpired = record !== undefined && keyState(record) === "expired";
-  const form = useStoredForm({ before, path: `${KEYS_PATH}/${record?.id}`, toValue });
+  const template = copied === undefined ? undefined : copyOfKey(copied);
+  const form = useStoredForm<ReturnType<typeof toValue>, ApiKey>({
+    before,
+    path: `${KEYS_PATH}/${record?.id}`,
+    toValue: (key) => toValue(key ?? template),
+  });
   const save = async () => {
     let created: ApiKeyWithKey | null = null;
     let warnings: ApiKey["warnings"];
@@ -147,8 +162,12 @@ function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Eleme
         cancel={listPath}
         nameOf={(id) => rules.find((rule) => rule.id === id)?.path}
         secondaryActions={
-          record !== undefined &&
-          !isRevoked && <KeyActions record={record} listPath={listPath} onCreated={onCreated} />
+          record !== undefined && (
+            <>
+              <DuplicateButton to={`${listPath}/new`} id={record.id} />
+              {!isRevoked && <KeyActions record={record} listPath={listPath} onCreated={onCreated} />}
+            </>
+          )
         }
       >
         <div class="card fields">

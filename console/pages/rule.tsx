@@ -1,7 +1,7 @@
 // Page of one rule: create, edit, delete.
 import type { JSX } from "preact";
 import type { ApiResponse } from "../api/client.ts";
-import { childPath, listChildren, readChild } from "../api/resources.ts";
+import { childPath, listChildren, readChild, readCopied } from "../api/resources.ts";
 import type { Rule, RuleInput, Service } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
@@ -10,6 +10,7 @@ import { Disclosure } from "../forms/disclosure.tsx";
 import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
 import { RESPONSE_FORMAT_CHOICES } from "../forms/format-choices.ts";
 import { CheckboxField, ChoiceField, MultiChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
+import { copyOf } from "../state/copy.ts";
 import type { Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
@@ -35,11 +36,12 @@ const OPERATIONS = [
 export function RulePage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
   const loaded = useLoad(async (signal) => {
-    const [before, services] = await Promise.all([
+    const [before, services, copied] = await Promise.all([
       readChild(gateway, "rules", id, signal),
       listChildren(gateway, "services", signal),
+      readCopied(gateway, "rules", id, signal),
     ]);
-    return { before, services };
+    return { before, services, copied };
   }, []);
   return (
     <Page
@@ -47,7 +49,7 @@ export function RulePage({ parameters }: RoutedPageProps): JSX.Element {
       back={{ to: `/gateways/${gateway}/rules`, label: "Rules" }}
     >
       <WhenLoaded loaded={loaded} what="rule">
-        {({ before, services }) => <RuleForm gateway={gateway} before={before} services={services} />}
+        {(data) => <RuleForm gateway={gateway} {...data} />}
       </WhenLoaded>
     </Page>
   );
@@ -57,9 +59,12 @@ interface RuleFormProps {
   readonly gateway: string;
   readonly before: ApiResponse<Rule> | null;
   readonly services: readonly Service[];
+  /** The rule that a new one begins as a copy of. */
+  readonly copied: Rule | null;
 }
 
-function newRule(services: readonly Service[]): Partial<RuleInput> {
+function newRule({ services, copied }: RuleFormProps): Partial<RuleInput> {
+  if (copied !== null) return copyOf(copied, copied.name ?? copied.path);
   const [only, ...others] = services;
   return {
     name: null,
@@ -70,12 +75,13 @@ function newRule(services: readonly Service[]): Partial<RuleInput> {
   };
 }
 
-function RuleForm({ gateway, before, services }: RuleFormProps): JSX.Element {
+function RuleForm(props: RuleFormProps): JSX.Element {
+  const { gateway, before, services } = props;
   const record = before?.data;
   const form = useStoredForm<Partial<RuleInput>, Rule>({
     before,
     path: childPath(gateway, "rules", record),
-    toValue: (rule) => rule ?? newRule(services),
+    toValue: (rule) => rule ?? newRule(props),
   });
   return (
     <ChildForm

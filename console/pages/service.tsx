@@ -1,11 +1,12 @@
 // Page of one service: create, edit, delete.
 import type { JSX } from "preact";
 import type { ApiResponse } from "../api/client.ts";
-import { childPath, listChildren, readChild } from "../api/resources.ts";
+import { childPath, listChildren, readChild, readCopied } from "../api/resources.ts";
 import type { Service, Upstream } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
 import { ChoiceField, TextAreaField, TextField } from "../forms/inputs.tsx";
+import { copyOf } from "../state/copy.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
 import { useStoredForm } from "../state/stored-form.ts";
@@ -13,11 +14,12 @@ import { useStoredForm } from "../state/stored-form.ts";
 export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
   const loaded = useLoad(async (signal) => {
-    const [before, upstreams] = await Promise.all([
+    const [before, upstreams, copied] = await Promise.all([
       readChild(gateway, "services", id, signal),
       listChildren(gateway, "upstreams", signal),
+      readCopied(gateway, "services", id, signal),
     ]);
-    return { before, upstreams };
+    return { before, upstreams, copied };
   }, []);
   return (
     <Page
@@ -25,7 +27,7 @@ export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
       back={{ to: `/gateways/${gateway}/services`, label: "Services" }}
     >
       <WhenLoaded loaded={loaded} what="service">
-        {({ before, upstreams }) => <ServiceForm gateway={gateway} before={before} upstreams={upstreams} />}
+        {(data) => <ServiceForm gateway={gateway} {...data} />}
       </WhenLoaded>
     </Page>
   );
@@ -35,18 +37,23 @@ interface ServiceFormProps {
   readonly gateway: string;
   readonly before: ApiResponse<Service> | null;
   readonly upstreams: readonly Upstream[];
+  /** The service that a new one begins as a copy of. */
+  readonly copied: Service | null;
 }
 
-function ServiceForm({ gateway, before, upstreams }: ServiceFormProps): JSX.Element {
+function ServiceForm({ gateway, before, upstreams, copied }: ServiceFormProps): JSX.Element {
   const record = before?.data;
   const form = useStoredForm({
     before,
     path: childPath(gateway, "services", record),
-    toValue: (service) => ({
-      name: service?.name ?? "",
-      upstream_id: service?.upstream_id ?? (upstreams.length === 1 ? upstreams[0]?.id : undefined),
-      description: service?.description ?? "",
-    }),
+    toValue: (stored) => {
+      const service = stored ?? (copied === null ? undefined : copyOf(copied, copied.name));
+      return {
+        name: service?.name ?? "",
+        upstream_id: service?.upstream_id ?? (upstreams.length === 1 ? upstreams[0]?.id : undefined),
+        description: service?.description ?? "",
+      };
+    },
   });
   return (
     <ChildForm

@@ -1,15 +1,17 @@
 // Page of one upstream with its targets: create, edit, delete.
 import type { JSX } from "preact";
 import type { ApiResponse } from "../api/client.ts";
-import { childPath, listProviders, readChild } from "../api/resources.ts";
+import { childPath, listProviders, readChild, readCopied } from "../api/resources.ts";
 import type { Provider, Upstream, UpstreamInput } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
+import { Notice } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
 import { Disclosure } from "../forms/disclosure.tsx";
 import { FieldErrors } from "../forms/field.tsx";
 import { CheckboxField, ChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
 import { TargetFields } from "../forms/target-fields.tsx";
+import { copyOf, hasSecrets } from "../state/copy.ts";
 import type { Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
@@ -43,11 +45,12 @@ const NEW_UPSTREAM: UpstreamInput = {
 export function UpstreamPage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
   const loaded = useLoad(async (signal) => {
-    const [before, providers] = await Promise.all([
+    const [before, providers, copied] = await Promise.all([
       readChild(gateway, "upstreams", id, signal),
       listProviders(signal),
+      readCopied(gateway, "upstreams", id, signal),
     ]);
-    return { before, providers };
+    return { before, providers, copied };
   }, []);
   return (
     <Page
@@ -55,7 +58,7 @@ export function UpstreamPage({ parameters }: RoutedPageProps): JSX.Element {
       back={{ to: `/gateways/${gateway}/upstreams`, label: "Upstreams" }}
     >
       <WhenLoaded loaded={loaded} what="upstream">
-        {({ before, providers }) => <UpstreamForm gateway={gateway} before={before} providers={providers} />}
+        {(data) => <UpstreamForm gateway={gateway} {...data} />}
       </WhenLoaded>
     </Page>
   );
@@ -65,14 +68,16 @@ interface UpstreamFormProps {
   readonly gateway: string;
   readonly before: ApiResponse<Upstream> | null;
   readonly providers: readonly Provider[];
+  /** The upstream that a new one begins as a copy of. */
+  readonly copied: Upstream | null;
 }
 
-function UpstreamForm({ gateway, before, providers }: UpstreamFormProps): JSX.Element {
+function UpstreamForm({ gateway, before, providers, copied }: UpstreamFormProps): JSX.Element {
   const record = before?.data;
   const form = useStoredForm<UpstreamInput, Upstream>({
     before,
     path: childPath(gateway, "upstreams", record),
-    toValue: (upstream) => upstream ?? NEW_UPSTREAM,
+    toValue: (upstream) => upstream ?? (copied === null ? NEW_UPSTREAM : copyOf(copied, copied.name)),
   });
   return (
     <ChildForm
@@ -83,6 +88,11 @@ function UpstreamForm({ gateway, before, providers }: UpstreamFormProps): JSX.El
       storedName={record?.name}
       name={form.value.name}
     >
+      {copied !== null && hasSecrets(copied) && (
+        <Notice kind="info">
+          <p>Credentials are not copied. Enter them again.</p>
+        </Notice>
+      )}
       <div class="card fields">
         <TextField form={form} path="name" label="Name" isRequired placeholder="models" />
         <ChoiceField form={form} path="algorithm" label="Algorithm" choices={ALGORITHMS} />

@@ -5,38 +5,60 @@ import { confirmAction, showToast } from "./dialogs.ts";
 export interface BulkAction<Row> {
   /** As in "Delete". */
   readonly verb: string;
+  /** As in "Deleted". */
+  readonly done: string;
   /** What the confirmation says. */
   readonly text: string;
+  /** Method and path of one call. The action is hidden if the administrator may not call it. */
+  readonly operation: string;
   readonly isDangerous?: boolean;
+  /** False: the action has nothing to do for this row. */
+  readonly appliesTo?: (row: Row) => boolean;
   readonly run: (row: Row) => Promise<unknown>;
 }
 
-/** Runs the action on one row after another. Continues after an error; the dialog then lists what failed. */
+/** Some calls of an action failed. The dialog lists them. */
+export class PartialFailure extends Error {
+  /** Name of the record and why it failed, one per record. */
+  readonly failures: readonly string[];
+
+  constructor(message: string, failures: readonly string[]) {
+    super(message);
+    this.failures = failures;
+  }
+}
+
+/**
+ * Runs the action on one row after another, and continues after an error. Returns the rows that failed; null if the
+ * action did not begin.
+ */
 export async function runOnEach<Row>(
-  { verb, text, isDangerous = false, run }: BulkAction<Row>,
+  { verb, done, text, isDangerous = false, run }: BulkAction<Row>,
   rows: readonly Row[],
   what: string,
   nameOf: (row: Row) => string,
-): Promise<void> {
-  let left = rows;
+): Promise<readonly Row[] | null> {
+  let remaining = rows;
+  let hasBegun = false;
   const runAll = async () => {
-    const errors: string[] = [];
+    hasBegun = true;
+    const failures: string[] = [];
     const failed: Row[] = [];
-    for (const row of left) {
+    for (const row of remaining) {
       try {
         await run(row);
       } catch (error) {
         failed.push(row);
-        errors.push(`${nameOf(row)}: ${toError(error).message}`);
+        failures.push(`${nameOf(row)}: ${toError(error).message}`);
       }
     }
-    left = failed;
-    if (failed.length > 0)
-      throw new Error(
-        `${rows.length - failed.length} of ${rows.length} are done. ${errors.slice(0, 5).join(" ")}`,
-      );
+    remaining = failed;
+    if (failed.length > 0) {
+      const doneCount = rows.length - failed.length;
+      throw new PartialFailure(`${doneCount} of ${rows.length} are done. ${failed.length} failed:`, failures);
+    }
   };
-  const counted = rows.length === 1 ? `1 of the ${what}` : `${rows.length} ${what}`;
+  const counted = countOf(rows.length, what);
   const isDone = await confirmAction({
     title: `${verb} ${counted}?`,
     text,
@@ -44,5 +66,11 @@ export async function runOnEach<Row>(
     isDangerous,
     action: runAll,
   });
-  if (isDone) showToast(`${verb}: ${counted}, done.`);
+  if (isDone) showToast(`${done} ${counted}.`);
+  return hasBegun ? remaining : null;
+}
+
+/** As in "1 rule" and "3 rules". */
+function countOf(count: number, what: string): string {
+  return `${count} ${count === 1 ? what.replace(/s$/, "") : what}`;
 }

@@ -37,6 +37,7 @@ export function confirmAction(confirmation: Confirmation): Promise<boolean> {
 interface Toast {
   readonly id: number;
   readonly text: string;
+  readonly kind: "done" | "error";
 }
 
 export const toasts = signal<readonly Toast[]>([]);
@@ -44,8 +45,8 @@ const TOAST_MS = 5000;
 let lastId = 0;
 
 /** Shows a short message in a corner for a few seconds and announces it to screen readers. */
-export function showToast(text: string): void {
+export function showToast(text: string, kind: Toast["kind"] = "done"): void {
   const id = ++lastId;
-  toasts.value = [...toasts.value.slice(-3), { id, text }];
+  toasts.value = [...toasts.value.slice(-3), { id, text, kind }];
   setTimeout(() => (toasts.value = toasts.value.filter((toast) => toast.id !== id)), TOAST_MS);
 }

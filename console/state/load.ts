@@ -38,10 +38,10 @@ export function useLoad<T>(
   return { data: state.data, error: state.error, isLoading: state.isLoading, reload };
 }
 
-/** Like `useLoad`, and reloads at an interval while the page is visible. */
+/** Like `useLoad`, and reloads at an interval while the page is visible; never if it is null. */
 export function usePoll<T>(
   load: (signal: AbortSignal) => Promise<T>,
-  intervalMs: number,
+  intervalMs: number | null,
   dependencies: readonly unknown[],
 ): Loaded<T> {
   const loaded = useLoad(load, dependencies);
@@ -49,7 +49,7 @@ export function usePoll<T>(
   // Polling cannot help if the resource does not exist.
   const isMissing = error instanceof ApiError && error.status === 404;
   useEffect(() => {
-    if (isLoading || isMissing) return undefined;
+    if (intervalMs === null || isLoading || isMissing) return undefined;
     const timer = setTimeout(() => {
       if (!document.hidden) reload();
     }, intervalMs);

@@ -12,6 +12,7 @@ import { testConnection } from "./areas/connection.ts";
 import { testFirstRun } from "./areas/first-run.ts";
 import { testHistory } from "./areas/history.ts";
 import { testOidcSignIn } from "./areas/oidc-sign-in.ts";
+import { testLists } from "./areas/lists.ts";
 import { testLiveRequests } from "./areas/live-requests.ts";
 import { GREETER, testPlugins } from "./areas/plugins.ts";
 import { testRecordedRequests } from "./areas/recorded-requests.ts";
@@ -46,6 +47,8 @@ describe.if(hasChromium)("console", () => {
   testOidcSignIn(() => browser);
 
   describe("with 1,500 gateways", () => testScale(() => browser));
+
+  describe("lists", () => testLists(() => browser));
 
   describe.each(SCREENS.map((screen) => [screen.name, screen] as const))("on a %s", (_, screen) => {
     let gatehouse: GatehouseProcess;

@@ -88,7 +88,7 @@ export function testAdministrators(context: GetContext): void {
     await page.getByText("No entry matches these filters").waitFor();
     await page.goto("/console/audit?outcome=done");
     await page.getByText(/^1–25 of \d+$/).waitFor();
-    await ui.button("Older").click();
+    await ui.button("Next page").click();
     await page.getByText(/^26–/).waitFor();
   });
 }
