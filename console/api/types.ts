@@ -447,6 +447,8 @@ export interface Service {
   /** An upstream of the same gateway. */
   upstream_id: string;
   type: "upstream";
+  /** Which targets of virtual models the rules of the service use: those at its own upstream, or those at any upstream of the gateway. */
+  virtual_models: "own" | "any";
   /** Free text. */
   description: string;
   id: string;
@@ -475,6 +477,8 @@ export interface ServiceInput {
   /** An upstream of the same gateway. */
   upstream_id: string;
   type?: "upstream";
+  /** Which targets of virtual models the rules of the service use: those at its own upstream, or those at any upstream of the gateway. */
+  virtual_models?: "own" | "any";
   /** Free text. */
   description?: string;
 }
@@ -587,6 +591,76 @@ export interface RuleInput {
   error_format?: "gatehouse" | "openai" | "anthropic" | "auto" | null;
   /** An inactive rule matches nothing. */
   active?: boolean;
+}
+
+export interface VirtualModel {
+  /** The name that clients request; exact, or a prefix that ends in `*`. */
+  name: string;
+  /** Further exact names. */
+  aliases: string[];
+  /** The upstreams and models that serve the name. */
+  targets: {
+    /** Id of an upstream of the same gateway. */
+    upstream: string;
+    /** The model that is sent. Null: the name that the client requested. */
+    model: string | null;
+    /** Relative share of requests. 0: no new requests. */
+    weight: number;
+  }[];
+  /** How a target is chosen: by weight; in the order of the list; by the time to the first token; or by the price. */
+  strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+  /** Names of virtual models that are used instead, in this order. */
+  fallback: string[];
+  /** Why a virtual model of `fallback` is used: no target is available, all are rate limited, none can hold the input, the provider's content filter rejected the request, or a budget is used up. */
+  fallback_on: ("unavailable" | "rate_limited" | "context" | "content_filter" | "budget")[];
+  /** With the strategy `weighted`: the requests of a conversation go to the same target. */
+  sticky: boolean;
+  /** Whether GET /v1/models lists the name. */
+  visible: boolean;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
+}
+
+export interface VirtualModelList {
+  models: VirtualModel[];
+  /** Number of all matching records, not only of those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface VirtualModelInput {
+  /** The name that clients request; exact, or a prefix that ends in `*`. */
+  name: string;
+  /** Further exact names. */
+  aliases?: string[];
+  /** The upstreams and models that serve the name. */
+  targets: {
+    /** Id of an upstream of the same gateway. */
+    upstream: string;
+    /** The model that is sent. Null: the name that the client requested. */
+    model?: string | null;
+    /** Relative share of requests. 0: no new requests. */
+    weight?: number;
+  }[];
+  /** How a target is chosen: by weight; in the order of the list; by the time to the first token; or by the price. */
+  strategy?: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+  /** Names of virtual models that are used instead, in this order. */
+  fallback?: string[];
+  /** Why a virtual model of `fallback` is used: no target is available, all are rate limited, none can hold the input, the provider's content filter rejected the request, or a budget is used up. */
+  fallback_on?: ("unavailable" | "rate_limited" | "context" | "content_filter" | "budget")[];
+  /** With the strategy `weighted`: the requests of a conversation go to the same target. */
+  sticky?: boolean;
+  /** Whether GET /v1/models lists the name. */
+  visible?: boolean;
 }
 
 export interface Budget {
@@ -1035,6 +1109,8 @@ export interface DocumentInput {
       /** Name of the service. */
       name: string;
       type?: "upstream";
+      /** Which targets of virtual models the rules of the service use: those at its own upstream, or those at any upstream of the gateway. */
+      virtual_models?: "own" | "any";
       /** Free text. */
       description?: string;
       /** Name of an upstream of the same gateway. */
@@ -1084,6 +1160,31 @@ export interface DocumentInput {
       active?: boolean;
       /** Name of a service of the same gateway. */
       service: string;
+    }[];
+    models?: {
+      /** The name that clients request; exact, or a prefix that ends in `*`. */
+      name: string;
+      /** Further exact names. */
+      aliases?: string[];
+      /** The upstreams and models that serve the name. */
+      targets: {
+        /** Name of an upstream of the same gateway. */
+        upstream: string;
+        /** The model that is sent. Null: the name that the client requested. */
+        model?: string | null;
+        /** Relative share of requests. 0: no new requests. */
+        weight?: number;
+      }[];
+      /** How a target is chosen: by weight; in the order of the list; by the time to the first token; or by the price. */
+      strategy?: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+      /** Names of virtual models that are used instead, in this order. */
+      fallback?: string[];
+      /** Why a virtual model of `fallback` is used: no target is available, all are rate limited, none can hold the input, the provider's content filter rejected the request, or a budget is used up. */
+      fallback_on?: ("unavailable" | "rate_limited" | "context" | "content_filter" | "budget")[];
+      /** With the strategy `weighted`: the requests of a conversation go to the same target. */
+      sticky?: boolean;
+      /** Whether GET /v1/models lists the name. */
+      visible?: boolean;
     }[];
     budgets?: BudgetInput[];
     /** Absent: the stored keys do not change. */
@@ -1537,7 +1638,7 @@ export interface RevisionWithDiff {
   /** The same changes by record. */
   records: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "prices";
+    resource: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -1556,7 +1657,7 @@ export interface RevisionDiff {
   to: number;
   records: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "prices";
+    resource: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -1575,7 +1676,7 @@ export interface RevisionDiff {
 export interface Applied {
   changes: {
     action: "create" | "update" | "delete" | "none";
-    resource: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "prices";
+    resource: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "prices";
     /** Name of the gateway. Empty for prices. */
     gateway: string;
     name: string;
@@ -1609,7 +1710,7 @@ export interface Rollback {
   /** With dry_run: what would change. */
   records?: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "prices";
+    resource: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;

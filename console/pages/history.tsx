@@ -31,6 +31,7 @@ const RESOURCES = [
   ["upstream", "Upstream"],
   ["service", "Service"],
   ["rule", "Rule"],
+  ["model", "Virtual model"],
   ["budget", "Budget"],
   ["api_key", "API key"],
   ["prices", "Prices"],

@@ -35,6 +35,7 @@ import { addBudgetRoutes } from "./routes/budgets.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
 import { addExportRoutes } from "./routes/export.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
+import { virtualModels } from "./routes/models.ts";
 import { addLogRoutes } from "./routes/logs.ts";
 import { addConnectionTestRoutes } from "./routes/test-connection.ts";
 import { addSearchRoutes } from "./routes/search.ts";
@@ -152,6 +153,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, upstreams);
   addResource(table, current, services);
   addResource(table, current, rules);
+  addResource(table, current, virtualModels);
   addBudgetRoutes(table, current, parts.budgetBook);
   addApiKeyRoutes(table, current);
   addAdminTokenRoutes(table, current.store);

@@ -16,7 +16,8 @@ import { configurationWarnings } from "../snapshot/warnings/configuration-warnin
 import type { ConfigurationWarning } from "../snapshot/warnings/warning.ts";
 import type { GatewayParts, Kind, RecordOf, StoredApiKey, Transaction } from "../store/store.ts";
 import { putBudgets } from "./apply-budgets.ts";
-import { ambiguousNameError, findByName, matchKeys, matchRules } from "./document-matching.ts";
+import { putVirtualModels } from "./apply-models.ts";
+import { ambiguousNameError, findByName, idOfName, matchKeys, matchRules } from "./document-matching.ts";
 import { withTargetIds } from "./document-targets.ts";
 import { DocumentWriter } from "./document-writer.ts";
 import { newChild } from "./record-fields.ts";
@@ -98,13 +99,12 @@ export class DocumentApplication {
     const upstreams = await this.#putUpstreams(scope);
     const services = await this.#putServices(scope, upstreams);
     const rules = await this.#putRules(scope, services, knownRules);
+    const models = await putVirtualModels(this.writer, scope, upstreams);
     const budgets = await putBudgets(this.writer, gateway, wanted.budgets, parts?.budgets ?? [], place);
     const matchedKeys = matchKeys(wanted.api_keys ?? [], knownKeys, place);
     const keys = await this.#putKeys(scope, rules, matchedKeys);
-    const after = withOthers(
-      { gateway, upstreams, services, rules, budgets },
-      this.#options.prune ? null : parts,
-    );
+    const applied = { gateway, upstreams, services, rules, models, budgets };
+    const after = withOthers(applied, this.#options.prune ? null : parts);
     this.warnings.push(...configurationWarnings(after, keys));
     if (!this.#options.prune || parts === null) return;
     for (const key of knownKeys) if (!matchedKeys.includes(key)) await this.writer.revoke(wanted.name, key);
@@ -113,7 +113,7 @@ export class DocumentApplication {
 
   #putGateway(wanted: DocumentGateway, before: Gateway | null, place: string): Promise<Gateway> {
     const { name } = wanted;
-    const fields = omit(wanted, "upstreams", "services", "rules", "budgets", "api_keys");
+    const fields = omit(wanted, "upstreams", "services", "rules", "models", "budgets", "api_keys");
     const required_plugins = withPluginIds(wanted.required_plugins, before?.required_plugins ?? [], newId);
     return this.writer.put({
       kind: "gateways",
@@ -155,7 +155,7 @@ export class DocumentApplication {
     const allUpstreams = [...upstreams, ...(before?.upstreams ?? [])];
     for (const [index, { upstream, ...service }] of wanted.services.entries()) {
       const at = `${place}.services[${index}]`;
-      const upstream_id = idOf(upstreams, upstream);
+      const upstream_id = idOfName(upstreams, upstream);
       stored.push(
         await this.writer.put({
           kind: "services",
@@ -179,7 +179,7 @@ export class DocumentApplication {
     const stored: Rule[] = [];
     const allServices = [...services, ...(before?.services ?? [])];
     for (const [index, { service, ...rule }] of wanted.rules.entries()) {
-      const service_id = idOf(services, service);
+      const service_id = idOfName(services, service);
       stored.push(
         await this.writer.put({
           kind: "rules",
@@ -255,20 +255,25 @@ export class DocumentApplication {
 
   /** Deletes the records of a gateway that the document does not contain. */
   async #pruneGateway(
-    { name: gateway, upstreams, services, budgets }: DocumentGateway,
+    { name: gateway, upstreams, services, models, budgets }: DocumentGateway,
     before: GatewayParts,
     knownRules: readonly (Rule | null)[],
   ): Promise<void> {
     const keptRules = new Set(knownRules.map((rule) => rule?.id));
-    for (const { id, name } of absentFrom(budgets, before.budgets))
-      await this.writer.remove("budgets", gateway, id, name);
+    const remove = async (
+      kind: "budgets" | "models" | "services" | "upstreams",
+      wanted: readonly Named[],
+    ) => {
+      for (const { id, name } of absentFrom<Named & { readonly id: string }>(wanted, before[kind]))
+        await this.writer.remove(kind, gateway, id, name);
+    };
+    await remove("budgets", budgets);
+    await remove("models", models);
     // Rules refer to services and services to upstreams, so they are deleted in this order.
     for (const rule of before.rules)
       if (!keptRules.has(rule.id)) await this.writer.remove("rules", gateway, rule.id, ruleLabel(rule));
-    for (const { id, name } of absentFrom(services, before.services))
-      await this.writer.remove("services", gateway, id, name);
-    for (const { id, name } of absentFrom(upstreams, before.upstreams))
-      await this.writer.remove("upstreams", gateway, id, name);
+    await remove("services", services);
+    await remove("upstreams", upstreams);
   }
 
   async #activeKeys(gatewayId: string): Promise<StoredApiKey[]> {
@@ -287,10 +292,6 @@ export class DocumentApplication {
 }
 
 type Named = { readonly name: string };
-
-function idOf(records: readonly (Named & { readonly id: string })[], name: string): string {
-  return records.find((record) => record.name === name)?.id ?? "";
-}
 
 function absentFrom<T extends Named>(wanted: readonly Named[], stored: readonly T[]): T[] {
   const names = new Set(wanted.map(({ name }) => name));

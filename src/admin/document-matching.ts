@@ -17,6 +17,14 @@ export function findByName<T extends { readonly name: string }>(
   return found[0] ?? null;
 }
 
+/** Returns an empty text if no record has the name. References of a document were validated before. */
+export function idOfName(
+  records: readonly { readonly name: string; readonly id: string }[],
+  name: string,
+): string {
+  return records.find((record) => record.name === name)?.id ?? "";
+}
+
 export function ambiguousNameError(
   path: string,
   plural: string,

@@ -12,6 +12,7 @@ const RESOURCE_NAMES = {
   upstreams: "upstream",
   services: "service",
   rules: "rule",
+  models: "model",
   budgets: "budget",
   api_keys: "api_key",
 } as const satisfies Partial<Record<Kind, string>>;
@@ -100,7 +101,7 @@ export class DocumentWriter {
   }
 
   async remove(
-    kind: "budgets" | "rules" | "services" | "upstreams",
+    kind: "budgets" | "models" | "rules" | "services" | "upstreams",
     gateway: string,
     id: string,
     name: string,

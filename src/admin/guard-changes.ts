@@ -31,7 +31,7 @@ function isActiveKey(record: ChangedRecord): boolean {
 }
 
 function targetsOf(record: ChangedRecord): readonly Target[] {
-  return record !== null && "targets" in record ? record.targets : [];
+  return record !== null && "algorithm" in record ? record.targets : [];
 }
 
 /** Compares records of this server, so its duration reveals no secret to a client. A new target has no secrets to keep. */

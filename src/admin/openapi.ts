@@ -13,11 +13,12 @@ import { apiKeys } from "./routes/api-keys.ts";
 import { adjustInput, subjectInput } from "./budget-states.ts";
 import { budgets } from "./routes/budgets.ts";
 import { gateways } from "./routes/gateways.ts";
+import { virtualModels } from "./routes/models.ts";
 import { rules } from "./routes/rules.ts";
 import { services } from "./routes/services.ts";
 import { upstreams } from "./routes/upstreams.ts";
 
-const RESOURCES = [gateways, upstreams, services, rules, budgets, apiKeys];
+const RESOURCES = [gateways, upstreams, services, rules, virtualModels, budgets, apiKeys];
 
 const REQUEST_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   AdminTokenInput: adminTokenSchema,
@@ -49,7 +50,7 @@ export function openApiDocument({ app }: RouteTable, version: string) {
       title: "Gatehouse Admin API",
       version,
       description:
-        "Manages gateways, upstreams and their targets, services, rules, budgets, API keys, and plugins.",
+        "Manages gateways, upstreams and their targets, services, rules, virtual models, budgets, API keys, and plugins.",
       license: { name: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

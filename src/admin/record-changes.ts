@@ -60,6 +60,6 @@ export function diffOf({ kind, id, before, after }: RecordChange, about: Revisio
 function toComparable(record: RecordChange["before"]): object | null {
   if (record === null) return null;
   if ("required_plugins" in record) return showGateway(record);
-  if ("targets" in record) return hideSecrets(record);
+  if ("algorithm" in record) return hideSecrets(record);
   return withoutFields({ ...record }, ["hash", "counter_key"]);
 }

@@ -102,7 +102,7 @@ const fieldChanges = z.array(
   }),
 );
 
-const RESOURCE = z.enum(["gateway", "upstream", "service", "rule", "budget", "api_key", "prices"]);
+const RESOURCE = z.enum(["gateway", "upstream", "service", "rule", "model", "budget", "api_key", "prices"]);
 
 const appliedSchema = z.object({
   changes: z.array(

@@ -27,6 +27,7 @@ export function withOthers(applied: GatewayParts, before: GatewayParts | null): 
     upstreams: [...applied.upstreams, ...othersIn(before?.upstreams ?? [], applied.upstreams)],
     services: [...applied.services, ...othersIn(before?.services ?? [], applied.services)],
     rules: [...applied.rules, ...othersIn(before?.rules ?? [], applied.rules)],
+    models: [...applied.models, ...othersIn(before?.models ?? [], applied.models)],
     budgets: [...applied.budgets, ...othersIn(before?.budgets ?? [], applied.budgets)],
   };
 }

@@ -120,6 +120,7 @@ const SINGULAR: Readonly<Record<Kind, string>> = {
   upstreams: "upstream",
   services: "service",
   rules: "rule",
+  models: "virtual model",
   budgets: "budget",
   api_keys: "API key",
 };

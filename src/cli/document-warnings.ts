@@ -24,7 +24,10 @@ export function documentWarnings({ gateways }: ConfigurationDocument): ErrorDeta
 /** Compares the gateway as if its records were stored. `idAt` returns the id of a record by its place in the document. */
 function gatewayWarnings(
   wanted: DocumentGateway,
-  idAt: (kind: "upstreams" | "services" | "rules" | "budgets" | "api_keys", index: number) => string,
+  idAt: (
+    kind: "upstreams" | "services" | "rules" | "models" | "budgets" | "api_keys",
+    index: number,
+  ) => string,
 ): ConfigurationWarning[] {
   const base = (id: string) => ({ id, gateway_id: "", ...TIMES });
   const upstreams = wanted.upstreams.map((upstream, index) => {
@@ -39,11 +42,18 @@ function gatewayWarnings(
     const service_id = services.find(({ name }) => name === service)?.id ?? "";
     return { ...rule, service_id, ...base(idAt("rules", index)) };
   });
+  const models = wanted.models.map((model, index) => {
+    const targets = model.targets.map((target) => ({
+      ...target,
+      upstream: upstreams.find(({ name }) => name === target.upstream)?.id ?? "",
+    }));
+    return { ...model, targets, ...base(idAt("models", index)) };
+  });
   const budgets = wanted.budgets.map((budget, index) => ({ ...budget, ...base(idAt("budgets", index)) }));
   const keys = (wanted.api_keys ?? []).map(({ policies, models }, index) => {
     const ruleIds = policies.flatMap((policy) => rulesMatching(rules, policy)[0]?.id ?? []);
     return { id: idAt("api_keys", index), policies: ruleIds, models };
   });
   const gateway = { ...wanted, ...base(""), required_plugins: [] };
-  return configurationWarnings({ gateway, upstreams, services, rules, budgets }, keys);
+  return configurationWarnings({ gateway, upstreams, services, rules, models, budgets }, keys);
 }

@@ -16,6 +16,7 @@ import { secretsOf, type SecretPlace } from "./target-secrets.ts";
 import { HIDDEN, maskSecret } from "./secret-mask.ts";
 import type { Upstream } from "./upstream.ts";
 import { formatPath } from "./validate.ts";
+import type { VirtualModel } from "./virtual-model.ts";
 
 type ApiKeyWithHash = ApiKey & { readonly hash: string };
 
@@ -24,6 +25,7 @@ interface GatewayRecords {
   readonly upstreams: readonly Upstream[];
   readonly services: readonly Service[];
   readonly rules: readonly Rule[];
+  readonly models: readonly VirtualModel[];
   readonly budgets: readonly Budget[];
   /** Active keys only: a document does not contain revoked keys. */
   readonly apiKeys: readonly ApiKeyWithHash[];
@@ -51,6 +53,14 @@ export function serviceForm({ upstream_id, ...service }: Service, upstreams: rea
 
 export function ruleForm({ service_id, ...rule }: Rule, services: readonly Service[]) {
   return { ...ownFields(rule), service: nameOf(services, service_id) };
+}
+
+export function virtualModelForm(model: VirtualModel, upstreams: readonly Upstream[]) {
+  const targets = model.targets.map((target) => ({
+    ...target,
+    upstream: nameOf(upstreams, target.upstream),
+  }));
+  return { ...ownFields(model), targets };
 }
 
 export function budgetForm(budget: Budget) {
@@ -83,11 +93,12 @@ export function exportProblems(gateways: readonly GatewayRecords[]): ErrorDetail
   const named = (records: readonly { readonly name: string; readonly id: string }[]) =>
     Map.groupBy(records, ({ name }) => name);
   const problems = duplicates("gateways", "gateways", named(gateways.map(({ gateway }) => gateway)));
-  for (const { gateway, upstreams, services, rules, budgets } of gateways) {
+  for (const { gateway, upstreams, services, rules, models, budgets } of gateways) {
     const place = `of gateway "${gateway.name}"`;
     problems.push(
       ...duplicates("upstreams", `upstreams ${place}`, named(upstreams)),
       ...duplicates("services", `services ${place}`, named(services)),
+      ...duplicates("models", `virtual models ${place}`, named(models)),
       ...duplicates("budgets", `budgets ${place}`, named(budgets)),
       ...duplicates("rules", `rules ${place}`, Map.groupBy(rules, ruleIdentity), ruleLabel),
     );
@@ -117,11 +128,12 @@ export function exportDocument(
   readonly document: JsonObject;
   readonly variables: readonly SecretVariable[];
 } {
-  const forms = gateways.map(({ gateway, upstreams, services, rules, budgets, apiKeys }) => ({
+  const forms = gateways.map(({ gateway, upstreams, services, rules, models, budgets, apiKeys }) => ({
     ...gatewayForm(gateway),
     upstreams: upstreams.map(upstreamForm),
     services: services.map((service) => serviceForm(service, upstreams)),
     rules: rules.map((rule) => ruleForm(rule, services)),
+    models: models.map((model) => virtualModelForm(model, upstreams)),
     budgets: budgets.map(budgetForm),
     api_keys: apiKeys.map((key) => apiKeyForm(key, rules, (rule) => policyFor(rule, rules))),
   }));

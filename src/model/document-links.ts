@@ -10,6 +10,7 @@ import {
   type Named,
 } from "./linked-document.ts";
 import type { RuleFields } from "./rule.ts";
+import { virtualModelProblems } from "./virtual-model-links.ts";
 
 type RuleIdentity = Pick<RuleFields, "name" | "path" | "headers"> & { readonly methods: readonly string[] };
 
@@ -66,7 +67,7 @@ export function linkProblems({ gateways }: LinkedDocument): ErrorDetail[] {
 }
 
 function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
-  const { upstreams, services, rules, budgets, api_keys = [] } = gateway;
+  const { upstreams, services, rules, models, budgets, api_keys = [] } = gateway;
   const named = (kind: string, list: readonly Named[]) =>
     duplicates(list.map(({ name }, index) => [`${place}.${kind}[${index}].name`, name]));
   const matched = rules.map((rule, index) => {
@@ -77,6 +78,7 @@ function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
   const problems = [
     ...named("upstreams", upstreams),
     ...named("services", services),
+    ...modelProblems(models, place),
     ...named("budgets", budgets),
     ...duplicates(matched.filter(([path]) => !unnamed(path))),
     ...duplicates(
@@ -95,6 +97,9 @@ function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
     checkReference(`${place}.services[${index}].upstream`, "upstream", upstream, upstreams);
   for (const [index, { service }] of rules.entries())
     checkReference(`${place}.rules[${index}].service`, "service", service, services);
+  for (const [index, { targets }] of models.entries())
+    for (const [at, { upstream }] of targets.entries())
+      checkReference(`${place}.models[${index}].targets[${at}].upstream`, "upstream", upstream, upstreams);
   const identified = rules.filter(isIdentified);
   for (const [index, key] of api_keys.entries()) {
     if (key.prefix !== null && key.key_sha256 === null) {
@@ -116,6 +121,16 @@ function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
     }
   }
   return problems;
+}
+
+/** Not reported if a name is invalid: it may be the one that others refer to. */
+function modelProblems(models: LinkedGateway["models"], place: string): ErrorDetail[] {
+  const named = models.flatMap((model) => (model.name === null ? [] : { ...model, name: model.name }));
+  if (named.length < models.length) return [];
+  return virtualModelProblems(named).map(({ index, path, message }) => ({
+    path: `${place}.models[${index}].${path}`,
+    message,
+  }));
 }
 
 /** API keys may have the same name if their hashes distinguish them. */

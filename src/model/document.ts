@@ -10,6 +10,7 @@ import { ruleSchema } from "./rule.ts";
 import { serviceSchema } from "./service.ts";
 import { targetSchema } from "./target.ts";
 import { upstreamSchema } from "./upstream.ts";
+import { documentVirtualModelSchema } from "./virtual-model.ts";
 
 const MAX_GATEWAYS = 10_000;
 const MAX_PARTS = 100_000;
@@ -63,6 +64,7 @@ const documentGateway = gatewaySchema.extend({
   upstreams: listOf(documentUpstream).default([]),
   services: listOf(documentService).default([]),
   rules: listOf(documentRule).default([]),
+  models: listOf(documentVirtualModelSchema).default([]),
   budgets: listOf(budgetSchema).default([]),
   api_keys: listOf(documentApiKey).optional().meta({ description: "Absent: the stored keys do not change." }),
 });
@@ -86,6 +88,7 @@ export const recordSchemas: ReadonlyMap<string, z.ZodObject> = new Map<string, z
   ["upstream", documentUpstream],
   ["service", documentService],
   ["rule", documentRule],
+  ["model", documentVirtualModelSchema],
   ["budget", budgetSchema],
   ["api_key", apiKeySchema.extend(documentApiKey.shape)],
   ["prices", pricesSchema],

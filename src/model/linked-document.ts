@@ -25,6 +25,9 @@ const linkedGateway = entry({
       service: text,
     }),
   ),
+  models: listOf(
+    entry({ name: text, aliases: texts, fallback: texts, targets: listOf(entry({ upstream: text })) }),
+  ),
   budgets: listOf(entry({ name: text })),
   api_keys: listOf(linkedApiKey).optional(),
 });

@@ -8,6 +8,10 @@ export const serviceSchema = z
     name: nameField.meta({ description: "Name of the service." }),
     upstream_id: idField.meta({ description: "An upstream of the same gateway." }),
     type: z.literal("upstream").default("upstream"),
+    virtual_models: z.enum(["own", "any"]).default("own").meta({
+      description:
+        "Which targets of virtual models the rules of the service use: those at its own upstream, or those at any upstream of the gateway.",
+    }),
     description: textField.default("").meta({ description: "Free text." }),
   })
   .meta({ id: "Service" });

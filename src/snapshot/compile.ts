@@ -10,6 +10,7 @@ import type { TargetCredentials } from "../upstream/credentials/cloud-credential
 import { compileBudgets, type CompiledBudget } from "./compiled-budget.ts";
 import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
+import { checkVirtualModels } from "./compile-virtual-models.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
 import { ModelAllowList } from "./model-allow-list.ts";
 import { compileChain, type PluginChain } from "./plugin-chain.ts";
@@ -60,6 +61,7 @@ export interface CompileContext {
 
 export function compileGateway(parts: GatewayParts, context: CompileContext): CompiledGateway {
   const { gateway } = parts;
+  checkVirtualModels(parts.models);
   const chain = compileChain(gateway.id, gateway.required_plugins, context.plugins, context.instances);
   const upstreams = new Map(
     parts.upstreams.map((each) => [each.id, compileUpstream(each, context.balance, context.credentials)]),

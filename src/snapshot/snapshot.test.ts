@@ -28,7 +28,14 @@ function gateway(id: string, subdomain: string | null, paths: readonly string[] 
   const service = serviceRecord(id, upstream.id);
   const rules = paths.map((path) => ruleRecord(id, service.id, { path }));
   const record = gatewayRecord({ id, subdomain });
-  const parts = { gateway: record, upstreams: [upstream], services: [service], rules, budgets: [] };
+  const parts = {
+    gateway: record,
+    upstreams: [upstream],
+    services: [service],
+    rules,
+    models: [],
+    budgets: [],
+  };
   return compileGateway(parts, context);
 }
 

@@ -67,7 +67,7 @@ function describeChange({ kind, id, before, after }: RecordChange): JsonObject {
 
 /** Secrets are compared without being readable. */
 function comparable(record: RecordChange["before"]): object | null {
-  return record !== null && "targets" in record ? hideSecrets(record) : record;
+  return record !== null && "algorithm" in record ? hideSecrets(record) : record;
 }
 
 /** Returns the resource of a kind of records, such as `upstream` for `upstreams`. Null is a change of several records. */

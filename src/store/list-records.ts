@@ -13,6 +13,7 @@ const SEARCHED: Readonly<Record<Kind, readonly Expression[]>> = {
   upstreams: [],
   services: [],
   rules: [path],
+  models: [],
   budgets: [],
   api_keys: [() => "prefix"],
 };

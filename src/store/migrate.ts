@@ -14,6 +14,7 @@ import { addAdminSessions } from "./migrations/0011-admin-sessions.ts";
 import { addTraffic } from "./migrations/0012-traffic.ts";
 import { addBudgets } from "./migrations/0013-budgets.ts";
 import { addSpending } from "./migrations/0014-spending.ts";
+import { addModels } from "./migrations/0015-models.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -32,6 +33,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addTraffic,
   addBudgets,
   addSpending,
+  addModels,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -15,6 +15,10 @@ const CHECKS: ReferenceChecks = {
     requireAll(query, "upstreams", gateway_id, [{ path: "upstream_id", id: upstream_id }]),
   rules: (query, { gateway_id, service_id }) =>
     requireAll(query, "services", gateway_id, [{ path: "service_id", id: service_id }]),
+  models: (query, { gateway_id, targets }) => {
+    const references = targets.map(({ upstream: id }, index) => ({ path: `targets[${index}].upstream`, id }));
+    return requireAll(query, "upstreams", gateway_id, references);
+  },
   budgets: () => Promise.resolve(),
   api_keys: (query, { gateway_id, policies }) => {
     const references = policies.map((id, index) => ({ path: `policies[${index}]`, id }));
@@ -60,7 +64,13 @@ async function requireAll(
 
 /** The records that can refer to a record of each kind, with the condition that they do. */
 const REFERRERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>> = {
-  upstreams: [{ kind: "services", where: "upstream_id = $1" }],
+  upstreams: [
+    { kind: "services", where: "upstream_id = $1" },
+    {
+      kind: "models",
+      where: `gateway_id = (SELECT gateway_id FROM upstreams WHERE id = $1) AND body LIKE '%"' || $1 || '"%'`,
+    },
+  ],
   services: [{ kind: "rules", where: "service_id = $1" }],
   // A revoked key no longer needs its rules: its record stays, but does not keep them from being deleted. Only keys of
   // the rule's own gateway can name it; without that condition 100,000 keys elsewhere would all be searched.
@@ -74,6 +84,7 @@ const REFERRERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>>
     { kind: "upstreams", where: "gateway_id = $1" },
     { kind: "services", where: "gateway_id = $1" },
     { kind: "rules", where: "gateway_id = $1" },
+    { kind: "models", where: "gateway_id = $1" },
     { kind: "budgets", where: "gateway_id = $1" },
     { kind: "api_keys", where: "active = 1 AND gateway_id = $1" },
   ],
@@ -98,6 +109,7 @@ export async function rejectIfUsed(query: Query, kind: Kind, id: string): Promis
 }
 
 function singular(kind: Kind): string {
+  if (kind === "models") return "virtual model";
   return kind === "api_keys" ? "API key" : kind.slice(0, -1);
 }
 

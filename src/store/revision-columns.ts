@@ -15,6 +15,7 @@ const KINDS: Readonly<Record<RevisionKind, true>> = {
   upstreams: true,
   services: true,
   rules: true,
+  models: true,
   budgets: true,
   api_keys: true,
   blocks: true,

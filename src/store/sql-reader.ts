@@ -58,8 +58,9 @@ export class SqlReader implements Reader {
     const upstreams = await children("upstreams");
     const services = await children("services");
     const rules = await children("rules");
+    const models = await children("models");
     const budgets = await children("budgets");
-    return { gateway, upstreams, services, rules, budgets };
+    return { gateway, upstreams, services, rules, models, budgets };
   }
 
   protected async pricesRow(): Promise<Row | null> {
@@ -114,10 +115,11 @@ export class SqlView extends SqlReader implements ConsistentView {
 
   async allGatewayParts(): Promise<GatewayParts[]> {
     const gateways = await this.select("gateways", "ORDER BY id");
-    const [upstreams, services, rules, budgets] = [
+    const [upstreams, services, rules, models, budgets] = [
       await this.#grouped("upstreams"),
       await this.#grouped("services"),
       await this.#grouped("rules"),
+      await this.#grouped("models"),
       await this.#grouped("budgets"),
     ];
     return gateways.map((gateway) => ({
@@ -125,6 +127,7 @@ export class SqlView extends SqlReader implements ConsistentView {
       upstreams: upstreams.get(gateway.id) ?? [],
       services: services.get(gateway.id) ?? [],
       rules: rules.get(gateway.id) ?? [],
+      models: models.get(gateway.id) ?? [],
       budgets: budgets.get(gateway.id) ?? [],
     }));
   }
@@ -133,7 +136,7 @@ export class SqlView extends SqlReader implements ConsistentView {
     return this.select("api_keys", "ORDER BY id");
   }
 
-  async #grouped<K extends "upstreams" | "services" | "rules" | "budgets">(
+  async #grouped<K extends "upstreams" | "services" | "rules" | "models" | "budgets">(
     kind: K,
   ): Promise<Map<string, RecordOf[K][]>> {
     return Map.groupBy(await this.select(kind, "ORDER BY id"), (record) => record.gateway_id);

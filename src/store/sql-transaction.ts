@@ -24,7 +24,15 @@ import { TRAFFIC_TABLE } from "./sql-traffic.ts";
 import { USAGE_TABLES } from "./usage.ts";
 
 /** Records are restored in this order, so that those that others refer to exist first. */
-const RESTORE_ORDER: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "budgets", "api_keys"];
+const RESTORE_ORDER: readonly Kind[] = [
+  "gateways",
+  "upstreams",
+  "services",
+  "rules",
+  "models",
+  "budgets",
+  "api_keys",
+];
 
 export class SqlTransaction extends SqlReader implements Transaction {
   readonly recorder = new TransactionRecorder();
@@ -74,7 +82,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
     if (gateway === null) return;
     if (!cascade) await rejectIfUsed(this.query, "gateways", id);
     await removeBlocks(this.query, id, null);
-    for (const kind of ["api_keys", "budgets", "rules", "services", "upstreams"] as const) {
+    for (const kind of ["api_keys", "budgets", "models", "rules", "services", "upstreams"] as const) {
       // No change per record: other nodes drop these records together with their gateway.
       for (const row of await this.rows(kind, "WHERE gateway_id = $1 ORDER BY id", [id]))
         this.#recordRow(kind, row, null);
@@ -129,7 +137,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
         else if (then !== null && now !== null) await this.#updateRow(kind, now, then);
       }
     }
-    for (const kind of ["budgets", "rules", "services", "upstreams"] as const)
+    for (const kind of ["budgets", "models", "rules", "services", "upstreams"] as const)
       for (const row of removed(kind)) await this.#deleteRow(kind, row);
     for (const row of removed("gateways")) await this.removeGateway(String(row["id"]), true);
     return unrestored;

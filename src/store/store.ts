@@ -7,6 +7,7 @@ import type { Price } from "../model/price.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
+import type { VirtualModel } from "../model/virtual-model.ts";
 import type { Actor } from "../model/administrator.ts";
 import type { AuditEntry, WriteAudit } from "./audit.ts";
 import type { BlockStore } from "./blocks.ts";
@@ -23,6 +24,7 @@ export interface RecordOf {
   upstreams: Upstream;
   services: Service;
   rules: Rule;
+  models: VirtualModel;
   budgets: Budget;
   api_keys: StoredApiKey;
 }
@@ -72,6 +74,7 @@ export interface GatewayParts {
   readonly upstreams: readonly Upstream[];
   readonly services: readonly Service[];
   readonly rules: readonly Rule[];
+  readonly models: readonly VirtualModel[];
   readonly budgets: readonly Budget[];
 }
 

@@ -11,6 +11,7 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   upstreams: ["name"],
   services: ["name", "upstream_id"],
   rules: ["name", "service_id"],
+  models: ["name"],
   budgets: ["name"],
   api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
 };
@@ -22,6 +23,7 @@ const KEY_COLUMNS: readonly string[] = [...RECORD_COLUMNS, "hash", "prefix", "ac
 /** Fields that rows of earlier versions lack, also those in the log of revisions. */
 const ADDED_FIELDS: { readonly [K in Kind]?: Partial<RecordOf[K]> } = {
   gateways: { error_format: "gatehouse", cors: null, prices: [], trust_user_header: false },
+  services: { virtual_models: "own" },
   rules: { error_format: null, operations: [] },
   api_keys: { labels: {}, models: null },
 };
@@ -81,6 +83,7 @@ const SECRETS: SecretMappers = {
   }),
   services: (record) => record,
   rules: (record) => record,
+  models: (record) => record,
   budgets: (record) => record,
   api_keys: (record) => record,
 };

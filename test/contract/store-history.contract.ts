@@ -134,6 +134,7 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
         upstreams: [whole.upstream],
         services: [whole.service],
         rules: [whole.rule],
+        models: [],
         budgets: [],
       });
       expect(await store.get("api_keys", whole.apiKey.id)).toStrictEqual(whole.apiKey);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { Kind, ListQuery } from "../../src/store/store.ts";
 import { ALL, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { apiKeyRecord, budgetRecord, gatewayRecord } from "./store-records.ts";
-import { ruleRecord, serviceRecord, upstreamRecord } from "./store-records.ts";
+import { ruleRecord, serviceRecord, upstreamRecord, virtualModelRecord } from "./store-records.ts";
 
 export function describeStoreLists({ database, createMigrated }: StoreMaker): void {
   describe(`${database}: lists`, () => {
@@ -15,6 +15,7 @@ export function describeStoreLists({ database, createMigrated }: StoreMaker): vo
       const service = serviceRecord(gateway.id, upstream.id, { name: "chat" });
       const rule = ruleRecord(gateway.id, service.id, { name: null, path: "/v1/Embeddings" });
       const budget = budgetRecord(gateway.id, { name: "Team search" });
+      const model = virtualModelRecord(gateway.id, upstream.id, { name: "Assistant-*" });
       const key = apiKeyRecord(gateway.id, { name: "mobile", prefix: "gw_Abc123" });
       await store.write(async (transaction) => {
         await transaction.insert("gateways", gateway);
@@ -23,6 +24,7 @@ export function describeStoreLists({ database, createMigrated }: StoreMaker): vo
         await transaction.insert("services", service);
         await transaction.insert("rules", rule);
         await transaction.insert("budgets", budget);
+        await transaction.insert("models", model);
         await transaction.insert("api_keys", key);
       });
       const find = async (kind: Kind, search: string) => {
@@ -41,6 +43,7 @@ export function describeStoreLists({ database, createMigrated }: StoreMaker): vo
       expect(await find("gateways", "\0")).toEqual([]);
       expect(await find("rules", "v1/embed")).toEqual([rule.id]);
       expect(await find("budgets", "team S")).toEqual([budget.id]);
+      expect(await find("models", "assist")).toEqual([model.id]);
       expect(await find("api_keys", "gw_abc")).toEqual([key.id]);
       expect(await find("services", "CHA")).toEqual([service.id]);
       expect(await find("upstreams", "ode")).toEqual([upstream.id]);

@@ -10,12 +10,21 @@ import {
   ruleRecord,
   serviceRecord,
   upstreamRecord,
+  virtualModelRecord,
 } from "./store-records.ts";
 import { runs } from "../support/long-form.ts";
 import { openForTest, type StoreMaker } from "./store-fixture.ts";
 
 type Child = Exclude<Kind, "gateways">;
-const KINDS: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "budgets", "api_keys"];
+const KINDS: readonly Kind[] = [
+  "gateways",
+  "upstreams",
+  "services",
+  "rules",
+  "models",
+  "budgets",
+  "api_keys",
+];
 const THROWN = new Error("thrown on purpose");
 
 interface AnyRecord {
@@ -30,6 +39,7 @@ class Oracle {
     upstreams: new Map(),
     services: new Map(),
     rules: new Map(),
+    models: new Map(),
     budgets: new Map(),
     api_keys: new Map(),
   };
@@ -89,6 +99,9 @@ class Oracle {
     } else if (kind === "rules") {
       const { service_id, gateway_id } = record as RecordOf["rules"];
       if (!this.#has("services", service_id, gateway_id)) return 400;
+    } else if (kind === "models") {
+      const { targets, gateway_id } = record as RecordOf["models"];
+      if (!targets.every(({ upstream }) => this.#has("upstreams", upstream, gateway_id))) return 400;
     } else if (kind === "api_keys") {
       const { policies, gateway_id } = record as StoredApiKey;
       if (!policies.every((id) => this.#has("rules", id, gateway_id))) return 400;
@@ -100,6 +113,8 @@ class Oracle {
   remove(kind: Child, id: string): number {
     const used =
       (kind === "upstreams" && this.all("services").some((each) => each.upstream_id === id)) ||
+      (kind === "upstreams" &&
+        this.all("models").some(({ targets }) => targets.some(({ upstream }) => upstream === id))) ||
       (kind === "services" && this.all("rules").some((each) => each.service_id === id)) ||
       (kind === "rules" && this.all("api_keys").some((each) => each.active && each.policies.includes(id)));
     if (used) return 409;
@@ -268,12 +283,16 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
     const service = oracle.pick("services", parent)?.id ?? "none";
     return put(oracle, "insert", kind, ruleRecord(gatewayId, service));
   }
+  if (kind === "models") {
+    const upstream = oracle.pick("upstreams", parent)?.id ?? "none";
+    return put(oracle, "insert", kind, virtualModelRecord(gatewayId, upstream));
+  }
   if (kind === "budgets") return put(oracle, "insert", kind, budgetRecord(gatewayId));
   const policies = oracle.all("rules").slice(parent % 3, (parent % 3) + 1);
   return put(oracle, "insert", kind, apiKeyRecord(gatewayId, { policies: policies.map(({ id }) => id) }));
 }
 
-const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "budgets", "api_keys");
+const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "models", "budgets", "api_keys");
 const addChild = fc
   .tuple(childKind, number, number)
   .map(

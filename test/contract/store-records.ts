@@ -10,6 +10,7 @@ import type { Rule } from "../../src/model/rule.ts";
 import type { Service } from "../../src/model/service.ts";
 import type { Target } from "../../src/model/target.ts";
 import type { Upstream } from "../../src/model/upstream.ts";
+import type { VirtualModel } from "../../src/model/virtual-model.ts";
 import type { Block } from "../../src/store/blocks.ts";
 import type { StoredApiKey } from "../../src/store/store.ts";
 
@@ -82,6 +83,7 @@ export function serviceRecord(
     name: "a service",
     upstream_id,
     type: "upstream",
+    virtual_models: "own",
     description: "",
     ...times(),
     ...fields,
@@ -163,6 +165,27 @@ export async function withSql<T>(url: string, work: (sql: SQL) => Promise<T>): P
   } finally {
     await sql.close();
   }
+}
+
+export function virtualModelRecord(
+  gateway_id: string,
+  upstream_id: string,
+  fields: Partial<VirtualModel> = {},
+): VirtualModel {
+  return {
+    id: newId(),
+    gateway_id,
+    name: "a model",
+    aliases: [],
+    targets: [{ upstream: upstream_id, model: null, weight: 1 }],
+    strategy: "weighted",
+    fallback: [],
+    fallback_on: ["unavailable", "rate_limited", "context"],
+    sticky: false,
+    visible: true,
+    ...times(),
+    ...fields,
+  };
 }
 
 export function budgetRecord(gateway_id: string, fields: Partial<Budget> = {}): Budget {

@@ -55,6 +55,7 @@ export function describeStoreRevisions({ database, createEmpty, createMigrated }
           upstreams: [upstream],
           services: [],
           rules: [],
+          models: [],
           budgets: [],
         });
         expect((await transaction.list("upstreams", ALL)).count).toBe(1);

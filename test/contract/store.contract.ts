@@ -151,6 +151,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
         upstreams: [upstream],
         services: [service],
         rules: [rule],
+        models: [],
         budgets: [],
       });
       expect(await store.get("api_keys", apiKey.id)).toStrictEqual(apiKey);
@@ -159,6 +160,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
         upstreams: [other.upstream],
         services: [other.service],
         rules: [other.rule],
+        models: [],
         budgets: [],
       });
       expect(await store.get("api_keys", other.apiKey.id)).toStrictEqual(other.apiKey);

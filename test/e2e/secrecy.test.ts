@@ -305,6 +305,8 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     const apiKey = keyMade.body.id as string;
     const firstKey = keyMade.body.key as string;
     const budget = await api("POST", `/gateways/${gateway}/budgets`, { name: "b", unit: "usd", amount: "1" });
+    const modelBody = { name: "m", targets: [{ upstream }] };
+    const model = await api("POST", `/gateways/${gateway}/models`, modelBody);
     const tokenMade = await api("POST", "/iam/admin-tokens", { name: "t" });
     const adminToken = tokenMade.body.token as string;
     const ids = {
@@ -313,6 +315,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       service_id: service,
       rule_id: rule,
       budget_id: budget.body.id as string,
+      model_id: model.body.id as string,
       api_key_id: apiKey,
       admin_token_id: tokenMade.body.id as string,
       revision: "1",

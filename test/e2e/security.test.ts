@@ -30,7 +30,12 @@ const BUDGET = { name: "taken over", unit: "usd", amount: "1" };
 
 describe("gateways are isolated at every endpoint of the OpenAPI document", () => {
   let own: Chain;
-  let foreign: Chain & { readonly block: string; readonly budget: string; readonly request: string };
+  let foreign: Chain & {
+    readonly block: string;
+    readonly budget: string;
+    readonly model: string;
+    readonly request: string;
+  };
   let operations: [method: string, path: string][];
 
   beforeAll(async () => {
@@ -44,8 +49,12 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
       return (body.blocks[0]?.id as string | undefined) ?? null;
     });
     const { id: budget } = await create(gatehouse, `/gateways/${chain.gateway}/budgets`, BUDGET);
+    const { id: model } = await create(gatehouse, `/gateways/${chain.gateway}/models`, {
+      name: "assistant",
+      targets: [{ upstream: chain.upstream }],
+    });
     const recorded = await gatehouse.api("GET", `/gateways/${blocked.gateway}/requests`);
-    foreign = { ...chain, block, budget, request: recorded.body.requests[0].request_id as string };
+    foreign = { ...chain, block, budget, model, request: recorded.body.requests[0].request_id as string };
     const document = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
       paths: Record<string, Record<string, unknown>>;
     };
@@ -80,13 +89,14 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
     if (part === "upstream") return { name: "taken over", targets: [{ provider: "openai" }] };
     if (part === "service") return { name: "taken over", upstream_id: own.upstream };
     if (part === "budget") return BUDGET;
+    if (part === "model") return { name: "taken over", targets: [{ upstream: own.upstream }] };
     if (part === "request") return {};
     return { name: "taken over", service_id: own.service, path: "/taken-over", methods: ["POST"] };
   }
 
   async function snapshot(): Promise<unknown> {
     const at = `/gateways/${foreign.gateway}`;
-    const places = [at, `${at}/upstreams`, `${at}/services`, `${at}/rules`, `${at}/budgets`];
+    const places = [at, `${at}/upstreams`, `${at}/services`, `${at}/rules`, `${at}/models`, `${at}/budgets`];
     return Promise.all(places.map(async (place) => (await gatehouse.api("GET", place)).body as unknown));
   }
 
@@ -104,6 +114,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
     const service = { name: "s", upstream_id: foreign.upstream };
     const rule = { service_id: foreign.service, path: "/x", methods: ["POST"] };
     for (const [method, path, body] of [
+      ["POST", `${at}/models`, { name: "m", targets: [{ upstream: foreign.upstream }] }],
       ["POST", `${at}/services`, service],
       ["PUT", `${at}/services/${own.service}`, service],
       ["PATCH", `${at}/services/${own.service}`, { upstream_id: foreign.upstream }],

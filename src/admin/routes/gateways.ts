@@ -47,7 +47,8 @@ export const gateways: Resource<"gateways", GatewayFields> = {
   },
   deleteQuery: z.strictObject({
     cascade: z.enum(["true", "false"]).default("false").meta({
-      description: "Also delete the upstreams, services, rules, budgets, and API keys of the gateway.",
+      description:
+        "Also delete the upstreams, services, rules, virtual models, budgets, and API keys of the gateway.",
     }),
   }),
   create: (fields, { id, created_at, updated_at }) => {

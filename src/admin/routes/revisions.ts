@@ -33,6 +33,8 @@ const KINDS: readonly Exclude<RevisionKind, "blocks">[] = [
   "upstreams",
   "services",
   "rules",
+  "models",
+  "budgets",
   "api_keys",
   "prices",
 ];

@@ -16,7 +16,7 @@ const searchQuery = z.strictObject({
 });
 
 interface SearchResult {
-  readonly kind: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "request";
+  readonly kind: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "request";
   readonly id: string;
   readonly name: string | null;
   readonly detail: string | null;
@@ -30,6 +30,7 @@ const DESCRIPTIONS: { readonly [K in Kind]: Describe<K> } = {
   upstreams: ({ id, name, gateway_id }) => ({ kind: "upstream", id, name, detail: null, gateway_id }),
   services: ({ id, name, gateway_id }) => ({ kind: "service", id, name, detail: null, gateway_id }),
   rules: ({ id, name, path, gateway_id }) => ({ kind: "rule", id, name, detail: path, gateway_id }),
+  models: ({ id, name, gateway_id }) => ({ kind: "model", id, name, detail: null, gateway_id }),
   budgets: ({ id, name, gateway_id }) => ({ kind: "budget", id, name, detail: null, gateway_id }),
   api_keys: ({ id, name, prefix, gateway_id }) => ({
     kind: "api_key",
@@ -56,7 +57,7 @@ export function addSearchRoutes(
       status: 200,
       schema: "SearchResultList",
       description:
-        "Requests first, then gateways, upstreams, services, rules, budgets, and API keys, each by name.",
+        "Requests first, then gateways, upstreams, services, rules, virtual models, budgets, and API keys, each by name.",
     },
     handle: async ({ query: { q, limit }, caller: { identity } }) => {
       const find = async <K extends Kind>(kind: K, describe: Describe<K>) => {
@@ -69,6 +70,7 @@ export function addSearchRoutes(
         find("upstreams", DESCRIPTIONS.upstreams),
         find("services", DESCRIPTIONS.services),
         find("rules", DESCRIPTIONS.rules),
+        find("models", DESCRIPTIONS.models),
         find("budgets", DESCRIPTIONS.budgets),
         find("api_keys", DESCRIPTIONS.api_keys),
       ]);

@@ -39,6 +39,7 @@ function build({ rules = [], targets = [{}], upstream: fields = {}, budgets = []
     upstreams: [upstream],
     services: [service],
     rules: rules.map((rule, index) => ruleRecord(gateway.id, service.id, { id: ruleId(index), ...rule })),
+    models: [],
     budgets: budgets.map((budget, index) => budgetRecord(gateway.id, { id: `budgets[${index}]`, ...budget })),
   };
   const records = keys.map((key, index) => apiKeyRecord(gateway.id, { id: `api_keys[${index}]`, ...key }));

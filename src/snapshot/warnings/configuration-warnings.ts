@@ -4,6 +4,7 @@ import type { Upstream } from "../../model/upstream.ts";
 import type { GatewayParts } from "../../store/store.ts";
 import { budgetWarnings } from "./budget-warnings.ts";
 import { keyWarnings, type KeyGrants } from "./key-warnings.ts";
+import { modelWarnings } from "./model-warnings.ts";
 import { routedRules, usedTargets } from "./routed-rule.ts";
 import { patternsWithPost, ruleWarnings, unreachableRules } from "./rule-warnings.ts";
 import type { ConfigurationWarning } from "./warning.ts";
@@ -23,6 +24,7 @@ export function configurationWarnings(
   return [
     ...parts.upstreams.flatMap(upstreamWarnings),
     ...rules.flatMap((rule) => ruleWarnings(rule, withPost, unreachable.get(rule.rule.id) ?? null)),
+    ...parts.models.flatMap((model) => modelWarnings(model, parts.upstreams, rules)),
     ...parts.budgets.flatMap(budgetWarnings),
     ...keyWarnings(keys, reachable),
   ];

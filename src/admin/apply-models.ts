@@ -1,0 +1,46 @@
+// Writes the virtual models of a document.
+import { virtualModelForm } from "../model/document-export.ts";
+import type { Gateway } from "../model/gateway.ts";
+import type { Upstream } from "../model/upstream.ts";
+import type { DocumentVirtualModel, VirtualModel } from "../model/virtual-model.ts";
+import type { GatewayParts } from "../store/store.ts";
+import { findByName, idOfName } from "./document-matching.ts";
+import type { DocumentWriter } from "./document-writer.ts";
+import { newChild } from "./record-fields.ts";
+
+interface ModelScope {
+  readonly gateway: Pick<Gateway, "id" | "name">;
+  readonly wanted: { readonly models: readonly DocumentVirtualModel[] };
+  /** Path of the gateway in the document. */
+  readonly place: string;
+  readonly before: Pick<GatewayParts, "models" | "upstreams"> | null;
+}
+
+/** `upstreams` are those of the document. */
+export async function putVirtualModels(
+  writer: DocumentWriter,
+  { gateway, wanted, place, before }: ModelScope,
+  upstreams: readonly Upstream[],
+): Promise<VirtualModel[]> {
+  const allUpstreams = [...upstreams, ...(before?.upstreams ?? [])];
+  const stored: VirtualModel[] = [];
+  for (const [index, model] of wanted.models.entries()) {
+    const at = `${place}.models[${index}]`;
+    const targets = model.targets.map((target) => ({
+      ...target,
+      upstream: idOfName(upstreams, target.upstream),
+    }));
+    stored.push(
+      await writer.put({
+        kind: "models",
+        gateway: gateway.name,
+        name: model.name,
+        place: at,
+        before: findByName(before?.models ?? [], model.name, "virtual models", `${at}.name`),
+        toForm: (record) => virtualModelForm(record, allUpstreams),
+        build: (base) => newChild(base, gateway.id, { ...model, targets }),
+      }),
+    );
+  }
+  return stored;
+}

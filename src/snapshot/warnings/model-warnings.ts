@@ -1,0 +1,49 @@
+// Warnings about virtual models that no rule serves, or that have a target without effect.
+import type { Service } from "../../model/service.ts";
+import type { Upstream } from "../../model/upstream.ts";
+import type { VirtualModel } from "../../model/virtual-model.ts";
+import type { RoutedRule } from "./routed-rule.ts";
+import type { ConfigurationWarning } from "./warning.ts";
+
+export function modelWarnings(
+  model: VirtualModel,
+  upstreams: readonly Upstream[],
+  rules: readonly RoutedRule[],
+): ConfigurationWarning[] {
+  const { id: recordId, name, targets, strategy, sticky, fallback_on, fallback } = model;
+  const warnings: ConfigurationWarning[] = [];
+  const warn = (path: string, message: string) => warnings.push({ places: [{ recordId, path }], message });
+  for (const [index, { upstream: upstreamId, model: sent }] of targets.entries()) {
+    const upstream = upstreams.find(({ id }) => id === upstreamId);
+    const served = sent ?? (name.endsWith("*") ? null : name);
+    if (upstream !== undefined && served !== null && !serves(upstream, served))
+      warn(
+        `targets[${index}].model`,
+        `no target of the upstream "${upstream.name}" serves the model "${served}"`,
+      );
+  }
+  if (targets.every(({ weight }) => weight === 0))
+    warn(
+      "targets",
+      "no target gets requests, because all have the weight 0; give one of them a higher weight",
+    );
+  else if (rules.length > 0 && !rules.some(({ service }) => reaches(service, model)))
+    warn(
+      "targets",
+      "no rule serves this name: no service with a rule leads to one of its upstreams or has virtual_models: any",
+    );
+  if (sticky && strategy !== "weighted") warn("sticky", `has no effect with the strategy ${strategy}`);
+  if (fallback.length > 0 && fallback_on.length === 0)
+    warn("fallback_on", "is empty, so that fallback is never used");
+  return warnings;
+}
+
+function serves({ targets }: Upstream, model: string): boolean {
+  return targets.some(
+    ({ models, default_model }) => models.length === 0 || models.includes(model) || default_model === model,
+  );
+}
+
+function reaches({ upstream_id, virtual_models }: Service, { targets }: VirtualModel): boolean {
+  return virtual_models === "any" || targets.some(({ upstream }) => upstream === upstream_id);
+}
