@@ -31,7 +31,7 @@ export class ApiError extends Error {
 }
 
 /** No response was received. */
-class ConnectionError extends Error {
+export class ConnectionError extends Error {
   constructor(isWrite: boolean) {
     super(
       isWrite

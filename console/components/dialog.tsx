@@ -1,6 +1,6 @@
 // Modal dialog on the native <dialog> element, which traps focus, closes on Escape, and makes the page inert.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { IconButton } from "./button.tsx";
 
 interface DialogProps {
@@ -13,6 +13,7 @@ interface DialogProps {
 
 export function Dialog({ title, onClose, children, kind = "modal" }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
   useEffect(() => {
     const element = dialog.current;
     if (element === null) return undefined;
@@ -23,7 +24,14 @@ export function Dialog({ title, onClose, children, kind = "modal" }: DialogProps
     <dialog
       ref={dialog}
       class={`dialog ${kind}`}
-      aria-labelledby="dialog-title"
+      aria-labelledby={titleId}
+      onKeyDown={(event) => {
+        // Chromium closes a dialog at the second Escape in a row, even if the cancel event is prevented.
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        event.stopPropagation();
+        onClose();
+      }}
       onCancel={(event) => {
         event.preventDefault();
         onClose();
@@ -35,7 +43,7 @@ export function Dialog({ title, onClose, children, kind = "modal" }: DialogProps
     >
       <div class="dialog-box">
         <header>
-          <h2 id="dialog-title">{title}</h2>
+          <h2 id={titleId}>{title}</h2>
           <IconButton icon="close" label="Close" onClick={onClose} />
         </header>
         {children}

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { currentGatewayId, gatewayIdIn, gatewayName } from "../state/gateways.ts";
-import { Link, route } from "../state/router.tsx";
+import { mayLeave, Link, route } from "../state/router.tsx";
 import { mayCall } from "../state/administrator.ts";
 import { me, signOut } from "../state/session.ts";
 import { Appearance } from "./appearance.tsx";
@@ -163,7 +163,11 @@ function Session(): JSX.Element {
         </div>
       )}
       <Appearance />
-      <button type="button" class="button quiet" onClick={() => signOut()}>
+      <button
+        type="button"
+        class="button quiet"
+        onClick={() => void mayLeave().then((isLeaving) => isLeaving && signOut())}
+      >
         <Icon name="out" /> Sign out
       </button>
       <p class="hint">

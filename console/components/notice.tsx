@@ -1,6 +1,6 @@
 // Highlighted messages, empty states, load errors, and the loading indicator.
 import type { ComponentChildren, JSX } from "preact";
-import { ApiError } from "../api/client.ts";
+import { ApiError, ConnectionError } from "../api/client.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
 interface NoticeProps {
@@ -43,6 +43,9 @@ interface LoadErrorProps {
 export function LoadError({ error, retry }: LoadErrorProps): JSX.Element {
   if (error instanceof ApiError && error.status === 404)
     return <Empty title="Not found">{error.message}</Empty>;
+  // The banner reports that the gateway does not respond, once for all parts of the page.
+  if (error instanceof ConnectionError)
+    return <p class="muted">This is loaded when the gateway responds again.</p>;
   return (
     <Notice kind="error">
       <p>{error.message}</p>

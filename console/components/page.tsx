@@ -1,6 +1,7 @@
 // Layout of a page: heading, description, actions, sections, and the states before its data is loaded.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { ConnectionError } from "../api/client.ts";
 import type { Loaded } from "../state/load.ts";
 import { Link } from "../state/router.tsx";
 import { saveWarnings } from "../state/save-warnings.ts";
@@ -90,7 +91,9 @@ export function WhenLoaded<T>({ loaded, what, children }: WhenLoadedProps<T>): J
   const { data, error, reload } = loaded;
   return (
     <>
-      {error !== undefined && <LoadError error={error} retry={reload} />}
+      {error !== undefined && !(data !== undefined && error instanceof ConnectionError) && (
+        <LoadError error={error} retry={reload} />
+      )}
       {data !== undefined && children(data)}
       {data === undefined && error === undefined && <Loading what={what} />}
     </>

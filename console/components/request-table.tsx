@@ -11,6 +11,11 @@ interface RequestTableProps {
   readonly onOpen: (requestId: string) => void;
 }
 
+/** Id of the button that opens a request. It gets the focus back when the request is closed. */
+export function requestButtonId(requestId: string): string {
+  return `request-${requestId}`;
+}
+
 export function RequestTable({ records, onOpen }: RequestTableProps): JSX.Element {
   const slowest = Math.max(1, ...records.map(({ timings }) => timings.total_ms));
   return (
@@ -21,13 +26,18 @@ export function RequestTable({ records, onOpen }: RequestTableProps): JSX.Elemen
         keyOf={({ request_id, time }) => request_id + time}
         isDense
         columns={[
-          { title: "Time", width: "90px", cell: ({ time }) => <Time at={time} /> },
+          { title: "Time", width: "104px", cell: ({ time }) => <Time at={time} /> },
           {
             title: "Request",
             kind: "main",
             width: "19%",
             cell: ({ request_id, method, path }) => (
-              <button type="button" class="link-button" onClick={() => onOpen(request_id)}>
+              <button
+                type="button"
+                id={requestButtonId(request_id)}
+                class="link-button"
+                onClick={() => onOpen(request_id)}
+              >
                 <span class="muted">{method}</span> {path}
               </button>
             ),
@@ -45,7 +55,7 @@ export function RequestTable({ records, onOpen }: RequestTableProps): JSX.Elemen
           {
             title: "Cost",
             kind: "number",
-            width: "78px",
+            width: "88px",
             cell: ({ cost }) => (cost === null ? "–" : formatCost(cost)),
           },
           {

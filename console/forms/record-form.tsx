@@ -1,6 +1,7 @@
 // Form of a record: error summary, fields, and buttons.
 import { Fragment, type ComponentChildren, type JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { ConnectionError } from "../api/client.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Notice } from "../components/notice.tsx";
 import { reasonAgainst } from "../state/administrator.ts";
@@ -74,7 +75,14 @@ function ErrorSummary<T extends object>({ form }: { readonly form: Form<T> }): J
   }, [error]);
   if (error === null) return null;
   return (
-    <div class="notice error" role="alert" tabIndex={-1} ref={box}>
+    // The banner is the alert if the gateway does not respond. The summary gets the focus in any case.
+    <div
+      class="notice error"
+      role={error instanceof ConnectionError ? "group" : "alert"}
+      aria-label={error instanceof ConnectionError ? "Not saved" : undefined}
+      tabIndex={-1}
+      ref={box}
+    >
       <div>
         {details.length === 0 ? (
           <p>{error.message}</p>

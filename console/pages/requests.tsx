@@ -1,6 +1,6 @@
 // Request log: requests of a gateway as they complete, with filters. A selected request opens in a drawer.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { RequestRecord } from "../api/item-types.ts";
 import { findRequest } from "../api/resources.ts";
 import { Badge } from "../components/badge.tsx";
@@ -10,7 +10,7 @@ import { Empty, LoadError, Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { RequestDetail } from "../components/request-detail.tsx";
 import { RequestStrip } from "../components/request-strip.tsx";
-import { RequestTable } from "../components/request-table.tsx";
+import { requestButtonId, RequestTable } from "../components/request-table.tsx";
 import { FILTER_NAMES, RequestFilters } from "../forms/request-filters.tsx";
 import { SavedViews } from "../forms/saved-views.tsx";
 import { connection } from "../state/connection.ts";
@@ -27,6 +27,7 @@ export function RequestsPage({ parameters }: RoutedPageProps): JSX.Element {
   const live = useLiveRequests(gateway, filters, isPaused);
   const shown = onlyFailovers ? live.records.filter(({ attempts }) => attempts.length > 1) : live.records;
   const opened = search.get("request");
+  useFocusAfterClose(opened);
   const hasNoLog = live.error !== undefined && live.records.length === 0;
   return (
     <Page
@@ -84,6 +85,19 @@ export function RequestsPage({ parameters }: RoutedPageProps): JSX.Element {
       {opened !== null && <RequestDrawer gateway={gateway} id={opened} records={shown} />}
     </Page>
   );
+}
+
+/** Returns the focus to the row of the request that was closed, or to the heading if the row is gone. */
+function useFocusAfterClose(opened: string | null): void {
+  const last = useRef<string | null>(null);
+  useEffect(() => {
+    if (opened === null && last.current !== null)
+      (
+        document.getElementById(requestButtonId(last.current)) ??
+        document.querySelector<HTMLElement>("main h1")
+      )?.focus();
+    last.current = opened;
+  }, [opened]);
 }
 
 function readFilters(search: URLSearchParams): Record<string, string> {

@@ -8,6 +8,7 @@ import { Code } from "../components/code.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Icon } from "../components/icon.tsx";
 import { findSession, type SignInConfiguration } from "../state/administrator.ts";
+import { mayLeave } from "../state/router.tsx";
 import { signIn, signOut } from "../state/session.ts";
 
 const COMMAND = "scripts/generate_jwt_token.sh";
@@ -78,7 +79,7 @@ export function SignInDialog(): JSX.Element {
     return () => removeEventListener("focus", check);
   }, []);
   return (
-    <Dialog title="Sign in again" onClose={signOut}>
+    <Dialog title="Sign in again" onClose={() => void signOutUnlessUnsaved()}>
       <p>The gateway no longer accepts your session. Your input on this page is kept.</p>
       {oidc !== null && (
         <p>
@@ -90,6 +91,11 @@ export function SignInDialog(): JSX.Element {
       <SignInForm kind="primary" />
     </Dialog>
   );
+}
+
+/** Closing the dialog ends the session, and with it the page below. */
+async function signOutUnlessUnsaved(): Promise<void> {
+  if (await mayLeave()) signOut();
 }
 
 function SignInForm({ kind }: { readonly kind: "primary" | "plain" }): JSX.Element {

@@ -15,7 +15,52 @@ export const route = signal<Route>(readRoute());
 /** Resolves to false to stay on the page, for example because a form has unsaved changes. */
 let leaveGuard: (() => Promise<boolean>) | null = null;
 
-addEventListener("popstate", () => (route.value = readRoute()));
+/**
+ * Position of the shown page in the browser's history, which tells Back from Forward. Every entry holds its own in
+ * history.state, so that it survives a reload.
+ */
+let position = positionOf(history.state) ?? 0;
+history.replaceState({ position }, "");
+
+/** Called when the browser is back on the page that it has left too early. */
+let whenReturned: (() => void) | null = null;
+let isAsking = false;
+
+addEventListener("popstate", () => {
+  let next = positionOf(history.state);
+  if (next === null) {
+    // The browser has added an entry, for example for another fragment.
+    next = position + 1;
+    history.replaceState({ position: next }, "");
+  }
+  const steps = next - position;
+  if (steps !== 0 && leaveGuard !== null && readRoute().path !== route.peek().path) {
+    void askToLeave(steps);
+    return;
+  }
+  position = next;
+  route.value = readRoute();
+  if (steps === 0) whenReturned?.();
+});
+
+/** The browser has left the page before anyone could be asked: returns to it, and leaves it again if the user agrees. */
+async function askToLeave(steps: number): Promise<void> {
+  const returned = new Promise<void>((resolve) => (whenReturned = resolve));
+  history.go(-steps);
+  await returned;
+  if (isAsking) return;
+  isAsking = true;
+  const isLeaving = await mayLeave();
+  isAsking = false;
+  if (!isLeaving) return;
+  leaveGuard = null;
+  history.go(steps);
+}
+
+function positionOf(state: unknown): number | null {
+  if (typeof state !== "object" || state === null || !("position" in state)) return null;
+  return typeof state.position === "number" ? state.position : null;
+}
 
 function readRoute(): Route {
   const path = location.pathname.startsWith(BASE) ? location.pathname.slice(BASE.length) : "";
@@ -29,17 +74,22 @@ function toHref(path: string): string {
   return path === "/" ? BASE : BASE + path;
 }
 
+/** Asks if the page has unsaved changes. Resolves to false to stay on it. */
+export async function mayLeave(): Promise<boolean> {
+  return leaveGuard === null || (await leaveGuard());
+}
+
 export async function navigate(path: string): Promise<void> {
-  if (leaveGuard !== null && !(await leaveGuard())) return;
+  if (!(await mayLeave())) return;
   leaveGuard = null;
-  history.pushState(null, "", toHref(path));
+  history.pushState({ position: ++position }, "", toHref(path));
   route.value = readRoute();
   scrollTo(0, 0);
 }
 
 /** Replaces the current history entry, so that the browser's back button skips it. */
 export function redirect(path: string): void {
-  history.replaceState(null, "", toHref(path));
+  history.replaceState({ position }, "", toHref(path));
   route.value = readRoute();
 }
 
@@ -51,7 +101,7 @@ export function replaceSearch(search: Readonly<Record<string, string | null>>): 
     else next.set(name, value);
   }
   const text = next.toString();
-  history.replaceState(null, "", location.pathname + (text === "" ? "" : `?${text}`));
+  history.replaceState({ position }, "", location.pathname + (text === "" ? "" : `?${text}`));
   route.value = readRoute();
 }
 

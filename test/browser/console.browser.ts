@@ -69,12 +69,12 @@ describe.if(hasChromium)("console", () => {
     testFirstRun(context);
     testRecords(context);
     testTraffic(context);
+    testRecordedRequests(context);
+    testUnsavedInput(context);
     testCharts(context);
     testLiveRequests(context);
-    testRecordedRequests(context);
     testPlugins(context);
     testConnection(context);
-    testUnsavedInput(context);
     testAdministrators(context);
     testAppearance(context);
     testHistory(context);

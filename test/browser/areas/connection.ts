@@ -34,6 +34,11 @@ export function testConnection(context: GetContext): void {
     await page.context().setOffline(true);
     await page.getByRole("alert").getByText("The gateway does not respond").waitFor();
     await ui.expectAccessible();
+    // Every part of a page that fails to load has the same cause, which is reported once.
+    await ui.visit("Services");
+    await page.getByText("This is loaded when the gateway responds again").waitFor();
+    expect(await page.getByRole("alert").filter({ hasText: /./ }).count()).toBe(1);
+    await ui.visit("Rules");
     await page.context().setOffline(false);
     await page.getByRole("alert").getByText("The gateway does not respond").waitFor({ state: "hidden" });
     await ui.link("/pair/chat").waitFor();

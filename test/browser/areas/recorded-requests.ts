@@ -33,4 +33,31 @@ export function testRecordedRequests(context: GetContext): void {
     await page.getByText("api_key_required").waitFor();
     await gatehouse.api("DELETE", `${gateway}/rules/${rule}`);
   });
+
+  test("the list cuts no time, marks what it cuts, and gets the focus back from a closed request", async () => {
+    const { ui } = context();
+    const { page } = ui;
+    await ui.visit("Request log");
+    const row = ui.row("/v1/chat/completions").first();
+    const opener = row.getByRole("button");
+    await opener.focus();
+    await page.keyboard.press("Enter");
+    await ui.dialog().getByText("Attempts").first().waitFor();
+    await page.keyboard.press("Escape");
+    await ui.dialog().waitFor({ state: "hidden" });
+    await row.locator("button:focus").waitFor();
+    if (ui.isPhone) return;
+    // The widest time of a 12-hour clock, and a long code.
+    const cut = await page.evaluate(`(() => {
+      const { cells } = document.querySelector("table[aria-label=Requests] tbody tr");
+      const [time, status] = [cells[0].firstElementChild, cells[2].firstElementChild];
+      time.textContent = "12:58:58 PM";
+      status.textContent = "upstream_response_too_large_and_more_of_it";
+      const { overflow, textOverflow } = getComputedStyle(status);
+      const isCut = time.scrollWidth > time.clientWidth || cells[0].scrollWidth > cells[0].clientWidth;
+      return { isCut, overflow, textOverflow };
+    })()`);
+    expect(cut).toEqual({ isCut: false, overflow: "hidden", textOverflow: "ellipsis" });
+    await page.reload();
+  });
 }

@@ -10,6 +10,8 @@ export function testUnsavedInput(context: GetContext): void {
     const upstreams = (await gatehouse.api("GET", services.replace("services", "upstreams"))).body.upstreams;
     const service = { name: "shared", upstream_id: upstreams[0].id, description: "first" };
     const path = `${services}/${(await gatehouse.api("POST", services, service)).body.id}`;
+    // From another page, so that the list is loaded again.
+    await ui.visit("Upstreams");
     await ui.visit("Services");
     await ui.link("shared").click();
     await ui.field("Description").fill("mine");
@@ -56,6 +58,63 @@ export function testUnsavedInput(context: GetContext): void {
     await ui.button("Keep mine and save over it").click();
     await ui.waitForToast("Saved service “shared”");
     expect((await gatehouse.api("GET", path)).body).toMatchObject({ ...service, description: "mine" });
+    await gatehouse.api("DELETE", path);
+  });
+
+  test("Back, Escape at the sign-in, and closing the tab ask before unsaved input is lost", async () => {
+    const { ui, gatehouse } = context();
+    const { page } = ui;
+    const { path } = await openChangedService();
+    const address = page.url();
+    const discard = ui.dialog().getByRole("heading", { name: "Discard unsaved changes?" });
+    const goBack = (steps = 1) => page.evaluate(`history.go(-${steps})`);
+    const goBackAndStay = async (steps: number) => {
+      const before = page.url();
+      await goBack(steps);
+      await discard.waitFor();
+      await ui.button("Cancel").click();
+      await discard.waitFor({ state: "hidden" });
+      expect(page.url()).toBe(before);
+    };
+    await goBackAndStay(1);
+    // The link to the content adds an entry to the history, which is of the same page.
+    await page.getByRole("link", { name: "Skip to content" }).press("Enter");
+    await page.waitForURL(`${address}#page`);
+    await goBackAndStay(2);
+    await goBack();
+    await page.waitForURL(address);
+    expect(await ui.field("Description").inputValue()).toBe("mine");
+
+    await page.route("**/api/v1/**", (route) =>
+      route.fulfill({ status: 401, json: { error: "The token is not accepted.", code: "unauthorized" } }),
+    );
+    await ui.button("Save").click();
+    await ui.field("Admin token").waitFor();
+    await page.unroute("**/api/v1/**");
+    const escapeAndStay = async () => {
+      await page.keyboard.press("Escape");
+      await discard.waitFor();
+      await page.keyboard.press("Escape");
+      await discard.waitFor({ state: "hidden" });
+    };
+    await escapeAndStay();
+    // Chromium closes a dialog at repeated Escapes.
+    await escapeAndStay();
+    await ui.field("Admin token").fill(gatehouse.token);
+    await ui.dialog().getByRole("button", { name: "Sign in" }).click();
+    await ui.dialog().waitFor({ state: "hidden" });
+    expect(await ui.field("Description").inputValue()).toBe("mine");
+
+    const asked = page.waitForEvent("dialog");
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    expect(question.type()).toBe("beforeunload");
+    await question.dismiss();
+
+    await goBack();
+    await discard.waitFor();
+    await ui.button("Discard").click();
+    await ui.heading("Services").waitFor();
     await gatehouse.api("DELETE", path);
   });
 }
