@@ -4,7 +4,7 @@ import { get } from "../api/client.ts";
 import type { GatewayList } from "../api/types.ts";
 import { reconnectCount, activeRevision } from "./connection.ts";
 import { route } from "./router.tsx";
-import { me, onSignOut, signInCount, token } from "./session.ts";
+import { me, onSignOut, signInCount } from "./session.ts";
 
 const STORAGE_KEY = "gatehouse.gateway";
 /** The API's maximum number of ids in a query. */
@@ -108,8 +108,10 @@ effect(() => {
   sessionStorage.setItem(STORAGE_KEY, id);
 });
 
+const isSignedIn = computed(() => me.value !== null);
+
 // Reload on sign-in, after a reconnect, and when the configuration was changed.
 effect(() => {
   const triggers = [reconnectCount.value, signInCount.value, activeRevision.value];
-  if (token.value !== null && triggers.length > 0) void loadGateways();
+  if (isSignedIn.value && triggers.length > 0) void loadGateways();
 });

@@ -46,6 +46,10 @@ export function testOidcSignIn(getBrowser: () => Browser): void {
       await page.locator(".who").getByText("carol@example.com").waitFor();
       await page.getByRole("main").getByRole("link", { name: "acme" }).first().waitFor();
       expect(await page.getByRole("link", { name: "New gateway" }).count()).toBe(0);
+      // Links to pages of a gateway lead there, and not to the page that creates the first one.
+      const rules = page.getByRole("navigation").getByRole("link", { name: "Rules", exact: true });
+      await page.getByRole("combobox", { name: "Gateway" }).waitFor();
+      expect(await rules.getAttribute("href")).toMatch(/^\/console\/gateways\/[^/]+\/rules$/);
       const [cookie, ...others] = await context.cookies(publicUrl);
       expect(cookie).toMatchObject({ name: "gatehouse_session", sameSite: "Strict", httpOnly: true });
       expect(others).toEqual([]);
