@@ -5,6 +5,7 @@ import type { RequestRecord } from "./item-types.ts";
 import type {
   ApiKey,
   ApiKeyList,
+  Budget,
   Plugin,
   PluginList,
   Provider,
@@ -24,6 +25,7 @@ interface RecordOf {
   upstreams: Upstream;
   services: Service;
   rules: Rule;
+  budgets: Budget;
 }
 
 export type ChildKind = keyof RecordOf;

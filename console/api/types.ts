@@ -1319,6 +1319,35 @@ export interface BudgetState {
   }[];
 }
 
+export interface BudgetStateList {
+  states: {
+    period: {
+      name: "hour" | "day" | "week" | "month" | "total";
+      starts_at: string | null;
+      ends_at: string | null;
+    };
+    unit: "usd" | "tokens";
+    amount: string | number;
+    /** With `each`: of all subjects together. */
+    spent: string | number;
+    /** By requests in progress. */
+    reserved: string | number;
+    /** Null with `each`: every subject has its own. */
+    remaining: string | number | null;
+    /** With `each`: who has used most. At most 10. */
+    top_spenders: {
+      /** Id of the API key, value of the label, user or model. */
+      subject: string;
+      /** Name of the API key. */
+      name: string | null;
+      spent: string | number;
+      reserved: string | number;
+    }[];
+    /** Id of the budget. */
+    budget_id: string;
+  }[];
+}
+
 export interface UsageReport {
   usage: {
     day?: string;

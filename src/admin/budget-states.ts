@@ -35,6 +35,12 @@ export const budgetStateSchema = z.object({
   top_spenders: z.array(spenderSchema).meta({ description: "With `each`: who has used most. At most 10." }),
 });
 
+export const budgetStateListSchema = z.object({
+  states: z.array(
+    budgetStateSchema.extend({ budget_id: z.string().meta({ description: "Id of the budget." }) }),
+  ),
+});
+
 export const subjectInput = z.strictObject({
   subject: z.string().max(512).optional().meta({
     description: "With `each`: the subject, as in `top_spenders`. Absent: all subjects.",
@@ -60,7 +66,19 @@ export class BudgetStates {
   }
 
   async read(gatewayId: string, budgetId: string): Promise<BudgetState> {
-    const budget = this.#find(gatewayId, budgetId);
+    return this.#read(gatewayId, this.#find(gatewayId, budgetId));
+  }
+
+  /** Reads the states of several budgets. Ids of budgets that do not exist are skipped. */
+  async list(gatewayId: string, ids: readonly string[]): Promise<(BudgetState & { budget_id: string })[]> {
+    const wanted = new Set(ids);
+    const found = (this.#gateway(gatewayId).budgets ?? []).filter(({ id }) => wanted.has(id));
+    return Promise.all(
+      found.map(async (budget) => ({ budget_id: budget.id, ...(await this.#read(gatewayId, budget)) })),
+    );
+  }
+
+  async #read(gatewayId: string, budget: CompiledBudget): Promise<BudgetState> {
     const { record, limit, periods } = budget;
     const { start, end } = periods.at(Date.now());
     const subjects = this.#subjectsOf(gatewayId, budget, start);
@@ -128,11 +146,15 @@ export class BudgetStates {
     await ledgerCall(async () => this.#book.ledger.adjust(gatewayId, target, changeOf(budget, change)));
   }
 
-  #find(gatewayId: string, budgetId: string): CompiledBudget {
+  #gateway(gatewayId: string) {
     const gateway = this.#current.snapshot.gateways.get(gatewayId);
     if (gateway === undefined)
       throw new GatehouseError("not_found", `There is no gateway "${gatewayId.slice(0, 64)}".`);
-    const budget = gateway.budgets?.find(({ id }) => id === budgetId);
+    return gateway;
+  }
+
+  #find(gatewayId: string, budgetId: string): CompiledBudget {
+    const budget = this.#gateway(gatewayId).budgets?.find(({ id }) => id === budgetId);
     if (budget === undefined)
       throw new GatehouseError("not_found", `There is no budget "${budgetId.slice(0, 64)}".`);
     return budget;

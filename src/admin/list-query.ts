@@ -20,6 +20,13 @@ export const listQuery = pageQuery.extend({ name: z.string().optional() });
 
 const MAX_IDS = 100;
 
+/** Ids, separated by commas. */
+export const idsField = z
+  .string()
+  .transform((text) => text.split(","))
+  .pipe(z.array(z.string()).max(MAX_IDS))
+  .meta({ description: `Up to ${MAX_IDS} ids, separated by commas.` });
+
 /** `name` ascending, `-name` descending. */
 function sortSchema(further: readonly SortField[]) {
   const fields: readonly SortField[] = ["created_at", "updated_at", "name", ...further];
@@ -36,10 +43,7 @@ export function recordQuery(...sortFields: readonly SortField[]) {
       description: "Part of the id, the name, or another text that identifies a record, in any case.",
     }),
     sort: sortSchema(sortFields),
-    ids: z
-      .string()
-      .transform((text) => text.split(","))
-      .pipe(z.array(z.string()).max(MAX_IDS))
+    ids: idsField
       .optional()
       .meta({ description: `Only records with these ids: up to ${MAX_IDS}, separated by commas.` }),
   });

@@ -13,7 +13,7 @@ import { AUDIT_ACTIONS } from "../store/audit.ts";
 import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
 import { timeSchema, warningsSchema } from "./record-schemas.ts";
 import { adminTokenWithTokenSchema, shownAdminTokenSchema } from "./routes/admin-tokens.ts";
-import { budgetStateSchema } from "./budget-states.ts";
+import { budgetStateListSchema, budgetStateSchema } from "./budget-states.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
 
 const count = z.int().min(0);
@@ -272,6 +272,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Me: meSchema,
   AuditVerification: auditVerificationSchema,
   BudgetState: budgetStateSchema,
+  BudgetStateList: budgetStateListSchema,
   UsageReport: usageSchema,
   Prices: shownPricesSchema,
   BuiltinPrices: builtinPricesSchema,

@@ -52,6 +52,7 @@ const TABLE: Readonly<Record<string, readonly [AdminRole, "gateway" | "filtered"
   "PATCH /gateways/{gateway_id}/budgets/{budget_id}": ["operator", "gateway"],
   "DELETE /gateways/{gateway_id}/budgets/{budget_id}": ["operator", "gateway"],
   "GET /gateways/{gateway_id}/budgets/{budget_id}/state": ["viewer", "gateway"],
+  "GET /gateways/{gateway_id}/budget-states": ["viewer", "gateway"],
   "POST /gateways/{gateway_id}/budgets/{budget_id}/reset": ["operator", "gateway"],
   "POST /gateways/{gateway_id}/budgets/{budget_id}/adjust": ["operator", "gateway"],
   "GET /iam/api-keys": ["viewer", "filtered"],

@@ -366,6 +366,24 @@ describe("the state of a budget", () => {
     expectError(await gatehouse.api("GET", path), 404, "not_found");
   });
 
+  test("is listed for several budgets at once", async () => {
+    const { route, id } = await routeWith({});
+    const { id: second } = await addBudget(route, { name: "tokens", unit: "tokens", amount: 500 });
+    const { id: unlisted } = await addBudget(route, { name: "third" });
+    const { id: foreign } = await routeWith({});
+    await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/adjust`, { amount: "0.25" });
+    const path = `/gateways/${route.gateway}/budget-states`;
+    const { status, body } = await gatehouse.api("GET", `${path}?ids=${id},${second},${foreign},none`);
+    expect(status).toBe(200);
+    expect(body.states).toMatchObject([
+      { budget_id: id, unit: "usd", amount: "1", spent: "0.25", remaining: "0.75" },
+      { budget_id: second, unit: "tokens", amount: 500, spent: 0, reserved: 0, remaining: 500 },
+    ]);
+    expect(JSON.stringify(body)).not.toContain(unlisted);
+    expectError(await gatehouse.api("GET", path), 400, "validation_failed");
+    expectError(await gatehouse.api("GET", "/gateways/none/budget-states?ids=a"), 404, "not_found");
+  });
+
   test("survives a change of the configuration", async () => {
     const { route, id } = await routeWith({});
     await sendAndRead(route);

@@ -1,4 +1,5 @@
 // Budgets of a gateway, and the state of each.
+import { z } from "zod";
 import type { JsonObject } from "../../base/json.ts";
 import { budgetSchema, type BudgetFields } from "../../model/budget.ts";
 import { validate } from "../../model/validate.ts";
@@ -6,6 +7,7 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import { adjustInput, BudgetStates, subjectInput } from "../budget-states.ts";
 import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
+import { idsField } from "../list-query.ts";
 import { newChild } from "../record-fields.ts";
 import { childFieldSchemas } from "../record-schemas.ts";
 import { addResource, pathOfOne } from "../resource-operations.ts";
@@ -37,6 +39,7 @@ export function addBudgetRoutes(table: RouteTable, current: CurrentConfiguration
   addResource(table, current, budgets);
   const states = new BudgetStates(current, book);
   const shared = { tag: budgets.tag };
+  addStateList(table, states);
   const state = {
     status: 200,
     schema: "BudgetState",
@@ -85,6 +88,24 @@ export function addBudgetRoutes(table: RouteTable, current: CurrentConfiguration
       });
       return Response.json(await states.read(...idsIn(params)));
     },
+  });
+}
+
+function addStateList(table: RouteTable, states: BudgetStates): void {
+  addOperation(table, {
+    tag: budgets.tag,
+    method: "get",
+    path: "/gateways/{gateway_id}/budget-states",
+    summary: "Get the states of several budgets of a gateway",
+    access: { role: "viewer" },
+    query: z.strictObject({ ids: idsField }),
+    response: {
+      status: 200,
+      schema: "BudgetStateList",
+      description: "Without the budgets that do not exist.",
+    },
+    handle: async ({ params, query }) =>
+      Response.json({ states: await states.list(params["gateway_id"] ?? "", query.ids) }),
   });
 }
 
