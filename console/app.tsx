@@ -6,6 +6,9 @@ import { Navigation } from "./components/navigation.tsx";
 import { AdministratorsPage } from "./pages/administrators.tsx";
 import { AuditPage } from "./pages/audit.tsx";
 import { BlocksPage } from "./pages/blocks.tsx";
+import { BudgetPage } from "./pages/budget.tsx";
+import { BudgetStatePage } from "./pages/budget-state.tsx";
+import { BudgetsPage } from "./pages/budgets.tsx";
 import { ExplainPage } from "./pages/explain.tsx";
 import { FirstRunPage } from "./pages/first-run.tsx";
 import { GatewayOverviewPage } from "./pages/gateway-overview.tsx";
@@ -50,6 +53,10 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/rules/:id", RulePage],
   ["/gateways/:gateway/keys", KeysPage],
   ["/gateways/:gateway/keys/:id", KeyPage],
+  ["/gateways/:gateway/budgets", BudgetsPage],
+  ["/gateways/:gateway/budgets/new", BudgetPage],
+  ["/gateways/:gateway/budgets/:id", BudgetStatePage],
+  ["/gateways/:gateway/budgets/:id/edit", BudgetPage],
   ["/gateways/:gateway/plugins", PluginsPage],
   ["/gateways/:gateway/plugins/:id", PluginPage],
   ["/gateways/:gateway/playground", PlaygroundPage],

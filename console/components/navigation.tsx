@@ -44,6 +44,7 @@ const GROUPS: readonly (readonly [title: string, items: readonly NavigationItem[
       { title: "Services", icon: "services", to: "services" },
       { title: "Rules", icon: "rules", to: "rules" },
       { title: "API keys", icon: "keys", to: "keys" },
+      { title: "Budgets", icon: "budgets", to: "budgets" },
       { title: "Plugins", icon: "plugins", to: "plugins" },
     ],
   ],

@@ -7,6 +7,7 @@ import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehou
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
 import { testAdministrators } from "./areas/administrators.ts";
 import { testAppearance } from "./areas/appearance.ts";
+import { testBudgets } from "./areas/budgets.ts";
 import { testCharts } from "./areas/charts.ts";
 import { testConnection } from "./areas/connection.ts";
 import { testFirstRun } from "./areas/first-run.ts";
@@ -77,6 +78,7 @@ describe.if(hasChromium)("console", () => {
     testConnection(context);
     testAdministrators(context);
     testAppearance(context);
+    testBudgets(context);
     testHistory(context);
   });
 });

@@ -1,0 +1,93 @@
+// Dialog that adds to what is spent of a budget, or subtracts from it, and shows the result before it is confirmed.
+import type { JSX } from "preact";
+import { call } from "../api/client.ts";
+import type { Budget, BudgetState } from "../api/types.ts";
+import { TextField } from "../forms/inputs.tsx";
+import { formatUnits, parseAmount } from "../state/amounts.ts";
+import { showToast } from "../state/dialogs.ts";
+import { useForm } from "../state/form.ts";
+import { Button } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Notice } from "./notice.tsx";
+
+interface AdjustDialogProps {
+  /** API path of the budget. */
+  readonly path: string;
+  readonly budget: Budget;
+  readonly spenders: BudgetState["top_spenders"];
+  /** The subject to select; empty for none. */
+  readonly subject: string;
+  readonly onClose: (isDone: boolean) => void;
+}
+
+export function AdjustDialog({ path, budget, spenders, subject, onClose }: AdjustDialogProps): JSX.Element {
+  const form = useForm({ subject, amount: "" }, { warnOnLeave: false });
+  const submit = async () => {
+    const isDone = await form.submit((value) =>
+      call("POST", `${path}/adjust`, {
+        body: { amount: value.amount.trim(), ...(budget.each && { subject: value.subject }) },
+      }),
+    );
+    if (!isDone) return;
+    showToast(`Adjusted budget “${budget.name}”.`);
+    onClose(true);
+  };
+  const preview = describeResult(budget, spenders, form.value);
+  return (
+    <Dialog title={`Adjust budget “${budget.name}”`} onClose={() => onClose(false)}>
+      <form
+        class="fields"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!form.isBusy) void submit();
+        }}
+      >
+        {form.error !== null && form.details.length === 0 && (
+          <Notice kind="error">
+            <p>{form.error.message}</p>
+          </Notice>
+        )}
+        {budget.each && (
+          <TextField
+            form={form}
+            path="subject"
+            label="Subject"
+            isRequired
+            isMono
+            suggestions={spenders.map((each) => each.subject)}
+            hint="Id of the API key, value of the label, user, or model."
+          />
+        )}
+        <TextField
+          form={form}
+          path="amount"
+          label="Add to what is spent"
+          isRequired
+          placeholder={budget.unit === "usd" ? "-5.00" : "-1000"}
+          hint={`${budget.unit === "usd" ? "US dollars" : "Tokens"}. A negative number gives more.`}
+        />
+        <p role="status">{preview}</p>
+        <div class="actions end">
+          <Button onClick={() => onClose(false)}>Cancel</Button>
+          <Button submit kind="primary" isBusy={form.isBusy}>
+            Adjust
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Returns what the adjustment results in, as a sentence. */
+function describeResult(
+  { unit }: Budget,
+  spenders: BudgetState["top_spenders"],
+  value: { readonly subject: string; readonly amount: string },
+): string {
+  const change = parseAmount(unit, value.amount);
+  const before = parseAmount(unit, spenders.find(({ subject }) => subject === value.subject)?.spent ?? 0);
+  if (change === null || before === null) return "The audit log records the change.";
+  const after = before + change < 0n ? 0n : before + change;
+  return `Spent: ${formatUnits(unit, before)} → ${formatUnits(unit, after)}. The audit log records the change.`;
+}
