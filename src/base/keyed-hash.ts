@@ -1,50 +1,58 @@
-// A keyed hash of texts (SHA-256 over a secret key, the length and the text): without the key, no one can find two texts with the same hash,
-// also not of a part of it.
+// A keyed hash of texts: without the key, no one can find two texts with the same hash. Short texts are hashed with SHA-256, long ones
+// with the authentication code of AES-GCM, which takes 0.1 ns per byte instead of 0.8 but 1 µs per text.
+import { createCipheriv } from "node:crypto";
 import type { Digest } from "./digest-table.ts";
 
 const KEY_BYTES = 32;
-const DIGEST_BYTES = 32;
-/** The length of the text in bytes, as a double. */
-const LENGTH_AT = KEY_BYTES;
-const TEXT_AT = LENGTH_AT + 8;
-/** A longer text is hashed piece by piece, each with the digest of the pieces before it. Bounds the scratch buffer. */
-const PIECE_BYTES = 64 * 1024;
+const HASH_BYTES = 32;
+/** Shorter texts are hashed with SHA-256. */
+const LONG_BYTES = 1024;
+/**
+ * A nonce must not be used twice where authentication codes become known: two of them reveal the key. These never leave the process. With one
+ * nonce, equal texts have equal codes, and different texts of n bytes the same with a probability of n / 16 in 2^128.
+ */
+const NONCE = new Uint8Array(12);
 
-/** Shared by all hashes, which are synchronous: the key and the text have to be in one array. Created with the first hash. */
-let scratchBuffer: DataView<ArrayBuffer> | null = null;
-let scratchBytes = new Uint8Array(0);
+/** Shared by all hashes, which are synchronous: the key and the text have to be in one array. */
+const scratchBuffer = new Uint8Array(KEY_BYTES + LONG_BYTES);
 let keyInScratch: Uint8Array | null = null;
-const digestBytes = new Uint8Array(DIGEST_BYTES);
-const digest = new Int32Array(digestBytes.buffer);
+const hashBytes = new Uint8Array(HASH_BYTES);
+const digest = new Int32Array(hashBytes.buffer, 0, 4);
 
-/** Returns a key that only those know who know `secret`, for a purpose that `name` names. */
-export function deriveKey(secret: Uint8Array, name: string): Uint8Array {
+export class KeyedHash {
+  readonly #shortKey: Uint8Array;
+  readonly #longKey: Uint8Array;
+
+  /** Hashes are those of others with the same secret and name, and tell nothing about those with another one. */
+  constructor(secret: Uint8Array, name: string) {
+    this.#shortKey = deriveKey(secret, `short ${name}`);
+    this.#longKey = deriveKey(secret, `long ${name}`);
+  }
+
+  /** Returns the hash of the bytes from `start` up to `end`. It is valid until the next call. */
+  of(bytes: Uint8Array, start: number, end: number): Digest {
+    const text = bytes.subarray(start, end);
+    if (text.length < LONG_BYTES) this.#hashShort(text);
+    else this.#hashLong(text);
+    return digest;
+  }
+
+  #hashShort(text: Uint8Array): void {
+    if (keyInScratch !== this.#shortKey) scratchBuffer.set((keyInScratch = this.#shortKey));
+    scratchBuffer.set(text, KEY_BYTES);
+    Bun.SHA256.hash(scratchBuffer.subarray(0, KEY_BYTES + text.length), hashBytes);
+  }
+
+  #hashLong(text: Uint8Array): void {
+    const cipher = createCipheriv("aes-256-gcm", this.#longKey, NONCE);
+    cipher.setAAD(text);
+    cipher.final();
+    hashBytes.set(cipher.getAuthTag());
+  }
+}
+
+function deriveKey(secret: Uint8Array, name: string): Uint8Array {
   const key = new Uint8Array(KEY_BYTES);
   Bun.SHA256.hash(Buffer.concat([secret, Buffer.from(name)]), key);
   return key;
-}
-
-/** `key`: 32 bytes. The result is valid until the next call. */
-export function keyedHash(key: Uint8Array, bytes: Uint8Array, start: number, end: number): Digest {
-  scratchBuffer ??= createScratchBuffer();
-  if (keyInScratch !== key) scratchBytes.set((keyInScratch = key));
-  scratchBuffer.setFloat64(LENGTH_AT, end - start);
-  let at = start;
-  let textAt = TEXT_AT;
-  do {
-    const next = Math.min(at + PIECE_BYTES, end);
-    scratchBytes.set(bytes.subarray(at, next), textAt);
-    Bun.SHA256.hash(scratchBytes.subarray(0, textAt + next - at), digestBytes);
-    at = next;
-    if (at < end) {
-      scratchBytes.set(digestBytes, TEXT_AT);
-      textAt = TEXT_AT + DIGEST_BYTES;
-    }
-  } while (at < end);
-  return digest;
-}
-
-function createScratchBuffer(): DataView<ArrayBuffer> {
-  scratchBytes = new Uint8Array(TEXT_AT + DIGEST_BYTES + PIECE_BYTES);
-  return new DataView(scratchBytes.buffer);
 }
