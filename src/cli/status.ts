@@ -20,6 +20,7 @@ const readinessSchema = z.object({
   revision: z.int().nullable(),
   store: dependencySchema,
   counters: dependencySchema,
+  ledger: dependencySchema.optional(),
   faulty_gateways: z.record(z.string(), z.string()).optional(),
 });
 const openApiSchema = z.object({ info: z.object({ version: z.string() }) });
@@ -108,6 +109,7 @@ function describe(found: Status): string {
       ["configuration", found.revision === null ? "none loaded" : `revision ${found.revision}${records}`],
       ["store", dependency(found.store)],
       ["counters", dependency(found.counters)],
+      ...(found.ledger === undefined ? [] : [["ledger", dependency(found.ledger)] as const]),
       ["running", `${duration(found.uptime_seconds ?? 0)}, ${megabytes} MB`],
       ...Object.entries(found.faulty_gateways ?? {}).map(
         ([id, reason]) => [paint("yellow", "not active"), `gateway ${id}: ${reason}`] as const,

@@ -152,7 +152,9 @@ export class MemoryLedger implements Ledger {
 
   #spend(budget: Budget, amount: number): void {
     budget.spend(amount);
-    this.#journal?.mark(budget);
+    // Without a journal nothing is ever written, and only periods without unwritten amounts are dropped.
+    if (this.#journal === null) budget.unwritten = 0;
+    else this.#journal.mark(budget);
   }
 
   /** Writes nothing, not even keys: a refused request has no effect. */

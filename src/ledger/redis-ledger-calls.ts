@@ -28,7 +28,11 @@ function prefixOf(gatewayId: string): string {
 export function keyOf(gatewayId: string, target: WindowTarget | BudgetTarget): string {
   return target.kind === "budget"
     ? `${prefixOf(gatewayId)}budget:${digestName(`${target.period} ${target.key}`)}`
-    : `${prefixOf(gatewayId)}limit:${digestName(target.key)}`;
+    : `${prefixOf(gatewayId)}sliding:${digestName(target.key)}`;
+}
+
+export function keysOf(gatewayId: string, claims: readonly Claim[]): readonly string[] {
+  return claims.map((claim) => keyOf(gatewayId, claim));
 }
 
 /** Returns the arguments after the SHA in EVALSHA, or after the text in EVAL. */
@@ -61,8 +65,8 @@ export function reserveCall(
   gatewayId: string,
   claims: readonly Claim[],
   reservationId: string | null,
+  keys = keysOf(gatewayId, claims),
 ): ScriptCall {
-  const keys = claims.map((claim) => keyOf(gatewayId, claim));
   const parts: string[] = [];
   const charges: (readonly [string, string, number, number])[] = [];
   for (const [at, claim] of claims.entries()) {
@@ -79,6 +83,8 @@ export function reserveCall(
 export interface ReservationEnd {
   readonly gatewayId: string;
   readonly claims: readonly Claim[];
+  /** The keys of the claims. */
+  readonly keys: readonly string[];
   readonly reservationId: string;
   readonly times: readonly number[] | null;
   /** Null for a release. */
@@ -86,36 +92,29 @@ export interface ReservationEnd {
 }
 
 /** Returns null if there is nothing to do. */
-export function endCall({
-  gatewayId,
-  claims,
-  reservationId,
-  times,
-  actualAmounts,
-}: ReservationEnd): ScriptCall | null {
+export function endCall(end: ReservationEnd, processId: string): ScriptCall | null {
+  const { gatewayId, claims, reservationId, times, actualAmounts } = end;
+  if (times === null && actualAmounts === null) return null;
   const keys: string[] = [];
   const parts: string[] = [];
-  if (times === null && actualAmounts === null) return null;
   let mode = "uncharge";
   for (const [at, claim] of claims.entries()) {
     const time = times?.[at] ?? 0;
     if (claim.kind === "requests" && (actualAmounts !== null || time === 0)) continue;
-    keys.push(keyOf(gatewayId, claim));
-    const charge = actualAmounts === null ? 0 : chargeOf(claim, actualAmounts[at]);
-    if (claim.kind === "requests") parts.push("r", "1", "0", String(spanOf(claim)), String(time));
-    else {
-      mode = times === null ? "charge" : "end";
-      const reserved = times === null ? 0 : claim.amount;
-      parts.push(
-        claim.kind === "budget" ? "b" : "t",
-        String(reserved),
-        String(charge),
-        String(spanOf(claim)),
-        "0",
-      );
+    keys.push(end.keys[at] ?? "");
+    if (claim.kind === "requests") {
+      parts.push("r", "1", "0", String(spanOf(claim)), String(time));
+      continue;
     }
+    mode = times === null ? "charge" : "end";
+    const reserved = times === null ? 0 : claim.amount;
+    const charge = actualAmounts === null ? 0 : chargeOf(claim, actualAmounts[at]);
+    const kind = claim.kind === "budget" ? "b" : "t";
+    parts.push(kind, String(reserved), String(charge), String(spanOf(claim)), "0");
   }
-  return keys.length === 0 ? null : { gatewayId, keys, args: [reservationId, mode, ...parts] };
+  if (keys.length === 0) return null;
+  if (mode === "charge") keys.push(`${prefixOf(gatewayId)}done:${processId}:${reservationId}`);
+  return { gatewayId, keys, args: [reservationId, mode, ...parts] };
 }
 
 export interface ReserveReply extends Forecast {

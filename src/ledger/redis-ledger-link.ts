@@ -84,7 +84,7 @@ export class RedisLedgerLink {
 
   /** Ends a reservation without waiting. If Redis is unavailable, this is repeated when it is available again. */
   end(end: ReservationEnd): void {
-    const call = endCall(end);
+    const call = endCall(end, this.processId);
     if (call !== null) this.#send(call);
   }
 

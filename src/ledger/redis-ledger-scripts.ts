@@ -11,11 +11,11 @@ import { LIBRARY } from "./redis-library.ts";
  * time, for others how long not even an amount of 1 fits beside what is settled (-1: forever, 0: it does).
  */
 export const RESERVE_SCRIPT = `${LIBRARY}
-local reply, accounts, refused = {0}, {}, false
+expire_dead()
+local reply, accounts = {0}, {}
 for i = 3, #KEYS do
-  local at = 6 + 4 * (i - 3)
+  local at, base = 4 * i - 6, 4 * i - 10
   local kind, limit, amount, span = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  local base = 2 + 4 * (i - 3)
   local used, oldest, wait, full = 0, now, 0, 0
   if kind == 'b' or kind == 'w' then
     local budget = load_budget(KEYS[i])
@@ -43,40 +43,40 @@ end
 if reply[1] ~= 0 or ARGV[3] == '' then return reply end
 
 for i = 3, #KEYS do
-  local at = 6 + 4 * (i - 3)
+  local at = 4 * i - 6
   local kind, amount, span, account = ARGV[at], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), accounts[i]
   if kind == 'r' or kind == 'q' then
     local width = kind == 'q' and math.floor(span / 60) or 0
-    reply[2 + 4 * (i - 3) + 3] = charge_window(account, 1, span, width, now)
-  else
+    reply[4 * i - 7] = charge_window(account, 1, span, width, now)
+  elseif kind == 't' then
     account.reserved = add(account.reserved, amount)
-    if kind == 't' then store_window(account, span) else store_budget(account, span) end
+    store_window(account, span)
+  else
+    add_to_budget(KEYS[i], 'reserved', amount)
+    if span == 0 or not account.exists then expire_budget(KEYS[i], span) end
   end
 end
 if ARGV[4] ~= '' then
-  redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[5])), ARGV[2])
   redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
-  redis.call('PEXPIRE', KEYS[1], FOREVER_MS)
-  redis.call('PEXPIRE', KEYS[2], FOREVER_MS)
+  if redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[5])), ARGV[2]) == 1 then keep_lease() end
 end
 return reply
 `;
 
 /**
  * Ends a reservation. ARGV[3] is its id. ARGV[4] is `end`, or `charge` for a request that was decided without Redis, or `uncharge` if it
- * consists of requests only. Then follow for each of KEYS[3…]: kind (`r` only in a release), reserved amount, charge, window or end of
+ * consists of requests only. The last key of a `charge` marks it as done. Then follow for each of KEYS[3…]: kind (`r` only in a release), reserved amount, charge, window or end of
  * the period, and the time of a request. Repeating the call of `end` or `charge` has no effect: the reservation is not there any more,
  * or the charge is marked as done.
  */
 export const END_SCRIPT = `${LIBRARY}
 if ARGV[4] == 'charge' then
-  local done = string.gsub(KEYS[1], 'leases$', 'done:' .. ARGV[2] .. ':' .. ARGV[3])
-  if not redis.call('SET', done, '1', 'NX', 'PX', DAY_MS) then return 0 end
+  if not redis.call('SET', KEYS[#KEYS], '1', 'NX', 'PX', DAY_MS) then return 0 end
 elseif ARGV[4] == 'end' and redis.call('HDEL', KEYS[2], ARGV[3]) == 0 then
   return 0
 end
-for i = 3, #KEYS do
-  local at = 5 + 5 * (i - 3)
+for i = 3, ARGV[4] == 'charge' and #KEYS - 1 or #KEYS do
+  local at = 5 * i - 10
   local kind, span = ARGV[at], tonumber(ARGV[at + 3])
   if kind == 'r' then
     uncharge_window(load_window(KEYS[i], now), tonumber(ARGV[at + 4]), span)
@@ -87,32 +87,41 @@ end
 return 1
 `;
 
-/** Extends the lease of a process that still has one. ARGV[3] is the lease. */
+/** Extends the lease of a process that has open reservations. ARGV[3] is the lease. */
 export const RENEW_SCRIPT = `${LIBRARY}
-if redis.call('ZSCORE', KEYS[1], ARGV[2]) then redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[3])), ARGV[2]) end
+expire_dead()
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[3])), ARGV[2])
+  keep_lease()
+end
 return 1
 `;
 
 /** Drops the settled amounts of the window KEYS[3]. */
 export const CLEAR_WINDOW_SCRIPT = `${LIBRARY}
+expire_dead()
 local window = load_window(KEYS[3], now)
 redis.call('DEL', KEYS[3])
 if window.reserved > 0 then
-  store_window({key = KEYS[3], keep = window.keep, total = 0, reserved = window.reserved, expired = 0}, window.keep)
+  local cleared = new_window(KEYS[3])
+  cleared.keep, cleared.reserved = window.keep, window.reserved
+  store_window(cleared, window.keep)
 end
 return 1
 `;
 
 /** Adds ARGV[4] to the budget KEYS[3] whose period ends at ARGV[3]; `clear` drops what was spent. Replies spent and reserved. */
 export const ADJUST_SCRIPT = `${LIBRARY}
+expire_dead()
+if ARGV[4] == 'clear' then redis.call('HSET', KEYS[3], 'spent', '0') else add_to_budget(KEYS[3], 'spent', tonumber(ARGV[4])) end
+expire_budget(KEYS[3], tonumber(ARGV[3]))
 local budget = load_budget(KEYS[3])
-if ARGV[4] == 'clear' then budget.spent = 0 else budget.spent = math.max(0, add(budget.spent, tonumber(ARGV[4]))) end
-store_budget(budget, tonumber(ARGV[3]))
 return {budget.spent, budget.reserved}
 `;
 
 /** Replies spent and reserved of each budget KEYS[3…]. */
 export const READ_SCRIPT = `${LIBRARY}
+expire_dead()
 local reply = {}
 for i = 3, #KEYS do
   local budget = load_budget(KEYS[i])

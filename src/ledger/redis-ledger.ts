@@ -21,6 +21,7 @@ import {
 import { MemoryLedger } from "./memory-ledger.ts";
 import {
   keyOf,
+  keysOf,
   LEASE_US,
   parseReserveReply,
   requireNumbers,
@@ -141,14 +142,15 @@ export class RedisLedger implements Ledger {
     policy: UnavailablePolicy,
   ): Promise<Reservation | Refusal> {
     const reservationId = String(++this.#lastId);
+    const keys = keysOf(gatewayId, claims);
     const sentAt = this.#clock.now();
     let reply: ReserveReply;
     try {
-      const call = reserveCall(gatewayId, claims, reservationId);
+      const call = reserveCall(gatewayId, claims, reservationId, keys);
       reply = parseReserveReply(await this.#link.run(RESERVE_SCRIPT, call), claims);
     } catch {
       // Redis may have reserved the claims all the same.
-      this.#link.end({ gatewayId, claims, reservationId, times: [], actualAmounts: null });
+      this.#link.end({ gatewayId, claims, keys, reservationId, times: [], actualAmounts: null });
       return this.#reserveWithoutRedis(gatewayId, claims, policy);
     }
     if (!reply.fits) {
@@ -161,7 +163,7 @@ export class RedisLedger implements Ledger {
     return new OpenReservation(reply, (actualAmounts) => {
       this.#leases.close(gatewayId);
       endLocal?.(actualAmounts);
-      this.#link.end({ gatewayId, claims, reservationId, times, actualAmounts });
+      this.#link.end({ gatewayId, claims, keys, reservationId, times, actualAmounts });
     });
   }
 
@@ -171,8 +173,10 @@ export class RedisLedger implements Ledger {
     policy: UnavailablePolicy,
   ): Reservation | Refusal {
     const reservationId = String(++this.#lastId);
-    const charge = (actualAmounts: readonly number[] | null) =>
-      this.#link.end({ gatewayId, claims, reservationId, times: null, actualAmounts });
+    const charge = (actualAmounts: readonly number[] | null) => {
+      const keys = keysOf(gatewayId, claims);
+      this.#link.end({ gatewayId, claims, keys, reservationId, times: null, actualAmounts });
+    };
     if (policy !== "local") {
       const forecast = forecastUnreserved(claims, policy, this.#clock.unixNow());
       return forecast.fits ? new OpenReservation(forecast, charge) : refusalOf(forecast);

@@ -1,4 +1,5 @@
-// Lua functions that the scripts of the ledger in Redis share: windows, budgets, and the reservations of dead processes.
+// Lua functions that the scripts of the ledger in Redis share: budgets, and the reservations of dead processes.
+import { WINDOWS } from "./redis-windows.ts";
 
 /**
  * Times are in µs, amounts are integers up to 2^53 - 1, which are exact as Lua numbers. `text` formats them: Lua's own format has
@@ -8,15 +9,12 @@
  * what to charge for each if the process dies, as JSON. ARGV[1] is the time in µs, or 0 for Redis's own clock, as in production.
  * ARGV[2] is the id of the process.
  *
- * A window is a list: first `keep total reserved` (the longest window used with it, the sum of its buckets, the sum of open
- * reservations), then its buckets, oldest first: `end amount start`, shortened to `end` for one request, which takes 10 bytes. Its
- * functions do the same as those of window.ts.
- *
- * A budget is a hash with `spent` and `reserved`.
+ * Windows: see redis-windows.ts. A budget is a hash with `spent` and `reserved`.
  */
 export const LIBRARY = `
 local MAX = 9007199254740991
-local DAY_MS = 86400000
+local HOUR_MS = 3600000
+local DAY_MS = 24 * HOUR_MS
 local FOREVER_MS = 400 * DAY_MS
 local now = tonumber(ARGV[1])
 if now == 0 then
@@ -24,202 +22,34 @@ if now == 0 then
   now = time[1] * 1000000 + time[2]
 end
 
-local function text(number) return string.format('%.0f', number) end
+local function text(number) return string.format('%d', number) end
 local function add(left, right) return math.min(left + right, MAX) end
 
-local function numbers(line)
-  local first, second, third = string.match(line, '^(%d+) ?(%d*) ?(%d*)$')
-  return tonumber(first), tonumber(second), tonumber(third)
-end
-
-local function parse(line)
-  local last, amount, start = numbers(line)
-  return {last = last, amount = amount or 1, start = start or last}
-end
-
-local function bucket_text(bucket)
-  if bucket.start ~= bucket.last then return text(bucket.last) .. ' ' .. text(bucket.amount) .. ' ' .. text(bucket.start) end
-  if bucket.amount ~= 1 then return text(bucket.last) .. ' ' .. text(bucket.amount) end
-  return text(bucket.last)
-end
-
--- Calls visit for each bucket from the oldest on until it returns true.
-local function each_bucket(window, visit)
-  local chunk = window.first
-  local from = 1
-  while chunk and #chunk > 0 do
-    for _, line in ipairs(chunk) do
-      if visit(parse(line)) then return end
-    end
-    from = from + #chunk
-    chunk = redis.call('LRANGE', window.key, from, from + 63)
-  end
-end
-
--- expired: the number of buckets to drop. live: whether others remain.
-local function load_window(key, at)
-  local window = {key = key, keep = 0, total = 0, reserved = 0, expired = 0, live = false, exists = false}
-  local head = redis.call('LRANGE', key, 0, 2)
-  if #head == 0 then return window end
-  window.exists = true
-  window.keep, window.total, window.reserved = numbers(table.remove(head, 1))
-  window.first = head
-  local capped = window.total == MAX
-  each_bucket(window, function(bucket)
-    -- If the clock was set back by more than a second, the amounts are dropped: waiting for the clock could take hours.
-    if bucket.last > at - window.keep and bucket.last <= at + 1000000 then
-      window.live = true
-      return true
-    end
-    window.expired = window.expired + 1
-    window.total = window.total - bucket.amount
-  end)
-  if capped or not window.live then window.total = 0 end
-  if capped and window.live then
-    local seen = 0
-    each_bucket(window, function(bucket)
-      seen = seen + 1
-      if seen > window.expired then window.total = add(window.total, bucket.amount) end
-    end)
-  end
-  return window
-end
-
--- Calls visit for each bucket of the last span µs.
-local function each_in(window, span, at, visit)
-  local seen = 0
-  each_bucket(window, function(bucket)
-    seen = seen + 1
-    if seen > window.expired and bucket.last > at - span then return visit(bucket) end
-  end)
-end
-
-local function settled_in(window, span, at)
-  if span >= window.keep then return window.total end
-  local sum = 0
-  each_in(window, span, at, function(bucket) sum = add(sum, bucket.amount) end)
-  return sum
-end
-
-local function oldest_in(window, span, at)
-  local oldest = at
-  if window.live then
-    each_in(window, span, at, function(bucket)
-      oldest = bucket.last
-      return true
-    end)
-  end
-  return oldest
-end
-
--- The time until amount fits beside the settled amounts; -1 if it never does.
-local function window_wait(window, amount, limit, span, at)
-  if amount > limit then return -1 end
-  local excess = settled_in(window, span, at) - (limit - amount)
-  local leaves = at
-  if excess > 0 then
-    each_in(window, span, at, function(bucket)
-      excess = excess - bucket.amount
-      leaves = bucket.last + span
-      return excess <= 0
-    end)
-  end
-  return math.max(1, leaves - at)
-end
-
-local function store_window(window, span)
-  local header = text(window.keep) .. ' ' .. text(window.total) .. ' ' .. text(window.reserved)
-  if not window.exists then
-    redis.call('RPUSH', window.key, header)
-    window.exists = true
-  else
-    -- The trim removes the header too; the last dropped bucket takes its place and is overwritten.
-    if window.expired > 0 then redis.call('LTRIM', window.key, window.expired, -1) end
-    redis.call('LSET', window.key, 0, header)
-  end
-  window.expired = 0
-  local ttl = math.ceil(math.max(window.keep, span) / 1000)
-  -- A reservation may be open for longer than its window.
-  if window.reserved > 0 then ttl = ttl + DAY_MS end
-  redis.call('PEXPIRE', window.key, ttl)
-end
-
--- Adds a settled amount and stores the window. Returns the time of the amount. A width of 0 keeps every time apart.
-local function charge_window(window, amount, span, width, at)
-  if amount == 0 then
-    store_window(window, span)
-    return at
-  end
-  local newest
-  if window.live then
-    newest = parse(redis.call('LINDEX', window.key, -1))
-    at = math.max(at, newest.last)
-    window.keep = math.max(window.keep, span)
-  else
-    window.keep = span
-  end
-  window.total = add(window.total, amount)
-  store_window(window, span)
-  if newest and (at < newest.start + width or at == newest.last) then
-    newest.last, newest.amount = at, add(newest.amount, amount)
-    redis.call('LSET', window.key, -1, bucket_text(newest))
-    return at
-  end
-  local length = redis.call('RPUSH', window.key, bucket_text({start = at, last = at, amount = amount}))
-  window.live = true
-  if width > 0 and length > 121 then
-    local oldest, second = parse(redis.call('LINDEX', window.key, 1)), parse(redis.call('LINDEX', window.key, 2))
-    second.start, second.amount = oldest.start, add(oldest.amount, second.amount)
-    redis.call('LSET', window.key, 2, bucket_text(second))
-    redis.call('LTRIM', window.key, 1, -1)
-    redis.call('LSET', window.key, 0, text(window.keep) .. ' ' .. text(window.total) .. ' ' .. text(window.reserved))
-  end
-  return at
-end
-
--- Removes one request from the bucket of a time, if it is still there.
-local function uncharge_window(window, time, span)
-  store_window(window, span)
-  local index = -1
-  local line = redis.call('LINDEX', window.key, index)
-  while line and redis.call('LLEN', window.key) + index > 0 do
-    local bucket = parse(line)
-    if bucket.last < time then return end
-    if bucket.start <= time then
-      bucket.amount = bucket.amount - 1
-      window.total = window.total - 1
-      redis.call('LSET', window.key, index, bucket.amount > 0 and bucket_text(bucket) or 'gone')
-      if bucket.amount == 0 then redis.call('LREM', window.key, -1, 'gone') end
-      store_window(window, span)
-      return
-    end
-    index = index - 1
-    line = redis.call('LINDEX', window.key, index)
-  end
-end
-
+${WINDOWS}
 local function load_budget(key)
   local found = redis.call('HMGET', key, 'spent', 'reserved')
-  return {key = key, spent = tonumber(found[1] or '0'), reserved = tonumber(found[2] or '0')}
+  return {key = key, exists = found[1] or found[2], spent = tonumber(found[1] or '0'), reserved = tonumber(found[2] or '0')}
 end
 
--- ends: Unix milliseconds of the end of the period, 0 if there is none.
-local function store_budget(budget, ends)
-  redis.call('HSET', budget.key, 'spent', text(budget.spent), 'reserved', text(budget.reserved))
-  if ends > 0 then
-    redis.call('PEXPIREAT', budget.key, text(ends + DAY_MS))
-  else
-    redis.call('PEXPIRE', budget.key, FOREVER_MS)
-  end
+-- ends: Unix milliseconds of the end of the period, 0 if there is none. Three days longer: a budget may move to another time zone.
+local function expire_budget(key, ends)
+  if ends > 0 then redis.call('PEXPIREAT', key, text(ends + 3 * DAY_MS)) else redis.call('PEXPIRE', key, FOREVER_MS) end
+end
+
+-- Adds to a field of a budget, within 0 and MAX.
+local function add_to_budget(key, field, amount)
+  local sum = redis.call('HINCRBY', key, field, text(amount))
+  if sum < 0 or sum > MAX then redis.call('HSET', key, field, text(math.max(0, math.min(sum, MAX)))) end
+  return sum
 end
 
 -- Replaces a reserved amount of a window or a budget with a charge.
 local function settle(kind, key, reserved, charge, span, at)
   if kind == 'b' then
-    local budget = load_budget(key)
-    budget.reserved = math.max(0, budget.reserved - reserved)
-    budget.spent = add(budget.spent, charge)
-    store_budget(budget, span)
+    -- A negative sum: the key had expired or was deleted. Then this creates it.
+    local lost = reserved == 0 or add_to_budget(key, 'reserved', -reserved) < 0
+    if charge > 0 then add_to_budget(key, 'spent', charge) end
+    if lost then expire_budget(key, span) end
   else
     local window = load_window(key, now)
     window.reserved = math.max(0, window.reserved - reserved)
@@ -227,20 +57,46 @@ local function settle(kind, key, reserved, charge, span, at)
   end
 end
 
--- Charges the reservations of processes whose lease has ended, as of that end. At most 500 per call, to take less than a few
--- milliseconds; the next calls continue.
+-- Called when a process gets a lease, and when it renews it.
+local function keep_lease()
+  redis.call('PEXPIRE', KEYS[1], FOREVER_MS)
+  redis.call('PEXPIRE', KEYS[2], FOREVER_MS)
+end
+
+-- Returns whether the script may access these keys. While Redis Cluster moves the slot to another node, it rejects access to a key
+-- that has been moved, or does not exist, and is not one of KEYS.
+local function are_here(keys)
+  for _, key in ipairs(keys) do
+    local found = redis.pcall('EXISTS', key)
+    if type(found) == 'table' and found.err then return false end
+  end
+  return true
+end
+
+-- Charges the reservations of processes whose lease has ended, as of that end. At most about 500 per call, to take less than a few
+-- milliseconds; the next calls continue. Returns whether there was one.
 local function expire_dead()
   local dead = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now), 'WITHSCORES', 'LIMIT', 0, 1)
-  if #dead == 0 then return end
+  if #dead == 0 then return false end
   local open = string.gsub(KEYS[1], 'leases$', 'open:' .. dead[1])
-  local entries = redis.call('HSCAN', open, 0, 'COUNT', 500)[2]
-  for i = 1, #entries, 2 do
-    for _, claim in ipairs(cjson.decode(entries[i + 1])) do
-      settle(claim[1], claim[2], claim[3], claim[3], claim[4], tonumber(dead[2]))
+  if not are_here({open}) then return false end
+  local cursor, charged = '0', 0
+  repeat
+    local page = redis.call('HSCAN', open, cursor, 'COUNT', 500)
+    cursor = page[1]
+    for i = 1, #page[2], 2 do
+      local claims = cjson.decode(page[2][i + 1])
+      local keys = {}
+      for at, claim in ipairs(claims) do keys[at] = claim[2] end
+      if not are_here(keys) then return charged > 0 end
+      for _, claim in ipairs(claims) do
+        settle(claim[1], claim[2], claim[3], claim[3], claim[4], tonumber(dead[2]))
+      end
+      redis.call('HDEL', open, page[2][i])
+      charged = charged + 1
     end
-    redis.call('HDEL', open, entries[i])
-  end
+  until cursor == '0' or charged >= 500
   if redis.call('EXISTS', open) == 0 then redis.call('ZREM', KEYS[1], dead[1]) end
+  return true
 end
-expire_dead()
 `;

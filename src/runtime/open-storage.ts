@@ -36,7 +36,7 @@ export async function openStorage(
   const cipher = new CredentialCipher(...(settings.ENCRYPTION_KEY ?? ([secret] as const)));
   const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT, settings.AUDIT_KEPT);
   const counters = await openCounters(settings, health, log, clock);
-  const ledger = await openLedger(settings, store, log, clock);
+  const ledger = await openLedger(settings, store, health, log, clock);
   const keyUsage = new KeyUsage(store, log, clock);
   const usageTotals = new UsageTotals(store, log, clock);
   const close = async () => {
@@ -80,18 +80,30 @@ async function openCounters(
 }
 
 /** Opens a ledger that is shared through Redis if REDIS_URL is set, else one in memory that keeps what is spent in the database. */
-async function openLedger(settings: Settings, store: Store, log: Log, clock: Clock): Promise<Ledger> {
+async function openLedger(
+  settings: Settings,
+  store: Store,
+  health: Health,
+  log: Log,
+  clock: Clock,
+): Promise<Ledger> {
   if (settings.REDIS_URL !== null) {
     const { RedisLedger } = await import("../ledger/redis-ledger.ts");
+    let reported: Dependency["state"] | null = null;
     const shared = new RedisLedger(settings.REDIS_URL, {
       clock,
       silenceTimeoutMs: settings.REDIS_SILENT_MS,
-      onStateChange: ({ state, detail }) => {
-        if (state === "away") log.warn({ detail }, "shared ledger of budgets unavailable");
+      onStateChange: (state) => {
+        health.ledger = state;
+        if (state.state === reported) return;
+        reported = state.state;
+        if (state.state === "away")
+          log.warn({ detail: state.detail }, "shared ledger of budgets unavailable");
         else log.info("shared ledger of budgets available");
       },
     });
     await shared.settled;
+    health.ledger = shared.state;
     return shared;
   }
   const ledger = new MemoryLedger({

@@ -23,6 +23,8 @@ export class Health {
   /** How often a configured Redis became unavailable. */
   countersLost = 0;
   counters: Dependency = { state: "none", detail: "in memory" };
+  /** The ledger of budgets and token limits. */
+  ledger: Dependency = { state: "none", detail: "in memory" };
   /** Ids of gateways whose stored configuration does not compile in this process, with the reason. */
   readonly failedGateways = new Map<string, string>();
 
@@ -45,6 +47,7 @@ export class Health {
       revision: this.revision,
       store: this.store,
       counters: this.counters,
+      ledger: this.ledger,
       ...(this.failedGateways.size > 0 && { faulty_gateways: Object.fromEntries(this.failedGateways) }),
     };
     return { status: this.ready ? 200 : 503, headers: { "Cache-Control": "no-store" }, body };

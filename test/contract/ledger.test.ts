@@ -16,6 +16,29 @@ describe("the ledger in memory", () => {
     create: (clock) => Promise.resolve(new MemoryLedger({ clock })),
     createSeveral: (clock) => Promise.resolve([new MemoryLedger({ clock })]),
   });
+
+  test("periods are dropped a day after their end, also without a journal", () => {
+    const clock = new ManualClock();
+    const ledger = new MemoryLedger({ clock });
+    const reserve = (key: string) =>
+      ledger.reserve(
+        "gw",
+        [{ kind: "budget", key, period: "hour", endsAt, limit: 10, amount: 1, enforced: true }],
+        "closed",
+      );
+    const endsAt = clock.unixNow() + 3_600_000;
+    for (let subject = 0; subject < 1000; subject++) {
+      const reservation = reserve(`subject ${subject}`);
+      if (reservation.reserved) reservation.settle([1]);
+    }
+    expect(ledger.size).toBe(1000);
+    clock.advance(2 * 86_400_000);
+    for (let call = 0; call < 70_000; call++) {
+      const reservation = ledger.reserve("gw", [], "closed");
+      if (reservation.reserved) reservation.release();
+    }
+    expect(ledger.size).toBe(0);
+  });
 });
 
 describe.skipIf(!hasRedis)("the ledger in Redis", () => {
@@ -83,6 +106,20 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 40, reserved: 40 }]);
     if (kept.reserved) kept.settle([5, 5]);
     expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 45, reserved: 0 }]);
+    await Promise.all([alive.close(), dead.close()]);
+  });
+
+  test("a dead process with 10,000 open reservations is charged completely", async () => {
+    const clock = new ManualClock();
+    const [alive, dead] = [await connect(clock), await connectMortal(clock)];
+    const target = { kind: "budget", key: "many", period: "total", endsAt: null } as const;
+    const claims = [{ ...target, limit: 100_000, amount: 1, enforced: true }];
+    const reserve = async () => await dead.reserve("gw many", claims, "closed");
+    await Promise.all(Array.from({ length: 10_000 }, reserve));
+    clock.advance(30_000);
+    // Each call charges a part of them.
+    await waitUntil(async () => (await alive.read("gw many", [target]))[0]?.reserved === 0);
+    expect(await alive.read("gw many", [target])).toEqual([{ spent: 10_000, reserved: 0 }]);
     await Promise.all([alive.close(), dead.close()]);
   });
 

@@ -242,6 +242,7 @@ describe("listeners", () => {
         revision: expect.any(Number),
         store: { state: "ok" },
         counters: { state: expect.any(String), detail: expect.any(String) },
+        ledger: { state: expect.any(String), detail: expect.any(String) },
       },
     });
     await create(gatehouse, "/gateways", { name: "one more" });
@@ -461,7 +462,13 @@ interface Dependency {
 
 interface Readiness {
   readonly status: number;
-  readonly body: { status: string; revision: number; store: Dependency; counters: Dependency };
+  readonly body: {
+    status: string;
+    revision: number;
+    store: Dependency;
+    counters: Dependency;
+    ledger: Dependency;
+  };
 }
 
 async function readiness(url: string): Promise<Readiness> {

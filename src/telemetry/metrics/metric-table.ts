@@ -208,6 +208,12 @@ export const METRICS = {
     labels: [],
     merge: "min",
   },
+  gatehouse_ledger_up: {
+    type: "gauge",
+    help: "1 if the ledger of budgets is available; 0 while a configured Redis, or a part of its cluster, is unavailable.",
+    labels: [],
+    merge: "min",
+  },
   gatehouse_counters_lost_total: {
     type: "counter",
     help: "How often a configured Redis became unavailable.",

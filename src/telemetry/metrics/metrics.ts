@@ -106,6 +106,7 @@ export function collectHealth(metrics: Metrics, health: Health): void {
     metrics.set("gatehouse_config_revision", {}, health.revision ?? -1);
     metrics.set("gatehouse_store_up", {}, up(health.store));
     metrics.set("gatehouse_counters_up", {}, up(health.counters));
+    metrics.set("gatehouse_ledger_up", {}, up(health.ledger));
     metrics.set("gatehouse_counters_lost_total", {}, health.countersLost);
     metrics.set("gatehouse_faulty_gateways", {}, health.failedGateways.size);
   });
