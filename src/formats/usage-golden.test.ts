@@ -1,6 +1,7 @@
 // Usage objects as providers send them, and the token counts that they mean: every token is counted once.
 import { describe, expect, test } from "bun:test";
 import { ANTHROPIC } from "./anthropic/anthropic-format.ts";
+import { GEMINI } from "./gemini/gemini-format.ts";
 import { OPENAI } from "./openai/openai-format.ts";
 import type { Format } from "./format.ts";
 
@@ -114,12 +115,41 @@ const CASES: [string, Format, object, object][] = [
     { input_tokens: 5, output_tokens: 40, output_tokens_details: { thinking_tokens: 30 } },
     { inputTokens: 5, outputTokens: 40, reasoningTokens: 30 },
   ],
+  [
+    "Gemini: cached content is inside the prompt, and thoughts are added to the output",
+    GEMINI,
+    {
+      promptTokenCount: 2152,
+      cachedContentTokenCount: 2027,
+      candidatesTokenCount: 58,
+      thoughtsTokenCount: 421,
+      totalTokenCount: 2631,
+      promptTokensDetails: [{ modality: "TEXT", tokenCount: 2152 }],
+      cacheTokensDetails: [{ modality: "TEXT", tokenCount: 2027 }],
+    },
+    { inputTokens: 2152, outputTokens: 479, cachedInputTokens: 2027, reasoningTokens: 421 },
+  ],
+  [
+    "Gemini: results of tools that Google runs are added to the input",
+    GEMINI,
+    { promptTokenCount: 12, toolUsePromptTokenCount: 88, candidatesTokenCount: 30, totalTokenCount: 130 },
+    { inputTokens: 100, outputTokens: 30 },
+  ],
+  [
+    "Gemini that spent all tokens on thoughts",
+    GEMINI,
+    { promptTokenCount: 9, thoughtsTokenCount: 64, totalTokenCount: 73 },
+    { inputTokens: 9, outputTokens: 64, reasoningTokens: 64 },
+  ],
 ];
 
 describe("token counts of", () => {
-  test.each(CASES)("%s", (_, { usage: reader }, usage, expected) => {
+  test.each(CASES)("%s", (_, { usage: reader, name }, usage, expected) => {
+    const key = name === "gemini" ? "usageMetadata" : "usage";
     for (const indent of [0, 2]) {
-      const body = new TextEncoder().encode(JSON.stringify({ id: "x", usage, model: "m" }, null, indent));
+      const body = new TextEncoder().encode(
+        JSON.stringify({ id: "x", [key]: usage, model: "m" }, null, indent),
+      );
       const counters = reader.readBody(body);
       expect(counters === null ? null : reader.toTokenCounts(counters)).toEqual({
         ...NONE,
