@@ -83,6 +83,7 @@ export class BudgetStates {
     const { start, end } = periods.at(Date.now());
     const subjects = this.#subjectsOf(gatewayId, budget, start);
     const targets = subjects.map((subject) => this.#book.target(budget, subject, { start, end }));
+    await this.#book.ledger.refresh?.(gatewayId, targets);
     const amounts = await ledgerCall(async () => this.#book.ledger.read(gatewayId, targets));
     const spent = amounts.reduce((sum, each) => sum + each.spent, 0);
     const reserved = amounts.reduce((sum, each) => sum + each.reserved, 0);
@@ -123,10 +124,9 @@ export class BudgetStates {
       subject === undefined
         ? this.#subjectsOf(gatewayId, budget, period.start)
         : [subjectIn(budget, subject)];
-    for (const each of subjects)
-      await ledgerCall(async () =>
-        this.#book.ledger.clear(gatewayId, this.#book.target(budget, each, period)),
-      );
+    const targets = subjects.map((each) => this.#book.target(budget, each, period));
+    await this.#book.ledger.refresh?.(gatewayId, targets);
+    for (const target of targets) await ledgerCall(async () => this.#book.ledger.clear(gatewayId, target));
   }
 
   async adjust(
@@ -143,6 +143,7 @@ export class BudgetStates {
     const name = subject === undefined ? "" : subjectIn(budget, subject);
     const known = budget.record.each ? this.#book.admitSubject(budget, name, period.start) : name;
     const target: BudgetTarget = this.#book.target(budget, known, period);
+    await this.#book.ledger.refresh?.(gatewayId, [target]);
     await ledgerCall(async () => this.#book.ledger.adjust(gatewayId, target, changeOf(budget, change)));
   }
 

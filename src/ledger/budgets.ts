@@ -15,6 +15,8 @@ export class Budget implements BudgetAmounts {
   reservedElsewhere = 0;
   /** The part of `spent` that has not been written to the journal. */
   unwritten = 0;
+  /** When the journal may be read again because of a rejected request; a time of the clock. */
+  recheckAt = -Infinity;
 
   constructor({ key, period, endsAt }: BudgetTarget) {
     this.target = { kind: "budget", key, period, endsAt };

@@ -176,6 +176,10 @@ export interface Ledger {
     gatewayId: string,
     budgets: readonly BudgetTarget[],
   ): readonly BudgetAmounts[] | Promise<readonly BudgetAmounts[]>;
+  /**
+   * Resolves when the amounts of these budgets include what other processes have written. Absent if they always do. Never rejects.
+   */
+  refresh?(gatewayId: string, budgets: readonly BudgetTarget[]): Promise<void>;
   readonly state: LedgerState;
   /** Writes what has not been written yet. Reservations that are still open are charged as reserved. */
   close(): Promise<void>;

@@ -96,7 +96,11 @@ export class MemoryLedger implements Ledger {
     const check = this.#check(claims);
     this.#sweepSometimes(check.now);
     const forecast = this.#forecast(check, true);
-    if (!forecast.fits) return refusalOf(forecast);
+    if (!forecast.fits) {
+      const account = check.accounts[check.refusedBy];
+      if (account instanceof Budget) this.#journal?.recheck(account);
+      return refusalOf(forecast);
+    }
     const end = this.#open(check);
     return new OpenReservation(forecast, end);
   }
@@ -144,6 +148,10 @@ export class MemoryLedger implements Ledger {
 
   read(_gatewayId: string, targets: readonly BudgetTarget[]): readonly BudgetAmounts[] {
     return targets.map((target) => amountsOf(this.#budgets.find(target)));
+  }
+
+  refresh(_gatewayId: string, targets: readonly BudgetTarget[]): Promise<void> {
+    return this.#journal?.refresh(targets) ?? Promise.resolve();
   }
 
   async close(): Promise<void> {

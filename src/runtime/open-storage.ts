@@ -108,7 +108,7 @@ async function openLedger(
   }
   const ledger = new MemoryLedger({
     clock,
-    journal: store,
+    journal: store.spending,
     onJournalError: (error) => log.warn({ err: error }, "spent amounts of budgets not written; will retry"),
   });
   await ledger.settled;

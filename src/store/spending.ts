@@ -7,6 +7,17 @@ import type { Parameter, Query, Row } from "./database.ts";
 const KEPT_AFTER_END_MS = 86_400_000;
 /** A process that has not written for this long has ended and will not retry its last batch. */
 const WRITER_KEPT_MS = 30 * 86_400_000;
+/** A busy process writes twice per second, and so removes old rows every four minutes. */
+const BATCHES_PER_REMOVAL = 500;
+/** Keeps the number of parameters of a statement below the limits of the databases. */
+const ROWS_PER_STATEMENT = 200;
+/** Limits the duration of one transaction. What remains counts as reserved until the next one. */
+const MAX_DEAD_RESERVATIONS = 1000;
+
+const SELECT_TOTALS = `SELECT s.budget AS budget, s.period AS period, s.ends_at AS ends_at, s.spent AS spent,
+  (SELECT SUM(r.reserved) FROM spending_reservations r
+     WHERE r.budget = s.budget AND r.period = s.period AND r.writer <> $1) AS elsewhere
+  FROM spending s`;
 
 /** Must run in a transaction, so that the number of the batch and its changes become durable together. */
 export async function writeSpending(query: Query, batch: JournalBatch): Promise<JournalTotal[]> {
@@ -18,54 +29,109 @@ export async function writeSpending(query: Query, batch: JournalBatch): Promise<
     [writer, number, writtenAt],
   );
   // Else an earlier attempt succeeded, but its confirmation was lost.
-  if (recorded !== undefined)
-    for (const change of changes) await writeChange(query, writer, writtenAt, change);
+  if (recorded !== undefined) {
+    await spend(query, changes);
+    await replaceReservations(query, writer, writtenAt, changes);
+  }
   await chargeDead(query, writtenAt);
-  if (number === 1) await removeOld(query, writtenAt);
-  const totals: JournalTotal[] = [];
-  for (const { budget } of changes) totals.push(await readTotal(query, writer, budget));
-  return totals;
+  if (number % BATCHES_PER_REMOVAL === 1) await removeOld(query, writtenAt);
+  const budgets = changes.map(({ budget }) => budget);
+  return readSpending(query, writer, budgets);
 }
 
 /** Must run in a transaction. */
 export async function loadSpending(query: Query, writer: string, unixMs: number): Promise<JournalTotal[]> {
   await chargeDead(query, unixMs);
-  const rows = await query(
-    "SELECT budget, period, ends_at, spent FROM spending WHERE ends_at IS NULL OR ends_at > $1",
-    [unixMs - KEPT_AFTER_END_MS],
-  );
-  const totals: JournalTotal[] = [];
-  for (const row of rows) totals.push(await readTotal(query, writer, targetOf(row)));
-  return totals;
+  const rows = await query(`${SELECT_TOTALS} WHERE s.ends_at IS NULL OR s.ends_at > $2`, [
+    writer,
+    unixMs - KEPT_AFTER_END_MS,
+  ]);
+  return rows.map(totalOf);
 }
 
-async function writeChange(
+/** Returns one total per budget, in the same order. */
+export async function readSpending(
+  query: Query,
+  writer: string,
+  budgets: readonly BudgetTarget[],
+): Promise<JournalTotal[]> {
+  const byName = new Map<string, JournalTotal>();
+  for (const part of partsOf(budgets)) {
+    const text = `${SELECT_TOTALS} WHERE (s.budget, s.period) IN (VALUES ${places(part.length, 2, 1)})`;
+    const keys = part.flatMap(({ key, period }) => [key, period]);
+    for (const total of (await query(text, [writer, ...keys])).map(totalOf))
+      byName.set(nameOf(total.budget), total);
+  }
+  return budgets.map((budget) => ({
+    budget,
+    spent: byName.get(nameOf(budget))?.spent ?? 0,
+    reservedElsewhere: byName.get(nameOf(budget))?.reservedElsewhere ?? 0,
+  }));
+}
+
+export async function noteBudgets(query: Query, budgets: readonly BudgetTarget[]): Promise<void> {
+  await spend(
+    query,
+    budgets.map((budget) => ({ budget, spentChange: 0 })),
+  );
+}
+
+/** The prefix must end with a colon. Keys are ordered by their bytes. */
+export async function budgetKeys(
+  query: Query,
+  prefix: string,
+  period: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await query(
+    "SELECT budget FROM spending WHERE budget > $1 AND budget < $2 AND period = $3 ORDER BY budget LIMIT $4",
+    [prefix, prefix.replace(/:$/, ";"), period, limit],
+  );
+  return rows.map((row) => String(column(row, "budget")));
+}
+
+type Spent = Pick<JournalChange, "budget" | "spentChange">;
+
+/** What was spent stays from 0 to MAX_AMOUNT. No budget and period may occur twice. */
+async function spend(query: Query, changes: readonly Spent[]): Promise<void> {
+  for (const part of partsOf(changes)) {
+    const insert = `INSERT INTO spending (budget, period, ends_at, spent) VALUES ${places(part.length, 4)}`;
+    const rows = (amountOf: (change: Spent) => number) =>
+      part.flatMap((change): Parameter[] => {
+        const { key, period, endsAt } = change.budget;
+        return [key, period, endsAt, amountOf(change)];
+      });
+    // Afterwards all rows exist, so that the second statement only adds.
+    await query(
+      `${insert} ON CONFLICT (budget, period) DO NOTHING`,
+      rows(() => 0),
+    );
+    const sum = "spending.spent + excluded.spent";
+    await query(
+      `${insert} ON CONFLICT (budget, period) DO UPDATE SET spent =
+         CASE WHEN ${sum} < 0 THEN 0 WHEN ${sum} > ${MAX_AMOUNT} THEN ${MAX_AMOUNT} ELSE ${sum} END`,
+      rows(({ spentChange }) => spentChange),
+    );
+  }
+}
+
+async function replaceReservations(
   query: Query,
   writer: string,
   writtenAt: number,
-  { budget, spentChange, reserved }: JournalChange,
+  changes: readonly JournalChange[],
 ): Promise<void> {
-  await spend(query, budget, spentChange);
-  const key = [budget.key, budget.period, writer];
-  if (reserved === 0)
-    await query("DELETE FROM spending_reservations WHERE budget = $1 AND period = $2 AND writer = $3", key);
-  else
+  for (const part of partsOf(changes.filter(({ reserved }) => reserved === 0)))
     await query(
-      `INSERT INTO spending_reservations (budget, period, writer, reserved, written_at) VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (budget, period, writer) DO UPDATE SET reserved = excluded.reserved, written_at = excluded.written_at`,
-      [...key, reserved, writtenAt],
+      `DELETE FROM spending_reservations WHERE writer = $1 AND (budget, period) IN (VALUES ${places(part.length, 2, 1)})`,
+      [writer, ...part.flatMap(({ budget }) => [budget.key, budget.period])],
     );
-}
-
-/** What was spent stays from 0 to MAX_AMOUNT. */
-async function spend(query: Query, { key, period, endsAt }: BudgetTarget, change: number): Promise<void> {
-  await query(
-    `INSERT INTO spending (budget, period, ends_at, spent) VALUES ($1, $2, $3, 0) ON CONFLICT (budget, period) DO NOTHING`,
-    [key, period, endsAt],
-  );
-  const [row] = await query("SELECT spent FROM spending WHERE budget = $1 AND period = $2", [key, period]);
-  const spent = Math.min(MAX_AMOUNT, Math.max(0, Number(row?.["spent"] ?? 0) + change));
-  await query("UPDATE spending SET spent = $1 WHERE budget = $2 AND period = $3", [spent, key, period]);
+  for (const part of partsOf(changes.filter(({ reserved }) => reserved !== 0)))
+    await query(
+      `INSERT INTO spending_reservations (budget, period, writer, reserved, written_at) VALUES ${places(part.length, 5)}
+         ON CONFLICT (budget, period, writer) DO UPDATE SET reserved = excluded.reserved, written_at = excluded.written_at`,
+      part.flatMap(({ budget, reserved }) => [budget.key, budget.period, writer, reserved, writtenAt]),
+    );
 }
 
 /** Charges the reservations of processes that have not written them again within the lease. */
@@ -73,17 +139,22 @@ async function chargeDead(query: Query, unixMs: number): Promise<void> {
   const dead = await query(
     `SELECT r.budget AS budget, r.period AS period, r.writer AS writer, r.reserved AS reserved, s.ends_at AS ends_at
        FROM spending_reservations r JOIN spending s ON s.budget = r.budget AND s.period = r.period
-       WHERE r.written_at <= $1`,
+       WHERE r.written_at <= $1 LIMIT ${MAX_DEAD_RESERVATIONS}`,
     [unixMs - LEASE_MS],
   );
+  if (dead.length === 0) return;
+  const charges = new Map<string, Spent>();
   for (const row of dead) {
-    await spend(query, targetOf(row), Number(row["reserved"]));
-    await query("DELETE FROM spending_reservations WHERE budget = $1 AND period = $2 AND writer = $3", [
-      column(row, "budget"),
-      column(row, "period"),
-      column(row, "writer"),
-    ]);
+    const budget = targetOf(row);
+    const before = charges.get(nameOf(budget))?.spentChange ?? 0;
+    charges.set(nameOf(budget), { budget, spentChange: before + Number(row["reserved"]) });
   }
+  await spend(query, [...charges.values()]);
+  for (const part of partsOf(dead))
+    await query(
+      `DELETE FROM spending_reservations WHERE (budget, period, writer) IN (VALUES ${places(part.length, 3)})`,
+      part.flatMap((row) => [column(row, "budget"), column(row, "period"), column(row, "writer")]),
+    );
 }
 
 async function removeOld(query: Query, unixMs: number): Promise<void> {
@@ -91,15 +162,12 @@ async function removeOld(query: Query, unixMs: number): Promise<void> {
   await query("DELETE FROM spending WHERE ends_at < $1", [unixMs - KEPT_AFTER_END_MS]);
 }
 
-async function readTotal(query: Query, writer: string, budget: BudgetTarget): Promise<JournalTotal> {
-  const [row] = await query(
-    `SELECT spent, (SELECT SUM(reserved) FROM spending_reservations r
-         WHERE r.budget = s.budget AND r.period = s.period AND r.writer <> $1) AS elsewhere
-       FROM spending s WHERE s.budget = $2 AND s.period = $3`,
-    [writer, budget.key, budget.period],
-  );
-  const reservedElsewhere = Number(row?.["elsewhere"] ?? 0);
-  return { budget, spent: Number(row?.["spent"] ?? 0), reservedElsewhere };
+function totalOf(row: Row): JournalTotal {
+  return {
+    budget: targetOf(row),
+    spent: Number(row["spent"] ?? 0),
+    reservedElsewhere: Number(row["elsewhere"] ?? 0),
+  };
 }
 
 function targetOf(row: Row): BudgetTarget {
@@ -114,4 +182,23 @@ function targetOf(row: Row): BudgetTarget {
 
 function column(row: Row, name: string): Parameter {
   return row[name] ?? null;
+}
+
+/** A period contains no space. */
+function nameOf({ key, period }: BudgetTarget): string {
+  return `${period} ${key}`;
+}
+
+function partsOf<T>(rows: readonly T[]): T[][] {
+  const parts: T[][] = [];
+  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT)
+    parts.push(rows.slice(at, at + ROWS_PER_STATEMENT));
+  return parts;
+}
+
+/** Returns the placeholders of rows for VALUES, after `before` other parameters. */
+function places(rows: number, columns: number, before = 0): string {
+  const rowOf = (row: number) =>
+    Array.from({ length: columns }, (_, at) => `$${before + row * columns + at + 1}`).join(", ");
+  return Array.from({ length: rows }, (_, row) => `(${rowOf(row)})`).join(", ");
 }

@@ -1,6 +1,5 @@
 // The Store with SQL: one implementation for SQLite and PostgreSQL. Every operation has a deadline.
 import { GatehouseError } from "../base/errors.ts";
-import type { JournalBatch, JournalTotal } from "../ledger/spent-journal.ts";
 import { recordWrite } from "./audit-revision.ts";
 import { appendAudit, type AuditOrigin } from "./audit.ts";
 import { addBlocks, listBlocks, readBlockChanges, readBlockSequence, removalEvent } from "./blocks.ts";
@@ -15,13 +14,13 @@ import { readChangesBetween } from "./revision-range.ts";
 import { SqlAudit, type AuditStore } from "./sql-audit.ts";
 import { SqlIdentities, type IdentityStore } from "./sql-identities.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
+import { SqlSpending, type SpendingStore } from "./sql-spending.ts";
 import { SqlTraffic, type TrafficStore } from "./sql-traffic.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
 import { isEmbedded, isReadOnly, unavailable } from "./store-error.ts";
 import type { ConsistentView, GatewayParts, Kind, ListQuery } from "./store.ts";
 import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store.ts";
 import type { Transaction, WriteOptions, Written } from "./store.ts";
-import { loadSpending, writeSpending } from "./spending.ts";
 import { sumUsage } from "./usage-sums.ts";
 import { addUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
 
@@ -39,6 +38,7 @@ class SqlStore implements Store {
   readonly identities: IdentityStore;
   readonly audit: AuditStore;
   readonly traffic: TrafficStore;
+  readonly spending: SpendingStore;
   readonly #url: string;
   readonly #cipher: CredentialCipher;
   readonly #keptRevisions: number;
@@ -58,6 +58,7 @@ class SqlStore implements Store {
     this.identities = new SqlIdentities(use, keptAudit);
     this.audit = new SqlAudit(use, keptAudit);
     this.traffic = new SqlTraffic(use);
+    this.spending = new SqlSpending(use);
   }
 
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {
@@ -240,14 +241,6 @@ class SqlStore implements Store {
 
   addUsage(batch: UsageBatch): Promise<void> {
     return this.#writeApart((query) => addUsage(query, batch));
-  }
-
-  loadSpending(writer: string, unixMs: number): Promise<readonly JournalTotal[]> {
-    return this.#writeApart((query) => loadSpending(query, writer, unixMs));
-  }
-
-  writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]> {
-    return this.#writeApart((query) => writeSpending(query, batch));
   }
 
   /** Writes in a transaction without a revision. */

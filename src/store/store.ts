@@ -1,5 +1,4 @@
 // The Store: durable records, and a revision that increases with every change to them.
-import type { SpentJournal } from "../ledger/spent-journal.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { Budget } from "../model/budget.ts";
 import type { Gateway } from "../model/gateway.ts";
@@ -12,6 +11,7 @@ import type { Actor } from "../model/administrator.ts";
 import type { AuditEntry, WriteAudit } from "./audit.ts";
 import type { BlockStore } from "./blocks.ts";
 import type { AuditStore } from "./sql-audit.ts";
+import type { SpendingStore } from "./sql-spending.ts";
 import type { TrafficStore } from "./sql-traffic.ts";
 import type { IdentityStore } from "./sql-identities.ts";
 import type { UsageBatch, UsageQuery, UsageSum } from "./usage.ts";
@@ -202,10 +202,11 @@ export interface RevisionQuery {
   readonly offset: number;
 }
 
-export interface Store extends Reader, BlockStore, SpentJournal {
+export interface Store extends Reader, BlockStore {
   readonly identities: IdentityStore;
   readonly audit: AuditStore;
   readonly traffic: TrafficStore;
+  readonly spending: SpendingStore;
   /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Runs reads that all see the same revision, whatever is written meanwhile. */

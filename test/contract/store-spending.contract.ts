@@ -33,12 +33,12 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
     test("a ledger that was closed loses no spent amount", async () => {
       const clock = new ManualClock();
       const store = await openEmpty();
-      const first = await start(clock, store);
+      const first = await start(clock, store.spending);
       const total = claimOf(clock, 7, { key: "t", period: "total", endsAt: null });
       reserve(first, claimOf(clock, 40)).settle([30]);
       reserve(first, total).settle([7]);
       await first.close();
-      const second = await start(clock, store);
+      const second = await start(clock, store.spending);
       expect(second.read("gw", [claimOf(clock, 0), total])).toEqual([
         { spent: 30, reserved: 0 },
         { spent: 7, reserved: 0 },
@@ -49,19 +49,19 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
     test("a killed ledger's spent amounts are there, and its reservations are charged after the lease", async () => {
       const clock = new ManualClock();
       const store = await openEmpty();
-      const killed = await start(clock, store);
+      const killed = await start(clock, store.spending);
       const claim = claimOf(clock, 20);
       reserve(killed, claim).settle([20]);
       reserve(killed, claim);
       clock.advance(500);
-      await waitUntil(async () => (await store.loadSpending("other", clock.unixNow())).length === 1);
+      await waitUntil(async () => (await store.spending.loadSpending("other", clock.unixNow())).length === 1);
       // It is not closed, and its timers do not run any more.
       const restarted = new ManualClock();
       restarted.shiftDate(clock.unixNow() - restarted.unixNow());
-      const second = await start(restarted, store);
+      const second = await start(restarted, store.spending);
       expect(second.read("gw", [claim])).toEqual([{ spent: 20, reserved: 20 }]);
       restarted.shiftDate(30_000);
-      const third = await start(restarted, store);
+      const third = await start(restarted, store.spending);
       expect(third.read("gw", [claim])).toEqual([{ spent: 40, reserved: 0 }]);
       await Promise.all([second.close(), third.close()]);
     });
@@ -69,7 +69,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
     test("processes learn what others have spent and reserved with their own next write", async () => {
       const clock = new ManualClock();
       const store = await openEmpty();
-      const [first, second] = [await start(clock, store), await start(clock, store)];
+      const [first, second] = [await start(clock, store.spending), await start(clock, store.spending)];
       const claim = claimOf(clock, 30);
       reserve(first, claim).settle([30]);
       const open = reserve(first, claim);
@@ -95,7 +95,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
         changes: [{ budget, spentChange, reserved: 0 }],
       });
       const expectSpent = async (number: number, change: number, spent: number) => {
-        expect(await store.writeSpending(batch(number, change))).toEqual([
+        expect(await store.spending.writeSpending(batch(number, change))).toEqual([
           { budget, spent, reservedElsewhere: 0 },
         ]);
       };
@@ -106,10 +106,69 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       await expectSpent(3, -11, 0);
     });
 
+    test("many budgets are written and read within the deadline, and nothing of them is lost at the end", async () => {
+      const clock = new ManualClock();
+      const store = await openEmpty();
+      const first = await start(clock, store.spending);
+      const claims = Array.from({ length: 6000 }, (_, index) => claimOf(clock, 2, { key: `b:${index}` }));
+      for (const claim of claims) reserve(first, claim).settle([2]);
+      const open = reserve(first, claims[0] ?? claimOf(clock, 1));
+      await first.close();
+      const second = await start(clock, store.spending);
+      const amounts = second.read("gw", claims);
+      expect([amounts.length, amounts.filter(({ spent }) => spent !== 2)]).toEqual([6000, []]);
+      expect(amounts[0]).toEqual({ spent: 2, reserved: 2 });
+      open.release();
+      await second.close();
+      expect(await store.spending.budgetKeys("b:", "p", 3)).toEqual(["b:0", "b:1", "b:10"]);
+    }, 30_000);
+
+    test("a process that rejects requests sees the reset by another one, and one that served none can read and reset", async () => {
+      const clock = new ManualClock();
+      const store = await openEmpty();
+      const claim = claimOf(clock, 60);
+      const [full, idle] = [await start(clock, store.spending), await start(clock, store.spending)];
+      reserve(full, claim).settle([100]);
+      clock.advance(500);
+      await waitUntil(async () => {
+        await idle.refresh("gw", [claim]);
+        return idle.read("gw", [claim])[0]?.spent === 100;
+      });
+      idle.clear("gw", claim);
+      await idle.close();
+      expect(full.reserve("gw", [claim], "closed").reserved).toBe(false);
+      clock.advance(500);
+      await waitUntil(() => full.read("gw", [claim])[0]?.spent === 0);
+      reserve(full, claim).release();
+      await full.close();
+    });
+
+    test("periods that have ended are removed while a process runs", async () => {
+      const clock = new ManualClock();
+      const store = await openEmpty();
+      const endsAt = clock.unixNow() + DAY_MS;
+      const write = (number: number, writtenAt: number) =>
+        store.spending.writeSpending({
+          writer: "w",
+          number,
+          writtenAt,
+          changes: [
+            {
+              budget: { kind: "budget", key: "b:1", period: String(number), endsAt },
+              spentChange: 1,
+              reserved: 0,
+            },
+          ],
+        });
+      await write(1, clock.unixNow());
+      await write(501, endsAt + DAY_MS + 1);
+      expect(await store.spending.budgetKeys("b:", "1", 10)).toEqual([]);
+    });
+
     test("without the store, enforced budgets are refused until it can be read, then amounts add up", async () => {
       const clock = new ManualClock();
       const store = await openEmpty();
-      const earlier = await start(clock, store);
+      const earlier = await start(clock, store.spending);
       const claim = claimOf(clock, 50);
       reserve(earlier, claim).settle([50]);
       await earlier.close();
@@ -117,9 +176,12 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       const errors: unknown[] = [];
       const journal: SpentJournal = {
         loadSpending: (writer, unixMs) =>
-          isAvailable ? store.loadSpending(writer, unixMs) : Promise.reject(new Error("unavailable")),
+          isAvailable
+            ? store.spending.loadSpending(writer, unixMs)
+            : Promise.reject(new Error("unavailable")),
+        readSpending: (writer, budgets) => store.spending.readSpending(writer, budgets),
         writeSpending: (batch) =>
-          isAvailable ? store.writeSpending(batch) : Promise.reject(new Error("unavailable")),
+          isAvailable ? store.spending.writeSpending(batch) : Promise.reject(new Error("unavailable")),
       };
       const ledger = new MemoryLedger({ clock, journal, onJournalError: (error) => errors.push(error) });
       await ledger.settled;
@@ -131,7 +193,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       clock.advance(1000);
       await waitUntil(() => ledger.read("gw", [claim])[0]?.spent === 70);
       await ledger.close();
-      const [total] = await store.loadSpending("other", clock.unixNow());
+      const [total] = await store.spending.loadSpending("other", clock.unixNow());
       expect(total?.spent).toBe(70);
     });
   });

@@ -1,0 +1,47 @@
+// What budgets have spent, in the database.
+import type { BudgetTarget } from "../ledger/ledger.ts";
+import type { JournalBatch, JournalTotal, SpentJournal } from "../ledger/spent-journal.ts";
+import type { Database, Query } from "./database.ts";
+import { budgetKeys, loadSpending, noteBudgets, readSpending, writeSpending } from "./spending.ts";
+
+export interface SpendingStore extends SpentJournal {
+  /** Remembers that these budgets exist, with nothing spent if they are new. */
+  noteBudgets(budgets: readonly BudgetTarget[]): Promise<void>;
+  /** Resolves to the keys with this prefix that were written in a period, at most `limit`. */
+  budgetKeys(prefix: string, period: string, limit: number): Promise<string[]>;
+}
+
+type Use = <T>(work: (database: Database) => Promise<T>, isLong?: boolean) => Promise<T>;
+
+export class SqlSpending implements SpendingStore {
+  readonly #use: Use;
+
+  constructor(use: Use) {
+    this.#use = use;
+  }
+
+  loadSpending(writer: string, unixMs: number): Promise<readonly JournalTotal[]> {
+    // There may be a row for every user of a gateway.
+    return this.#write((query) => loadSpending(query, writer, unixMs), true);
+  }
+
+  readSpending(writer: string, budgets: readonly BudgetTarget[]): Promise<readonly JournalTotal[]> {
+    return this.#use(({ query }) => readSpending(query, writer, budgets));
+  }
+
+  writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]> {
+    return this.#write((query) => writeSpending(query, batch));
+  }
+
+  noteBudgets(budgets: readonly BudgetTarget[]): Promise<void> {
+    return this.#write((query) => noteBudgets(query, budgets));
+  }
+
+  budgetKeys(prefix: string, period: string, limit: number): Promise<string[]> {
+    return this.#use(({ query }) => budgetKeys(query, prefix, period, limit));
+  }
+
+  #write<T>(work: (query: Query) => Promise<T>, isLong = false): Promise<T> {
+    return this.#use((database) => database.writeTransaction(work), isLong);
+  }
+}
