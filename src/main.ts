@@ -81,7 +81,7 @@ export async function startGatehouse(
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   countFetches(telemetry.metrics);
   const sockets = new OpenSockets(telemetry.metrics.number("gatehouse_open_websockets", {}));
-  const budgetBook = openBudgets(storage.ledger, telemetry.metrics, log, upstreamPool, clock);
+  const budgetBook = openBudgets(storage, telemetry.metrics, log, upstreamPool, clock);
   const opened = { storage, telemetry, deadlines, upstreamPool, sockets, offLoop, budgetBook };
   const parts: Parts = { ...started, ...opened };
   const servers: Listener[] = [];

@@ -1,11 +1,12 @@
 // The state of budgets: what is spent and reserved in the current period, and by whom. Also resets and adjusts it.
 import { z } from "zod";
+import type { Period } from "../base/calendar-period.ts";
 import { dollarsOf, nanosOf } from "../base/decimal.ts";
 import { GatehouseError, validationError } from "../base/errors.ts";
-import { LedgerUnavailable, type BudgetTarget } from "../ledger/ledger.ts";
+import { LedgerUnavailable, MAX_AMOUNT } from "../ledger/ledger.ts";
 import { BUDGET_PERIODS, BUDGET_UNITS } from "../model/budget.ts";
 import type { BudgetBook } from "../runtime/budget-book.ts";
-import { SHARED_SUBJECT } from "../runtime/budget-book.ts";
+import { SHARED_SUBJECT } from "../runtime/budget-subjects.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
 
@@ -81,7 +82,7 @@ export class BudgetStates {
   async #read(gatewayId: string, budget: CompiledBudget): Promise<BudgetState> {
     const { record, limit, periods } = budget;
     const { start, end } = periods.at(Date.now());
-    const subjects = this.#subjectsOf(gatewayId, budget, start);
+    const subjects = await this.#subjectsOf(gatewayId, budget, { start, end });
     const targets = subjects.map((subject) => this.#book.target(budget, subject, { start, end }));
     await this.#book.ledger.refresh?.(gatewayId, targets);
     const amounts = await ledgerCall(async () => this.#book.ledger.read(gatewayId, targets));
@@ -122,7 +123,7 @@ export class BudgetStates {
     const period = budget.periods.at(Date.now());
     const subjects =
       subject === undefined
-        ? this.#subjectsOf(gatewayId, budget, period.start)
+        ? await this.#subjectsOf(gatewayId, budget, period)
         : [subjectIn(budget, subject)];
     const targets = subjects.map((each) => this.#book.target(budget, each, period));
     await this.#book.ledger.refresh?.(gatewayId, targets);
@@ -141,10 +142,11 @@ export class BudgetStates {
         { path: "subject", message: "is required, because every subject has its own amount" },
       ]);
     const name = subject === undefined ? "" : subjectIn(budget, subject);
-    const known = budget.record.each ? this.#book.admitSubject(budget, name, period.start) : name;
-    const target: BudgetTarget = this.#book.target(budget, known, period);
+    const account = this.#book.accountOf(budget, name, period);
+    const { target } = account;
     await this.#book.ledger.refresh?.(gatewayId, [target]);
     await ledgerCall(async () => this.#book.ledger.adjust(gatewayId, target, changeOf(budget, change)));
+    this.#book.admitted({ ...target, budget, subject: account.subject });
   }
 
   #gateway(gatewayId: string) {
@@ -161,11 +163,11 @@ export class BudgetStates {
     return budget;
   }
 
-  /** Users and models are those that this process has seen in the period; API keys and labels are known from the configuration. */
-  #subjectsOf(gatewayId: string, budget: CompiledBudget, start: number): string[] {
+  /** API keys and labels without requests are known from the configuration, too. */
+  async #subjectsOf(gatewayId: string, budget: CompiledBudget, period: Period): Promise<string[]> {
     const { scope, each, label } = budget.record;
     if (!each) return [""];
-    const subjects = new Set([...this.#book.seenSubjects(budget, start), SHARED_SUBJECT]);
+    const subjects = new Set([...(await this.#book.subjectsOf(budget, period)), SHARED_SUBJECT]);
     for (const key of this.#current.snapshot.apiKeysByGateway.get(gatewayId)?.values() ?? []) {
       const value = label === null ? undefined : key.labelValues[label];
       if (scope === "api_key") subjects.add(key.id);
@@ -186,10 +188,17 @@ function changeOf({ record }: CompiledBudget, change: string | number): number {
   const text = String(change);
   const sign = text.startsWith("-") ? -1 : 1;
   const digits = text.replace("-", "");
-  if (record.unit === "usd") return sign * nanosOf(digits);
-  if (digits.includes("."))
+  if (record.unit === "tokens" && digits.includes("."))
     throw validationError([{ path: "amount", message: "must be a whole number of tokens" }]);
-  return sign * Number(digits);
+  const size = record.unit === "usd" ? nanosOf(digits) : Number(digits);
+  if (size > MAX_AMOUNT)
+    throw validationError([
+      {
+        path: "amount",
+        message: `must be at most ${record.unit === "usd" ? dollarsOf(MAX_AMOUNT) : MAX_AMOUNT}`,
+      },
+    ]);
+  return sign * size;
 }
 
 async function ledgerCall<T>(call: () => Promise<T>): Promise<T> {

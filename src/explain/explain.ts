@@ -131,11 +131,7 @@ class RequestExplainer {
       onRuleMatched: doNothing,
       onAuthenticated: doNothing,
       runBeforeBody: () => null,
-      budgetAccounts: {
-        outputSizes: budgetBook.outputSizes,
-        target: (...call) => budgetBook.target(...call),
-        admitSubject: (...call) => budgetBook.peekSubject(...call),
-      },
+      budgetAccounts: budgetBook,
       reserveBudgets: async (exchange, plan) => {
         this.#budgets = await explainBudgets(exchange, plan, budgetBook.ledger);
         return null;

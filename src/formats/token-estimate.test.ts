@@ -278,3 +278,10 @@ function counted<T extends object>(value: T, count: () => void): T {
     },
   });
 }
+
+test("requests for embeddings of Gemini count their texts", () => {
+  const content = { parts: [{ text: "The committee decides tomorrow." }] };
+  const one = estimateRequestTokens({ content });
+  expect(one).toBeGreaterThan(estimateRequestTokens({}));
+  expect(estimateRequestTokens({ requests: [{ content }, { content }] })).toBeGreaterThan(one);
+});

@@ -36,6 +36,9 @@ const CONVERSATIONS: readonly string[] = [
   "suffix",
   "query",
   "documents",
+  // Gemini's embedContent and batchEmbedContents
+  "content",
+  "requests",
 ];
 /** Top-level fields that models read as JSON, the names of fields included: tools and schemas of the output. */
 const JSON_FIELDS: readonly string[] = [

@@ -6,12 +6,11 @@ import type { CompiledBudget, Threshold } from "../snapshot/compiled-budget.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
 import { OutputSizes } from "../usage/output-sizes.ts";
+import type { BudgetSubjects } from "./budget-subjects.ts";
 import type { BudgetWebhooks } from "./budget-webhooks.ts";
 
-/** How many subjects of a budget with `each` have an amount of their own, per process and period. Others share one. */
-const MAX_SUBJECTS = 10_000;
-/** The subject that newcomers share when there are too many. */
-export const SHARED_SUBJECT = "*";
+/** Thresholds that are remembered as reported. */
+const MAX_REPORTED = 10_000;
 
 /** A claim on a budget, as far as warnings need it. */
 interface ReportedClaim extends BudgetTarget {
@@ -21,27 +20,31 @@ interface ReportedClaim extends BudgetTarget {
 
 type NamedGateway = { readonly id: string; readonly gateway: { readonly name: string } } | null;
 
-/** The subjects that a budget with `each` has seen in a period. */
-interface SeenSubjects {
-  readonly start: number;
-  readonly subjects: Set<string>;
-}
-
-/** What a plan needs. An explanation has one that remembers nothing. */
-export type BudgetAccounts = Pick<BudgetBook, "target" | "admitSubject" | "outputSizes">;
+/** What a plan needs. */
+export type BudgetAccounts = Pick<BudgetBook, "accountOf" | "outputSizes">;
 
 export class BudgetBook {
   readonly ledger: Ledger;
   readonly outputSizes = new OutputSizes();
+  readonly #subjects: BudgetSubjects;
   readonly #metrics: Metrics;
   readonly #log: Log;
   readonly #webhooks: BudgetWebhooks;
-  readonly #seen = new Map<string, SeenSubjects>();
   /** Keys of thresholds that were reported, so that they are not looked up again. Of the current periods. */
   readonly #reported = new Map<string, number>();
 
-  constructor(ledger: Ledger, metrics: Metrics, log: Log, webhooks: BudgetWebhooks) {
+  /** Thresholds that are being compared with the ledger: many requests may be rejected meanwhile. */
+  readonly #checking = new Set<string>();
+
+  constructor(
+    ledger: Ledger,
+    subjects: BudgetSubjects,
+    metrics: Metrics,
+    log: Log,
+    webhooks: BudgetWebhooks,
+  ) {
     this.ledger = ledger;
+    this.#subjects = subjects;
     this.#metrics = metrics;
     this.#log = log;
     this.#webhooks = webhooks;
@@ -53,29 +56,28 @@ export class BudgetBook {
     return { kind: "budget", key: `${id}:${subject}`, period, endsAt: end === Infinity ? null : end };
   }
 
-  /** Returns the subject, or the shared one if too many others have been seen in the period. */
-  admitSubject({ id }: CompiledBudget, subject: string, start: number): string {
-    let seen = this.#seen.get(id);
-    if (seen === undefined || seen.start !== start)
-      this.#seen.set(id, (seen = { start, subjects: new Set() }));
-    if (seen.subjects.has(subject)) return subject;
-    if (seen.subjects.size >= MAX_SUBJECTS) return SHARED_SUBJECT;
-    seen.subjects.add(subject);
-    return subject;
+  /** The account of a request of the subject: its own, or with `each` the shared one if there are too many subjects. */
+  accountOf(
+    budget: CompiledBudget,
+    subject: string,
+    period: Period,
+  ): { readonly subject: string; readonly target: BudgetTarget } {
+    const target = this.target(budget, subject, period);
+    if (!budget.record.each) return { subject, target };
+    const account = this.#subjects.accountOf(budget.id, subject, target.period);
+    return account === subject
+      ? { subject, target }
+      : { subject: account, target: this.target(budget, account, period) };
   }
 
-  /** Returns what `admitSubject` would return, and remembers nothing. */
-  peekSubject({ id }: CompiledBudget, subject: string, start: number): string {
-    const seen = this.#seen.get(id);
-    const isFull = seen !== undefined && seen.start === start && seen.subjects.size >= MAX_SUBJECTS;
-    return isFull && !seen.subjects.has(subject) ? SHARED_SUBJECT : subject;
+  /** Call when the ledger has reserved or changed the account. */
+  admitted({ budget, subject, key, period, endsAt }: ReportedClaim): void {
+    if (budget.record.each) this.#subjects.admit(budget.id, subject, { kind: "budget", key, period, endsAt });
   }
 
-  /** Returns the subjects of a budget with `each` that this process has seen in the period. */
-  seenSubjects({ id }: CompiledBudget, start: number): string[] {
-    const seen = this.#seen.get(id);
-    if (seen === undefined || seen.start !== start) return [];
-    return [...seen.subjects, ...(seen.subjects.size >= MAX_SUBJECTS ? [SHARED_SUBJECT] : [])];
+  /** Resolves to the subjects of a budget with `each` in the period. */
+  subjectsOf(budget: CompiledBudget, period: Period): Promise<string[]> {
+    return this.#subjects.list(budget.id, this.target(budget, "", period).period);
   }
 
   refused({ record }: CompiledBudget, gateway: NamedGateway): void {
@@ -83,7 +85,7 @@ export class BudgetBook {
     this.#metrics.number("gatehouse_budget_refusals_total", labels).value++;
   }
 
-  /** Call after a settlement. `used` is at least what the budget has spent. Reports thresholds that were reached. */
+  /** Call after a settlement or a rejection. `used` is at least what the budget has spent. Reports thresholds that were reached. */
   report(claim: ReportedClaim, used: number, gateway: NamedGateway): void {
     const { budget } = claim;
     if (!budget.record.each && budget.limit > 0)
@@ -93,9 +95,12 @@ export class BudgetBook {
         used / budget.limit,
       );
     for (const threshold of budget.thresholds) {
-      if (used < threshold.amount || this.#reported.has(reportKey(claim, threshold))) continue;
+      if (used < threshold.amount) continue;
+      const key = reportKey(claim, threshold);
+      if (this.#reported.has(key) || this.#checking.has(key)) continue;
+      this.#checking.add(key);
       // Not awaited: the request has ended. `used` may contain reservations, so the spent amount decides.
-      void this.#reportIfReached(claim, threshold, gateway);
+      void this.#reportIfReached(claim, threshold, gateway).finally(() => this.#checking.delete(key));
     }
   }
 
@@ -119,7 +124,7 @@ export class BudgetBook {
   }
 
   #remember(key: string, endsAt: number | null): void {
-    if (this.#reported.size >= MAX_SUBJECTS) {
+    if (this.#reported.size >= MAX_REPORTED) {
       const [oldest] = this.#reported.keys();
       if (oldest !== undefined) this.#reported.delete(oldest);
     }

@@ -5,14 +5,21 @@ import type { Log } from "../telemetry/log/log.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import { BudgetBook } from "./budget-book.ts";
+import { BudgetSubjects, type SubjectRegistry } from "./budget-subjects.ts";
 import { BudgetWebhooks } from "./budget-webhooks.ts";
 
+interface BudgetStorage {
+  readonly ledger: Ledger;
+  readonly store: { readonly spending: SubjectRegistry };
+}
+
 export function openBudgets(
-  ledger: Ledger,
+  { ledger, store }: BudgetStorage,
   metrics: Metrics,
   log: Log,
   upstreamPool: UpstreamPool,
   clock: Clock,
 ): BudgetBook {
-  return new BudgetBook(ledger, metrics, log, new BudgetWebhooks(upstreamPool, log, clock));
+  const subjects = new BudgetSubjects(store.spending, clock, log);
+  return new BudgetBook(ledger, subjects, metrics, log, new BudgetWebhooks(upstreamPool, log, clock));
 }

@@ -1,6 +1,6 @@
 // Budgets: what counts, what is rejected, exactness under concurrency, settlement, periods, subjects, warnings, and state.
 import { describe, expect, test } from "bun:test";
-import { create, expectError } from "../support/admin-fixtures.ts";
+import { create, expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
@@ -284,6 +284,15 @@ describe("the scope of a budget", () => {
     expect(await spend(route, ...calls.slice(0, 3))).toEqual([200, 402, 402]);
   });
 
+  test("a user in the body without an API key is not the user that a trusted header names", async () => {
+    const { route } = await routeWith(
+      { ...TIGHT, scope: "user", each: true },
+      { gateway: { trust_user_header: true } },
+    );
+    const calls = [{ headers: { "X-User-ID": "ana" } }, { body: { user: "ana" } }, { body: { user: "ana" } }];
+    expect(await spend(route, ...calls)).toEqual([200, 200, 402]);
+  });
+
   test("is one model, each model, or the models of a list", async () => {
     const prices = ["a-1", "a-2", "b"].map((model) => ({ model, per_request: "0.01" }));
     const calls = ["a-1", "a-1", "a-2", "b", "b"].map((model) => ({ body: { model } }));
@@ -332,6 +341,20 @@ describe("warnings of a budget", () => {
     expect(counted.filter((line) => line.endsWith(" 1")).length).toBeGreaterThanOrEqual(2);
   });
 
+  test("a threshold that only settlements above their reservations reached is reported by a rejection", async () => {
+    const { route, id } = await routeWith({ amount: "1", warn_at: [0.9] }, { prices: PER_TOKEN });
+    provider.behave({ usage: { input: 0, output: 50_000 }, delayMs: 50 });
+    // Each reserves little and costs $0.50.
+    await Promise.all([1, 2].map(() => sendAndRead(route, { body: { max_tokens: 1 } })));
+    await settled(route, id);
+    expect((await send(route, { body: { max_tokens: 1 } })).status).toBe(402);
+    const { name } = (await gatehouse.api("GET", `/gateways/${route.gateway}`)).body;
+    await waitUntil(async () => {
+      const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+      return metrics.includes(`gatehouse_budget_warnings_total{gateway="${String(name)}"`);
+    });
+  });
+
   test("a webhook at a metadata or link-local address is rejected", async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const budget = { name: "b", unit: "usd", amount: "1", webhook: "http://169.254.169.254/latest" };
@@ -357,6 +380,20 @@ describe("the state of a budget", () => {
     });
     const { body } = await gatehouse.api("GET", `/audit?resource=budget_state`);
     expect(body.audit_entries.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("cannot be adjusted by more than the ledger holds", async () => {
+    const { route, id } = await routeWith({});
+    const tokens = await addBudget(route, { name: "tokens", unit: "tokens", amount: 5 });
+    for (const [budget, amount] of [
+      [id, "999999999999999"],
+      [id, "-9999999.999999999"],
+      [tokens.id, Number.MAX_SAFE_INTEGER + 1],
+    ] as const)
+      expectProblemsAt(
+        await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${budget}/adjust`, { amount }),
+        "amount",
+      );
   });
 
   test("of another gateway or of an unknown budget is 404", async () => {

@@ -22,7 +22,7 @@ export interface Invoice {
 
 type Amounts = Readonly<Record<string, string>>;
 
-export type InvoicePrice = {
+type InvoicePrice = {
   readonly model: string;
   readonly above?: { readonly tokens: number } & object;
 } & object;

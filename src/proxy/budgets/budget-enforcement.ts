@@ -46,7 +46,13 @@ export class BudgetEnforcement {
     const result = this.#book.ledger.reserve(exchange.gateway?.id ?? "", claims, policyOf(claims));
     const accept = (decided: Reservation | Refusal) => {
       setRemainingHeader(exchange, claims, decided.states);
-      if (!decided.reserved) throw this.#refuse(exchange, claims, decided);
+      if (!decided.reserved) {
+        // Settlements that exceeded their reservations may have reached a threshold that no later request can report.
+        for (const [index, claim] of claims.entries())
+          this.#book.report(claim, decided.states[index]?.used ?? 0, exchange.gateway);
+        throw this.#refuse(exchange, claims, decided);
+      }
+      for (const claim of claims) this.#book.admitted(claim);
       exchange.budgets = { reservation: decided, claims, inputTokens, limitsOutput };
       // The request may have ended while the ledger was asked.
       if (exchange.finished) decided.release();

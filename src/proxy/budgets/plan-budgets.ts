@@ -5,7 +5,8 @@ import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import { endpointIn, type Operation } from "../../formats/operations.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
-import { SHARED_SUBJECT, type BudgetAccounts } from "../../runtime/budget-book.ts";
+import type { BudgetAccounts } from "../../runtime/budget-book.ts";
+import { SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
@@ -27,6 +28,8 @@ const CREATING_OPERATIONS: ReadonlySet<Operation> = new Set(["responses", "batch
 const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings", "moderations", "rerank"]);
 /** Reserved for the first request to a model that does not limit its output. */
 const DEFAULT_OUTPUT_TOKENS = 1000;
+/** In place of the API key of a user without one. A trusted id has an empty place: a client must not use it by naming it in the body. */
+const ANONYMOUS = "anonymous";
 /** Other subjects are hashed: databases do not store all characters, and keys have a limited length. */
 const PLAIN_SUBJECT = /^[\x20-\x7e]{0,256}$/;
 /** More than any model returns. Keeps amounts exact integers. */
@@ -159,7 +162,7 @@ function userOf(exchange: Exchange, wanted: string | null): string | null {
   const id = header === "" ? (fields.user ?? "") : header;
   if (wanted !== null && wanted !== id) return null;
   const isTrusted = gateway?.gateway.trust_user_header === true && header !== "";
-  return isTrusted ? `/${id}` : `${apiKey?.id ?? ""}/${id}`;
+  return isTrusted ? `/${id}` : `${apiKey?.id ?? ANONYMOUS}/${id}`;
 }
 
 /** A client must not control the length of a key, and two long names must stay distinct. */
@@ -187,14 +190,14 @@ function completeClaim(
   size: RequestSize,
   book: BudgetAccounts,
 ): PlannedClaim {
-  const { start, end } = budget.periods.at(exchange.clock.unixNow());
-  const subject = budget.record.each ? book.admitSubject(budget, wantedSubject, start) : wantedSubject;
+  const period = budget.periods.at(exchange.clock.unixNow());
+  const { subject, target } = book.accountOf(budget, wantedSubject, period);
   let amount = 0;
   for (const each of models)
     if (countsModel({ budget, model }, each.name))
       amount = Math.max(amount, amountFor(budget, exchange, each, size, book));
   return {
-    ...book.target(budget, subject, { start, end }),
+    ...target,
     type: budget.record.name,
     limit: budget.limit,
     amount,
