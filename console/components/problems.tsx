@@ -32,6 +32,8 @@ interface Problem {
   readonly detail: ComponentChildren;
   readonly to: string;
   readonly linkText: string;
+  /** Begins with the text. */
+  readonly linkLabel: string;
 }
 
 export function Problems(props: ProblemsProps): JSX.Element {
@@ -58,7 +60,15 @@ export function Problems(props: ProblemsProps): JSX.Element {
             cell: ({ count }) => (count === null ? "–" : formatCount(count)),
           },
           { title: "Meaning", cell: ({ detail }) => detail },
-          { title: "Details", kind: "actions", cell: ({ to, linkText }) => <Link to={to}>{linkText}</Link> },
+          {
+            title: "Details",
+            kind: "actions",
+            cell: ({ to, linkText, linkLabel }) => (
+              <Link to={to} label={linkLabel}>
+                {linkText}
+              </Link>
+            ),
+          },
         ]}
       />
     </Section>
@@ -87,7 +97,8 @@ function targetProblems({ gateway, targets, since }: ProblemsProps): Problem[] {
         </>
       ),
       to: requestsPath(gateway, { provider: target.provider, since }),
-      linkText: `Requests to ${target.provider}`,
+      linkText: "Requests",
+      linkLabel: `Requests to ${target.provider}`,
     };
   });
 }
@@ -103,7 +114,8 @@ function errorProblems({ gateway, total, since }: ProblemsProps): Problem[] {
       count,
       detail: <TextWithCode text={meaningOf(code)} />,
       to: requestsPath(gateway, { ...filterOf(code), since }),
-      linkText: `Requests with ${code}`,
+      linkText: "Requests",
+      linkLabel: `Requests with ${code}`,
     });
   const byCount = ([, left]: readonly [string, number], [, right]: readonly [string, number]) => right - left;
   return [
@@ -124,6 +136,7 @@ function blockProblems({ gateway, blockCount }: ProblemsProps): Problem[] {
       detail: "A plugin has blocked clients. Their requests are rejected until the block ends or is removed.",
       to: `/gateways/${gateway}/blocks`,
       linkText: "Blocks",
+      linkLabel: "Blocks",
     },
   ];
 }

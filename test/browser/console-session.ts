@@ -153,9 +153,15 @@ export class ConsoleSession {
 
   /** Checks the page for serious accessibility violations and for horizontal overflow. */
   async expectAccessible(): Promise<void> {
+    const found = await this.findViolations();
+    if (found.length > 0) throw new Error(`${this.page.url()} has violations:\n${found.join("\n")}`);
+  }
+
+  /** Returns serious accessibility violations, and horizontal overflow. */
+  async findViolations({ exclude }: { readonly exclude?: string } = {}): Promise<string[]> {
     // Injecting the axe source again for every check would take most of the test time.
     const isLoaded = await this.page.evaluate("typeof axe === 'object'");
-    const { violations } = await new AxeBuilder({
+    const axe = new AxeBuilder({
       page: this.page,
       ...(isLoaded === true && { axeSource: ";" }),
     })
@@ -164,14 +170,26 @@ export class ConsoleSession {
       .options({
         resultTypes: ["violations"],
         runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
-      })
-      .analyze();
+      });
+    if (exclude !== undefined) axe.exclude(exclude);
+    const { violations } = await axe.analyze();
     const serious = violations
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+    return [...serious, ...(await this.findOverflow())];
+  }
+
+  /** Returns by how much the page is wider than the screen, and the innermost elements that are. */
+  async findOverflow(): Promise<string[]> {
     const overflow = Number(await this.page.evaluate("document.documentElement.scrollWidth - innerWidth"));
-    if (overflow > 0) serious.push(`overflow: the page is ${overflow} pixels wider than the screen`);
-    if (serious.length > 0) throw new Error(`${this.page.url()} has violations:\n${serious.join("\n")}`);
+    if (overflow <= 0) return [];
+    const elements = String(
+      await this.page.evaluate(`[...document.querySelectorAll("body *")]
+        .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+        .filter((element, _, all) => !all.some((other) => other !== element && element.contains(other)))
+        .slice(0, 3).map((element) => element.outerHTML.slice(0, 160)).join(" | ")`),
+    );
+    return [`overflow: the page is ${overflow} pixels wider than the screen: ${elements}`];
   }
 
   async close(): Promise<void> {
