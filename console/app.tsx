@@ -21,7 +21,8 @@ import { NewAdministratorPage } from "./pages/new-administrator.tsx";
 import { NotFoundPage } from "./pages/not-found.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
-import { GatewayPricesPage, PricesPage } from "./pages/prices.tsx";
+import { PricePage } from "./pages/price.tsx";
+import { PricesPage } from "./pages/prices.tsx";
 import { PluginPage } from "./pages/plugin.tsx";
 import { PluginsPage } from "./pages/plugins.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
@@ -63,9 +64,13 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/explain", ExplainPage],
   ["/gateways/:gateway/requests", RequestsPage],
   ["/gateways/:gateway/usage", UsagePage],
-  ["/gateways/:gateway/prices", GatewayPricesPage],
+  ["/gateways/:gateway/prices", PricesPage],
+  ["/gateways/:gateway/prices/new", PricePage],
+  ["/gateways/:gateway/prices/price", PricePage],
   ["/gateways/:gateway/blocks", BlocksPage],
   ["/prices", PricesPage],
+  ["/prices/new", PricePage],
+  ["/prices/price", PricePage],
   ["/administrators", AdministratorsPage],
   ["/administrators/new", NewAdministratorPage],
   ["/audit", AuditPage],

@@ -60,14 +60,22 @@ interface LinkButtonProps {
   readonly children: ComponentChildren;
   readonly kind?: ButtonKind;
   readonly icon?: IconName;
+  /** Accessible name, if the visible text is not specific enough. */
+  readonly label?: string;
 }
 
 /** A link that looks like a button. It is hidden if it leads to a form that the administrator may not save. */
-export function LinkButton({ to, children, kind = "plain", icon }: LinkButtonProps): JSX.Element | null {
+export function LinkButton({
+  to,
+  children,
+  kind = "plain",
+  icon,
+  label,
+}: LinkButtonProps): JSX.Element | null {
   const operation = operationOfPath(to);
   if (operation !== null && !mayCall(operation)) return null;
   return (
-    <Link to={to} class={`button ${kind}`}>
+    <Link to={to} class={`button ${kind}`} label={label}>
       {icon !== undefined && <Icon name={icon} />}
       {children}
     </Link>

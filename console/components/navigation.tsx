@@ -45,6 +45,7 @@ const GROUPS: readonly (readonly [title: string, items: readonly NavigationItem[
       { title: "Rules", icon: "rules", to: "rules" },
       { title: "API keys", icon: "keys", to: "keys" },
       { title: "Budgets", icon: "budgets", to: "budgets" },
+      { title: "Prices", icon: "prices", to: "prices" },
       { title: "Plugins", icon: "plugins", to: "plugins" },
     ],
   ],

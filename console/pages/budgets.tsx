@@ -1,6 +1,5 @@
 // List of a gateway's budgets with what is spent, reserved, and remaining of each.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
 import { childPath, listKeys } from "../api/resources.ts";
 import type { ApiKey } from "../api/types.ts";
@@ -46,7 +45,8 @@ export function BudgetsPage({ parameters }: RoutedPageProps): JSX.Element {
           ]);
           return { rows: rows.map((row) => ({ ...row, keys })), count };
         }}
-        dependencies={[activeRevision.value, useTicks(RELOAD_MS)]}
+        dependencies={[activeRevision.value]}
+        intervalMs={RELOAD_MS}
         columns={columnsFor(base)}
         keyOf={({ budget }) => budget.id}
         nameOf={({ budget }) => budget.name}
@@ -68,18 +68,6 @@ export function BudgetsPage({ parameters }: RoutedPageProps): JSX.Element {
       />
     </Page>
   );
-}
-
-/** Counts up at an interval while the page is visible. */
-function useTicks(intervalMs: number): number {
-  const [ticks, setTicks] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) setTicks((before) => before + 1);
-    }, intervalMs);
-    return () => clearInterval(timer);
-  }, [intervalMs]);
-  return ticks;
 }
 
 function columnsFor(base: string): readonly ListColumn<Row>[] {

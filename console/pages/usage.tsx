@@ -90,8 +90,7 @@ export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
       description="Tokens, requests, and cost by API key and model. Days are in UTC. The cost does not include unpriced requests: those of models without a price."
       actions={
         <>
-          <LinkButton to={`/gateways/${gateway}/prices`}>Prices of this gateway</LinkButton>
-          <LinkButton to="/prices">Prices</LinkButton>
+          <LinkButton to={`/gateways/${gateway}/prices`}>Prices</LinkButton>
           <Button isDisabled={rows.length === 0} onClick={() => save(rows)}>
             Export CSV
           </Button>

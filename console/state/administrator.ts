@@ -70,6 +70,8 @@ export function operationOfPath(to: string): string | null {
       : "PATCH /gateways/one";
   if (!path.endsWith("/new")) return null;
   const collection = path.slice(0, -"/new".length);
+  if (collection === "/prices") return "PUT /prices";
+  if (collection.endsWith("/prices")) return `PATCH ${collection.slice(0, -"/prices".length)}`;
   if (collection.endsWith("/keys")) return "POST /iam/api-keys";
   if (collection.endsWith("/plugins")) return `PATCH ${collection.slice(0, -"/plugins".length)}`;
   return `POST ${collection}`;

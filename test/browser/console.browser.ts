@@ -16,6 +16,7 @@ import { testOidcSignIn } from "./areas/oidc-sign-in.ts";
 import { testLists } from "./areas/lists.ts";
 import { testLiveRequests } from "./areas/live-requests.ts";
 import { GREETER, testPlugins } from "./areas/plugins.ts";
+import { testPrices } from "./areas/prices.ts";
 import { testRecordedRequests } from "./areas/recorded-requests.ts";
 import { testRecords } from "./areas/records.ts";
 import { testScale } from "./areas/scale.ts";
@@ -79,6 +80,7 @@ describe.if(hasChromium)("console", () => {
     testAdministrators(context);
     testAppearance(context);
     testBudgets(context);
+    testPrices(context);
     testHistory(context);
   });
 });
