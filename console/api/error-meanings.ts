@@ -13,6 +13,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "The request refers to a stored response by its id, and the target's format has none. Send the items of the conversation.",
   thread_unsupported_request:
     "The request creates or continues a message thread, which Anthropic stores, and the target has another format. Send the whole conversation.",
+  context_length_exceeded:
+    "The input is estimated to be longer than the context window of every target of the virtual model. `input_tokens` and `context_window` have both.",
   untranslatable: "The body cannot be translated to the wire format of the selected provider.",
   unauthorized: "The admin token is missing or invalid.",
   sign_in_failed:

@@ -1462,6 +1462,26 @@ export interface Explanation {
     resets_at: string | null;
     fits: boolean;
   }[];
+  /** The virtual model that the requested name stands for, with its targets and those of its fallbacks. Null if it is none. */
+  virtual_model: {
+    requested: string;
+    name: string;
+    strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+    /** The virtual model that would be used instead, and why. */
+    fallback: {
+      name: string;
+      reason: "unavailable" | "rate_limited" | "context" | "content_filter" | "budget";
+    } | null;
+    targets: {
+      virtual_model: string;
+      upstream: string;
+      model: string;
+      weight: number;
+      eligible: boolean;
+      next: boolean;
+      reason: string;
+    }[];
+  } | null;
   targets: {
     id: string;
     provider: string;
@@ -1598,6 +1618,26 @@ export interface Replay {
       resets_at: string | null;
       fits: boolean;
     }[];
+    /** The virtual model that the requested name stands for, with its targets and those of its fallbacks. Null if it is none. */
+    virtual_model: {
+      requested: string;
+      name: string;
+      strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+      /** The virtual model that would be used instead, and why. */
+      fallback: {
+        name: string;
+        reason: "unavailable" | "rate_limited" | "context" | "content_filter" | "budget";
+      } | null;
+      targets: {
+        virtual_model: string;
+        upstream: string;
+        model: string;
+        weight: number;
+        eligible: boolean;
+        next: boolean;
+        reason: string;
+      }[];
+    } | null;
     targets: {
       id: string;
       provider: string;
@@ -1769,6 +1809,7 @@ export interface Error {
     | "ambiguous_gateway"
     | "stateless_responses"
     | "thread_unsupported_request"
+    | "context_length_exceeded"
     | "untranslatable"
     | "unauthorized"
     | "sign_in_failed"
@@ -1889,6 +1930,14 @@ export interface RequestList {
     /** The model that was sent to the provider. */
     model: string | null;
     requested_model: string | null;
+    /** The virtual model that the requested name stands for. Null if it is none. */
+    virtual_model: {
+      name: string;
+      /** The virtual model that served instead. */
+      fallback: string | null;
+      /** Why it was used. */
+      reason: "unavailable" | "rate_limited" | "context" | "content_filter" | "budget" | null;
+    } | null;
     /** Null if neither the request nor its response was translated. */
     translation: {
       /** The format of the client. */

@@ -1,5 +1,6 @@
 // Component schemas of the OpenAPI document of what is running: requests, log lines, target health, and traffic points.
 import { z } from "zod";
+import { FALLBACK_REASONS } from "../model/virtual-model.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { OPERATIONS } from "../formats/operations.ts";
 import { LOG_LEVELS } from "../telemetry/log/log-levels.ts";
@@ -46,6 +47,14 @@ const request = z.object({
   target_id: z.string().nullable(),
   model: z.string().nullable().meta({ description: "The model that was sent to the provider." }),
   requested_model: z.string().nullable(),
+  virtual_model: z
+    .object({
+      name: z.string(),
+      fallback: z.string().nullable().meta({ description: "The virtual model that served instead." }),
+      reason: z.enum(FALLBACK_REASONS).nullable().meta({ description: "Why it was used." }),
+    })
+    .nullable()
+    .meta({ description: "The virtual model that the requested name stands for. Null if it is none." }),
   translation: z
     .object({
       from: z.enum(FORMAT_NAMES).meta({ description: "The format of the client." }),

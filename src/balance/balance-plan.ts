@@ -99,6 +99,18 @@ export class BalancePlan {
     return resting < 0 ? [] : [resting];
   }
 
+  /** Whether one of the targets is available now, or one that is resting, or none. */
+  availability(candidates: readonly number[], now: number): "available" | "resting" | "none" {
+    let found: "resting" | "none" = "none";
+    for (const index of candidates) {
+      const contender = this.#at(index);
+      if (!this.#isAvailable(contender, null, now)) continue;
+      if (now >= contender.state.restUntil) return "available";
+      found = "resting";
+    }
+    return found;
+  }
+
   /** Returns the same plan with copies of all state: its picks and reports do not change this plan. */
   simulation(): BalancePlan {
     const contenders = this.contenders.map((contender) => ({ ...contender, state: contender.state.copy() }));

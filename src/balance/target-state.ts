@@ -2,6 +2,7 @@
 // target share one object.
 import { LatencyAverage } from "./latency-average.ts";
 import { PassiveHealth } from "./passive-health.ts";
+import { TokenAverages } from "./token-averages.ts";
 import { hashText } from "./text-hash.ts";
 
 export class TargetState {
@@ -10,6 +11,8 @@ export class TargetState {
   readonly hash: number;
   readonly health: PassiveHealth;
   readonly latency: LatencyAverage;
+  /** Of virtual models only. */
+  readonly tokens: TokenAverages;
   inFlight = 0;
   /** Consecutive failures, with or without passive health checks; an ejection does not reset it. Null before the first result. */
   failuresInRow: number | null = null;
@@ -20,15 +23,21 @@ export class TargetState {
   /** Smooth round robin: requests that this target is due (negative: it got too many). */
   credit = 0;
 
-  constructor(id: string, health = new PassiveHealth(), latency = new LatencyAverage()) {
+  constructor(
+    id: string,
+    health = new PassiveHealth(),
+    latency = new LatencyAverage(),
+    tokens = new TokenAverages(),
+  ) {
     this.id = id;
     this.hash = hashText(id);
     this.health = health;
     this.latency = latency;
+    this.tokens = tokens;
   }
 
   copy(): TargetState {
-    const copy = new TargetState(this.id, this.health.copy(), this.latency.copy());
+    const copy = new TargetState(this.id, this.health.copy(), this.latency.copy(), this.tokens);
     copy.inFlight = this.inFlight;
     copy.failuresInRow = this.failuresInRow;
     copy.restUntil = this.restUntil;

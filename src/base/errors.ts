@@ -38,6 +38,11 @@ export const ERRORS = {
     meaning:
       "The request creates or continues a message thread, which Anthropic stores, and the target has another format. Send the whole conversation.",
   },
+  context_length_exceeded: {
+    status: 400,
+    meaning:
+      "The input is estimated to be longer than the context window of every target of the virtual model. `input_tokens` and `context_window` have both.",
+  },
   untranslatable: {
     status: 400,
     meaning: "The body cannot be translated to the wire format of the selected provider.",
@@ -208,7 +213,7 @@ export interface ErrorDetail {
 
 interface ErrorExtras {
   /** Further fields of the body. */
-  readonly fields?: Readonly<Record<string, string | null>>;
+  readonly fields?: Readonly<Record<string, string | number | null>>;
   readonly details?: readonly ErrorDetail[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
@@ -218,7 +223,7 @@ export class GatehouseError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  readonly fields: Readonly<Record<string, string | null>> | undefined;
+  readonly fields: Readonly<Record<string, string | number | null>> | undefined;
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause });

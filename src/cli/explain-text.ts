@@ -23,6 +23,7 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     ...block("plugins", explanation.plugins.map(plugin)),
     ...block("limits", explanation.limits.map(limit)),
     ...block("budgets", explanation.budgets.map(budget)),
+    ...block("model", virtualModel(explanation)),
     ...block("targets", explanation.targets.map(target)),
     ...block("upstream", upstreamRequest(explanation)),
     ...block("response", response(explanation)),
@@ -54,6 +55,18 @@ function block(title: string, lines: readonly string[]): string[] {
 const yes = () => paint("green", "✓");
 const no = () => paint("red", "✗");
 const skipped = () => paint("dim", "·");
+
+function virtualModel({ virtual_model: model }: Explanation): string[] {
+  if (model === null) return [];
+  const { name, requested, strategy, fallback, targets } = model;
+  const head = `${requested === name ? name : `${requested} is ${name}`}, ${strategy}`;
+  const instead = fallback === null ? [] : [`${no()} ${fallback.name} is used instead (${fallback.reason})`];
+  const lines = targets.map(({ next, eligible, virtual_model, upstream, model: sent, reason }) => {
+    const mark = next ? yes() : eligible ? skipped() : no();
+    return `${mark} ${virtual_model === name ? "" : `${virtual_model}: `}${sent} at ${upstream}: ${reason}`;
+  });
+  return [head, ...instead, ...lines];
+}
 
 function rules({ rules: all, rule }: Explanation): string[] {
   const serving =

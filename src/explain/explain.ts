@@ -2,7 +2,7 @@
 // attempt, and reports the result of each.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import type { Explain, ExplainedBudget, Explanation } from "../model/explanation.ts";
+import type { Explain, ExplainedBudget, ExplainedVirtualModel, Explanation } from "../model/explanation.ts";
 import { requiresKey } from "../proxy/authenticate.ts";
 import { budgetExceeded } from "../proxy/budgets/budget-enforcement.ts";
 import type { Exchange } from "../proxy/exchange.ts";
@@ -24,6 +24,7 @@ import { explainBudgets } from "./explain-budgets.ts";
 import { explainPlugins, type ExplainedChain } from "./explain-plugins.ts";
 import { exchangeFor } from "./explain-request.ts";
 import { explainRules } from "./explain-rules.ts";
+import { explainVirtualModel } from "./explain-virtual-model.ts";
 import { explainTargets, type ExplainedAttempt, type ExplainTargetsParts } from "./explain-targets.ts";
 
 type ExplainParts = Omit<
@@ -68,6 +69,7 @@ class RequestExplainer {
   /** Null until the pre_request plugins have run. */
   #chain: ExplainedChain | null = null;
   #budgets: ExplainedBudget[] = [];
+  #virtualModel: ExplainedVirtualModel | null = null;
   /** Null until the upstream attempt has been rehearsed. */
   #attempt: ExplainedAttempt | null = null;
 
@@ -108,6 +110,7 @@ class RequestExplainer {
     const exceeded = this.#budgets.find(({ fits }) => !fits);
     if (exceeded !== undefined) throw budgetExceeded(exceeded.name, exceeded.resets_at);
     if (exchange.rule === null) throw new Error("the steps ended without a rule");
+    if (exchange.route !== null) this.#virtualModel = explainVirtualModel(exchange, exchange.route);
     this.#attempt = explainTargets(exchange, exchange.rule, this.#callParts);
     if (this.#attempt.error !== null) throw this.#attempt.error;
     return null;
@@ -134,6 +137,9 @@ class RequestExplainer {
       budgetAccounts: budgetBook,
       reserveBudgets: async (exchange, plan) => {
         this.#budgets = await explainBudgets(exchange, plan, budgetBook.ledger);
+        const exceeded = this.#budgets.find(({ fits }) => !fits);
+        if (exceeded !== undefined && exchange.route?.mayFallBackOn("budget") === true)
+          throw budgetExceeded(exceeded.name, exceeded.resets_at);
         return null;
       },
       runPreRequest: async (exchange, chain) => {
@@ -160,6 +166,7 @@ class RequestExplainer {
       plugins: chain.plugins,
       limits: chain.limits,
       budgets: this.#budgets,
+      virtual_model: this.#virtualModel,
       targets: this.#attempt?.targets ?? [],
       upstream_request: this.#attempt?.request ?? null,
       answer: end === null ? null : describeEnd(end),

@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { BUDGET_UNITS } from "./budget.ts";
+import { FALLBACK_REASONS, STRATEGIES } from "./virtual-model.ts";
 import { headersField } from "./fields.ts";
 import { PLUGIN_STAGES } from "./plugin-stage.ts";
 import { HTTP_METHODS } from "./http-methods.ts";
@@ -88,6 +89,32 @@ export const explanationSchema = z.object({
       }),
     )
     .meta({ description: "The budgets that the request has to fit into." }),
+  virtual_model: z
+    .object({
+      requested: z.string(),
+      name: z.string(),
+      strategy: z.enum(STRATEGIES),
+      fallback: z
+        .object({ name: z.string(), reason: z.enum(FALLBACK_REASONS) })
+        .nullable()
+        .meta({ description: "The virtual model that would be used instead, and why." }),
+      targets: z.array(
+        z.object({
+          virtual_model: z.string(),
+          upstream: z.string(),
+          model: z.string(),
+          weight: z.int(),
+          eligible: z.boolean(),
+          next: z.boolean(),
+          reason: z.string(),
+        }),
+      ),
+    })
+    .nullable()
+    .meta({
+      description:
+        "The virtual model that the requested name stands for, with its targets and those of its fallbacks. Null if it is none.",
+    }),
   targets: z.array(
     z.object({
       id: z.string(),
@@ -166,6 +193,7 @@ export const replaySchema = z.object({
 export type Replay = z.output<typeof replaySchema>;
 export type ExplainRequest = z.output<typeof explainRequestSchema>;
 export type Explanation = z.output<typeof explanationSchema>;
+export type ExplainedVirtualModel = NonNullable<Explanation["virtual_model"]>;
 export type ExplainedRule = Explanation["rules"][number];
 export type ExplainedTarget = Explanation["targets"][number];
 export type ExplainedPlugin = Explanation["plugins"][number];

@@ -72,7 +72,7 @@ function fallbackProblem(
 }
 
 /** Finds virtual models by name: an exact name or alias, else the longest pattern. */
-class VirtualModelNames<T extends LinkedVirtualModel> {
+export class VirtualModelNames<T extends LinkedVirtualModel> {
   readonly #exact = new Map<string, T>();
   /** Longest first. */
   readonly #patterns: { readonly prefix: string; readonly model: T }[] = [];

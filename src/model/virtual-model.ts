@@ -4,11 +4,18 @@ import { idField, nameField } from "./fields.ts";
 import { modelPatternField } from "./model-pattern.ts";
 import type { ChildFields } from "./record.ts";
 
-const STRATEGIES = ["weighted", "fallback", "lowest-latency", "lowest-cost"] as const;
-const FALLBACK_REASONS = ["unavailable", "rate_limited", "context", "content_filter", "budget"] as const;
+export const STRATEGIES = ["weighted", "fallback", "lowest-latency", "lowest-cost"] as const;
+export const FALLBACK_REASONS = [
+  "unavailable",
+  "rate_limited",
+  "context",
+  "content_filter",
+  "budget",
+] as const;
 const DEFAULT_REASONS: readonly FallbackReason[] = ["unavailable", "rate_limited", "context"];
 
-type FallbackReason = (typeof FALLBACK_REASONS)[number];
+export type Strategy = (typeof STRATEGIES)[number];
+export type FallbackReason = (typeof FALLBACK_REASONS)[number];
 
 const exactNameField = nameField.refine((name) => !name.includes("*"), "must not contain *");
 

@@ -16,6 +16,7 @@ import type { RequestBody } from "./request-body.ts";
 import { endpointAt } from "./request-endpoint.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { TargetResponse } from "./target-response.ts";
+import type { TranslationTask } from "./translate-request.ts";
 import { Translations } from "./translations.ts";
 import { isUntranslatable } from "./untranslatable.ts";
 import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
@@ -26,6 +27,13 @@ interface ClientAddressPart {
 
 export interface AttemptParts extends UpstreamAttemptParts, ClientAddressPart {}
 
+/** An attempt at one of several upstreams. */
+interface LegAttempt {
+  readonly candidates: Candidates;
+  /** The request was sent to another upstream before. */
+  readonly isRetry: boolean;
+}
+
 /**
  * Resolves to the response to relay: the first that is not retried, else the last one that any target returned. One
  * function awaits everything, because every further async function costs each request measurable CPU time.
@@ -35,14 +43,16 @@ export async function attempt(
   rule: CompiledRule,
   observed: ObservedRule,
   parts: AttemptParts,
+  leg: LegAttempt | null = null,
 ): Promise<TargetResponse> {
   const { upstream } = rule;
   const { plan, targets } = upstream;
-  const { preferred, fallback } = candidatesFor(exchange, rule);
+  const { preferred, fallback } = leg?.candidates ?? candidatesFor(exchange, rule);
+  const maxAttempts = exchange.attempts + upstream.maxAttempts;
   const clientHash = clientHashFor(exchange, upstream, parts);
   const { clock } = exchange;
   let now = clock.now();
-  plan.retries.recordRequest(now);
+  if (leg?.isRetry !== true) plan.retries.recordRequest(now);
   const tried: number[] = [];
   let lastResponse: TargetResponse | null = null;
   let lastError: Error | null = null;
@@ -67,9 +77,8 @@ export async function attempt(
       lastResponse = result;
       if (!FAILOVER_STATUSES.has(result.upstreamResponse.status)) break;
     }
-    if (exchange.isOver || exchange.attempts >= upstream.maxAttempts) break;
     // What was forwarded of a body cannot be sent again.
-    if (exchange.upload?.isUntouched === false) break;
+    if (exchange.isOver || exchange.attempts >= maxAttempts || exchange.upload?.isUntouched === false) break;
     tried.push(index);
     now = clock.now();
     const next = plan.pick(preferred, fallback, tried, clientHash, now);
@@ -106,20 +115,24 @@ export function candidatesFor(exchange: Exchange, rule: CompiledRule): Candidate
   return allowed === null ? serving : allowedCandidates(exchange, rule, serving, allowed);
 }
 
-/** Translates a large body for all targets that may need it, off the event loop. */
-export async function prepareTranslations(
-  exchange: Exchange,
-  body: RequestBody,
-  rule: CompiledRule,
-  { offLoop }: OffLoopPart,
-): Promise<void> {
+/** Returns the translations that the targets of the rule may need. */
+export function translationTasks(exchange: Exchange, rule: CompiledRule): TranslationTask[] {
   const { fields } = exchange;
   const { preferred, fallback } = candidatesFor(exchange, rule);
   const targets = [...preferred, ...fallback].flatMap((index) => rule.upstream.targets[index] ?? []);
-  const tasks = targets.flatMap(
+  return targets.flatMap(
     (target) => taskFor(endpointAt(exchange, rule, target), target, modelFor(fields, target)) ?? [],
   );
-  if (tasks.length === 0 || !fields.isObject) return;
+}
+
+/** Makes the translations of a large body off the event loop. */
+export async function prepareTranslations(
+  exchange: Exchange,
+  body: RequestBody,
+  tasks: readonly TranslationTask[],
+  { offLoop }: OffLoopPart,
+): Promise<void> {
+  if (tasks.length === 0 || !exchange.fields.isObject) return;
   const startedAt = exchange.clock.now();
   exchange.translations = await Translations.prepare(body, tasks, offLoop);
   exchange.translateMs += exchange.clock.now() - startedAt;

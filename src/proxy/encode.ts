@@ -165,15 +165,15 @@ function encodeBody(exchange: Exchange, endpoint: RequestEndpoint, target: Compi
   const task = taskFor(endpoint, target, model);
   const translated = task === null ? null : translatedBody(exchange, body, task);
   if (translated === null && isModelInPath(exchange)) return { body: body.bytes, model, translated };
-  return { body: translated?.bytes ?? withModel(body, fields, model), model, translated };
+  return { body: translated?.bytes ?? withModel(body, model), model, translated };
 }
 
 function isModelInPath({ endpoint }: Exchange): boolean {
   return endpoint !== null && endpoint.model !== null;
 }
 
-function withModel(body: RequestBody, fields: BodyFields, model: string | null): Uint8Array {
-  if (model === null || model === fields.model) return body.bytes;
+function withModel(body: RequestBody, model: string | null): Uint8Array {
+  if (model === null || model === body.fields.model) return body.bytes;
   return Buffer.from(spliceTopLevelString(body.text ?? "", "model", model));
 }
 

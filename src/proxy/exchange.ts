@@ -26,6 +26,7 @@ import type { StoredAt } from "./stored-ids/stored-at.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { RequestSample } from "../usage/request-sample.ts";
+import type { VirtualRoute } from "./virtual-models/virtual-route.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 
 export class Exchange implements DenseSetMember, DisconnectListener {
@@ -73,6 +74,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** Where the stored objects are that the request names; null if it names none. */
   storedAt: StoredAt | null = null;
+  /** The way through virtual models; null if the request is for another model. */
+  route: VirtualRoute | null = null;
   /** Translations of a large body; null if there are none. */
   translations: Translations | null = null;
 

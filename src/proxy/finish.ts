@@ -15,6 +15,7 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
+import { finishRoute, routeFacts } from "./virtual-models/finish-route.ts";
 import { hasUsage, NANOS_PER_DOLLAR, recordUsage } from "./record-usage.ts";
 
 export interface FinishParts extends PluginParts, OffLoopPart {
@@ -42,6 +43,7 @@ export function finish(
   const unixNow = exchange.clock.unixNow();
   if (apiKey !== null) parts.recordKeyUse(apiKey.id, unixNow);
   recordUsage(exchange, parts.usageTotals);
+  if (exchange.route !== null) finishRoute(exchange, exchange.route, now);
   if (exchange.budgets !== null) parts.budgets.settle(exchange, exchange.budgets);
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
@@ -80,7 +82,8 @@ function factsOf(
     status,
     outcome,
     errorCode: exchange.errorCode,
-    requestedModel: truncateText(exchange.fields.model),
+    requestedModel: truncateText(exchange.route?.requested ?? exchange.fields.model),
+    virtualModel: exchange.route === null ? null : routeFacts(exchange.route),
     isStream: exchange.fields.wantsStream || response?.isStream === true,
     firstTokenAt: exchange.firstContent?.seenAt ?? null,
     relaysReasoning: exchange.firstContent?.kind === "reasoning",

@@ -19,7 +19,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import { BudgetEnforcement } from "./budgets/budget-enforcement.ts";
-import { attempt, prepareTranslations, type AttemptParts } from "./attempt.ts";
+import { attempt, prepareTranslations, translationTasks, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { addCorsHeaders } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
@@ -37,6 +37,7 @@ import { serverTiming } from "./server-timing.ts";
 import { isLarge } from "./translations.ts";
 import { STEPS, type StepParts } from "./steps.ts";
 import { IdSeal } from "./stored-ids/id-seal.ts";
+import { attemptRoute, routeTranslationTasks } from "./virtual-models/attempt-route.ts";
 
 export interface DataPlaneParts {
   readonly clock: Clock;
@@ -165,11 +166,18 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Outgoing
     }
     const { rule, observed } = exchange;
     if (rule === null || observed === null) throw new Error("the steps ended without a rule");
-    if (isLarge(exchange.body)) await prepareTranslations(exchange, exchange.body, rule, parts);
+    const { route, body } = exchange;
+    if (isLarge(body)) {
+      const tasks =
+        route === null ? translationTasks(exchange, rule) : routeTranslationTasks(exchange, route);
+      await prepareTranslations(exchange, body, tasks, parts);
+    }
     // The client may have disconnected, or the total timeout expired, while plugins ran.
     if (exchange.isOver)
       throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");
-    const upstreamResponse = await attempt(exchange, rule, observed, parts);
+    const upstreamResponse = await (route === null
+      ? attempt(exchange, rule, observed, parts)
+      : attemptRoute(exchange, route, parts));
     const { writer } = upstreamResponse.upstreamResponse;
     if (writer !== null) return openSocket(exchange, upstreamResponse, writer, parts);
     if (exchange.bodies !== null) captureUpstreamResponse(exchange.bodies, upstreamResponse);

@@ -4,7 +4,8 @@ import { GatehouseError } from "../base/errors.ts";
 import { percentDecoded } from "../base/percent-decoded.ts";
 import { formatOfClient } from "../formats/registry.ts";
 import type { ListedModel } from "../formats/model-list.ts";
-import type { CompiledGateway } from "../snapshot/compile.ts";
+import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { apiKeyRequired, isAllowed } from "./authenticate.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
@@ -42,20 +43,27 @@ export function listModels(
 /** `tail` is `/models`, or `/models/` and the id of a model. */
 export function describeModels(exchange: Exchange, gateway: CompiledGateway, tail: string): OutgoingResponse {
   const { request, path, requestId } = exchange;
-  const models = usableModels(exchange, gateway);
+  const isOne = tail.length > MODELS_TAIL.length + 1;
+  const models = usableModels(exchange, gateway, isOne);
   const { encodeModel, encodeModelList } = formatOfClient(path, request.headers).models;
-  const body =
-    tail.length <= MODELS_TAIL.length + 1
-      ? encodeModelList(models)
-      : encodeModel(modelNamed(tail.slice(MODELS_TAIL.length + 1), models));
+  const body = isOne
+    ? encodeModel(modelNamed(tail.slice(MODELS_TAIL.length + 1), models))
+    : encodeModelList(models);
   return OutgoingResponse.json(body, { headers: { "X-Request-Id": requestId, "Request-Id": requestId } });
 }
 
-function usableModels({ apiKey }: Exchange, { gateway, rules }: CompiledGateway): ListedModel[] {
+/** Aliases of virtual models are found, but not listed. */
+function usableModels(
+  { apiKey }: Exchange,
+  { gateway, rules }: CompiledGateway,
+  withAliases: boolean,
+): ListedModel[] {
   const owners = new Map<string, string>();
   for (const rule of rules) {
     // A rule may require an API key although its gateway does not.
     if (!isAllowed(apiKey, rule) || (apiKey === null && rule.requireApiKey)) continue;
+    for (const { name, provider } of visibleModels(rule, apiKey, withAliases))
+      if (!owners.has(name)) owners.set(name, provider);
     for (const { models, defaultModel, provider } of rule.upstream.targets) {
       for (const model of [defaultModel, ...(models ?? [])])
         if (model !== null && !owners.has(model) && apiKey?.models?.allows(model) !== false)
@@ -64,6 +72,24 @@ function usableModels({ apiKey }: Exchange, { gateway, rules }: CompiledGateway)
   }
   const createdAt = Date.parse(gateway.created_at);
   return [...owners].map(([id, owner]) => ({ id, owner, createdAt }));
+}
+
+/** Returns the exact names of virtual models that the rule serves and the key may use, with the provider of their first target. */
+function visibleModels(
+  { virtualModels }: CompiledRule,
+  apiKey: CompiledApiKey | null,
+  withAliases: boolean,
+): { readonly name: string; readonly provider: string }[] {
+  const allows = (name: string) => apiKey?.models?.allows(name) !== false;
+  return (virtualModels?.models ?? []).flatMap(({ record, targets }) => {
+    const { name, aliases, visible } = record;
+    const used = targets.find(({ model }) => model !== null && allows(model));
+    if (!visible || used === undefined) return [];
+    const names = [name, ...(withAliases ? aliases : [])].filter(
+      (each) => !each.endsWith("*") && allows(each),
+    );
+    return names.map((each) => ({ name: each, provider: used.upstream.targets[0]?.provider ?? "" }));
+  });
 }
 
 /** `segment` is percent-encoded. A name may contain slashes, encoded or not. */

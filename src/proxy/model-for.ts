@@ -2,12 +2,13 @@
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { BodyFields } from "./request-body.ts";
 
-/** Returns the requested model if the target serves it, else the target's default model; null without a JSON object. */
+/** Returns the model of a virtual model's target; else the requested model if the target serves it, else the target's default model; null without a JSON object. */
 export function modelFor(
   { isObject, model: requested }: BodyFields,
-  { models, defaultModel }: CompiledTarget,
+  { models, defaultModel, forcedModel }: CompiledTarget,
 ): string | null {
   if (!isObject) return null;
+  if (forcedModel !== null) return forcedModel;
   if (requested !== null && (models === null || models.has(requested))) return requested;
   return defaultModel ?? requested;
 }

@@ -113,7 +113,8 @@ function sameModelCandidates({ fields }: Exchange, rule: CompiledRule, candidate
     const target = targets[index];
     return target === undefined ? null : modelFor(fields, target);
   };
-  const model = fields.model ?? modelAt(candidates.preferred[0] ?? candidates.fallback[0] ?? 0);
+  const first = candidates.preferred[0] ?? candidates.fallback[0] ?? 0;
+  const model = targets[first]?.forcedModel ?? fields.model ?? modelAt(first);
   const same = filterCandidates(candidates, (index) => modelAt(index) === model);
   if (isEmpty(same))
     throw new GatehouseError(

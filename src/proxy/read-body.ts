@@ -128,7 +128,7 @@ function unsupportedEncoding(encoding: string): GatehouseError {
 function readsBody(exchange: Exchange, rule: CompiledRule, isJson: boolean): boolean {
   const { upstream } = rule;
   if (exchange.gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
-  return upstream.requiresModel || (upstream.readsBody && isJson);
+  return upstream.requiresModel || ((upstream.readsBody || rule.virtualModels !== null) && isJson);
 }
 
 /** Whether ids of stored objects in the body have to be opened. */

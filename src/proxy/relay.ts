@@ -12,6 +12,7 @@ import { healthResultOf, type HealthResult } from "./balancer-report.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { Exchange } from "./exchange.ts";
 import { finish, type FinishParts } from "./finish.ts";
+import { toHeaderValue } from "./header-value.ts";
 import { relayHeaders } from "./header-filter.ts";
 import { settleUsage } from "./record-usage.ts";
 import { StreamRelay } from "./relay-stream.ts";
@@ -26,7 +27,6 @@ import { parseJson } from "./translate-whole.ts";
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
 /** Statuses of responses that have no body (RFC 9110, section 15). */
 const STATUSES_WITHOUT_BODY = new Set([204, 205, 304]);
-const PRINTABLE_ASCII = /^[\x20-\x7E]{0,256}$/;
 
 /** Also ends the exchange, exactly once: when the last byte has been handed over, or when none will follow. */
 export function relay(
@@ -196,9 +196,4 @@ export function addHeaders(
 function hasBody({ body, reader, translation, upstreamResponse }: TargetResponse): boolean {
   if (body !== null || reader !== null) return true;
   return translation !== null && !STATUSES_WITHOUT_BODY.has(upstreamResponse.status);
-}
-
-/** Replaces characters that a header cannot contain: names of providers and models are arbitrary text. */
-function toHeaderValue(text: string): string {
-  return PRINTABLE_ASCII.test(text) ? text : text.replaceAll(/[^\x20-\x7E]/g, "?").slice(0, 256);
 }

@@ -3,13 +3,11 @@
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
-import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
-import type { BudgetAccounts } from "../runtime/budget-book.ts";
-import { mayCost, planBudgets, type BudgetPlan } from "./budgets/plan-budgets.ts";
+import { reserve, type ReserveParts } from "./budgets/reserve-budgets.ts";
 import { requireAllowedModel } from "./allowed-models.ts";
 import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
@@ -32,9 +30,10 @@ import { bodyLimitsFor, startRequestBody, takeRequestBody, type UploadLimits } f
 import { scanReplacedBody } from "./scan-body.ts";
 import { gatewayOfHost, rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
+import { resolveVirtualModel, selectTargets } from "./virtual-models/resolve-model.ts";
 import { openRequestIds } from "./stored-ids/open-request-ids.ts";
 
-export interface StepParts extends UploadLimits, OffLoopPart {
+export interface StepParts extends UploadLimits, ReserveParts {
   readonly idSeal: IdSeal;
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
@@ -48,9 +47,6 @@ export interface StepParts extends UploadLimits, OffLoopPart {
   readonly onAuthenticated: (exchange: Exchange, rule: CompiledRule) => void;
   /** Runs the before_body hooks of plugins if the body is still arriving. Returns the response of a plugin, or null. */
   readonly runBeforeBody: (exchange: Exchange) => OutgoingResponse | null;
-  readonly budgetAccounts: BudgetAccounts;
-  /** Reserves the budgets of a request, or throws. Explain only compares them. */
-  readonly reserveBudgets: (exchange: Exchange, plan: BudgetPlan) => ValueOrPromise<null>;
   /** Runs the pre_request plugins. Returns the response of a plugin, or null. Explain runs them without side effects. */
   readonly runPreRequest: (exchange: Exchange, chain: PluginChain) => ValueOrPromise<OutgoingResponse | null>;
 }
@@ -81,7 +77,9 @@ export const STEPS: readonly Step[] = [
   runPlugins,
   scanBodyOfPlugin,
   checkOperationOfPlugin,
+  findVirtualModel,
   openStoredIds,
+  selectVirtualTargets,
   respondWithTokenEstimate,
   reserveBudgets,
 ];
@@ -250,6 +248,18 @@ function checkOperationOfPlugin(exchange: Exchange): null {
   return checkOperation(exchange);
 }
 
+/** After the plugins, which may have changed the model. */
+function findVirtualModel(exchange: Exchange): null {
+  const rule = matchedRule(exchange);
+  if (rule.virtualModels !== null) resolveVirtualModel(exchange, rule, rule.virtualModels);
+  return null;
+}
+
+/** After the ids of stored objects are known, which decide about the targets. */
+function selectVirtualTargets(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
+  return exchange.route === null ? null : selectTargets(exchange, exchange.route, parts);
+}
+
 /** After the plugins, which see the ids of the client. */
 function openStoredIds(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
   return openRequestIds(exchange, matchedRule(exchange), parts);
@@ -267,13 +277,7 @@ function respondWithTokenEstimate(
 /** Last: the model and the body are those that are sent, and a request that is rejected or responded to costs nothing. */
 function reserveBudgets(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
   const budgets = exchange.gateway?.budgets ?? null;
-  if (budgets === null) return null;
-  const rule = matchedRule(exchange);
-  if (!mayCost(exchange, rule)) return null;
-  const planned = planBudgets(exchange, rule, budgets, parts);
-  return isPromise(planned)
-    ? planned.then((plan) => parts.reserveBudgets(exchange, plan))
-    : parts.reserveBudgets(exchange, planned);
+  return budgets === null ? null : reserve(exchange, matchedRule(exchange), budgets, parts);
 }
 
 function matchedGateway({ gateway }: Exchange): CompiledGateway {

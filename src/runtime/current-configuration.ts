@@ -1,5 +1,6 @@
 // The active configuration of this process. All writes go through it: an acknowledged write is durable, compiled, and
 // active. It also loads what other nodes have written.
+import type { BalancePlan } from "../balance/balance-plan.ts";
 import { createYielder } from "../base/yield-turns.ts";
 import { PriceTable } from "../usage/price-table.ts";
 import { NO_GATEWAY } from "../store/store.ts";
@@ -228,9 +229,9 @@ export class CurrentConfiguration {
   /** Balancing state outlives snapshots: that of remaining upstreams is kept, that of removed ones is dropped. */
   #activateBalancing(before: CompiledGateway | undefined, after: CompiledGateway | null): void {
     const { balance } = this.#context;
-    const remaining = new Set(after?.upstreams.map((upstream) => upstream.id));
-    for (const upstream of after?.upstreams ?? []) balance.activate(upstream.plan);
-    for (const { id } of before?.upstreams ?? []) if (!remaining.has(id)) balance.forget(id);
+    const remaining = new Set(plansOf(after).map(({ upstreamId }) => upstreamId));
+    for (const plan of plansOf(after)) balance.activate(plan);
+    for (const { upstreamId } of plansOf(before)) if (!remaining.has(upstreamId)) balance.forget(upstreamId);
   }
 }
 
@@ -242,4 +243,9 @@ async function loadApiKey(reader: Reader, id: string): Promise<CompiledApiKey | 
 async function loadPrices(reader: Reader): Promise<PriceTable> {
   const stored = await reader.prices();
   return stored === null ? BUILTIN_PRICE_TABLE : new PriceTable(stored.prices, BUILTIN_PRICE_TABLE);
+}
+
+function plansOf(gateway: CompiledGateway | null | undefined): readonly BalancePlan[] {
+  const upstreams = gateway?.upstreams.map(({ plan }) => plan) ?? [];
+  return [...upstreams, ...(gateway?.virtualModels?.plans ?? [])];
 }

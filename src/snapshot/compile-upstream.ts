@@ -40,6 +40,8 @@ export interface CompiledTarget {
   /** Without a credential, the client's own provider credential is forwarded. */
   readonly hasCredential: boolean;
   readonly credentialType: CredentialType | null;
+  /** The model that all requests get, of a target of a virtual model; null of other targets. */
+  readonly forcedModel: string | null;
   readonly defaultModel: string | null;
   /** Null: the target serves every model. */
   readonly models: ReadonlySet<string> | null;
@@ -159,6 +161,7 @@ export function compileTarget(
     credential,
     hasCredential: credentials !== null,
     credentialType: credentials === null ? null : credentialTypeOf(credentials),
+    forcedModel: null,
     defaultModel: default_model,
     models: target.models.length === 0 ? null : models,
   };

@@ -10,7 +10,7 @@ import type { TargetCredentials } from "../upstream/credentials/cloud-credential
 import { compileBudgets, type CompiledBudget } from "./compiled-budget.ts";
 import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { checkVirtualModels } from "./compile-virtual-models.ts";
+import { compileVirtualModels, type VirtualModels } from "./compile-virtual-models.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
 import { ModelAllowList } from "./model-allow-list.ts";
 import { compileChain, type PluginChain } from "./plugin-chain.ts";
@@ -30,6 +30,8 @@ export interface CompiledGateway {
   readonly chain: PluginChain | null;
   /** The prices of the gateway; null if it has none. */
   readonly prices: PriceTable | null;
+  /** Null if the gateway has none. */
+  readonly virtualModels: VirtualModels | null;
   /** The budgets of the gateway; null if it has none. */
   readonly budgets: readonly CompiledBudget[] | null;
   /** The records it was compiled from, needed to compile it again when a plugin changes. */
@@ -61,15 +63,16 @@ export interface CompileContext {
 
 export function compileGateway(parts: GatewayParts, context: CompileContext): CompiledGateway {
   const { gateway } = parts;
-  checkVirtualModels(parts.models);
   const chain = compileChain(gateway.id, gateway.required_plugins, context.plugins, context.instances);
   const upstreams = new Map(
     parts.upstreams.map((each) => [each.id, compileUpstream(each, context.balance, context.credentials)]),
   );
+  const virtualModels = compileVirtualModels(parts.models, upstreams, context.balance);
   const services = new Map(parts.services.map((service) => [service.id, service]));
   const active = parts.rules.filter((rule) => rule.active).sort(byPrecedence);
   const rules = active.map((rule, precedence): CompiledRule => {
-    const upstream = upstreams.get(services.get(rule.service_id)?.upstream_id ?? "");
+    const service = services.get(rule.service_id);
+    const upstream = upstreams.get(service?.upstream_id ?? "");
     // The store rejects dangling references, so this happens only if the database was edited by hand.
     if (upstream === undefined) {
       throw new CompileError("rules", rule.id, [
@@ -87,6 +90,10 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
       headers: Object.entries(rule.headers).map(([name, value]) => [name.toLowerCase(), value]),
       requireApiKey: rule.require_api_key ?? gateway.require_api_key,
       upstream,
+      virtualModels:
+        service?.virtual_models === "any"
+          ? (virtualModels?.any ?? null)
+          : (virtualModels?.own.get(upstream.id) ?? null),
     };
   });
   const routes = new RouteTable(rules);
@@ -99,6 +106,7 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
     upstreams: [...upstreams.values()],
     chain,
     prices,
+    virtualModels,
     budgets: compileBudgets(parts.budgets),
     parts,
   };

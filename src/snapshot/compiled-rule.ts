@@ -1,6 +1,7 @@
 // A rule in the form that requests are matched against.
 import type { Endpoint, Operation } from "../formats/operations.ts";
 import type { Rule } from "../model/rule.ts";
+import type { VirtualModelTable } from "./compile-virtual-models.ts";
 import type { CompiledUpstream } from "./compile-upstream.ts";
 
 export interface CompiledRule {
@@ -19,4 +20,6 @@ export interface CompiledRule {
   /** The setting of the rule if it has one, otherwise that of its gateway. */
   readonly requireApiKey: boolean;
   readonly upstream: CompiledUpstream;
+  /** The virtual models that the rule serves; null if there are none. */
+  readonly virtualModels: VirtualModelTable | null;
 }

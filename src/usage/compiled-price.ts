@@ -25,6 +25,8 @@ export class CompiledPrice {
   readonly dependsOnTokens: boolean;
   /** Tokens that the model returns at most; Infinity if it is not known. */
   readonly maxOutputTokens: number;
+  /** Tokens that the model accepts at most; Infinity if it is not known. */
+  readonly contextWindow: number;
   readonly #base: Rates;
   readonly #above: Rates;
   readonly #aboveTokens: number;
@@ -35,6 +37,7 @@ export class CompiledPrice {
     this.#base = toRates(amounts);
     this.#above = above === undefined ? this.#base : toRates(amountsAbove(amounts, above));
     this.#aboveTokens = above?.tokens ?? Infinity;
+    this.contextWindow = price.context_window ?? Infinity;
     this.maxOutputTokens = price.max_output_tokens ?? Infinity;
     this.dependsOnTokens = above !== undefined || hasTokenRates(this.#base);
   }

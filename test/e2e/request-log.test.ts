@@ -73,6 +73,7 @@ describe("a record", () => {
       outcome: "complete",
       error_code: null,
       requested_model: null,
+      virtual_model: null,
       translation: null,
       stream: false,
       ...served,
@@ -126,6 +127,7 @@ describe("a record", () => {
       provider: "second",
       stream: true,
       requested_model: "gpt-fake",
+      virtual_model: null,
     });
     expect(record.attempts).toMatchObject([
       { provider: "openai", status: 500, fault: null },

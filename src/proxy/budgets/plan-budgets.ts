@@ -8,6 +8,7 @@ import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
 import { SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { Candidates } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
@@ -90,15 +91,17 @@ export function planBudgets(
 }
 
 function eligibleModels(exchange: Exchange, rule: CompiledRule): EligibleModel[] {
-  const { preferred, fallback } = candidatesFor(exchange, rule);
-  const { fields } = exchange;
-  const names = new Set<string | null>();
+  const { fields, route } = exchange;
+  const names = new Set<string | null>(route?.remaining().map(({ model }) => model));
+  const { preferred, fallback } = route === null ? candidatesFor(exchange, rule) : NO_CANDIDATES;
   for (const index of [...preferred, ...fallback]) {
     const target = rule.upstream.targets[index];
     if (target !== undefined) names.add(fields.isObject ? modelFor(fields, target) : fields.model);
   }
   return [...names].map((name) => ({ name, price: priceFor(exchange, name) }));
 }
+
+const NO_CANDIDATES: Candidates = { preferred: [], fallback: [] };
 
 type ApplyingBudget = Pick<PlannedClaim, "budget" | "subject" | "model">;
 

@@ -42,14 +42,19 @@ export function openRequestIds(
   rule: CompiledRule,
   { idSeal, offLoop }: OpenIdsParts,
 ): ValueOrPromise<null> {
-  if (!rule.upstream.hasEndpoints) return null;
+  const upstreams = exchange.route?.legs.flat().map((leg) => leg.rule.upstream) ?? [rule.upstream];
+  if (!upstreams.some(({ hasEndpoints }) => hasEndpoints)) return null;
   const { endpoint, body } = exchange;
   const operation = operationWithIds(exchange, rule);
   const searched = body === null ? null : { bytes: body.bytes, operation };
   const searchesBody = searched !== null && mayContainIds(searched);
   const searchesTarget = mayHaveIdInTarget(operation);
   if (!searchesTarget && !searchesBody) return null;
-  const opener = new IdOpener(idSeal, ownerOf(exchange), rule.upstream.targets);
+  const opener = new IdOpener(
+    idSeal,
+    ownerOf(exchange),
+    upstreams.flatMap(({ targets }) => targets),
+  );
   if (searchesTarget && endpoint === null) openSegments(exchange, opener);
   else if (searchesTarget && endpoint !== null) openTarget(exchange, endpoint, opener);
   if (!searchesBody || body === null) exchange.storedAt = opener.storedAt;

@@ -5,5 +5,5 @@ import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 export type StoredAt = CompiledTarget | "with_path";
 
 export function isStoredAt(storedAt: StoredAt, target: CompiledTarget | undefined): boolean {
-  return storedAt === "with_path" ? target?.endpoints === null : target === storedAt;
+  return storedAt === "with_path" ? target?.endpoints === null : target?.id === storedAt.id;
 }

@@ -26,6 +26,7 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   if (finalAttempt !== null) fields += `,"provider":${nameText(finalAttempt.target.provider)}`;
   if (finalAttempt !== null && finalAttempt.model !== null)
     fields += `,"model":${nameText(finalAttempt.model)}`;
+  if (facts.virtualModel !== null) fields += virtualModelText(facts.virtualModel);
   if (translation !== null) fields += `,"translation":"${translation.from}->${translation.to}"`;
   fields += `,"attempts":${facts.attempts.length},"ms":${round(facts.endedAt - facts.startedAt)}`;
   if (finalAttempt !== null && firstByteAt !== null)
@@ -36,6 +37,11 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
     fields += `,"input_tokens":${facts.tokens.input},"output_tokens":${facts.tokens.output}`;
   if (facts.cost !== null) fields += `,"cost":${facts.cost}`;
   log.infoRedacted(facts.endedWallMs, fields, "request");
+}
+
+function virtualModelText({ name, fallback, reason }: NonNullable<RequestFacts["virtualModel"]>): string {
+  const text = `,"virtual_model":${nameText(name)}`;
+  return fallback === null ? text : `${text},"fallback":${nameText(fallback)},"fallback_reason":"${reason}"`;
 }
 
 /** The gateway's own ids are UUIDs, which contain nothing that `redact` would remove. */

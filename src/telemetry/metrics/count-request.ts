@@ -25,6 +25,8 @@ export function countRequest(facts: RequestFacts): void {
   if (errorCode !== null) gateway.countError(errorCode);
   const translation = translationOf(facts);
   if (translation !== null) gateway.countTranslation(translation.from, translation.to);
+  if (facts.virtualModel !== null)
+    gateway.countVirtualModel(facts.virtualModel, rule?.names.upstream ?? "", facts.outcome);
   let previous: AttemptFacts | null = null;
   for (const attempt of attempts) {
     attempt.target.countAttempt(attempt.fault ?? attempt.status ?? "none");

@@ -69,6 +69,16 @@ export const METRICS = {
     labels: ["gateway", "budget"],
     merge: "max",
   },
+  gatehouse_virtual_model_requests_total: {
+    type: "counter",
+    help: "Finished requests for virtual models, by the upstream and the model that served them. `model` is empty if the target gets the requested name.",
+    labels: ["gateway", "virtual_model", "upstream", "model", "outcome"],
+  },
+  gatehouse_virtual_model_fallbacks_total: {
+    type: "counter",
+    help: "Requests for virtual models that a virtual model of `fallback` served, by reason.",
+    labels: ["gateway", "virtual_model", "fallback", "reason"],
+  },
   gatehouse_tokens_total: {
     type: "counter",
     help: "Tokens reported by providers; `direction` is `input` or `output`.",

@@ -29,6 +29,16 @@ export interface TargetNames {
   readonly models: Iterable<string>;
 }
 
+/** A virtual model that a request used. */
+export interface VirtualModelNames {
+  readonly name: string;
+  /** The model of the target in the configuration; null if it gets the requested name, or if there was no attempt. */
+  readonly target: string | null;
+  /** The virtual model that served instead, and why; null if there was no fallback. */
+  readonly fallback: string | null;
+  readonly reason: string | null;
+}
+
 export class ObservedTarget {
   readonly id: string;
   readonly provider: string;
@@ -128,6 +138,17 @@ export class ObservedGateway {
       this.#errors.set(code, series);
       series.add();
     }
+  }
+
+  /** Not on the path of a request, and the names are those of the configuration. */
+  countVirtualModel(model: VirtualModelNames, upstream: string, outcome: string): void {
+    const [gateway, virtual_model] = [this.#name, model.name];
+    const labels = { gateway, virtual_model, upstream, model: model.target ?? "", outcome };
+    this.#metrics.number("gatehouse_virtual_model_requests_total", labels).add();
+    const { fallback, reason } = model;
+    if (fallback === null || reason === null) return;
+    const fallbackLabels = { gateway, virtual_model, fallback, reason };
+    this.#metrics.number("gatehouse_virtual_model_fallbacks_total", fallbackLabels).add();
   }
 
   /** `from` and `to` are names of formats. */

@@ -41,6 +41,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     outcome: "complete",
     errorCode: null,
     requestedModel: "wanted",
+    virtualModel: null,
     isStream: false,
     firstTokenAt: null,
     relaysReasoning: false,

@@ -5,7 +5,12 @@ import type { Operation } from "../../formats/operations.ts";
 import type { ResponseDetails } from "../../formats/response-details.ts";
 import type { BodyCapture } from "./body-capture.ts";
 import type { PluginRun } from "../metrics/observed-plugin.ts";
-import type { ObservedGateway, ObservedRule, ObservedTarget } from "../metrics/observed-route.ts";
+import type {
+  ObservedGateway,
+  ObservedRule,
+  ObservedTarget,
+  VirtualModelNames,
+} from "../metrics/observed-route.ts";
 import type { RequestSeries } from "../metrics/request-series.ts";
 import type { RequestTrace } from "../traces/request-trace.ts";
 
@@ -94,6 +99,8 @@ export interface RequestFacts {
   readonly errorCode: string | null;
   /** The model that the client requested. */
   readonly requestedModel: string | null;
+  /** Null if the requested model is not a virtual one. */
+  readonly virtualModel: VirtualModelNames | null;
   readonly isStream: boolean;
   /** When the first content of a stream was relayed; null if there was none, and for a response that is not streamed. */
   readonly firstTokenAt: number | null;

@@ -94,6 +94,7 @@ test("a record contains the start and duration of each step", () => {
     target_id: "target-2",
     model: "m",
     requested_model: "wanted",
+    virtual_model: null,
     translation: { from: "responses", to: "anthropic", dropped: ["seed"] },
     stream: false,
     attempts: [

@@ -44,6 +44,11 @@ export interface RequestRecord {
   readonly target_id: string | null;
   readonly model: string | null;
   readonly requested_model: string | null;
+  readonly virtual_model: {
+    readonly name: string;
+    readonly fallback: string | null;
+    readonly reason: string | null;
+  } | null;
   readonly translation: TranslationFacts | null;
   readonly stream: boolean;
   readonly attempts: readonly AttemptRecord[];
@@ -81,6 +86,12 @@ export function recordOf(facts: RequestFacts): ValueOrPromise<RequestRecord> {
   return isPromise(bodies) ? bodies.then((texts) => record(facts, texts)) : record(facts, bodies);
 }
 
+function virtualModelOf({ virtualModel }: RequestFacts): RequestRecord["virtual_model"] {
+  if (virtualModel === null) return null;
+  const { name, fallback, reason } = virtualModel;
+  return { name, fallback, reason };
+}
+
 function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
   const { startedAt, finalAttempt, firstTokenAt, tokens } = facts;
   const plugins = facts.plugins ?? [];
@@ -106,6 +117,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     target_id: attempt?.target.id ?? null,
     model: attempt?.model ?? null,
     requested_model: facts.requestedModel,
+    virtual_model: virtualModelOf(facts),
     translation: translationOf(facts),
     stream: facts.isStream,
     attempts: facts.attempts.map((each) => attemptRecord(each, facts)),

@@ -1,0 +1,47 @@
+// Explains which target of a virtual model would receive a request. Changes no balancing state.
+import type { ExplainedVirtualModel } from "../model/explanation.ts";
+import type { Exchange } from "../proxy/exchange.ts";
+import type { Leg } from "../proxy/virtual-models/leg.ts";
+import { enterLeg } from "../proxy/virtual-models/resolve-model.ts";
+import { availabilityOf, type VirtualRoute } from "../proxy/virtual-models/virtual-route.ts";
+
+/** Also makes the exchange one with the target that is next. */
+export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): ExplainedVirtualModel {
+  const now = exchange.clock.now();
+  route.simulate();
+  const next = route.next(null, now) ?? route.lastResort();
+  if (next !== null) enterLeg(exchange, next);
+  const eligible = route.eligible.flat();
+  const describe = (leg: Leg) => {
+    const found = eligible.find(({ place, target }) => place === leg.place && target === leg.target);
+    const isAvailable = found !== undefined && availabilityOf(found, now) === "available";
+    const weight = leg.entry.model.plan.contenders[leg.target.index]?.weight ?? 0;
+    const isNext = found !== undefined && found === next;
+    const reason = isNext
+      ? "receives this request"
+      : found === undefined
+        ? "cannot hold the input, or may not serve the request"
+        : weight === 0
+          ? "its weight is 0"
+          : isAvailable
+            ? "another target is next"
+            : "no target of the upstream is available";
+    return {
+      virtual_model: leg.entry.model.name,
+      upstream: leg.rule.upstream.name,
+      model: leg.model,
+      weight,
+      eligible: isAvailable && weight > 0,
+      next: isNext,
+      reason,
+    };
+  };
+  const { model, requested, fallback } = route;
+  return {
+    requested,
+    name: model.name,
+    strategy: model.record.strategy,
+    fallback: fallback === null ? null : { ...fallback },
+    targets: route.legs.flat().map(describe),
+  };
+}

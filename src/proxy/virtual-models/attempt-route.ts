@@ -1,0 +1,90 @@
+// Sends a request for a virtual model: to a target, and if it fails to another one or to a fallback. The attempts at the targets
+// of one upstream are those of attempt.ts.
+import type { Observation } from "../../telemetry/observation.ts";
+import type { FallbackReason } from "../../model/virtual-model.ts";
+import { attempt, translationTasks, type AttemptParts } from "../attempt.ts";
+import type { Exchange } from "../exchange.ts";
+import { observeRule } from "../observe-rule.ts";
+import { toHeaderValue } from "../header-value.ts";
+import type { TargetResponse } from "../target-response.ts";
+import type { TranslationTask } from "../translate-request.ts";
+import { fallbackReasonOf } from "./fallback-reason.ts";
+import type { EligibleLeg } from "./leg.ts";
+import { enterLeg } from "./resolve-model.ts";
+import type { VirtualRoute } from "./virtual-route.ts";
+
+interface RouteParts extends AttemptParts {
+  readonly observation: Observation;
+}
+
+/** As `attempt`: resolves to the response to relay, or rejects with the last error. */
+export async function attemptRoute(
+  exchange: Exchange,
+  route: VirtualRoute,
+  parts: RouteParts,
+): Promise<TargetResponse> {
+  let last: TargetResponse | null = null;
+  let error: Error | null = null;
+  let reason: FallbackReason | null = null;
+  const { clock } = exchange;
+  let leg = route.next(null, clock.now()) ?? route.lastResort();
+  while (leg !== null) {
+    const attemptsBefore = exchange.attempts;
+    const result = await attemptLeg(exchange, route, leg, parts, reason !== null);
+    error = result instanceof Error ? result : null;
+    if (!(result instanceof Error)) {
+      last?.reader?.cancel();
+      last = result;
+    }
+    reason = fallbackReasonOf(result);
+    if (reason === null || exchange.isOver) break;
+    const now = clock.now();
+    const next = route.next(reason, now);
+    if (next === null) break;
+    // What was sent to this upstream is repeated, so that its retry budget applies.
+    if (exchange.attempts > attemptsBefore && !leg.rule.upstream.plan.retries.tryRetry(now)) break;
+    route.fail(now);
+    leg = next;
+  }
+  if (last !== null && !exchange.isClientDisconnected && !(reason === null && error !== null)) return last;
+  last?.reader?.cancel();
+  throw error ?? new Error("a virtual model without targets");
+}
+
+/** Resolves to the error instead of rejecting. */
+async function attemptLeg(
+  exchange: Exchange,
+  route: VirtualRoute,
+  leg: EligibleLeg,
+  parts: RouteParts,
+  isRetry: boolean,
+): Promise<TargetResponse | Error> {
+  enterLeg(exchange, leg);
+  const { gateway, clock } = exchange;
+  if (gateway === null) throw new Error("no gateway is matched yet");
+  const observed = observeRule(parts.observation, gateway, leg.rule);
+  exchange.observed = observed;
+  if (route.fallback !== null) {
+    const { name, reason } = route.fallback;
+    exchange.setResponseHeader("X-GW-Fallback", toHeaderValue(`${name}; reason=${reason}`));
+  }
+  route.begin(leg, clock.now());
+  try {
+    return await attempt(exchange, leg.rule, observed, parts, { candidates: leg.candidates, isRetry });
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+}
+
+/** Returns the translations that the targets may need. */
+export function routeTranslationTasks(exchange: Exchange, route: VirtualRoute): TranslationTask[] {
+  const legs = route.remaining();
+  const tasks = legs.flatMap((leg) => {
+    enterLeg(exchange, leg);
+    return translationTasks(exchange, leg.rule);
+  });
+  const [first] = legs;
+  if (first !== undefined) enterLeg(exchange, first);
+  return tasks;
+}

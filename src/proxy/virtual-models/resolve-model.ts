@@ -1,0 +1,162 @@
+// Finds the virtual model of a request, and the targets that may serve it: allowed for the API key, with the operation and the
+// stored objects of the request, and with a context window that holds the input.
+import { GatehouseError } from "../../base/errors.ts";
+import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import type { OffLoopPart } from "../../off-loop/off-loop.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { VirtualModelTable } from "../../snapshot/compile-virtual-models.ts";
+import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
+import { estimateRequestTokens } from "../../formats/token-estimate.ts";
+import { candidatesFor } from "../attempt.ts";
+import type * as estimateTokensTask from "../estimate-tokens-task.ts";
+import type { Exchange } from "../exchange.ts";
+import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "../operation.ts";
+import { priceFor } from "../record-usage.ts";
+import { toHeaderValue } from "../header-value.ts";
+import { conversationHashOf } from "./conversation-key.ts";
+import type { EligibleLeg, Leg } from "./leg.ts";
+import { VirtualRoute } from "./virtual-route.ts";
+
+const TASK = new URL("../estimate-tokens-task.ts", import.meta.url);
+/** For the expected cost of the input. */
+const BYTES_PER_TOKEN = 4;
+
+/** Sets the route of the exchange if its model is a virtual one. */
+export function resolveVirtualModel(exchange: Exchange, rule: CompiledRule, table: VirtualModelTable): void {
+  const { fields, handshake } = exchange;
+  const { model, modelProblem, isObject } = fields;
+  // Other bodies are forwarded unchanged, so that no model can be replaced in them.
+  if (model === null || modelProblem !== null || (!isObject && handshake === null)) return;
+  const chain = table.chainOf(model);
+  if (chain === null) return;
+  const route = new VirtualRoute(model, chain, rule);
+  exchange.route = route;
+  exchange.setResponseHeader("X-GW-Virtual-Model", toHeaderValue(route.model.name));
+  const withEndpoints = route.legs.flat().find((leg) => leg.rule.upstream.hasEndpoints);
+  if (withEndpoints !== undefined && !rule.upstream.hasEndpoints && handshake === null) {
+    // The operation does not matter to the targets of the rule's own upstream, but to this one.
+    exchange.endpoint = endpointOf(exchange, withEndpoints.rule);
+    requireAllowedEndpoint(exchange, withEndpoints.rule);
+    requireAllowedBody(exchange, withEndpoints.rule);
+  }
+  const [first] = route.legs[0] ?? [];
+  if (first !== undefined) enterLeg(exchange, first);
+}
+
+/** Makes the exchange one with the upstream and the model of the target. */
+export function enterLeg(exchange: Exchange, { rule, target, entry }: Leg): void {
+  exchange.rule = rule;
+  const { fields, route } = exchange;
+  const model = target.model === null ? entry.name : (route?.requested ?? fields.model);
+  if (fields.model !== model) exchange.fields = { ...fields, model };
+}
+
+/** Throws if no target may serve the request. Returns a promise only if a large body has to be read. */
+export function selectTargets(
+  exchange: Exchange,
+  route: VirtualRoute,
+  parts: OffLoopPart,
+): ValueOrPromise<null> {
+  const tokens = inputTokensOf(exchange, route, parts);
+  const hash = conversationHashOf(exchange, route, parts);
+  if (!isPromise(tokens) && !isPromise(hash)) return select(exchange, route, tokens, hash);
+  return Promise.all([tokens, hash]).then(([input, conversation]) =>
+    select(exchange, route, input, conversation),
+  );
+}
+
+function select(exchange: Exchange, route: VirtualRoute, inputTokens: number, hash: number): null {
+  route.conversationHash = hash;
+  const refusals: GatehouseError[] = [];
+  let largestWindow = 0;
+  const embedded = exchange.endpoint?.operation === "embeddings" ? (route.legs[0]?.[0]?.model ?? null) : null;
+  route.eligible = route.legs.map((legs) =>
+    legs.flatMap((leg): EligibleLeg[] => {
+      // Vectors of different models cannot be compared.
+      if (embedded !== null && leg.model !== embedded) return [];
+      const window = contextWindowOf(exchange, leg);
+      if (inputTokens > window) {
+        if (leg.place === 0) largestWindow = Math.max(largestWindow, window);
+        return [];
+      }
+      const checked = checkLeg(exchange, leg);
+      if (!(checked instanceof GatehouseError)) return [checked];
+      if (leg.place === 0) refusals.push(checked);
+      return [];
+    }),
+  );
+  if (route.eligible[0]?.length === 0) {
+    const [refusal] = refusals;
+    // A key that may not use any target of the virtual model may not use its fallbacks instead.
+    if (refusal !== undefined && largestWindow === 0) throw refusal;
+    if (!route.fallBack("context")) throw contextLengthExceeded(route, inputTokens, largestWindow);
+  }
+  const [first] = route.remaining();
+  if (first !== undefined) enterLeg(exchange, first);
+  return null;
+}
+
+/** Returns why the target may not serve the request, if it may not. */
+function checkLeg(exchange: Exchange, leg: Leg): EligibleLeg | GatehouseError {
+  enterLeg(exchange, leg);
+  try {
+    return { ...leg, candidates: candidatesFor(exchange, leg.rule), cost: costOf(exchange, leg) };
+  } catch (error) {
+    if (error instanceof GatehouseError) return error;
+    throw error;
+  }
+}
+
+/** Returns 0 if the body is so short that every target can hold it: a token has at least one byte. */
+function inputTokensOf(
+  exchange: Exchange,
+  route: VirtualRoute,
+  { offLoop }: OffLoopPart,
+): ValueOrPromise<number> {
+  const { body } = exchange;
+  if (body === null) return 0;
+  const { bytes } = body;
+  if (route.legs.every((legs) => legs.every((leg) => contextWindowOf(exchange, leg) >= bytes.byteLength)))
+    return 0;
+  if (bytes.byteLength > LARGE_BODY_BYTES) {
+    const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
+    return offLoop.run<typeof estimateTokensTask>(TASK, { bytes }, limits);
+  }
+  const { json } = body;
+  return json === null ? 0 : estimateRequestTokens(json);
+}
+
+function contextWindowOf(exchange: Exchange, { model }: Leg): number {
+  return priceFor(exchange, model)?.contextWindow ?? Infinity;
+}
+
+/** Returns the expected cost with the usual cached share and output of the target; Infinity if the price is unknown. */
+function costOf(exchange: Exchange, { entry, target, model }: Leg): number {
+  if (entry.model.record.strategy !== "lowest-cost") return 0;
+  const price = priceFor(exchange, model);
+  if (price === null) return Infinity;
+  const averages = entry.model.plan.contenders[target.index]?.state.tokens;
+  const inputTokens = Math.ceil((exchange.body?.bytes.byteLength ?? 0) / BYTES_PER_TOKEN);
+  return price.costOf({
+    ...NO_TOKENS,
+    inputTokens,
+    cachedInputTokens: Math.round(inputTokens * (averages?.cachedShare ?? 0)),
+    outputTokens: Math.round(averages?.outputTokens ?? 0),
+  });
+}
+
+function contextLengthExceeded(
+  { requested }: VirtualRoute,
+  inputTokens: number,
+  contextWindow: number,
+): GatehouseError {
+  return new GatehouseError(
+    "context_length_exceeded",
+    `The input has about ${inputTokens} tokens, and the context window of "${requested.slice(0, 255)}" has ${contextWindow}. Shorten the input.`,
+    {
+      fields: { input_tokens: inputTokens, context_window: contextWindow },
+      headers: { "x-should-retry": "false" },
+    },
+  );
+}
