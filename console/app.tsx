@@ -1,6 +1,7 @@
 // Root component: the sign-in page, or the shell with the page of the current route.
 import type { ComponentType, JSX } from "preact";
 import { Banner } from "./components/banner.tsx";
+import { CommandPalette } from "./components/command-palette.tsx";
 import { DialogHost } from "./components/dialog-host.tsx";
 import { Navigation } from "./components/navigation.tsx";
 import { AdministratorsPage } from "./pages/administrators.tsx";
@@ -95,6 +96,7 @@ export function App(): JSX.Element {
           </main>
         </div>
       </div>
+      <CommandPalette />
       <DialogHost />
       {isTokenRejected.value && <SignInDialog />}
     </>

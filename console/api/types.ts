@@ -2052,7 +2052,7 @@ export interface Overview {
 
 export interface SearchResultList {
   results: {
-    kind: "gateway" | "upstream" | "service" | "rule" | "budget" | "api_key" | "request";
+    kind: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "request";
     id: string;
     name: string | null;
     /** Subdomain of a gateway, path of a rule, prefix of an API key, method and path of a request. */

@@ -3,67 +3,16 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { currentGatewayId, gatewayIdIn, gatewayName } from "../state/gateways.ts";
 import { mayLeave, Link, route } from "../state/router.tsx";
-import { mayCall } from "../state/administrator.ts";
 import { me, signOut } from "../state/session.ts";
 import { Appearance } from "./appearance.tsx";
 import { Badge } from "./badge.tsx";
 import { GatewaySwitcher } from "./gateway-switcher.tsx";
-import { Icon, type IconName } from "./icon.tsx";
+import { Icon } from "./icon.tsx";
 import { Time } from "./format.tsx";
+import { navigationGroups, targetOf, type NavigationItem } from "../state/navigation-items.ts";
+import { isPaletteOpen } from "../state/palette.ts";
 
-interface NavigationItem {
-  readonly title: string;
-  readonly icon: IconName;
-  /** Path below the current gateway, such as `rules`, or an absolute path, such as `/history`. */
-  readonly to: string;
-  /** Operation of the page. The link is hidden if the administrator may not call it. */
-  readonly operation?: string;
-}
-
-const GROUPS: readonly (readonly [title: string, items: readonly NavigationItem[]])[] = [
-  [
-    "Monitor",
-    [
-      { title: "Overview", icon: "overview", to: "/" },
-      { title: "Request log", icon: "requests", to: "requests" },
-      { title: "Usage", icon: "usage", to: "usage" },
-    ],
-  ],
-  [
-    "Test",
-    [
-      { title: "Playground", icon: "playground", to: "playground" },
-      { title: "Explain", icon: "explain", to: "explain" },
-    ],
-  ],
-  [
-    "Configure",
-    [
-      { title: "Gateways", icon: "gateways", to: "/gateways" },
-      { title: "Upstreams", icon: "upstreams", to: "upstreams" },
-      { title: "Services", icon: "services", to: "services" },
-      { title: "Rules", icon: "rules", to: "rules" },
-      { title: "API keys", icon: "keys", to: "keys" },
-      { title: "Budgets", icon: "budgets", to: "budgets" },
-      { title: "Prices", icon: "prices", to: "prices" },
-      { title: "Plugins", icon: "plugins", to: "plugins" },
-    ],
-  ],
-  [
-    "Operate",
-    [
-      { title: "History", icon: "history", to: "/history" },
-      { title: "Blocks", icon: "blocks", to: "blocks" },
-      {
-        title: "Administrators",
-        icon: "administrators",
-        to: "/administrators",
-        operation: "GET /iam/admin-tokens",
-      },
-      { title: "Audit", icon: "audit", to: "/audit", operation: "GET /audit" },
-    ],
-  ],
-];
+const IS_MAC = navigator.userAgent.includes("Mac OS");
 
 export function Navigation(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
@@ -81,6 +30,14 @@ export function Navigation(): JSX.Element {
         <button
           type="button"
           class="button quiet menu"
+          aria-label="Search everything"
+          onClick={() => (isPaletteOpen.value = true)}
+        >
+          <Icon name="search" />
+        </button>
+        <button
+          type="button"
+          class="button quiet menu"
           aria-expanded={isOpen}
           aria-controls="navigation"
           onClick={() => setOpen(!isOpen)}
@@ -89,6 +46,7 @@ export function Navigation(): JSX.Element {
         </button>
       </div>
       <div class="sidebar-body" id="navigation">
+        <PaletteButton />
         <GatewaySwitcher />
         <nav
           aria-label="Pages"
@@ -97,15 +55,13 @@ export function Navigation(): JSX.Element {
             if (event.target instanceof Element && event.target.closest("a") !== null) setOpen(false);
           }}
         >
-          {GROUPS.map(([title, items]) => (
+          {navigationGroups().map(([title, items]) => (
             <div key={title} class="nav-group">
               <h2>{title}</h2>
               <ul>
-                {items
-                  .filter(({ operation }) => operation === undefined || mayCall(operation))
-                  .map((item) => (
-                    <NavigationLink key={item.title} item={item} path={path} />
-                  ))}
+                {items.map((item) => (
+                  <NavigationLink key={item.title} item={item} path={path} />
+                ))}
               </ul>
             </div>
           ))}
@@ -116,6 +72,14 @@ export function Navigation(): JSX.Element {
   );
 }
 
+function PaletteButton(): JSX.Element {
+  return (
+    <button type="button" class="palette-button" onClick={() => (isPaletteOpen.value = true)}>
+      <Icon name="search" /> Search <kbd>{IS_MAC ? "⌘ K" : "Ctrl K"}</kbd>
+    </button>
+  );
+}
+
 function NavigationLink({
   item,
   path,
@@ -123,13 +87,10 @@ function NavigationLink({
   readonly item: NavigationItem;
   readonly path: string;
 }): JSX.Element {
-  const { title, icon, to } = item;
-  const gatewayId = currentGatewayId.value;
-  const isAbsolute = to.startsWith("/");
-  const target = isAbsolute ? to : gatewayId === null ? "/start" : `/gateways/${gatewayId}/${to}`;
+  const { title, icon } = item;
   return (
     <li>
-      <Link to={target} current={isCurrent(item, path)}>
+      <Link to={targetOf(item)} current={isCurrent(item, path)}>
         <Icon name={icon} /> {title}
       </Link>
     </li>

@@ -179,7 +179,7 @@ const overview = z.object({
 });
 
 const searchResult = z.object({
-  kind: z.enum(["gateway", "upstream", "service", "rule", "budget", "api_key", "request"]),
+  kind: z.enum(["gateway", "upstream", "service", "rule", "model", "budget", "api_key", "request"]),
   id: z.string(),
   name: z.string().nullable(),
   detail: z.string().nullable().meta({

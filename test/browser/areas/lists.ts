@@ -6,6 +6,7 @@ import { create } from "../../support/admin-fixtures.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../../support/gatehouse-process.ts";
 import { seedRoute, type SeededRoute } from "../../support/proxy-fixtures.ts";
 import { openConsole, type ConsoleSession } from "../console-session.ts";
+import { testPalette } from "./palette.ts";
 
 const DESKTOP = { name: "desktop", width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -25,7 +26,7 @@ export function testLists(browser: () => Browser): void {
   beforeAll(async () => {
     gatehouse = await startGatehouseProcess();
     const credentials = { header_name: "Authorization", header_value: "Bearer sk-test-0123456789abcdef" };
-    const targets = [{ provider: "openai", credentials }];
+    const targets = [{ provider: "openai", base_url: "http://127.0.0.1:9", credentials }];
     route = await seedRoute(gatehouse, {
       gateway: { name: "acme" },
       upstream: { targets },
@@ -198,4 +199,6 @@ export function testLists(browser: () => Browser): void {
     }
     await ui.page.setViewportSize(DESKTOP);
   });
+
+  testPalette(() => ({ ui, gatehouse, route }));
 }
