@@ -45,11 +45,21 @@ interface IconButtonProps {
   readonly icon: IconName;
   readonly label: string;
   readonly onClick: () => void;
+  readonly id?: string;
+  readonly isDisabled?: boolean;
 }
 
-export function IconButton({ icon, label, onClick }: IconButtonProps): JSX.Element {
+export function IconButton({ icon, label, onClick, id, isDisabled = false }: IconButtonProps): JSX.Element {
   return (
-    <button type="button" class="button quiet icon-only" onClick={onClick} aria-label={label} title={label}>
+    <button
+      type="button"
+      id={id}
+      class="button quiet icon-only"
+      disabled={isDisabled}
+      onClick={onClick}
+      aria-label={label}
+      title={label}
+    >
       <Icon name={icon} />
     </button>
   );

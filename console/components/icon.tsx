@@ -29,6 +29,8 @@ const PATHS = {
   done: "M3 8.5l3.2 3.2L13 5",
   warning: "M8 2.5l6 11H2zM8 6.5v3.4M8 11.8v.1",
   pause: "M5.5 3v10M10.5 3v10",
+  up: "M8 13V3.5M4 7.5l4-4 4 4",
+  down: "M8 3v9.5M4 8.5l4 4 4-4",
   next: "M6 3.5L10.5 8 6 12.5",
   out: "M6 2.5H2.5v11H6M10 5l3 3-3 3M13 8H6",
 } as const;

@@ -1,12 +1,13 @@
 // Table that is shown as a list of cards on a phone. The ARIA roles are explicit because browsers drop the implicit ones
 // when CSS changes the display of rows and cells.
 import type { ComponentChildren, JSX } from "preact";
+import type { ItemProps } from "./reorder.tsx";
 
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** `number` aligns right, `main` is the row header, `actions` hides its title visually, `select` has a checkbox. */
-  readonly kind?: "text" | "number" | "main" | "actions" | "select";
+  /** `number` aligns right, `main` is the row header, `actions` hides its title visually, `select` has a checkbox, `order` moves the row. */
+  readonly kind?: "text" | "number" | "main" | "actions" | "select" | "order";
   /** Shown instead of the title. */
   readonly header?: ComponentChildren;
   /** How the rows are sorted by this column. */
@@ -15,12 +16,17 @@ export interface Column<Row> {
   readonly width?: string;
 }
 
+/** Cells without a title on a phone. */
+const UNTITLED = ["actions", "select", "order"];
+
 interface TableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly isDimmed?: (row: Row) => boolean;
+  /** Attributes of the rows of a table that can be ordered. */
+  readonly rowProps?: (row: Row) => ItemProps;
   /** One line per row, with overflow cut off. */
   readonly isDense?: boolean;
 }
@@ -31,6 +37,7 @@ export function Table<Row>({
   rows,
   keyOf,
   isDimmed,
+  rowProps,
   isDense = false,
 }: TableProps<Row>): JSX.Element {
   return (
@@ -46,14 +53,23 @@ export function Table<Row>({
         <tr role="row">
           {columns.map(({ title, kind, header, direction }) => (
             <th key={title} role="columnheader" scope="col" class={kind} aria-sort={direction}>
-              {kind === "actions" ? <span class="visually-hidden">{title}</span> : (header ?? title)}
+              {kind === "actions" || kind === "order" ? (
+                <span class="visually-hidden">{title}</span>
+              ) : (
+                (header ?? title)
+              )}
             </th>
           ))}
         </tr>
       </thead>
       <tbody role="rowgroup">
         {rows.map((row) => (
-          <tr key={keyOf(row)} role="row" class={isDimmed?.(row) === true ? "dimmed" : undefined}>
+          <tr
+            key={keyOf(row)}
+            {...rowProps?.(row)}
+            role="row"
+            class={isDimmed?.(row) === true ? "dimmed" : undefined}
+          >
             {columns.map(({ title, cell, kind = "text" }) =>
               kind === "main" ? (
                 <th key={title} role="rowheader" scope="row" class={kind}>
@@ -64,7 +80,7 @@ export function Table<Row>({
                   key={title}
                   role="cell"
                   class={kind}
-                  data-title={kind === "actions" || kind === "select" ? undefined : title}
+                  data-title={UNTITLED.includes(kind) ? undefined : title}
                 >
                   <div>{cell(row)}</div>
                 </td>

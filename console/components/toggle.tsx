@@ -15,7 +15,7 @@ interface ToggleProps {
   readonly operation: string;
   readonly onToggle: () => Promise<unknown>;
   /** Runs after the change and after a failed one: the list shows the stored state then. */
-  readonly onDone: () => void;
+  readonly onDone?: () => void;
 }
 
 export function Toggle({ isOn, label, texts, operation, onToggle, onDone }: ToggleProps): JSX.Element {
@@ -31,7 +31,7 @@ export function Toggle({ isOn, label, texts, operation, onToggle, onDone }: Togg
       showToast(toError(error).message, "error");
     }
     setBusy(false);
-    onDone();
+    onDone?.();
   };
   return (
     <button

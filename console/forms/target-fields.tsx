@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { Provider } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
+import type { Reorder } from "../components/reorder.tsx";
 import { CredentialFields } from "./credential-fields.tsx";
 import { MapField, StringListField } from "./collections.tsx";
 import { Disclosure } from "./disclosure.tsx";
@@ -13,21 +14,24 @@ interface TargetFieldsProps {
   readonly form: FieldSource;
   readonly index: number;
   readonly providers: readonly Provider[];
+  /** Undefined if there is only one target. */
+  readonly reorder: Reorder | undefined;
   /** Undefined for the last target: an upstream has at least one. */
   readonly onRemove: (() => void) | undefined;
 }
 
-export function TargetFields({ form, index, providers, onRemove }: TargetFieldsProps): JSX.Element {
+export function TargetFields({ form, index, providers, reorder, onRemove }: TargetFieldsProps): JSX.Element {
   const path = `targets[${index}]`;
   const name = form.get(`${path}.provider`);
   const provider = providers.find((each) => each.name === name);
   const format = form.get(`${path}.format`);
   return (
-    <fieldset class="card target" id={fieldId(path)}>
+    <fieldset {...reorder?.itemProps(index)} class="card target" id={fieldId(path)}>
       <legend>
         Target {index + 1}
         {typeof name === "string" && name !== "" && <span class="muted"> · {name}</span>}
       </legend>
+      {reorder !== undefined && <div class="target-order">{reorder.controls(index)}</div>}
       <ProviderFields form={form} path={path} providers={providers} provider={provider} />
       <CredentialFields
         form={form}

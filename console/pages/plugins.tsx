@@ -1,6 +1,7 @@
 // List of a gateway's plugins in run order, and of the plugins that can be added.
 import type { JSX } from "preact";
-import { call, type ApiResponse } from "../api/client.ts";
+import { useState } from "preact/hooks";
+import { ApiError, call, toError, type ApiResponse } from "../api/client.ts";
 import { listPlugins } from "../api/resources.ts";
 import type { Gateway, Plugin, PluginConfig } from "../api/types.ts";
 import { Badge } from "../components/badge.tsx";
@@ -8,10 +9,14 @@ import { Button, LinkButton } from "../components/button.tsx";
 import { ON_ERROR_LABELS } from "../components/labels.ts";
 import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
-import { Table } from "../components/table.tsx";
+import { useReorder } from "../components/reorder.tsx";
+import { Table, type Column } from "../components/table.tsx";
+import { Toggle } from "../components/toggle.tsx";
+import { mayCall } from "../state/administrator.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
 import { activeRevision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
+import { moveAmong } from "../state/order.ts";
 import { Link, type RoutedPageProps } from "../state/router.tsx";
 
 const STAGES = ["pre_request", "post_request", "pre_response", "post_response"];
@@ -24,28 +29,26 @@ interface PluginEntry {
 export function PluginsPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const base = `/gateways/${gateway}/plugins`;
+  const path = `/gateways/${gateway}`;
+  const [saved, setSaved] = useState<ApiResponse<Gateway> | null>(null);
   const loaded = useLoad(
     async (signal) => {
       const [response, plugins] = await Promise.all([
-        call<Gateway>("GET", `/gateways/${gateway}`, { signal }),
+        call<Gateway>("GET", path, { signal }),
         listPlugins(signal),
       ]);
       return { response, plugins };
     },
     [activeRevision.value],
   );
-  const remove = async ({ index, config }: PluginEntry, { data, etag }: ApiResponse<Gateway>) => {
-    const required_plugins = data.required_plugins.filter((_, each) => each !== index);
-    const isDone = await confirmAction({
-      title: `Remove ${config.name} from this gateway?`,
-      text: "It stops running immediately. Its counters are deleted.",
-      confirm: "Remove",
-      isDangerous: true,
-      action: () => call("PATCH", `/gateways/${gateway}`, { body: { required_plugins }, etag }),
-    });
-    if (!isDone) return;
-    showToast(`Removed ${config.name}.`);
-    loaded.reload();
+  const save = async (required_plugins: readonly PluginConfig[], etag: string | null) => {
+    try {
+      setSaved(await call<Gateway>("PATCH", path, { body: { required_plugins }, etag }));
+    } catch (error) {
+      loaded.reload();
+      if (!(error instanceof ApiError) || error.status !== 412) throw error;
+      throw new Error("The gateway was changed meanwhile. The list shows its current state.");
+    }
   };
   return (
     <Page
@@ -53,23 +56,31 @@ export function PluginsPage({ parameters }: RoutedPageProps): JSX.Element {
       description="Plugins limit, check, and change requests and responses. They run in order of stage, then of priority (lowest first)."
     >
       <WhenLoaded loaded={loaded} what="plugins">
-        {({ response, plugins }) => (
-          <>
-            {response.data.required_plugins.length === 0 ? (
-              <Empty title="No plugins yet">Requests pass unchanged. Add a plugin below.</Empty>
-            ) : (
-              <PluginEntryTable
-                base={base}
-                configs={response.data.required_plugins}
-                onRemove={(entry) => void remove(entry, response)}
-              />
-            )}
-            <AvailablePlugins base={base} plugins={plugins} />
-          </>
-        )}
+        {({ response, plugins }) => {
+          const { data, etag } = newerOf(response, saved);
+          return (
+            <>
+              {data.required_plugins.length === 0 ? (
+                <Empty title="No plugins yet">Requests pass unchanged. Add a plugin below.</Empty>
+              ) : (
+                <PluginEntryTable
+                  base={base}
+                  configs={data.required_plugins}
+                  onSave={(configs) => save(configs, etag)}
+                />
+              )}
+              <AvailablePlugins base={base} plugins={plugins} />
+            </>
+          );
+        }}
       </WhenLoaded>
     </Page>
   );
+}
+
+/** The page shows what it has saved until it has loaded something newer. */
+function newerOf(loaded: ApiResponse<Gateway>, saved: ApiResponse<Gateway> | null): ApiResponse<Gateway> {
+  return saved !== null && saved.data.updated_at > loaded.data.updated_at ? saved : loaded;
 }
 
 function inRunOrder(configs: readonly PluginConfig[]): PluginEntry[] {
@@ -83,17 +94,38 @@ interface PluginEntryTableProps {
   /** Console path of the list. */
   readonly base: string;
   readonly configs: readonly PluginConfig[];
-  readonly onRemove: (entry: PluginEntry) => void;
+  /** Rejects if nothing was saved. */
+  readonly onSave: (configs: readonly PluginConfig[]) => Promise<void>;
 }
 
-function PluginEntryTable({ base, configs, onRemove }: PluginEntryTableProps): JSX.Element {
+function PluginEntryTable({ base, configs, onSave }: PluginEntryTableProps): JSX.Element {
+  const entries = inRunOrder(configs);
+  const operation = `PATCH ${base.replace(/\/plugins$/, "")}`;
+  const reorder = useReorder({
+    mayMove: (from, to) =>
+      entries[from] !== undefined && entries[from].config.stage === entries[to]?.config.stage,
+    onMove: (from, to) => move(entries, from, to, onSave),
+    nameOf: (position) => entries[position]?.config.name ?? "",
+  });
+  const positionOf = (entry: PluginEntry) => entries.findIndex(({ index }) => index === entry.index);
+  const order: Column<PluginEntry> = {
+    title: "Order",
+    kind: "order",
+    cell: (entry) => reorder.controls(positionOf(entry)),
+  };
+  const toggle = ({ index, config }: PluginEntry) => {
+    const changed = { ...config, enabled: !config.enabled };
+    return onSave(configs.map((each, position) => (position === index ? changed : each)));
+  };
   return (
     <Table
       label="Plugins of this gateway"
-      rows={inRunOrder(configs)}
+      rows={entries}
       keyOf={({ index }) => String(index)}
       isDimmed={({ config }) => !config.enabled}
+      rowProps={(entry) => reorder.itemProps(positionOf(entry))}
       columns={[
+        ...(entries.length > 1 && mayCall(operation) ? [order] : []),
         {
           title: "Plugin",
           kind: "main",
@@ -103,8 +135,15 @@ function PluginEntryTable({ base, configs, onRemove }: PluginEntryTableProps): J
         { title: "Priority", kind: "number", cell: ({ config }) => config.priority },
         {
           title: "State",
-          cell: ({ config }) =>
-            config.enabled ? <Badge tone="good">Enabled</Badge> : <Badge>Disabled</Badge>,
+          cell: (entry) => (
+            <Toggle
+              isOn={entry.config.enabled}
+              label={`${entry.config.name} is enabled`}
+              texts={["Disabled", "Enabled"]}
+              operation={operation}
+              onToggle={() => toggle(entry)}
+            />
+          ),
         },
         {
           title: "If it fails",
@@ -117,9 +156,9 @@ function PluginEntryTable({ base, configs, onRemove }: PluginEntryTableProps): J
             <Button
               kind="quiet"
               icon="remove"
-              operation={`PATCH ${base.replace(/\/plugins$/, "")}`}
+              operation={operation}
               label={`Remove ${entry.config.name}`}
-              onClick={() => onRemove(entry)}
+              onClick={() => void remove(entry, configs, onSave)}
             >
               Remove
             </Button>
@@ -128,6 +167,42 @@ function PluginEntryTable({ base, configs, onRemove }: PluginEntryTableProps): J
       ]}
     />
   );
+}
+
+/** Moves an entry within its stage; `from` and `to` are positions in `entries`. */
+async function move(
+  entries: readonly PluginEntry[],
+  from: number,
+  to: number,
+  onSave: PluginEntryTableProps["onSave"],
+): Promise<void> {
+  const moved = entries[from];
+  if (moved === undefined) return;
+  const stage = entries.filter(({ config }) => config.stage === moved.config.stage);
+  const first = entries.findIndex(({ config }) => config.stage === moved.config.stage);
+  const configs = entries.toSorted((a, b) => a.index - b.index).map(({ config }) => config);
+  const positions = stage.map(({ index }) => index);
+  try {
+    await onSave(moveAmong(configs, positions, from - first, to - first));
+    showToast(`Moved ${moved.config.name} to position ${to - first + 1} of ${stage.length}.`);
+  } catch (error) {
+    showToast(toError(error).message, "error");
+  }
+}
+
+async function remove(
+  { index, config }: PluginEntry,
+  configs: readonly PluginConfig[],
+  onSave: PluginEntryTableProps["onSave"],
+): Promise<void> {
+  const isDone = await confirmAction({
+    title: `Remove ${config.name} from this gateway?`,
+    text: "It stops running immediately. Its counters are deleted.",
+    confirm: "Remove",
+    isDangerous: true,
+    action: () => onSave(configs.filter((_, each) => each !== index)),
+  });
+  if (isDone) showToast(`Removed ${config.name}.`);
 }
 
 interface AvailablePluginsProps {

@@ -6,6 +6,7 @@ import type { Provider, Upstream, UpstreamInput } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
+import { useReorder } from "../components/reorder.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
 import { Disclosure } from "../forms/disclosure.tsx";
 import { FieldErrors } from "../forms/field.tsx";
@@ -14,6 +15,7 @@ import { TargetFields } from "../forms/target-fields.tsx";
 import { copyOf, hasSecrets } from "../state/copy.ts";
 import type { Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
+import { moveWithPriorities } from "../state/order.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
 import { useStoredForm } from "../state/stored-form.ts";
 
@@ -138,6 +140,11 @@ function TargetsSection({
       "targets",
       targets.filter((_, each) => each !== index),
     );
+  const reorder = useReorder({
+    mayMove: (_, to) => to >= 0 && to < targets.length,
+    onMove: (from, to) => form.set("targets", moveWithPriorities(targets, from, to)),
+    nameOf: (index) => `target ${index + 1}`,
+  });
   return (
     <Section
       title="Targets"
@@ -150,6 +157,7 @@ function TargetsSection({
           form={form}
           index={index}
           providers={providers}
+          reorder={targets.length === 1 ? undefined : reorder}
           onRemove={targets.length === 1 ? undefined : () => remove(index)}
         />
       ))}

@@ -6,6 +6,7 @@ import { create } from "../../support/admin-fixtures.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../../support/gatehouse-process.ts";
 import { seedRoute, type SeededRoute } from "../../support/proxy-fixtures.ts";
 import { openConsole, type ConsoleSession } from "../console-session.ts";
+import { testOrder } from "./order.ts";
 import { testPalette } from "./palette.ts";
 
 const DESKTOP = { name: "desktop", width: 1440, height: 900 };
@@ -201,4 +202,5 @@ export function testLists(browser: () => Browser): void {
   });
 
   testPalette(() => ({ ui, gatehouse, route }));
+  testOrder(() => ({ ui, gatehouse, route }));
 }
