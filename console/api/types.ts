@@ -221,6 +221,8 @@ export interface Upstream {
   /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
   model_routing: "prefer" | "any" | "require";
   timeouts: Timeouts;
+  /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
+  commit: Commit | null;
   /** Maximum number of attempts for one request. */
   max_attempts: number;
   id: string;
@@ -321,9 +323,18 @@ export interface Timeouts {
   connect: number;
   /** Until the response headers are complete. */
   first_byte: number;
+  /** Until the first content of a stream, from the start of the attempt. Null: there is no limit. */
+  first_content: number | null;
   /** Between two chunks of the response body. */
   idle: number;
   total: number | null;
+}
+
+export interface Commit {
+  /** For how many milliseconds at most, from the response headers on. 0: nothing is held. */
+  max_ms: number;
+  /** How many bytes at most. */
+  max_bytes: number;
 }
 
 export interface UpstreamList {
@@ -346,6 +357,8 @@ export interface UpstreamInput {
   /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
   model_routing?: "prefer" | "any" | "require";
   timeouts?: TimeoutsInput;
+  /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
+  commit?: CommitInput | null;
   /** Maximum number of attempts for one request. */
   max_attempts?: number;
 }
@@ -436,9 +449,18 @@ export interface TimeoutsInput {
   connect?: number;
   /** Until the response headers are complete. */
   first_byte?: number;
+  /** Until the first content of a stream, from the start of the attempt. Null: there is no limit. */
+  first_content?: number | null;
   /** Between two chunks of the response body. */
   idle?: number;
   total?: number | null;
+}
+
+export interface CommitInput {
+  /** For how many milliseconds at most, from the response headers on. 0: nothing is held. */
+  max_ms?: number;
+  /** How many bytes at most. */
+  max_bytes?: number;
 }
 
 export interface Service {
@@ -1102,6 +1124,8 @@ export interface DocumentInput {
       /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
       model_routing?: "prefer" | "any" | "require";
       timeouts?: TimeoutsInput;
+      /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
+      commit?: CommitInput | null;
       /** Maximum number of attempts for one request. */
       max_attempts?: number;
     }[];

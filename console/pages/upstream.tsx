@@ -169,12 +169,41 @@ function TargetsSection({
   );
 }
 
+const HELD = { max_ms: 1500, max_bytes: 16_384 };
+
+/** Streams can be held until their first content, so that a stream that fails before can be retried. */
+function HeldStreamFields({ form }: FieldsProps): JSX.Element {
+  const { commit } = form.value;
+  if (commit === null || commit === undefined)
+    return <Button onClick={() => form.set("commit", HELD)}>Hold streams until their first content</Button>;
+  return (
+    <>
+      <NumberField
+        form={form}
+        path="commit.max_ms"
+        label="Hold streams for"
+        unit="ms"
+        placeholder="1500"
+        hint="A stream that fails before its first content is retried on another target."
+      />
+      <NumberField
+        form={form}
+        path="commit.max_bytes"
+        label="Maximum size held"
+        unit="bytes"
+        placeholder="16384"
+      />
+      <Button onClick={() => form.set("commit", null)}>Do not hold streams</Button>
+    </>
+  );
+}
+
 function AdvancedFields({ form }: FieldsProps): JSX.Element {
   return (
     <Disclosure
       title="Models, attempts, timeouts"
       form={form}
-      paths={["model_routing", "max_attempts", "timeouts"]}
+      paths={["model_routing", "max_attempts", "commit", "timeouts"]}
     >
       <ChoiceField form={form} path="model_routing" label="Model routing" choices={MODEL_ROUTING} />
       <NumberField
@@ -184,6 +213,7 @@ function AdvancedFields({ form }: FieldsProps): JSX.Element {
         placeholder="3"
         hint="A failed request is retried on another target unless a part of the response was sent to the client."
       />
+      <HeldStreamFields form={form} />
       <NumberField form={form} path="timeouts.connect" label="Connect timeout" unit="ms" placeholder="5000" />
       <NumberField
         form={form}
@@ -191,6 +221,15 @@ function AdvancedFields({ form }: FieldsProps): JSX.Element {
         label="First byte timeout"
         unit="ms"
         placeholder="120000"
+      />
+      <NumberField
+        form={form}
+        path="timeouts.first_content"
+        label="First content timeout"
+        unit="ms"
+        placeholder="No limit"
+        emptyValue={null}
+        hint="Until the first text, reasoning or tool call of a stream."
       />
       <NumberField
         form={form}

@@ -10,7 +10,7 @@ const eventArb = fc.record({
     { weight: 1, arbitrary: fc.nat(12_000) },
   ),
   requests: fc.nat(30),
-  retries: fc.nat(8),
+  retries: fc.nat(15),
 });
 
 describe("retry budget", () => {
@@ -30,7 +30,7 @@ describe("retry budget", () => {
             requests.push(now);
           }
           for (let n = 0; n < wanted; n++) {
-            const floor = within(retries, now, 1000) < 3;
+            const floor = within(retries, now, 1000) < 10;
             const exact = (within(retries, now, 10_000) + 1) / within(requests, now, 10_000) < 0.2;
             const isCertainlyBelow = (within(retries, now, 10_101) + 1) * 5 < within(requests, now, 9900);
             const isAllowed = budget.tryRetry(now);
@@ -43,11 +43,11 @@ describe("retry budget", () => {
     );
   });
 
-  test("allows three retries per second without other requests", () => {
+  test("allows ten retries per second without other requests", () => {
     const budget = new RetryBudget();
     let granted = 0;
     for (let now = 0; now < 60_000; now += 10) if (budget.tryRetry(now)) granted++;
-    expect(granted).toBe(180);
+    expect(granted).toBe(600);
   });
 
   test("causes at most 1.2 times as many requests in an outage under high load", () => {
@@ -72,7 +72,7 @@ describe("retry budget", () => {
   test("starts from scratch after a long time without requests", () => {
     const budget = new RetryBudget();
     for (let n = 0; n < 1000; n++) budget.recordRequest(0);
-    for (let n = 0; n < 3; n++) expect(budget.tryRetry(3_600_000)).toBe(true);
+    for (let n = 0; n < 10; n++) expect(budget.tryRetry(3_600_000)).toBe(true);
     expect(budget.tryRetry(3_600_000)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-// The retry budget of one upstream: less than a fifth of its requests in the last ten seconds, but at least three per
+// The retry budget of one upstream: less than a fifth of its requests in the last ten seconds, but at least ten per
 // second. A total outage under high load then causes at most 1.2 times as many requests.
 
 const BUCKET_MS = 100;
@@ -6,8 +6,9 @@ const REQUEST_BUCKETS = 100;
 // Inexact buckets must lead to fewer retries: requests expire up to one bucket early, retries up to one bucket late.
 const RETRY_BUCKETS = REQUEST_BUCKETS + 1;
 const REQUESTS_PER_RETRY = 5;
-/** Three retries per second are always allowed. */
-const FLOOR_WINDOW_MS = 1_000;
+/** So many retries are always allowed in each window. */
+const MIN_RETRIES = 10;
+const MIN_WINDOW_MS = 1_000;
 
 export class RetryBudget {
   readonly #requests = new Uint32Array(REQUEST_BUCKETS);
@@ -15,10 +16,9 @@ export class RetryBudget {
   #requestSum = 0;
   #retrySum = 0;
   #bucket = -1;
-  // The minimum is exact: the times of the last three retries.
-  #lastRetryAt = -Infinity;
-  #secondLastRetryAt = -Infinity;
-  #thirdLastRetryAt = -Infinity;
+  /** The minimum is exact: the times of the last retries, the oldest at `#oldest`. */
+  readonly #lastRetries = new Float64Array(MIN_RETRIES).fill(-Infinity);
+  #oldest = 0;
 
   /** Call once per client request, regardless of the number of attempts. */
   recordRequest(now: number): void {
@@ -31,15 +31,14 @@ export class RetryBudget {
   /** Returns whether a retry is allowed now, and counts it if so. */
   tryRetry(now: number): boolean {
     this.#advance(now);
-    const isBelowMinimum = now - this.#thirdLastRetryAt >= FLOOR_WINDOW_MS;
+    const isBelowMinimum = now - (this.#lastRetries[this.#oldest] ?? 0) >= MIN_WINDOW_MS;
     const isBelowShare = (this.#retrySum + 1) * REQUESTS_PER_RETRY < this.#requestSum;
     if (!isBelowMinimum && !isBelowShare) return false;
     const slot = this.#bucket % RETRY_BUCKETS;
     this.#retries[slot] = (this.#retries[slot] ?? 0) + 1;
     this.#retrySum++;
-    this.#thirdLastRetryAt = this.#secondLastRetryAt;
-    this.#secondLastRetryAt = this.#lastRetryAt;
-    this.#lastRetryAt = now;
+    this.#lastRetries[this.#oldest] = now;
+    this.#oldest = (this.#oldest + 1) % MIN_RETRIES;
     return true;
   }
 

@@ -5,6 +5,7 @@ import type { FormatName } from "./format-names.ts";
 import type { GatewayError } from "./gateway-error.ts";
 import type { ModelListEncoder } from "./model-list.ts";
 import type { DetailsReader } from "./response-details.ts";
+import type { OpeningOf } from "./stream-opening.ts";
 import type { InboundTranslator, OutboundTranslator } from "./translator.ts";
 import type { UsageReader } from "./usage-reader.ts";
 
@@ -41,6 +42,8 @@ export interface Format {
   readonly details: DetailsReader;
   /** Recognizes events with content in streams. */
   readonly content: ContentReader;
+  /** Says what the first events of a stream mean. */
+  readonly openingOf: OpeningOf;
   /** Null if streams of this format always report their usage. */
   readonly streamUsageOption: StreamUsageOption | null;
 }

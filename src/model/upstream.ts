@@ -1,5 +1,6 @@
 // Upstream: targets, and how requests are balanced, health-checked, retried, and timed out.
 import { z } from "zod";
+import { DEFAULT_COMMIT } from "./default-commit.ts";
 import { nameField } from "./fields.ts";
 import type { ChildFields } from "./record.ts";
 import { maskTarget } from "./target-secrets.ts";
@@ -41,10 +42,32 @@ const timeoutsSchema = z
     first_byte: milliseconds
       .default(120_000)
       .meta({ description: "Until the response headers are complete." }),
+    first_content: milliseconds.nullable().default(null).meta({
+      description:
+        "Until the first content of a stream, from the start of the attempt. Null: there is no limit.",
+    }),
     idle: milliseconds.default(120_000).meta({ description: "Between two chunks of the response body." }),
     total: milliseconds.nullable().default(null),
   })
   .meta({ id: "Timeouts", description: "In milliseconds." });
+
+const commitSchema = z
+  .strictObject({
+    max_ms: z.int().min(0).max(60_000).default(DEFAULT_COMMIT.max_ms).meta({
+      description: "For how many milliseconds at most, from the response headers on. 0: nothing is held.",
+    }),
+    max_bytes: z
+      .int()
+      .min(0)
+      .max(1_048_576)
+      .default(DEFAULT_COMMIT.max_bytes)
+      .meta({ description: "How many bytes at most." }),
+  })
+  .meta({
+    id: "Commit",
+    description:
+      "How much of the start of a stream is held, until its first content, so that another target can be tried.",
+  });
 
 export const upstreamSchema = z
   .strictObject({
@@ -61,6 +84,10 @@ export const upstreamSchema = z
         "How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected.",
     }),
     timeouts: timeoutsSchema.prefault({}),
+    commit: commitSchema.nullable().default(null).meta({
+      description:
+        "Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits.",
+    }),
     max_attempts: z
       .int()
       .min(1)

@@ -4,6 +4,7 @@ import { spliceTopLevelString } from "../base/json-splice.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
 import type { Format, StreamUsageOption } from "../formats/format.ts";
 import type { DetailsReader } from "../formats/response-details.ts";
+import type { OpeningOf } from "../formats/stream-opening.ts";
 import { NO_CONTEXT } from "../formats/translator.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -44,6 +45,8 @@ export interface EncodedRequest extends OutgoingRequest {
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
   readonly detailsReader: DetailsReader;
+  /** Says what the first events of the target's stream mean. */
+  readonly openingOf: OpeningOf;
   /** For the format in which the response is relayed. */
   readonly contentReader: ContentReader;
 }
@@ -72,7 +75,10 @@ export function encodeRequest(
   const translation = translationFor(endpoint, translated);
   const ids = translation === null ? responseIdsFor(exchange, target, idSeal) : null;
   const readsResponse =
-    translation !== null || ids !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
+    translation !== null ||
+    ids !== null ||
+    (exchange.gateway?.chain?.pre_response ?? null) !== null ||
+    (fields.wantsStream && readsOpening(rule));
   const isChat = exchange.method === "POST" && fields.isObject && format.isChatPath(path);
   const canAddOption = isChat && body !== null && (translated === null || translated.bytes === null);
   const addedUsageOption = canAddOption ? usageOptionFor(body, fields, format, target) : null;
@@ -97,10 +103,16 @@ export function encodeRequest(
     dropped: translated?.dropped ?? NOTHING,
     translationFacts: translationFactsOf(endpoint, translated, translation),
     readsResponse,
+    openingOf: format.openingOf,
     usageReader: format.usage,
     detailsReader: format.details,
     contentReader: (translation === null ? format : translation.to).content,
   };
+}
+
+/** Whether the first events of every stream are read. */
+function readsOpening({ upstream }: CompiledRule): boolean {
+  return upstream.commit !== null || upstream.timeouts.first_content !== null;
 }
 
 /** Returns the option to add to a stream request, or null if it is not needed or the target does not accept it. */

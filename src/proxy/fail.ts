@@ -50,5 +50,11 @@ const UPSTREAM_ERRORS: Readonly<Record<UpstreamErrorKind, readonly [code: ErrorC
     "upstream_timeout",
     "The provider stopped sending its response for longer than timeouts.idle of the upstream.",
   ],
+  first_content_timeout: [
+    "upstream_timeout",
+    "The provider's stream had no content within timeouts.first_content of the upstream.",
+  ],
+  error_event: ["upstream_bad_answer", "The provider's stream reported an error before its first content."],
+  empty_stream: ["upstream_bad_answer", "The provider's stream ended without content."],
   total_timeout: ["upstream_timeout", "The request took longer than timeouts.total of the upstream."],
 };

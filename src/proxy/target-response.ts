@@ -1,8 +1,10 @@
 // A target's response whose headers have been received. Its body is in memory or still to be read.
+import type { Clock } from "../base/clock.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
 import type { ResponseDetails } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { OpeningOf } from "../formats/stream-opening.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { parseContentEncoding } from "../http/content-encoding.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
@@ -10,6 +12,7 @@ import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import type { BalancerReport } from "./balancer-report.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
+import { HeldStream, type HoldLimits } from "./held-stream.ts";
 import type { ResponseIds } from "./stored-ids/response-ids.ts";
 
 /** The properties of the request that decide how its response is read. */
@@ -21,7 +24,15 @@ interface SentRequest {
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
   readonly contentReader: ContentReader;
+  readonly openingOf: OpeningOf;
   readonly isChat: boolean;
+}
+
+/** How the start of a stream is held. */
+export interface Holding {
+  readonly limits: HoldLimits;
+  readonly clock: Clock;
+  readonly onContent: () => void;
 }
 
 export class TargetResponse {
@@ -42,6 +53,7 @@ export class TargetResponse {
   readonly usageReader: UsageReader;
   /** Recognizes events with content in the stream that the client gets. */
   readonly contentReader: ContentReader;
+  readonly #openingOf: OpeningOf;
   /** The body is decoded, because the gateway reads it. */
   readonly isDecoded: boolean;
   /** The response to a chat completion request. */
@@ -60,11 +72,12 @@ export class TargetResponse {
   constructor(
     target: CompiledTarget,
     response: UpstreamResponse,
-    { model, translation, ids, dropped, readsResponse, usageReader, contentReader, isChat }: SentRequest,
+    sent: SentRequest,
     report: BalancerReport,
     firstByteMs: number,
     hidesUsage: boolean,
   ) {
+    const { model, translation, ids, dropped, readsResponse, usageReader, contentReader, isChat } = sent;
     this.target = target;
     this.model = model;
     this.firstByteMs = firstByteMs;
@@ -75,6 +88,7 @@ export class TargetResponse {
     this.dropped = dropped;
     this.usageReader = usageReader;
     this.contentReader = contentReader;
+    this.#openingOf = sent.openingOf;
     this.isDecoded = readsResponse;
     this.isChat = isChat;
     this.hidesUsage = hidesUsage;
@@ -84,10 +98,10 @@ export class TargetResponse {
 
   /**
    * Receives as much of the body as possible before the client gets a byte, because until then a failure can be retried
-   * at another target: the whole body if it is small or translated, otherwise the first chunk. Returns null if nothing
-   * has to be awaited.
+   * at another target: the whole body if it is small or translated, otherwise the first chunk, or the chunks up to the first content
+   * of a stream. Returns null if nothing has to be awaited.
    */
-  open(idleMs: number): Promise<void> | null {
+  open(idleMs: number, holding: Holding | null): Promise<void> | null {
     const { upstreamResponse: response, isDecoded, isStream } = this;
     // The frames of a WebSocket are read when the client has one, too.
     if (!response.hasBody || response.writer !== null) return null;
@@ -96,20 +110,26 @@ export class TargetResponse {
     // Most bodies have arrived together with the headers.
     const whole = isStream || encoding !== "identity" ? null : response.takeWholeBody();
     if (whole === null)
-      return this.#read(encoding === "identity" ? response : decodeResponse(response, encoding));
+      return this.#read(encoding === "identity" ? response : decodeResponse(response, encoding), holding);
     this.body = this.firstBytes = whole;
     return null;
   }
 
-  async #read(reader: BodyReader): Promise<void> {
+  async #read(reader: BodyReader, holding: Holding | null): Promise<void> {
     const length = Number(this.upstreamResponse.headers.get("content-length") ?? Infinity);
     // A decoded body can be much larger than its Content-Length, hence the second limit.
     if (!this.isStream && (this.translation !== null || length <= SMALL_BODY_BYTES)) {
       this.body = this.firstBytes = await readWholeBody(reader, MAX_READ_BYTES);
     } else {
-      this.firstBytes = await reader.peek();
-      this.reader = reader;
+      this.reader = holding !== null && this.isStream ? await this.#hold(reader, holding) : reader;
+      this.firstBytes = await this.reader.peek();
     }
+  }
+
+  async #hold(reader: BodyReader, { limits, clock, onContent }: Holding): Promise<BodyReader> {
+    const held = new HeldStream(reader, this.#openingOf, onContent);
+    await held.hold(limits, clock);
+    return held;
   }
 }
 

@@ -1,9 +1,10 @@
 // One attempt at one target: encodes and sends the request in its constructor, then receives the response or reports why
 // there is none.
-import type { Clock } from "../base/clock.ts";
+import type { Clock, ClockTimer } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import { ResponseDetails } from "../formats/response-details.ts";
+import { DEFAULT_COMMIT } from "../model/default-commit.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
@@ -21,7 +22,8 @@ import type { AddedUsageOption, EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeForTarget } from "./realtime/encode-handshake.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
-import { TargetResponse } from "./target-response.ts";
+import { HOLD_NOTHING } from "./held-stream.ts";
+import { TargetResponse, type Holding } from "./target-response.ts";
 
 /** Responses with these statuses are retried at another target; all others go to the client. */
 export const FAILOVER_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
@@ -41,6 +43,8 @@ export class UpstreamAttempt {
   readonly #report: BalancerReport;
   readonly #encoded: EncodedRequest;
   #response: UpstreamResponse;
+  /** Null if there is no limit for the first content. */
+  #contentTimer: ClockTimer | null = null;
 
   /** Throws a GatehouseError if the target's format cannot express the request, or the request cannot be sent. */
   constructor(
@@ -72,6 +76,8 @@ export class UpstreamAttempt {
     this.#facts.translation = this.#encoded.translationFacts;
     exchange.attemptFacts.push(this.#facts);
     exchange.beginAttempt(this.#response);
+    if (rule.upstream.timeouts.first_content !== null && exchange.fields.wantsStream)
+      this.#limitContent(rule.upstream.timeouts.first_content);
   }
 
   get headersReceived(): Promise<unknown> {
@@ -87,6 +93,7 @@ export class UpstreamAttempt {
   /** Call if `headersReceived` or `receive` failed. Returns the error to report. */
   fail(cause: unknown): Error {
     const error = cause instanceof UpstreamError ? cause : new UpstreamError("cut", cause);
+    this.#contentTimer?.close();
     this.#facts.fault = error.kind;
     this.#uploadedAt(this.#exchange.clock.now());
     // Bytes of a rejected response may still be arriving.
@@ -125,8 +132,24 @@ export class UpstreamAttempt {
       firstByteMs,
       hidesUsage,
     );
-    const opening = accepted.open(this.#rule.upstream.timeouts.idle);
+    const holding = response.ok && accepted.isStream ? this.#holding() : null;
+    if (holding === null) this.#contentTimer?.close();
+    const opening = accepted.open(this.#rule.upstream.timeouts.idle, holding);
     return opening === null ? this.#complete(accepted) : this.#completeAfter(opening, accepted);
+  }
+
+  #limitContent(milliseconds: number): void {
+    const expire = () => this.#response.abort(new UpstreamError("first_content_timeout"));
+    this.#contentTimer = this.#exchange.clock.setTimeout(expire, milliseconds);
+  }
+
+  /** Returns how the start of a stream is held; null if nobody has to read it. */
+  #holding(): Holding | null {
+    const { commit } = this.#rule.upstream;
+    const limits = commit ?? (this.#encoded.translation === null ? HOLD_NOTHING : DEFAULT_COMMIT);
+    if (limits.max_ms === 0 && this.#contentTimer === null) return null;
+    const onContent = () => this.#contentTimer?.close();
+    return { limits, clock: this.#exchange.clock, onContent };
   }
 
   /** Returns when the body was forwarded completely; null if it was in memory or is not complete. Sets the time that it took. */

@@ -60,6 +60,8 @@ export interface CompiledUpstream {
   readonly plan: BalancePlan;
   readonly maxAttempts: number;
   readonly timeouts: Upstream["timeouts"];
+  /** Null: only translated streams are held. */
+  readonly commit: Upstream["commit"];
   readonly usesClientAddress: boolean;
   /** Whether a target has models to route by or a format to translate to, so that the request body must be read. */
   readonly readsBody: boolean;
@@ -101,6 +103,7 @@ export function compileUpstream(
     plan,
     maxAttempts: upstream.max_attempts,
     timeouts: upstream.timeouts,
+    commit: upstream.commit,
     usesClientAddress: upstream.algorithm === "ip-hash",
     readsBody: targets.some(readsBody),
     requiresModel: upstream.model_routing === "require" && targets.some(({ models }) => models !== null),

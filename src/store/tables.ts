@@ -1,4 +1,5 @@
 // Converts records to table rows and back. Secrets are encrypted in rows and decrypted in records.
+import { isJsonObject } from "../base/json.ts";
 import type { Target } from "../model/target.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Row } from "./database.ts";
@@ -20,19 +21,31 @@ const COLUMNS: Record<Kind, readonly string[]> = {
 const RECORD_COLUMNS: readonly string[] = ["id", "gateway_id", "created_at", "updated_at"];
 const KEY_COLUMNS: readonly string[] = [...RECORD_COLUMNS, "hash", "prefix", "active", "last_used_at"];
 
-/** Fields that rows of earlier versions lack, also those in the log of revisions. */
-const ADDED_FIELDS: { readonly [K in Kind]?: Partial<RecordOf[K]> } = {
+/** Fields, and fields of them, that rows of earlier versions lack, also those in the log of revisions. */
+const ADDED_FIELDS: {
+  readonly [K in Kind]?: { readonly [F in keyof RecordOf[K]]?: Partial<RecordOf[K][F]> };
+} = {
   gateways: { error_format: "gatehouse", cors: null, prices: [], trust_user_header: false },
+  upstreams: { commit: null, timeouts: { first_content: null } },
   services: { virtual_models: "own" },
   rules: { error_format: null, operations: [] },
   api_keys: { labels: {}, models: null },
 };
 
-function absentFields<K extends Kind>(kind: K, fields: RecordOf[K]): Partial<RecordOf[K]> | undefined {
-  const added: Partial<RecordOf[K]> | undefined = ADDED_FIELDS[kind];
-  return added === undefined || Object.keys(added).every((name) => name in fields)
-    ? undefined
-    : { ...added, ...fields };
+/** Returns the fields of a record that are absent or lack a field, with their defaults. */
+function absentFields(kind: Kind, record: object): Record<string, unknown> | undefined {
+  let absent: Record<string, unknown> | undefined;
+  for (const [name, standard] of Object.entries(ADDED_FIELDS[kind] ?? {})) {
+    const value: unknown = Reflect.get(record, name);
+    if (value === undefined) (absent ??= {})[name] = standard;
+    else if (
+      isJsonObject(value) &&
+      isJsonObject(standard) &&
+      Object.keys(standard).some((key) => !(key in value))
+    )
+      (absent ??= {})[name] = { ...standard, ...value };
+  }
+  return absent;
 }
 
 export function columnsOf(kind: Kind): string[] {

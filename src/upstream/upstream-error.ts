@@ -12,7 +12,13 @@ export type UpstreamErrorKind =
   | "connect_timeout"
   | "first_byte_timeout"
   | "idle_timeout"
+  /** A stream had no content in time. */
+  | "first_content_timeout"
   | "total_timeout"
+  /** A stream reported an error before its first content. */
+  | "error_event"
+  /** A stream ended without content. */
+  | "empty_stream"
   /** The host name resolves to an address that no provider has (link-local, cloud metadata). */
   | "forbidden"
   /** The request was not sent, because its token or its keys could not be obtained. */

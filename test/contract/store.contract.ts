@@ -61,7 +61,8 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
           algorithm: "ip-hash",
           health_checks: { passive: true, threshold: 1000, interval: 86_400 },
           model_routing: "require",
-          timeouts: { connect: 1, first_byte: 2, idle: 3, total: 86_400_000 },
+          timeouts: { connect: 1, first_byte: 2, first_content: 4, idle: 3, total: 86_400_000 },
+          commit: { max_ms: 0, max_bytes: 1 },
           max_attempts: 10,
           targets: [
             targetRecord({ path: "", weight: 0, priority: -5, credentials: null }),

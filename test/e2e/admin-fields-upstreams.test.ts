@@ -77,18 +77,38 @@ const upstream: FieldTable = {
     },
     {
       field: "timeouts",
-      fallback: { connect: 5000, first_byte: 120_000, idle: 120_000, total: null },
+      fallback: { connect: 5000, first_byte: 120_000, first_content: null, idle: 120_000, total: null },
       accepts: [
-        { connect: 1, first_byte: 2, idle: 3, total: 4 },
-        becomes({ total: 9 }, { connect: 5000, first_byte: 120_000, idle: 120_000, total: 9 }),
+        { connect: 1, first_byte: 2, first_content: 5, idle: 3, total: 4 },
+        becomes(
+          { total: 9 },
+          { connect: 5000, first_byte: 120_000, first_content: null, idle: 120_000, total: 9 },
+        ),
       ],
       rejects: [
         ...NOT_OBJECT,
         null,
-        ...["connect", "first_byte", "idle", "total"].flatMap((name) =>
+        ...["connect", "first_byte", "first_content", "idle", "total"].flatMap((name) =>
           [...NOT_INTEGER, 0, -1].map((value) => problemAt({ [name]: value }, `.${name}`)),
         ),
         problemAt({ conect: 5 }, ".conect"),
+      ],
+    },
+    {
+      field: "commit",
+      fallback: null,
+      accepts: [
+        null,
+        { max_ms: 0, max_bytes: 0 },
+        { max_ms: 60_000, max_bytes: 1_048_576 },
+        becomes({}, { max_ms: 1500, max_bytes: 16_384 }),
+      ],
+      rejects: [
+        ...NOT_OBJECT,
+        ...["max_ms", "max_bytes"].flatMap((name) =>
+          [...NOT_INTEGER, null, -1, 10_000_000].map((value) => problemAt({ [name]: value }, `.${name}`)),
+        ),
+        problemAt({ max: 5 }, ".max"),
       ],
     },
     { field: "max_attempts", fallback: 3, accepts: [1, 3, 10], rejects: [...NOT_INTEGER, null, 0, -1, 1000] },

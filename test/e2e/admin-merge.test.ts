@@ -58,7 +58,13 @@ describe("PATCH is JSON merge patch (RFC 7396)", () => {
     });
     expect(response.status).toBe(200);
     expect(response.body.health_checks).toEqual({ passive: true, threshold: 9, interval: 11 });
-    expect(response.body.timeouts).toEqual({ connect: 10, first_byte: 120_000, idle: 77, total: 5000 });
+    expect(response.body.timeouts).toEqual({
+      connect: 10,
+      first_byte: 120_000,
+      first_content: null,
+      idle: 77,
+      total: 5000,
+    });
   });
 
   test("objects with arbitrary keys merge: headers of a rule", async () => {
@@ -103,7 +109,7 @@ describe("PATCH is JSON merge patch (RFC 7396)", () => {
       algorithm: "round-robin",
       health_checks: { passive: true, threshold: 3, interval: 11 },
       max_attempts: 3,
-      timeouts: { connect: 5000, first_byte: 120_000, idle: 120_000, total: null },
+      timeouts: { connect: 5000, first_byte: 120_000, first_content: null, idle: 120_000, total: null },
     });
   });
 

@@ -101,7 +101,8 @@ function seed(
   const targets = [{ provider: "raw", format: "openai", base_url: provider.url, ...target }];
   return seedRoute(gatehouse, {
     gateway: { required_plugins },
-    upstream: { targets, max_attempts: 1 },
+    // The headers arrive before the first content.
+    upstream: { targets, max_attempts: 1, commit: { max_ms: 0 } },
     rule: { name: "chat", ...rule },
   });
 }

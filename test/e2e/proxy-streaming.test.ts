@@ -326,7 +326,11 @@ describe("if the provider cuts a stream, the client's stream is cut and never en
   const TRANSLATED: [string, Behavior][] = CUTS.filter(
     ([, { malformedChunk }]) => malformedChunk !== "unfinished",
   );
-  test.each(TRANSLATED)("by %s, in a translated stream", async (_, behavior) => {
+  test.each(TRANSLATED)("by %s, in a translated stream that is not held", async (_, behavior) => {
+    const fields = { commit: { max_ms: 0 } };
+    const translated = await seedUpstream(gatehouse, [anthropicTargetOf(one)], fields, {
+      response_format: "openai",
+    });
     one.behave({ chunkDelayMs: 20, ...behavior, ...(behavior.cutAfterBytes && { cutAfterBytes: 700 }) });
     const requestId = crypto.randomUUID();
     const client = await sendRawChat(translated, { stream: true, requestId });

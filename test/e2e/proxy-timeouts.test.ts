@@ -53,7 +53,13 @@ function expectCut(received: string): void {
 test("connect 5000, first_byte 120000, idle 120000 and no total by default", async () => {
   const route = await seedUpstream(gatehouse, [targetOf(one)]);
   const { body } = await gatehouse.api("GET", route.upstream);
-  expect(body.timeouts).toEqual({ connect: 5000, first_byte: 120_000, idle: 120_000, total: null });
+  expect(body.timeouts).toEqual({
+    connect: 5000,
+    first_byte: 120_000,
+    first_content: null,
+    idle: 120_000,
+    total: null,
+  });
 });
 
 const full = await startFullListener();

@@ -236,12 +236,13 @@ describe("responses that end early", () => {
     const chat = await routeTo();
     const messages = await routeTo(ANTHROPIC);
     const translated = await routeTo(ANTHROPIC, { response_format: "openai" });
-    for (const [route, input, output] of [
-      [chat, ESTIMATED_INPUT, 2],
-      [messages, 11, 1],
-      [translated, 11, 1],
+    // A translated stream that is cut before its first content is a failed attempt.
+    for (const [route, chunks, input, output] of [
+      [chat, 3, ESTIMATED_INPUT, 2],
+      [messages, 3, 11, 1],
+      [translated, 5, 11, 2],
     ] as const) {
-      one.behave({ ...USED, cutAfterChunks: 3, chunkDelayMs: 5 });
+      one.behave({ ...USED, cutAfterChunks: chunks, chunkDelayMs: 5 });
       const body = { ...STREAM, max_tokens: 9 };
       const cut = await postChat(gatehouse, route, { body }).then((response) =>
         response.text().then(

@@ -1,6 +1,6 @@
 // The registry entry of Anthropic messages.
 import type { Format } from "../format.ts";
-import { anthropicContent } from "./content.ts";
+import { anthropicContent, anthropicOpening } from "./content.ts";
 import { decodeError, decodeResponse } from "./decode-response.ts";
 import { anthropicDetails } from "./details.ts";
 import { MessageStreamDecoder } from "./decode-stream.ts";
@@ -39,5 +39,6 @@ export const ANTHROPIC: Format = {
   usage: anthropicUsage,
   details: anthropicDetails,
   content: anthropicContent,
+  openingOf: anthropicOpening,
   streamUsageOption: null,
 };

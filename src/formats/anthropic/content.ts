@@ -1,6 +1,7 @@
 // Where events of Anthropic messages carry content.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { ContentReader, isText, type ContentKind } from "../content-reader.ts";
+import { isEmptyValue, type Opening } from "../stream-opening.ts";
 
 export const anthropicContent = new ContentReader({ names: ["thinking", "text", "partial_json"], kindOf });
 
@@ -10,4 +11,19 @@ function kindOf({ type, delta, content_block }: JsonObject): ContentKind | null 
   if (!isJsonObject(part)) return null;
   if (isText(part["thinking"])) return "reasoning";
   return isText(part["text"]) || isText(part["partial_json"]) ? "output" : null;
+}
+
+export function anthropicOpening({ type, error, content_block }: JsonObject): Opening {
+  if (type === "error" || !isEmptyValue(error)) return "error";
+  const isQuiet =
+    type === "message_start" ||
+    type === "ping" ||
+    (type === "content_block_start" && isJsonObject(content_block) && isEmptyBlock(content_block));
+  return isQuiet ? "quiet" : "content";
+}
+
+/** Whether the content of a block follows. The block of a tool starts with its name. */
+function isEmptyBlock({ type, text, thinking, signature, citations }: JsonObject): boolean {
+  if (type !== "text" && type !== "thinking") return false;
+  return [text, thinking, signature, citations].every(isEmptyValue);
 }

@@ -1,6 +1,8 @@
 // Where events of Gemini carry content.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { ContentReader, isText, type ContentKind } from "../content-reader.ts";
+import { isEmptyValue, type Opening } from "../stream-opening.ts";
+import { errorIn } from "./decode-error.ts";
 
 // Function calls have a name, and images have data.
 export const geminiContent = new ContentReader({ names: ["text", "name", "data"], kindOf });
@@ -22,4 +24,29 @@ function kindOf({ candidates }: JsonObject): ContentKind | null {
 function kindOfPart({ text, thought, functionCall, inlineData }: JsonObject): ContentKind | null {
   if (isText(text)) return thought === true ? "reasoning" : "output";
   return isJsonObject(functionCall) || isJsonObject(inlineData) ? "output" : null;
+}
+
+/** A prompt that was blocked has no candidates: that is the response. */
+export function geminiOpening(event: JsonObject): Opening {
+  if (errorIn(event) !== null) return "error";
+  const { candidates, promptFeedback } = event;
+  if (!isEmptyValue(promptFeedback)) return "content";
+  const isQuiet =
+    isEmptyValue(candidates) || (Array.isArray(candidates) && candidates.every(isQuietCandidate));
+  return isQuiet ? "quiet" : "content";
+}
+
+function isQuietCandidate(candidate: unknown): boolean {
+  if (!isJsonObject(candidate) || !isEmptyValue(candidate["finishReason"])) return false;
+  const { content } = candidate;
+  if (!isJsonObject(content)) return isEmptyValue(content);
+  const { parts } = content;
+  return isEmptyValue(parts) || (Array.isArray(parts) && parts.every(isEmptyPart));
+}
+
+function isEmptyPart(part: unknown): boolean {
+  return (
+    isJsonObject(part) &&
+    Object.entries(part).every(([name, value]) => name === "thought" || isEmptyValue(value))
+  );
 }

@@ -1,6 +1,6 @@
 // The registry entry of Gemini's generateContent. Its own clients are passed through to Gemini targets only.
 import type { Format } from "../format.ts";
-import { geminiContent } from "./content.ts";
+import { geminiContent, geminiOpening } from "./content.ts";
 import { decodeError, retryAfterOf } from "./decode-error.ts";
 import { decodeResponse } from "./decode-response.ts";
 import { GeminiStreamDecoder } from "./decode-stream.ts";
@@ -37,5 +37,6 @@ export const GEMINI: Format = {
   usage: geminiUsage,
   details: geminiDetails,
   content: geminiContent,
+  openingOf: geminiOpening,
   streamUsageOption: null,
 };

@@ -1,12 +1,40 @@
 // Where events of OpenAI's APIs carry content: chat completions, completions, and responses.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { ContentReader, isText, type ContentKind } from "../content-reader.ts";
+import { isEmptyValue, type Opening } from "../stream-opening.ts";
 
 export const openaiContent = new ContentReader({
   // `reasoning_content` and `reasoning` are fields of other providers with this format.
   names: ["reasoning_content", "reasoning", "content", "text", "refusal", "arguments", "input", "delta"],
   kindOf,
 });
+
+/** Events of the Responses API that only announce what follows. */
+const QUIET_TYPES = new Set([
+  "response.created",
+  "response.queued",
+  "response.in_progress",
+  "response.output_item.added",
+  "response.content_part.added",
+  "response.reasoning_summary_part.added",
+]);
+
+export function openaiOpening({ type, error, choices }: JsonObject): Opening {
+  if (!isEmptyValue(error) || type === "error" || type === "response.failed") return "error";
+  const isQuiet = Array.isArray(choices)
+    ? choices.every(isQuietChoice)
+    : typeof type === "string" && QUIET_TYPES.has(type);
+  return isQuiet ? "quiet" : "content";
+}
+
+/** Whether a choice has at most a role. Its end counts as content: the response is complete. */
+function isQuietChoice(choice: unknown): boolean {
+  if (!isJsonObject(choice)) return false;
+  const { delta, text, finish_reason } = choice;
+  if (!isEmptyValue(finish_reason) || !isEmptyValue(text)) return false;
+  if (!isJsonObject(delta)) return isEmptyValue(delta);
+  return Object.entries(delta).every(([name, value]) => name === "role" || isEmptyValue(value));
+}
 
 function kindOf({ type, delta, choices }: JsonObject): ContentKind | null {
   if (Array.isArray(choices)) return choices.map(kindOfChoice).find((kind) => kind !== null) ?? null;

@@ -1,7 +1,7 @@
 // The registry entry of OpenAI chat completions, the hub format.
 import { HUB_FORMAT } from "../format-names.ts";
 import type { Format } from "../format.ts";
-import { openaiContent } from "./content.ts";
+import { openaiContent, openaiOpening } from "./content.ts";
 import { encodeError } from "./encode-error.ts";
 import { openaiDetails } from "./details.ts";
 import { openaiInbound } from "./inbound.ts";
@@ -27,5 +27,6 @@ export const OPENAI: Format = {
   usage: openaiUsage,
   details: openaiDetails,
   content: openaiContent,
+  openingOf: openaiOpening,
   streamUsageOption,
 };

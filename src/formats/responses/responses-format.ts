@@ -1,6 +1,6 @@
 // The registry entry of OpenAI's Responses API.
 import type { Format } from "../format.ts";
-import { openaiContent } from "../openai/content.ts";
+import { openaiContent, openaiOpening } from "../openai/content.ts";
 import { openaiDetails } from "../openai/details.ts";
 import { encodeError } from "../openai/encode-error.ts";
 import { openaiModels } from "../openai/model-list.ts";
@@ -28,6 +28,7 @@ export const RESPONSES: Format = {
   usage: openaiUsage,
   details: openaiDetails,
   content: openaiContent,
+  openingOf: openaiOpening,
   // The last event of a stream always reports usage.
   streamUsageOption: null,
 };

@@ -17,6 +17,8 @@ const CHARGED_FAILURES: ReadonlySet<string> = new Set([
   "client_left",
   "first_byte_timeout",
   "idle_timeout",
+  "first_content_timeout",
+  "empty_stream",
   "total_timeout",
   "cut",
 ]);

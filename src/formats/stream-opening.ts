@@ -1,0 +1,46 @@
+// What an event at the start of a stream means. Until the first content, another target can still serve the request.
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { SseParser } from "./sse.ts";
+
+/** `quiet`: known to have no content. Everything that is not known counts as content. */
+export type Opening = "quiet" | "content" | "error";
+
+/** Returns what an event of a format means. */
+export type OpeningOf = (event: JsonObject) => Opening;
+
+/** Whether a value holds nothing: null, an empty text or list. */
+export function isEmptyValue(value: unknown): boolean {
+  return (
+    value === null || value === undefined || value === "" || (Array.isArray(value) && value.length === 0)
+  );
+}
+
+/** Reads the start of one stream, however it is split into chunks. */
+export class StreamOpening {
+  readonly #openingOf: OpeningOf;
+  readonly #parser = new SseParser();
+
+  constructor(openingOf: OpeningOf) {
+    this.#openingOf = openingOf;
+  }
+
+  /** Returns what the stream has shown with the next bytes: the first that is not quiet. */
+  push(bytes: Uint8Array): Opening {
+    for (const { data } of this.#parser.push(bytes)) {
+      const opening = this.#read(data);
+      if (opening !== "quiet") return opening;
+    }
+    return "quiet";
+  }
+
+  #read(data: string): Opening {
+    // The last event of a chat stream. After it, the stream ends without content.
+    if (data === "" || data === "[DONE]") return "quiet";
+    try {
+      const event: unknown = JSON.parse(data);
+      return isJsonObject(event) ? this.#openingOf(event) : "content";
+    } catch {
+      return "content";
+    }
+  }
+}

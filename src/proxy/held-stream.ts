@@ -1,0 +1,95 @@
+// Holds the events at the start of a stream that have no content: until the client gets a byte, another target can be tried.
+import type { Clock } from "../base/clock.ts";
+import { StreamOpening, type OpeningOf } from "../formats/stream-opening.ts";
+import type { BodyReader } from "../http/body-reader.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
+
+export interface HoldLimits {
+  readonly max_ms: number;
+  readonly max_bytes: number;
+}
+
+export const HOLD_NOTHING: HoldLimits = { max_ms: 0, max_bytes: 0 };
+
+const LATE = Symbol("late");
+
+export class HeldStream implements BodyReader {
+  readonly #reader: BodyReader;
+  readonly #onContent: () => void;
+  /** Null after the first content. */
+  #opening: StreamOpening | null;
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  /** A read that was still waiting when holding ended. */
+  #pendingRead: Promise<Uint8Array | null> | null = null;
+
+  /** `onContent` is called once, with the first content or the end of the stream. */
+  constructor(reader: BodyReader, openingOf: OpeningOf, onContent: () => void) {
+    this.#reader = reader;
+    this.#opening = new StreamOpening(openingOf);
+    this.#onContent = onContent;
+  }
+
+  /**
+   * Resolves with the first content, or when the limits are reached. Rejects with an UpstreamError if the stream breaks, ends, or reports an error
+   * before.
+   */
+  async hold({ max_ms, max_bytes }: HoldLimits, clock: Clock): Promise<void> {
+    if (max_ms === 0) return;
+    const late = Promise.withResolvers<typeof LATE>();
+    const timer = clock.setTimeout(() => late.resolve(LATE), max_ms);
+    try {
+      while (this.#opening !== null && this.#heldBytes < max_bytes) {
+        const read = this.#reader.next();
+        const chunk = await Promise.race([read, late.promise]);
+        if (chunk === LATE) {
+          this.#pendingRead = read;
+          // Whoever reads next gets the error.
+          read.catch(() => undefined);
+          return;
+        }
+        if (chunk === null) throw new UpstreamError("empty_stream");
+        this.#held.push(chunk);
+        this.#heldBytes += chunk.byteLength;
+        if (this.#inspect(chunk) === "error") throw new UpstreamError("error_event");
+      }
+    } finally {
+      timer.close();
+    }
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const held = this.#held.shift();
+    if (held !== undefined) return held;
+    const chunk = await (this.#pendingRead ?? this.#reader.next());
+    this.#pendingRead = null;
+    if (this.#opening === null) return chunk;
+    if (chunk === null) this.#seeContent();
+    else this.#inspect(chunk);
+    return chunk;
+  }
+
+  async peek(): Promise<Uint8Array | null> {
+    const first = this.#held[0] ?? (await this.next());
+    if (first !== null && this.#held[0] !== first) this.#held.unshift(first);
+    return first;
+  }
+
+  cancel(): void {
+    this.#seeContent();
+    this.#reader.cancel();
+  }
+
+  #inspect(chunk: Uint8Array): "quiet" | "content" | "error" {
+    const opening = this.#opening?.push(chunk) ?? "content";
+    if (opening !== "quiet") this.#seeContent();
+    return opening;
+  }
+
+  /** Nothing has to be waited for any more. */
+  #seeContent(): void {
+    if (this.#opening === null) return;
+    this.#opening = null;
+    this.#onContent();
+  }
+}
