@@ -6,6 +6,7 @@ import {
   credentialTypeOf,
   emptyCredential,
   emptyCredentialOf,
+  type KeyPlace,
 } from "../state/credential.ts";
 import { StringListField } from "./collections.tsx";
 import { Field, fieldId, type FieldSource } from "./field.tsx";
@@ -15,16 +16,16 @@ interface CredentialFieldsProps {
   readonly form: FieldSource;
   /** Such as `targets[0].credentials`. */
   readonly path: string;
-  /** Wire format of the target's provider. */
-  readonly format: string | undefined;
+  /** Where a new API key is sent. */
+  readonly place: KeyPlace;
 }
 
-export function CredentialFields({ form, path, format }: CredentialFieldsProps): JSX.Element {
+export function CredentialFields({ form, path, place }: CredentialFieldsProps): JSX.Element {
   const credentials = form.get(path);
   if (typeof credentials !== "object" || credentials === null) {
     return (
       <div class="field">
-        <Button icon="keys" onClick={() => form.set(path, emptyCredential(format))}>
+        <Button icon="keys" onClick={() => form.set(path, emptyCredential(place))}>
           Add credential
         </Button>
         <p class="hint">Without one, the client's own provider credential is forwarded.</p>
@@ -54,7 +55,7 @@ export function CredentialFields({ form, path, format }: CredentialFieldsProps):
           class="input"
           aria-describedby={`${fieldId(typePath)}-hint`}
           value={type}
-          onChange={(event) => form.set(path, emptyCredentialOf(event.currentTarget.value, format))}
+          onChange={(event) => form.set(path, emptyCredentialOf(event.currentTarget.value, place))}
         >
           {CREDENTIAL_TYPES.map(({ value, label }) => (
             <option key={value} value={value}>

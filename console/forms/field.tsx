@@ -27,6 +27,11 @@ export function fieldId(path: string): string {
   return `field-${path.replaceAll(/[^\w-]+/g, "-")}`;
 }
 
+/** Moves the focus to a field, also if it appears only with the next rendering. */
+export function focusField(path: string): void {
+  requestAnimationFrame(() => document.getElementById(fieldId(path))?.focus());
+}
+
 export function controlProps({ form, path, hint }: FieldProps): ControlProps {
   const isInvalid = form.errorsAt(path).length > 0;
   const id = fieldId(path);

@@ -8,7 +8,9 @@ import { FAKE_PROVIDER, type Draft } from "../state/first-run-draft.ts";
 import type { Form } from "../state/form.ts";
 import { StringListField } from "./collections.tsx";
 import { Disclosure } from "./disclosure.tsx";
-import { ChoiceField, TextField } from "./inputs.tsx";
+import { focusField } from "./field.tsx";
+import { TextField } from "./inputs.tsx";
+import { ProviderPicker } from "./provider-picker.tsx";
 
 interface FieldsProps {
   readonly form: Form<Draft>;
@@ -56,17 +58,20 @@ function FakeProviderFields({ form }: FieldsProps): JSX.Element {
 function AccountFields({ form, providers }: ProviderFieldsProps): JSX.Element {
   const provider = providers.find(({ name }) => name === form.value.provider);
   const needsBaseUrl = provider?.base_url === null;
-  const { header_name, header_value } = emptyCredential(provider?.format);
+  const { header_name, header_value } = emptyCredential({ provider });
   return (
     <>
+      <ProviderPicker
+        providers={providers}
+        chosen={form.value.provider}
+        isInitiallyOpen
+        onChoose={({ name, group, base_url_example }) => {
+          form.set("provider", name);
+          form.set("baseUrl", group === "self_hosted" ? (base_url_example ?? "") : "");
+          focusField("credential");
+        }}
+      />
       <div class="fields inline">
-        <ChoiceField
-          form={form}
-          path="provider"
-          label="Provider"
-          isRequired
-          choices={providers.map(({ name }) => ({ value: name, label: name }))}
-        />
         <TextField
           form={form}
           path="credential"
@@ -93,7 +98,7 @@ function AccountFields({ form, providers }: ProviderFieldsProps): JSX.Element {
           label="Base URL"
           isMono
           isRequired={needsBaseUrl}
-          placeholder={provider?.base_url ?? "https://…"}
+          placeholder={provider?.base_url ?? provider?.base_url_example ?? "https://…"}
           hint={
             needsBaseUrl ? "Your account has its own URL at this provider." : "Overrides the default URL."
           }

@@ -1,17 +1,24 @@
 // Form fields of one target of an upstream.
 import type { JSX } from "preact";
-import type { Provider } from "../api/types.ts";
+import type { Provider, TargetInput } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
 import type { Reorder } from "../components/reorder.tsx";
+import { setupOf } from "../state/credential.ts";
 import { CredentialFields } from "./credential-fields.tsx";
 import { MapField, StringListField } from "./collections.tsx";
 import { Disclosure } from "./disclosure.tsx";
-import { Field, fieldId, type FieldSource } from "./field.tsx";
+import { Field, fieldId, focusField, type FieldSource } from "./field.tsx";
 import { FORMAT_CHOICES } from "./format-choices.ts";
 import { ChoiceField, NumberField, TextField } from "./inputs.tsx";
+import { ProviderPicker } from "./provider-picker.tsx";
+import { TestConnection } from "./test-connection.tsx";
 
 interface TargetFieldsProps {
   readonly form: FieldSource;
+  readonly gateway: string;
+  /** Undefined for an upstream that is not stored yet. */
+  readonly upstreamId: string | undefined;
+  readonly target: TargetInput;
   readonly index: number;
   readonly providers: readonly Provider[];
   /** Undefined if there is only one target. */
@@ -20,24 +27,34 @@ interface TargetFieldsProps {
   readonly onRemove: (() => void) | undefined;
 }
 
-export function TargetFields({ form, index, providers, reorder, onRemove }: TargetFieldsProps): JSX.Element {
+export function TargetFields(props: TargetFieldsProps): JSX.Element {
+  const { form, target, index, providers, reorder, onRemove } = props;
   const path = `targets[${index}]`;
-  const name = form.get(`${path}.provider`);
+  const { provider: name, format } = target;
   const provider = providers.find((each) => each.name === name);
-  const format = form.get(`${path}.format`);
   return (
     <fieldset {...reorder?.itemProps(index)} class="card target" id={fieldId(path)}>
       <legend>
         Target {index + 1}
-        {typeof name === "string" && name !== "" && <span class="muted"> · {name}</span>}
+        {name !== "" && <span class="muted"> · {name}</span>}
       </legend>
       {reorder !== undefined && <div class="target-order">{reorder.controls(index)}</div>}
+      <ProviderPicker
+        providers={providers}
+        chosen={name}
+        onChoose={(chosen) => {
+          form.set(path, { ...target, ...setupOf(chosen) });
+          focusField(`${path}.${chosen.base_url === null ? "base_url" : "provider"}`);
+        }}
+        onCustom={() => focusField(`${path}.provider`)}
+      />
       <ProviderFields form={form} path={path} providers={providers} provider={provider} />
       <CredentialFields
         form={form}
         path={`${path}.credentials`}
-        format={typeof format === "string" ? format : provider?.format}
+        place={{ provider, format: format ?? undefined }}
       />
+      <TestConnection gateway={props.gateway} upstreamId={props.upstreamId} target={target} />
       <ModelFields form={form} path={path} />
       <div class="fields inline">
         <NumberField
@@ -96,7 +113,7 @@ function ProviderFields({ form, path, providers, provider }: ProviderFieldsProps
         label="Base URL"
         isMono
         emptyValue={null}
-        placeholder={provider?.base_url ?? "https://…"}
+        placeholder={provider?.base_url ?? provider?.base_url_example ?? "https://…"}
         isRequired={provider !== undefined && !hasDefaultUrl}
         hint={
           hasDefaultUrl ? "Overrides the provider's URL." : "URL of the provider without the endpoint path."

@@ -99,7 +99,7 @@ function UpstreamForm({ gateway, before, providers, copied }: UpstreamFormProps)
         <TextField form={form} path="name" label="Name" isRequired placeholder="models" />
         <ChoiceField form={form} path="algorithm" label="Algorithm" choices={ALGORITHMS} />
       </div>
-      <TargetsSection form={form} providers={providers} />
+      <TargetsSection form={form} providers={providers} gateway={gateway} upstreamId={record?.id} />
       <Section
         title="Health checks"
         description="Passive: based on the results of real requests. The gateway sends no probe requests of its own."
@@ -130,10 +130,13 @@ interface FieldsProps {
   readonly form: Form<UpstreamInput>;
 }
 
-function TargetsSection({
-  form,
-  providers,
-}: FieldsProps & Pick<UpstreamFormProps, "providers">): JSX.Element {
+interface TargetsSectionProps extends FieldsProps {
+  readonly providers: readonly Provider[];
+  readonly gateway: string;
+  readonly upstreamId: string | undefined;
+}
+
+function TargetsSection({ form, providers, gateway, upstreamId }: TargetsSectionProps): JSX.Element {
   const { targets } = form.value;
   const remove = (index: number) =>
     form.set(
@@ -155,6 +158,9 @@ function TargetsSection({
           // Stored targets are keyed by id, so that they keep their state when another target is removed.
           key={target.id ?? `new ${index}`}
           form={form}
+          gateway={gateway}
+          upstreamId={upstreamId}
+          target={target}
           index={index}
           providers={providers}
           reorder={targets.length === 1 ? undefined : reorder}

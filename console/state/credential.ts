@@ -1,5 +1,5 @@
 // Types of credentials, and what a new credential of each type contains.
-import type { CredentialsInput } from "../api/types.ts";
+import type { CredentialsInput, Provider, TargetInput } from "../api/types.ts";
 
 type CredentialType = NonNullable<CredentialsInput["type"]>;
 
@@ -22,15 +22,40 @@ const KEY_HEADERS: ReadonlyMap<string | undefined, string> = new Map([
   ["gemini", "x-goog-api-key"],
 ]);
 
-/** Returns the credential header of a wire format, with the part of its value that precedes the key. */
-export function emptyCredential(format: string | undefined): { header_name: string; header_value: string } {
-  const header_name = KEY_HEADERS.get(format);
-  return header_name === undefined
-    ? { header_name: "Authorization", header_value: "Bearer " }
-    : { header_name, header_value: "" };
+/** Where an API key is sent: as the provider expects it, unless the target has a wire format with a header of its own. */
+export interface KeyPlace {
+  /** Undefined if the provider is not known. */
+  readonly provider: Provider | undefined;
+  /** The wire format that the target sets; undefined if it sets none. */
+  readonly format?: string | undefined;
 }
 
-export function emptyCredentialOf(type: string, format: string | undefined): CredentialsInput {
+/** Returns the credential header, with the part of its value that precedes the key. */
+export function emptyCredential({ provider, format }: KeyPlace): {
+  header_name: string;
+  header_value: string;
+} {
+  const header_name = KEY_HEADERS.get(format);
+  if (header_name !== undefined) return { header_name, header_value: "" };
+  const { name, prefix } = provider?.key_header ?? { name: "Authorization", prefix: "Bearer " };
+  return { header_name: name, header_value: prefix };
+}
+
+/** Returns what choosing a provider sets in a target. */
+export function setupOf(
+  provider: Provider,
+): Pick<TargetInput, "provider" | "base_url" | "format" | "credentials"> {
+  const [type] = provider.credential_types;
+  return {
+    provider: provider.name,
+    // The example of a server of one's own is its default address. At a cloud, everyone has another one.
+    base_url: provider.group === "self_hosted" ? provider.base_url_example : null,
+    format: null,
+    credentials: type === undefined ? null : emptyCredentialOf(type, { provider }),
+  };
+}
+
+export function emptyCredentialOf(type: string, place: KeyPlace): CredentialsInput {
   const client = { client_id: "", client_secret: "" };
   switch (type) {
     case "aws_sigv4":
@@ -46,6 +71,6 @@ export function emptyCredentialOf(type: string, format: string | undefined): Cre
     case "oauth_client_credentials":
       return { type, token_url: "", ...client };
     default:
-      return emptyCredential(format);
+      return emptyCredential(place);
   }
 }

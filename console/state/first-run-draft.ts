@@ -42,8 +42,8 @@ export function toTarget(draft: Draft, providers: readonly Provider[]): TargetIn
       models: [FAKE_PROVIDER.model],
     };
   }
-  const { format } = providers.find(({ name }) => name === draft.provider) ?? {};
-  const { header_name, header_value } = emptyCredential(format);
+  const provider = providers.find(({ name }) => name === draft.provider);
+  const { header_name, header_value } = emptyCredential({ provider });
   const credential = draft.credential.trim();
   const [defaultModel] = draft.models;
   return {

@@ -20,6 +20,7 @@ import { testPrices } from "./areas/prices.ts";
 import { testRecordedRequests } from "./areas/recorded-requests.ts";
 import { testRecords } from "./areas/records.ts";
 import { testScale } from "./areas/scale.ts";
+import { testSetup } from "./areas/setup.ts";
 import { testTraffic } from "./areas/traffic.ts";
 import { testUnsavedInput } from "./areas/unsaved-input.ts";
 import { hasChromium, launchBrowser, openConsole, SCREENS, type ConsoleSession } from "./console-session.ts";
@@ -51,6 +52,8 @@ describe.if(hasChromium)("console", () => {
   describe("with 1,500 gateways", () => testScale(() => browser));
 
   describe("lists", () => testLists(() => browser));
+
+  testSetup(() => ({ browser, healthy, failing }));
 
   describe.each(SCREENS.map((screen) => [screen.name, screen] as const))("on a %s", (_, screen) => {
     let gatehouse: GatehouseProcess;
