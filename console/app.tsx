@@ -16,6 +16,7 @@ import { GatewayOverviewPage } from "./pages/gateway-overview.tsx";
 import { GatewayPage } from "./pages/gateway.tsx";
 import { GatewaysPage } from "./pages/gateways.tsx";
 import { HistoryPage } from "./pages/history.tsx";
+import { ImportExportPage } from "./pages/import-export.tsx";
 import { KeyPage } from "./pages/key.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { NewAdministratorPage } from "./pages/new-administrator.tsx";
@@ -75,6 +76,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/administrators", AdministratorsPage],
   ["/administrators/new", NewAdministratorPage],
   ["/audit", AuditPage],
+  ["/import-export", ImportExportPage],
   ["/history", HistoryPage],
   ["/history/:id", RevisionPage],
   ["/history/:id/rollback", RollbackPage],

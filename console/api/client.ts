@@ -43,7 +43,10 @@ export class ConnectionError extends Error {
 }
 
 interface CallOptions {
+  /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent as it is, with the Content-Type in `headers`. */
+  readonly text?: string;
   /** Sent as If-Match: the API rejects the change if the record was changed since it was read. */
   readonly etag?: string | null | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -59,7 +62,7 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Sends a request and returns a successful response with its body unread. Throws ApiError or ConnectionError. */
 export async function request(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
-  const { body, etag, headers, signal } = options;
+  const { body, text, etag, headers, signal } = options;
   let response: Response;
   try {
     response = await fetch(`/api/v1${path}`, {
@@ -71,7 +74,7 @@ export async function request(method: Method, path: string, options: CallOptions
         ...(etag !== undefined && etag !== null && { "If-Match": etag }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(text !== undefined ? { body: text } : body !== undefined && { body: JSON.stringify(body) }),
       ...(signal !== undefined && { signal }),
     });
   } catch (error) {

@@ -5,7 +5,10 @@ import type { RevisionDiff } from "../api/types.ts";
 import { gatewayName } from "../state/gateways.ts";
 import { Badge, type Tone } from "./badge.tsx";
 
-type ChangedRecord = RevisionDiff["records"][number];
+type ChangedRecord = RevisionDiff["records"][number] & {
+  /** Name of the gateway, if its id is not known. */
+  readonly gateway?: string;
+};
 
 const ACTIONS: Readonly<Record<ChangedRecord["action"], { readonly text: string; readonly tone: Tone }>> = {
   create: { text: "Create", tone: "good" },
@@ -29,8 +32,9 @@ export function RecordChanges({ records, leftOut }: RecordChangesProps): JSX.Ele
               <Badge tone={ACTIONS[record.action].tone}>{ACTIONS[record.action].text}</Badge>{" "}
               {describeRecord(record.resource, record.name)}
               {record.gateway_id !== null && <span class="muted"> of {gatewayName(record.gateway_id)}</span>}
+              {record.gateway !== undefined && <span class="muted"> of {record.gateway}</span>}
             </h3>
-            <div class="diff">
+            <div class="diff" hidden={record.changes.length === 0}>
               {record.action === "update" ? (
                 <FieldChanges changes={record.changes} />
               ) : (

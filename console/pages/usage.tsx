@@ -14,6 +14,7 @@ import { UsageSummary } from "../components/usage-summary.tsx";
 import { UsageByGroup } from "../components/usage-by-group.tsx";
 import { formatCost, formatCount } from "../components/format.tsx";
 import { gatewayName } from "../state/gateways.ts";
+import { downloadText } from "../state/download.ts";
 import { useLoad } from "../state/load.ts";
 import { route, replaceSearch, type RoutedPageProps } from "../state/router.tsx";
 import {
@@ -82,7 +83,7 @@ export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
     [from, to],
   );
   const save = (rows: readonly UsageRow[]) =>
-    download(`usage-${gatewayName(gateway)}-${from}-${to}.csv`, toCsv(rows));
+    downloadText(`usage-${gatewayName(gateway)}-${from}-${to}.csv`, toCsv(rows), "text/csv");
   const rows = loaded.data?.usage ?? [];
   return (
     <Page
@@ -215,13 +216,4 @@ function DayFilter(props: {
 
 function daysAgo(days: number): string {
   return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
-}
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name.replaceAll(/[^\w.-]+/g, "-");
-  link.click();
-  URL.revokeObjectURL(url);
 }

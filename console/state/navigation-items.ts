@@ -47,6 +47,7 @@ const GROUPS: readonly NavigationGroup[] = [
     "Operate",
     [
       { title: "History", icon: "history", to: "/history" },
+      { title: "Import and export", icon: "document", to: "/import-export" },
       { title: "Blocks", icon: "blocks", to: "blocks" },
       {
         title: "Administrators",

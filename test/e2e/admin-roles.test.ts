@@ -93,7 +93,7 @@ const TABLE: Readonly<Record<string, readonly [AdminRole, "gateway" | "filtered"
   "POST /revisions/{revision}/rollback": ["operator", "filtered"],
   "GET /audit": ["owner", "no"],
   "GET /audit/verification": ["owner", "no"],
-  "GET /export": ["viewer", "no"],
+  "GET /export": ["viewer", "filtered"],
   "POST /apply": ["operator", "no"],
 };
 
@@ -336,6 +336,18 @@ describe("a token that is limited to a gateway", () => {
     expectError(await limited("GET", `/gateways/${other?.gateway}/rules`), 403, "forbidden");
     expectError(await limited("PATCH", `/gateways/${other?.gateway}`, { name: "x" }), 403, "forbidden");
     expectError(await limited("POST", "/gateways", { name: "x" }), 403, "forbidden");
+  });
+
+  test("exports only its own gateway", async () => {
+    const token = await tokenWith("viewer", [own?.gateway ?? ""]);
+    const headers = { Authorization: `Bearer ${token}` };
+    const response = await fetch(`${gatehouse.adminUrl}/api/v1/export?gateway_id=${own?.gateway}`, {
+      headers,
+    });
+    expect(response.status).toBe(200);
+    expect(await response.text()).not.toContain("other chain");
+    expectError(await limited("GET", `/export?gateway_id=${other?.gateway}`), 403, "forbidden");
+    expectError(await limited("GET", "/export"), 403, "forbidden");
   });
 
   test("manages only the API keys of its gateway", async () => {

@@ -83,6 +83,7 @@ describe("export and apply", () => {
     expect({ code: applied.code, err: applied.err }).toEqual({ code: 0, err: "" });
     expect(applied.out).toContain("Applied as revision 1.");
     expect((await run(["export"], at(two))).out).toBe(document.out);
+    expect((await run(["export", "--gateway", "acme"], at(two))).out).toBe(document.out);
     const call = await fetch(`${two.proxyUrl}/v1/models`, { headers: { "X-GW-API-Key": key.key } });
     expect(call.status).toBe(200);
     const [revision] = (await two.api("GET", "/revisions")).body.revisions;

@@ -78,6 +78,16 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expect((await fetch(`${gatehouse.adminUrl}/api/v1/export`)).status).toBe(401);
   });
 
+  test("one gateway is exported without the others and without prices", async () => {
+    const { gateway } = await createChain(gatehouse, `alone ${++names}`);
+    const { status, body } = await gatehouse.api("GET", `/export?gateway_id=${gateway}`, undefined, {
+      Accept: "application/json",
+    });
+    expect([status, body.prices]).toEqual([200, undefined]);
+    expect(body.gateways.map(({ name }: { name: string }) => name)).toEqual([`alone ${names}`]);
+    expectError(await gatehouse.api("GET", "/export?gateway_id=nothing"), 404, "not_found");
+  });
+
   test("prices are exported, applied and restored; a document without them leaves them unchanged", async () => {
     const price = (input: number) => ({ model: "gpt-*", input_per_million: input, output_per_million: 2 });
     const prices = async () => (await gatehouse.api("GET", "/prices")).body;

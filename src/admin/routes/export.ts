@@ -14,9 +14,16 @@ import { warningsInDocument } from "../../snapshot/warnings/configuration-warnin
 import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication } from "../apply-document.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
+import { requireOneGateway } from "../identity.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
-import { commitWrite, dryRunWrite, LONG_WRITE_MS, toValidationError } from "../write.ts";
+import { commitWrite, dryRunWrite, LONG_WRITE_MS, requireGateway, toValidationError } from "../write.ts";
 
+const exportQuery = z.strictObject({
+  gateway_id: z
+    .string()
+    .optional()
+    .meta({ description: "Only this gateway, without the prices of all gateways." }),
+});
 const flag = z.enum(["true", "false"]).default("false");
 const applyQuery = z.strictObject({
   dry_run: flag.meta({ description: "Return the changes without making them." }),
@@ -40,7 +47,8 @@ export function addExportRoutes(
     path: "/export",
     tag,
     summary: "Export the configuration as a document. Secrets are references to environment variables.",
-    access: { role: "viewer" },
+    access: { role: "viewer", limited: "filtered" },
+    query: exportQuery,
     response: {
       status: 200,
       schema: "DocumentInput",
@@ -48,10 +56,13 @@ export function addExportRoutes(
     },
     yaml: true,
     etag: "read",
-    handle: async ({ caller }) => {
-      // It contains the hashes of all API keys, with which another installation accepts these keys.
-      await caller.audit.recordRead(caller.origin, "configuration", null);
-      const { text, type, version } = await exportText(current, caller.headers.get("accept") ?? "");
+    handle: async ({ query: { gateway_id = null }, caller }) => {
+      requireOneGateway(caller.identity, gateway_id);
+      if (gateway_id !== null) await requireGateway(current.store, gateway_id);
+      // It contains the hashes of the API keys, with which another installation accepts these keys.
+      await caller.audit.recordRead(caller.origin, "configuration", gateway_id);
+      const accept = caller.headers.get("accept") ?? "";
+      const { text, type, version } = await exportText(current, accept, gateway_id);
       const etag = `"${version}.${Bun.hash(text).toString(36)}"`;
       const headers = { "Content-Type": type, Vary: "Accept" };
       return taggedResponse(caller, etag, () => new Response(text, { headers }));
@@ -130,10 +141,13 @@ function readDocument(body: JsonObject, plugins: PluginRegistry): ConfigurationD
 async function exportText(
   current: CurrentConfiguration,
   accept: string,
+  gatewayId: string | null,
 ): Promise<{ text: string; type: string; version: string }> {
   const { gateways, prices, version } = await current.store.view(async (view) => {
     const keys = Map.groupBy(await view.allApiKeys(), (key) => key.gateway_id);
-    const parts = await view.allGatewayParts();
+    const parts = (await view.allGatewayParts()).filter(
+      ({ gateway }) => gatewayId === null || gateway.id === gatewayId,
+    );
     const gateways = parts.map((each) => ({
       ...each,
       apiKeys: (keys.get(each.gateway.id) ?? []).filter(({ active }) => active),
@@ -145,7 +159,10 @@ async function exportText(
     const message = `A document identifies records by their names, but ${problems[0]?.message ?? ""}.`;
     throw new GatehouseError("duplicate", message, { details: problems });
   }
-  const { document, variables } = exportDocument(gateways, prices?.prices ?? null);
+  const { document, variables } = exportDocument(
+    gateways,
+    gatewayId === null ? (prices?.prices ?? null) : null,
+  );
   if (/\bapplication\/json\b/i.test(accept) && !/yaml/i.test(accept)) {
     const text = `${JSON.stringify(document, null, 2)}\n`;
     return { text, type: "application/json;charset=utf-8", version };

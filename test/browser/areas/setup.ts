@@ -4,6 +4,7 @@ import type { Browser } from "playwright-core";
 import type { FakeProvider } from "../../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../../support/gatehouse-process.ts";
 import { openConsole, SCREENS, type ConsoleSession } from "../console-session.ts";
+import { testImportExport } from "./import-export.ts";
 import { testProviderSetup } from "./provider-setup.ts";
 
 interface SetupContext {
@@ -39,5 +40,6 @@ export function testSetup(
     });
 
     testProviderSetup(context);
+    testImportExport(context);
   });
 }
