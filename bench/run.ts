@@ -1,7 +1,6 @@
 // `npm run bench [name…]`: runs all benchmarks or the named ones, and prints their results.
 import { benchAdmin } from "./admin.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
-import { benchCounters } from "./counters.bench.ts";
 import { benchJsonScanner } from "./json-scanner.bench.ts";
 import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
@@ -13,7 +12,6 @@ import { benchUsage } from "./usage.bench.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
-  counters: benchCounters,
   growth: benchGrowth,
   "json-scanner": benchJsonScanner,
   ledger: benchLedger,

@@ -9,10 +9,9 @@ import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { SignJWT } from "jose";
 import { ENCRYPTION_SECRET, temporarySqliteUrl } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
-import { MemoryCounters } from "../counters/memory-counters.ts";
+import { MemoryLedger } from "../ledger/memory-ledger.ts";
 import { escapeReferences, mapTexts, resolveVariables } from "../model/document-variables.ts";
 import { parseYamlObject } from "../base/yaml.ts";
-import { MemoryLedger } from "../ledger/memory-ledger.ts";
 import { openBudgets } from "../runtime/open-budgets.ts";
 import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { UpstreamPool } from "../upstream/upstream-pool.ts";
@@ -56,7 +55,7 @@ async function startNode(): Promise<Node> {
   const parts = {
     current,
     registry: new PluginRegistry(),
-    blocks: new Blocks(store, new MemoryCounters(), 1, log, new ManualClock()),
+    blocks: new Blocks(store, new MemoryLedger(), 1, log, new ManualClock()),
     budgetBook: openBudgets(
       { ledger: new MemoryLedger(), store },
       new Metrics(),

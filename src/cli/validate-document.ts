@@ -1,7 +1,7 @@
 // Validates a document as far as possible without a server: fields, references, providers, built-in plugins.
 import { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
-import { MemoryCounters } from "../counters/memory-counters.ts";
+import { MemoryLedger } from "../ledger/memory-ledger.ts";
 import { documentWarnings } from "./document-warnings.ts";
 import { linkProblems, linkProblemsBeside } from "../model/document-links.ts";
 import { mapTexts, resolveVariables, applyDefaults } from "../model/document-variables.ts";
@@ -89,7 +89,7 @@ function validateGateway(gateway: DocumentGateway, gatewayPath: string): Gateway
   const registry = new PluginRegistry();
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const blocks = { has: () => false, add: () => true, canAdd: () => true };
-  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, new OffLoop());
+  const hosts = new PluginHosts(new MemoryLedger(), blocks, log, new OffLoop());
   const problems: ErrorDetail[] = [];
   const warnings: ErrorDetail[] = [];
   const compile = (work: () => void, pathOf: (path: string) => string) => {

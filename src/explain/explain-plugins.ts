@@ -1,6 +1,5 @@
 // Explains what each plugin of a gateway would do with a request: runs the real hooks on a host without side effects.
 import { GatehouseError } from "../base/errors.ts";
-import type { Decision, Limit } from "../counters/counters.ts";
 import type { ExplainedLimit, ExplainedPlugin } from "../model/explanation.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
@@ -8,34 +7,51 @@ import { redact } from "../telemetry/log/redact.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { forwardedHeaders } from "../proxy/header-filter.ts";
+import type { LimiterCall } from "../proxy/limits/limiter-call.ts";
+import { reserveLimits, type ClaimParts } from "../proxy/limits/reserve-claims.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
 import { runOnePreRequest } from "../proxy/run-plugins.ts";
+import { explainLimits } from "./explain-claims.ts";
+
+const NOT_EXPLAINABLE =
+  "not marked as explainable, so it was not run; the explanation continues as if it had passed";
+
+type ExplainParts = PluginParts & ClaimParts;
+type End = OutgoingResponse | GatehouseError | null;
 
 export interface ExplainedChain {
   readonly plugins: ExplainedPlugin[];
+  /** The limits that plugins have checked by themselves. */
   readonly limits: ExplainedLimit[];
   /** The response or the failure of a plugin that ends the request; null if the request continues. */
-  readonly end: OutgoingResponse | GatehouseError | null;
+  readonly end: End;
 }
 
 /** `isReached` is false if the request ends before its plugins would run. */
 export async function explainPlugins(
   exchange: Exchange,
   chain: PluginChain | null,
-  parts: PluginParts,
+  parts: ExplainParts,
   isReached: boolean,
 ): Promise<ExplainedChain> {
   const plugins: ExplainedPlugin[] = [];
   const limits: ExplainedLimit[] = [];
-  let end: ExplainedChain["end"] = null;
+  const limiters = isReached ? (chain?.limiters ?? []) : [];
+  let limiting: ReadonlyMap<ChainLink, ExplainedPlugin> = new Map();
+  let end: End = null;
   for (const link of chain?.pre_request ?? []) {
-    if (end !== null || !isReached) {
+    if (link === limiters[0] && end === null)
+      ({ limiting, end } = await explainClaims(exchange, limiters, parts));
+    const limiter = limiting.get(link);
+    if (limiter !== undefined && (end !== null || link.hooks.pre_request === undefined))
+      plugins.push(limiter);
+    else if (end !== null || !isReached)
       plugins.push(explainedAs(link, "not_run", "the request ends before this plugin"));
-      continue;
+    else {
+      const explained = await explainOne(exchange, link, parts, limits);
+      plugins.push(explained.plugin);
+      end = explained.end;
     }
-    const explained = await explainOne(exchange, link, parts, limits);
-    plugins.push(explained.plugin);
-    end = explained.end;
   }
   for (const stage of PLUGIN_STAGES) {
     if (stage === "pre_request") continue;
@@ -45,6 +61,50 @@ export async function explainPlugins(
   return { plugins, limits, end };
 }
 
+/** Explains all plugins with claims, which are decided in one step. Throws if a budget rejects the request. */
+async function explainClaims(
+  exchange: Exchange,
+  limiters: readonly ChainLink[],
+  parts: ExplainParts,
+): Promise<{ limiting: Map<ChainLink, ExplainedPlugin>; end: End }> {
+  const limiting = new Map<ChainLink, ExplainedPlugin>();
+  const explaining: ChainLink[] = [];
+  const originals: ChainLink[] = [];
+  for (const link of limiters) {
+    if (link.createForExplanation === null) {
+      limiting.set(link, explainedAs(link, "not_run", NOT_EXPLAINABLE));
+      continue;
+    }
+    originals.push(link);
+    explaining.push({ ...link, hooks: link.createForExplanation(() => undefined) });
+  }
+  const calls: LimiterCall[] = [];
+  let end: End = null;
+  try {
+    end = await reserveLimits(exchange, explaining, parts, calls);
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    end = error;
+  }
+  for (const [index, { call }] of calls.entries()) {
+    const link = originals[index];
+    if (link === undefined) continue;
+    const { verdict, detail } = call.run;
+    const reported = detail === null ? null : redact(detail);
+    const status = end === null ? null : `with status ${end.status}`;
+    const consequence = link.continuesOnError ? "the request continues" : null;
+    limiting.set(
+      link,
+      explainedAs(
+        link,
+        verdict,
+        joinDetails(verdict === "answered" ? status : verdict === "failed" ? consequence : null, reported),
+      ),
+    );
+  }
+  return { limiting, end };
+}
+
 async function explainOne(
   exchange: Exchange,
   link: ChainLink,
@@ -52,14 +112,12 @@ async function explainOne(
   limits: ExplainedLimit[],
 ): Promise<{ plugin: ExplainedPlugin; end: ExplainedChain["end"] }> {
   if (link.createForExplanation === null) {
-    const detail =
-      "not marked as explainable, so it was not run; the explanation continues as if it had passed";
-    return { plugin: explainedAs(link, "not_run", detail), end: null };
+    return { plugin: explainedAs(link, "not_run", NOT_EXPLAINABLE), end: null };
   }
   const before = stateOf(exchange, parts);
   try {
     const hooks = link.createForExplanation((checked, decision) =>
-      limits.push(...explainLimits(checked, decision)),
+      limits.push(...explainLimits(checked, decision.states)),
     );
     // A failure must reach the catch below, which reports it, even if the request would continue.
     const explaining = { ...link, hooks, continuesOnError: false };
@@ -122,27 +180,4 @@ function changesSince(before: RequestState, after: RequestState): string[] {
     if (before.headers[name] !== after.headers[name]) changes.push(`the header ${name}`);
   if (after.body !== before.body && !Bun.deepEquals(after.body, before.body)) changes.push("the body");
   return changes;
-}
-
-/** Leaves out limits without a type, which a plugin keeps for itself. */
-function explainLimits(limits: readonly Limit[], { states }: Decision): ExplainedLimit[] {
-  return limits.flatMap(({ type, limit, windowMs }, index) => {
-    const state = states[index];
-    if (type === undefined || state === undefined) return [];
-    const reset = new Date(state.resetAt * 1000).toISOString();
-    return [{ type, limit, remaining: state.remaining, reset, window: duration(windowMs) }];
-  });
-}
-
-const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1000],
-] as const;
-
-/** Formats a duration as in the settings: `30s`, `5m`. */
-function duration(milliseconds: number): string {
-  const [unit, size] = UNITS.find(([, each]) => milliseconds % each === 0) ?? ["ms", 1];
-  return `${milliseconds / size}${unit}`;
 }

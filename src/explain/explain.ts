@@ -2,9 +2,15 @@
 // attempt, and reports the result of each.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import type { Explain, ExplainedBudget, ExplainedVirtualModel, Explanation } from "../model/explanation.ts";
+import type { Claim, Refusal, Reservation } from "../ledger/ledger.ts";
+import type {
+  Explain,
+  ExplainedBudget,
+  ExplainedLimit,
+  ExplainedVirtualModel,
+  Explanation,
+} from "../model/explanation.ts";
 import { requiresKey } from "../proxy/authenticate.ts";
-import { budgetExceeded } from "../proxy/budgets/budget-enforcement.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { toGatehouseError } from "../proxy/fail.ts";
 import type { DataPlaneParts } from "../proxy/handle.ts";
@@ -20,7 +26,7 @@ import type { Health } from "../telemetry/health.ts";
 import { NO_LOG } from "../telemetry/log/log.ts";
 import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
-import { explainBudgets } from "./explain-budgets.ts";
+import { decisionOf, explainBudgets, explainLimits } from "./explain-claims.ts";
 import { explainPlugins, type ExplainedChain } from "./explain-plugins.ts";
 import { exchangeFor } from "./explain-request.ts";
 import { explainRules } from "./explain-rules.ts";
@@ -69,6 +75,7 @@ class RequestExplainer {
   /** Null until the pre_request plugins have run. */
   #chain: ExplainedChain | null = null;
   #budgets: ExplainedBudget[] = [];
+  readonly #limits: ExplainedLimit[] = [];
   #virtualModel: ExplainedVirtualModel | null = null;
   /** Null until the upstream attempt has been rehearsed. */
   #attempt: ExplainedAttempt | null = null;
@@ -107,8 +114,6 @@ class RequestExplainer {
       const response = await step(exchange, stepParts);
       if (response !== null) return response;
     }
-    const exceeded = this.#budgets.find(({ fits }) => !fits);
-    if (exceeded !== undefined) throw budgetExceeded(exceeded.name, exceeded.resets_at);
     if (exchange.rule === null) throw new Error("the steps ended without a rule");
     if (exchange.route !== null) this.#virtualModel = explainVirtualModel(exchange, exchange.route);
     this.#attempt = explainTargets(exchange, exchange.rule, this.#callParts);
@@ -135,15 +140,11 @@ class RequestExplainer {
       onAuthenticated: doNothing,
       runBeforeBody: () => null,
       budgetAccounts: budgetBook,
-      reserveBudgets: async (exchange, plan) => {
-        this.#budgets = await explainBudgets(exchange, plan, budgetBook.ledger);
-        const exceeded = this.#budgets.find(({ fits }) => !fits);
-        if (exceeded !== undefined && exchange.route?.mayFallBackOn("budget") === true)
-          throw budgetExceeded(exceeded.name, exceeded.resets_at);
-        return null;
-      },
+      reserveInLedger: (exchange, claims) => this.#compare(exchange, claims),
+      onBudgetsDecided: doNothing,
+      onBudgetRefusal: doNothing,
       runPreRequest: async (exchange, chain) => {
-        const explained = await explainPlugins(exchange, chain, this.#callParts, true);
+        const explained = await explainPlugins(exchange, chain, this.#claimParts(), true);
         this.#chain = explained;
         if (explained.end instanceof GatehouseError) throw explained.end;
         return explained.end;
@@ -151,12 +152,27 @@ class RequestExplainer {
     };
   }
 
+  #claimParts(): CallParts & StepParts {
+    return { ...this.#callParts, ...this.#stepParts() };
+  }
+
+  async #compare({ gateway }: Exchange, claims: readonly Claim[]): Promise<Reservation | Refusal> {
+    const forecast = await this.#parts.budgetBook.ledger.peek(gateway?.id ?? "", claims, "closed");
+    this.#limits.push(...explainLimits(claims, forecast.states));
+    // The fallback of a virtual model needs other amounts of the same budgets.
+    const compared = explainBudgets(claims, forecast.states);
+    const isCompared = ({ id, subject }: ExplainedBudget) =>
+      compared.some((other) => other.id === id && other.subject === subject);
+    this.#budgets = [...this.#budgets.filter((known) => !isCompared(known)), ...compared];
+    return decisionOf(forecast);
+  }
+
   async #report(end: OutgoingResponse | GatehouseError | null): Promise<Explanation> {
     const exchange = this.#exchange;
     const { rule } = exchange;
     const gateway = exchange.gateway ?? this.#gateway;
     const error = end instanceof GatehouseError ? end : null;
-    const chain = this.#chain ?? (await explainPlugins(exchange, gateway.chain, this.#callParts, false));
+    const chain = this.#chain ?? (await explainPlugins(exchange, gateway.chain, this.#claimParts(), false));
     return {
       gateway: { id: gateway.id, name: gateway.gateway.name },
       rule: rule === null ? null : { id: rule.id, name: rule.rule.name, path: rule.rule.path },
@@ -164,7 +180,7 @@ class RequestExplainer {
       rules: explainRules(exchange, gateway, rule, error),
       authentication: explainAuthentication(exchange, gateway, this.#parts.requireApiKey, error),
       plugins: chain.plugins,
-      limits: chain.limits,
+      limits: [...this.#limits, ...chain.limits],
       budgets: this.#budgets,
       virtual_model: this.#virtualModel,
       targets: this.#attempt?.targets ?? [],

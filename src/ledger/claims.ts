@@ -4,8 +4,10 @@ import {
   type Claim,
   type ClaimState,
   type Forecast,
+  type LedgerSource,
   type Refusal,
   type Reservation,
+  type UnavailablePolicy,
 } from "./ledger.ts";
 import { MAX_EXACT_REQUESTS } from "./window.ts";
 
@@ -41,11 +43,17 @@ export function isFitting(claim: Claim, amount: number, used: number): boolean {
   return amount <= claim.limit - used || amount === 0 || (claim.kind === "budget" && !claim.enforced);
 }
 
-/** Returns the decision of the policies that do not reserve. */
+/** Returns what decides about a claim while the shared ledger is unavailable. */
+export function policyOf({ onUnavailable }: Claim, policy: UnavailablePolicy): UnavailablePolicy {
+  return onUnavailable ?? policy;
+}
+
+/** Returns the decision of the policies that do not reserve. `refusedBy` is the claim whose policy is `closed`. */
 export function forecastUnreserved(
   claims: readonly Claim[],
   policy: "open" | "closed",
   unixMs: number,
+  refusedBy = -1,
 ): Forecast {
   const fits = policy === "open";
   const states = claims.map((claim): ClaimState => {
@@ -57,7 +65,7 @@ export function forecastUnreserved(
       waitMs: fits ? 0 : CLOSED_WAIT_MS,
     };
   });
-  return { fits, refusedBy: -1, states, source: policy };
+  return { fits, refusedBy, states, source: policy };
 }
 
 export function refusalOf({ refusedBy, states, source }: Forecast): Refusal {
@@ -73,7 +81,8 @@ export class OpenReservation implements Reservation {
   #end: ((actualAmounts: readonly number[] | null) => void) | null;
 
   constructor(
-    { states, source }: Pick<Forecast, "states" | "source">,
+    states: readonly ClaimState[],
+    source: LedgerSource,
     end: (actualAmounts: readonly number[] | null) => void,
   ) {
     this.states = states;

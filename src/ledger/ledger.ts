@@ -28,14 +28,20 @@ export interface BudgetTarget {
   readonly endsAt: number | null;
 }
 
+/** What all claims have in common. */
+interface ClaimOptions {
+  /** The name of the limit in explanations, for example `per_ip`. Does not affect decisions. */
+  readonly type?: string;
+  /** Instead of the policy of the call. */
+  readonly onUnavailable?: UnavailablePolicy;
+}
+
 /** One request in a sliding window. It is counted when it is reserved; `settle` keeps it, `release` removes it. */
-export interface RequestsClaim extends WindowTarget {
+export interface RequestsClaim extends WindowTarget, ClaimOptions {
   readonly kind: "requests";
   /** Requests allowed in any window; an integer. */
   readonly limit: number;
   readonly windowMs: number;
-  /** The name of the limit in explanations, for example `per_ip`. Does not affect decisions. */
-  readonly type?: string;
 }
 
 /**
@@ -43,24 +49,22 @@ export interface RequestsClaim extends WindowTarget {
  * at the time of settlement. Therefore no trailing window ever holds more than `limit` settled tokens, except for what
  * settlements exceeded their reservations.
  */
-export interface TokensClaim extends WindowTarget {
+export interface TokensClaim extends WindowTarget, ClaimOptions {
   readonly kind: "tokens";
   readonly limit: number;
   readonly windowMs: number;
   /** The amount to reserve: an integer from 0 to MAX_AMOUNT. */
   readonly amount: number;
-  readonly type?: string;
 }
 
 /** An amount of a budget, in nano-dollars or tokens. */
-export interface BudgetClaim extends BudgetTarget {
+export interface BudgetClaim extends BudgetTarget, ClaimOptions {
   /** The amount of the budget in the period. */
   readonly limit: number;
   /** The amount to reserve: an integer from 0 to MAX_AMOUNT. */
   readonly amount: number;
   /** False for a budget that only warns: it is charged and never refuses. */
   readonly enforced: boolean;
-  readonly type?: string;
 }
 
 export type Claim = RequestsClaim | TokensClaim | BudgetClaim;
@@ -93,7 +97,7 @@ export type UnavailablePolicy = "local" | "open" | "closed";
 
 export interface Refusal {
   readonly reserved: false;
-  /** Index of the first claim that does not fit; -1 if the source is `closed`. */
+  /** Index of the first claim that does not fit or, if the source is `closed`, of the first one with this policy. */
   readonly refusedBy: number;
   /** One per claim, in the same order. */
   readonly states: readonly ClaimState[];
@@ -121,7 +125,7 @@ export interface Reservation {
 
 /** What `reserve` would decide now. */
 export interface Forecast {
-  /** Index of the first claim that does not fit; -1 if all fit or the source is `open` or `closed`. */
+  /** Index of the first claim that does not fit, or whose policy is `closed`; -1 if there is none. */
   readonly refusedBy: number;
   readonly fits: boolean;
   /** As if reserved, if all claims fit. */
@@ -149,7 +153,8 @@ export class LedgerUnavailable extends Error {
 /** `gatewayId` decides where Redis Cluster stores the keys. All claims of one call belong to one gateway. */
 export interface Ledger {
   /**
-   * Reserves all claims in one atomic step, or none of them. The keys of one call must differ. Throws a RangeError for an invalid
+   * Reserves all claims in one atomic step, or none of them. The keys of one call must differ. While the shared ledger is unavailable,
+   * `policy` decides about claims without a policy of their own: one that is `closed` rejects the request. Throws a RangeError for an invalid
    * limit or amount; otherwise never throws or rejects.
    */
   reserve(

@@ -12,7 +12,7 @@ import {
   type ReservationEnd,
   type ScriptCall,
 } from "./redis-ledger-calls.ts";
-import { END_SCRIPT, RESERVE_SCRIPT } from "./redis-ledger-scripts.ts";
+import { CLEAR_WINDOW_SCRIPT, END_SCRIPT, RESERVE_SCRIPT } from "./redis-ledger-scripts.ts";
 
 interface LinkOptions {
   readonly url: string;
@@ -40,7 +40,7 @@ export class RedisLedgerLink {
   readonly processId = crypto.randomUUID();
   readonly #options: LinkOptions;
   readonly #connection: RedisConnection;
-  #waiting: ScriptCall[] = [];
+  #waiting: { readonly script: string; readonly call: ScriptCall }[] = [];
   readonly #sending = new Set<Promise<void>>();
 
   constructor(options: LinkOptions) {
@@ -74,6 +74,8 @@ export class RedisLedgerLink {
   async run(script: string, call: ScriptCall): Promise<unknown> {
     const args = scriptArguments(call, this.processId, this.#options.time());
     try {
+      // Clearing must not be overtaken by later reservations, which it would be if Redis did not know the script yet.
+      if (script === CLEAR_WINDOW_SCRIPT) return await this.#connection.send("EVAL", [script, ...args]);
       return await this.#evaluate(script, args);
     } catch (error) {
       if (!(error instanceof RedisUnavailable))
@@ -85,7 +87,20 @@ export class RedisLedgerLink {
   /** Ends a reservation without waiting. If Redis is unavailable, this is repeated when it is available again. */
   end(end: ReservationEnd): void {
     const call = endCall(end, this.processId);
-    if (call !== null) this.#send(call);
+    if (call !== null) void this.runOrRepeat(END_SCRIPT, call);
+  }
+
+  /** Resolves also if Redis is unavailable: then the call is repeated when it is available again. */
+  runOrRepeat(script: string, call: ScriptCall): Promise<void> {
+    const sending = this.run(script, call).then(
+      () => undefined,
+      () => {
+        if (this.#waiting.length < MAX_WAITING_ENDS) this.#waiting.push({ script, call });
+      },
+    );
+    this.#sending.add(sending);
+    void sending.then(() => this.#sending.delete(sending));
+    return sending;
   }
 
   /** Waits a moment for ends that are on their way. */
@@ -98,21 +113,10 @@ export class RedisLedgerLink {
     this.#connection.close();
   }
 
-  #send(call: ScriptCall): void {
-    const sending = this.run(END_SCRIPT, call).then(
-      () => undefined,
-      () => {
-        if (this.#waiting.length < MAX_WAITING_ENDS) this.#waiting.push(call);
-      },
-    );
-    this.#sending.add(sending);
-    void sending.then(() => this.#sending.delete(sending));
-  }
-
   #sendWaiting(): void {
     const calls = this.#waiting;
     this.#waiting = [];
-    for (const call of calls) this.#send(call);
+    for (const { script, call } of calls) void this.runOrRepeat(script, call);
   }
 
   async #evaluate(script: string, args: string[]): Promise<unknown> {

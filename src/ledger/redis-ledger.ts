@@ -2,7 +2,7 @@
 // without Redis while it is unavailable.
 import { systemClock, type Clock } from "../base/clock.ts";
 import { REDIS_SILENT_MS } from "../config/settings.ts";
-import { amountOf, forecastUnreserved, isAmount, OpenReservation, refusalOf } from "./claims.ts";
+import { amountOf, forecastUnreserved, isAmount, OpenReservation, policyOf, refusalOf } from "./claims.ts";
 import { KnownRefusals } from "./known-refusals.ts";
 import { Leases } from "./leases.ts";
 import {
@@ -102,8 +102,7 @@ export class RedisLedger implements Ledger {
       const { fits, refusedBy, states, source } = parseReserveReply(reply, claims);
       return { fits, refusedBy, states, source };
     } catch {
-      if (policy !== "local") return forecastUnreserved(claims, policy, this.#clock.unixNow());
-      return { ...this.#local.peek(gatewayId, claims), source: "local" };
+      return this.#forecastWithoutRedis(claims, policy);
     }
   }
 
@@ -113,9 +112,14 @@ export class RedisLedger implements Ledger {
 
   async clear(gatewayId: string, target: WindowTarget | BudgetTarget): Promise<void> {
     if (target.kind === "budget") await this.#adjust(gatewayId, target, "clear");
-    else await this.#require(CLEAR_WINDOW_SCRIPT, { gatewayId, keys: [keyOf(gatewayId, target)], args: [] });
     this.#local.clear(gatewayId, target);
     this.#known.forget(target.key);
+    if (target.kind !== "budget")
+      await this.#link.runOrRepeat(CLEAR_WINDOW_SCRIPT, {
+        gatewayId,
+        keys: [keyOf(gatewayId, target)],
+        args: [],
+      });
   }
 
   adjust(gatewayId: string, budget: BudgetTarget, amount: number): Promise<BudgetAmounts> {
@@ -158,10 +162,13 @@ export class RedisLedger implements Ledger {
       return refusalOf(reply);
     }
     const { times } = reply;
-    const endLocal = policy === "local" ? this.#local.record(claims, reply.states) : null;
-    this.#leases.open(gatewayId);
-    return new OpenReservation(reply, (actualAmounts) => {
-      this.#leases.close(gatewayId);
+    const isMirrored = claims.some((claim) => policyOf(claim, policy) === "local");
+    const endLocal = isMirrored ? this.#local.record(claims, reply.states) : null;
+    // Requests are counted at once: nothing is charged for them if this process dies.
+    const isLeased = claims.some(({ kind }) => kind !== "requests");
+    if (isLeased) this.#leases.open(gatewayId);
+    return new OpenReservation(reply.states, reply.source, (actualAmounts) => {
+      if (isLeased) this.#leases.close(gatewayId);
       endLocal?.(actualAmounts);
       this.#link.end({ gatewayId, claims, keys, reservationId, times, actualAmounts });
     });
@@ -177,19 +184,42 @@ export class RedisLedger implements Ledger {
       const keys = keysOf(gatewayId, claims);
       this.#link.end({ gatewayId, claims, keys, reservationId, times: null, actualAmounts });
     };
-    if (policy !== "local") {
-      const forecast = forecastUnreserved(claims, policy, this.#clock.unixNow());
-      return forecast.fits ? new OpenReservation(forecast, charge) : refusalOf(forecast);
-    }
-    const known = this.knownRefusal(claims);
-    if (known !== null) return known;
-    const decided = this.#local.reserve(gatewayId, claims, policy);
-    if (!decided.reserved) return { ...decided, source: "local" };
-    return new OpenReservation({ states: decided.states, source: "local" }, (actualAmounts) => {
-      if (actualAmounts === null) decided.release();
-      else decided.settle(actualAmounts);
+    const forecast = this.#forecastWithoutRedis(claims, policy);
+    if (!forecast.fits) return refusalOf(forecast);
+    const isLocal = claims.map((claim) => policyOf(claim, policy) === "local");
+    // Decided in the same turn of the event loop, so it fits.
+    const local = this.#local.reserve(
+      gatewayId,
+      claims.filter((_, at) => isLocal[at]),
+      "local",
+    );
+    return new OpenReservation(forecast.states, forecast.source, (actualAmounts) => {
+      if (local.reserved && actualAmounts === null) local.release();
+      else if (local.reserved) local.settle((actualAmounts ?? []).filter((_, at) => isLocal[at]));
       charge(actualAmounts);
     });
+  }
+
+  /** Claims whose policy is `open` fit. One whose policy is `closed` refuses. Others are decided with what this process knows. */
+  #forecastWithoutRedis(claims: readonly Claim[], policy: UnavailablePolicy): Forecast {
+    const unixMs = this.#clock.unixNow();
+    const closed = claims.findIndex((claim) => policyOf(claim, policy) === "closed");
+    if (closed !== -1) return forecastUnreserved(claims, "closed", unixMs, closed);
+    const local = claims.filter((claim) => policyOf(claim, policy) === "local");
+    const open = forecastUnreserved(claims, "open", unixMs);
+    if (local.length === 0 && claims.length > 0) return open;
+    const known = this.#known.refusalDuringOutage(local, this.#clock.now(), unixMs);
+    const { refusedBy, states } = known ?? this.#local.peek("", local);
+    const first = local[refusedBy];
+    return {
+      fits: first === undefined,
+      refusedBy: first === undefined ? -1 : claims.indexOf(first),
+      states: open.states.map((state, at) => {
+        const claim = claims[at];
+        return (claim === undefined ? undefined : states[local.indexOf(claim)]) ?? state;
+      }),
+      source: "local",
+    };
   }
 
   #remember(claims: readonly Claim[], { states, fullMs }: ReserveReply, sentAt: number): void {

@@ -33,6 +33,11 @@ export class Window {
     return this.reserved === 0 && this.#head === this.#ends.length;
   }
 
+  /** When the newest settled amount was settled; -Infinity if there is none. */
+  get newest(): number {
+    return this.#ends.at(-1) ?? -Infinity;
+  }
+
   /** Returns the settled amounts of the last `windowMs`. */
   settled(windowMs: number, now: number): number {
     this.#expire(now);
@@ -77,7 +82,8 @@ export class Window {
     this.#starts.push(now);
     this.#ends.push(now);
     this.#amounts.push(amount);
-    if (!isExact && this.#ends.length - this.#head > MAX_BUCKETS) this.#mergeOldest();
+    const maxBuckets = isExact ? MAX_EXACT_REQUESTS : MAX_BUCKETS;
+    if (this.#ends.length - this.#head > maxBuckets) this.#mergeOldest();
   }
 
   /** Removes 1 from the bucket of a time, if it is still there. */

@@ -1,7 +1,6 @@
 // The windows of a ledger in memory, by key.
 import { Window } from "./window.ts";
 
-const CALLS_PER_SWEEP = 64;
 const KEYS_PER_SWEEP = 256;
 
 /** Idle windows are dropped. With `maxKeys` keys, a new key evicts another one without open reservations, whose amounts are lost. */
@@ -9,7 +8,6 @@ export class Windows {
   readonly #maxKeys: number;
   readonly #windows = new Map<string, Window>();
   #sweep: MapIterator<[string, Window]>;
-  #calls = 0;
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
@@ -33,9 +31,8 @@ export class Windows {
     return window;
   }
 
-  /** Checks the next 256 keys in every 64th call. */
-  sweepSometimes(now: number): void {
-    if (++this.#calls % CALLS_PER_SWEEP !== 0) return;
+  /** Checks the next 256 keys. */
+  sweep(now: number): void {
     for (let checked = 0; checked < KEYS_PER_SWEEP; checked++) {
       const next = this.#next();
       if (next === null) return;

@@ -51,6 +51,7 @@ async function estimateOffLoop(
 
 function responseWith(exchange: Exchange, endpoint: Endpoint, tokens: number): OutgoingResponse {
   const { requestId } = exchange;
+  exchange.isServedHere = true;
   const headers = new HeaderFields();
   exchange.addResponseHeaders(headers);
   headers.set("X-Request-Id", requestId);

@@ -19,7 +19,8 @@ import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
-import type { ReservedBudgets } from "./budgets/reserved-budgets.ts";
+import type { KnownSize } from "./budgets/request-size.ts";
+import type { ReservedClaims } from "./budgets/reserved-claims.ts";
 import type { ClientHandshake } from "./realtime/client-handshake.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
@@ -79,8 +80,12 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** Translations of a large body; null if there are none. */
   translations: Translations | null = null;
 
-  /** What the request has reserved of the budgets of its gateway; null if nothing. */
-  budgets: ReservedBudgets | null = null;
+  /** What the request has reserved of limits and budgets; null if nothing. */
+  reserved: ReservedClaims | null = null;
+  /** Null until it is needed. */
+  knownSize: KnownSize | null = null;
+  /** The gateway itself did what the request asks for: limits count the request, although no provider gets it. */
+  isServedHere = false;
 
   attempts = 0;
   /** The upstream response that is relayed to the client. */

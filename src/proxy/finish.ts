@@ -7,7 +7,7 @@ import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import type { AttemptFacts, RequestFacts, TokenFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestSeries } from "../telemetry/metrics/request-series.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
-import type { BudgetEnforcement } from "./budgets/budget-enforcement.ts";
+import type { Reservations } from "./budgets/reservations.ts";
 import type { Exchange } from "./exchange.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
@@ -24,7 +24,7 @@ export interface FinishParts extends PluginParts, OffLoopPart {
   readonly recordKeyUse: (apiKeyId: string, unixNow: number) => void;
   readonly inFlight: InFlightLimits;
   readonly usageTotals: UsageTotals;
-  readonly budgets: BudgetEnforcement;
+  readonly reservations: Reservations;
 }
 
 /** `now` is the time of the exchange's clock. */
@@ -44,7 +44,7 @@ export function finish(
   if (apiKey !== null) parts.recordKeyUse(apiKey.id, unixNow);
   recordUsage(exchange, parts.usageTotals);
   if (exchange.route !== null) finishRoute(exchange, exchange.route, now);
-  if (exchange.budgets !== null) parts.budgets.settle(exchange, exchange.budgets);
+  if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved);
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);

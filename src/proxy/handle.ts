@@ -18,7 +18,7 @@ import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
-import { BudgetEnforcement } from "./budgets/budget-enforcement.ts";
+import { Reservations } from "./budgets/reservations.ts";
 import { attempt, prepareTranslations, translationTasks, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { addCorsHeaders } from "./cors.ts";
@@ -90,16 +90,18 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
 
 function createServingParts(parts: DataPlaneParts): ServingParts {
   const { observation, budgetBook } = parts;
-  const budgets = new BudgetEnforcement(budgetBook);
+  const reservations = new Reservations(budgetBook);
   const servingParts: ServingParts = {
     log: parts.log,
     observation,
     recordKeyUse: parts.recordKeyUse,
     inFlight: parts.inFlight,
     usageTotals: parts.usageTotals,
-    budgets,
+    reservations,
     budgetAccounts: budgetBook,
-    reserveBudgets: (exchange, plan) => budgets.reserve(exchange, plan),
+    reserveInLedger: (exchange, claims) => reservations.reserve(exchange, claims),
+    onBudgetsDecided: (...decision) => reservations.decided(...decision),
+    onBudgetRefusal: (exchange, budget) => reservations.countRefusal(exchange, budget),
     upstreamPool: parts.upstreamPool,
     sockets: parts.sockets,
     current: parts.current,

@@ -8,6 +8,7 @@ import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 import { checkBytes, checkHeaderName, checkHeaderValue, checkStatus } from "./plugin-values.ts";
 import { RequestBody } from "./request-body.ts";
+import { userKeyOf } from "./user-of.ts";
 
 export class PreRequestContext extends CallContext implements RequestContext {
   readonly #call: PluginCall;
@@ -55,6 +56,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   }
   get bodyUser(): string | null {
     return this.#call.exchange.fields.user;
+  }
+  get userKey(): string {
+    return userKeyOf(this.#call.exchange);
   }
   get requestedModel(): string | null {
     return this.#call.exchange.fields.model;

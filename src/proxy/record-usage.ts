@@ -1,4 +1,5 @@
 // Records the usage of a response: on the exchange, with its cost, and in the totals.
+import { isPromise } from "../base/value-or-promise.ts";
 import type { CompiledPrice } from "../usage/compiled-price.ts";
 import { NO_LABELS } from "../usage/label-set.ts";
 import { RequestSample } from "../usage/request-sample.ts";
@@ -20,8 +21,8 @@ export function settleUsage(exchange: Exchange, reported: Usage | null): void {
 }
 
 /** Returns the estimated input of a request whose response ended before its usage was reported; 0 without a JSON object. */
-function estimateInput({ budgets, requestSample, body, fields }: Exchange): number {
-  if (budgets !== null && budgets.inputTokens > 0) return budgets.inputTokens;
+function estimateInput({ knownSize, requestSample, body, fields }: Exchange): number {
+  if (knownSize !== null && !isPromise(knownSize.size)) return knownSize.size.inputTokens;
   if (requestSample !== null) return requestSample.estimateTokens();
   return body !== null && fields.isObject ? new RequestSample(body.bytes).estimateTokens() : 0;
 }

@@ -1,7 +1,5 @@
 // Runs the plugins of a gateway, stage by stage: in order, with a timeout for each call, and with isolated failures.
-import { GatehouseError } from "../base/errors.ts";
-import { isPromise, isThenable, type ValueOrPromise } from "../base/value-or-promise.ts";
-import { withTimeout } from "../base/with-timeout.ts";
+import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type {
   EndContext,
   PluginHooks,
@@ -13,37 +11,39 @@ import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { HeaderFields } from "../http/header-fields.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
+import { callHook } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
+import { reserveLimits, type ClaimParts } from "./limits/reserve-claims.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
-import { createPluginResponse } from "./plugin-response.ts";
 import { PostRequestContext } from "./post-request-context.ts";
 import { PostResponseContext } from "./post-response-context.ts";
 import { PreRequestContext } from "./pre-request-context.ts";
 import { PreResponseContext } from "./pre-response-context.ts";
 import type { TargetResponse } from "./target-response.ts";
 
-const PLUGIN_TIMEOUT_MS = 5000;
+type PreRequestParts = PluginParts & ClaimParts;
 
 /** Returns the response of the first plugin that responds instead of a provider, or null. */
 export function runPreRequest(
   exchange: Exchange,
   chain: PluginChain,
-  parts: PluginParts,
+  parts: PreRequestParts,
 ): ValueOrPromise<OutgoingResponse | null> {
-  return runPreRequestFrom(0, exchange, chain.pre_request ?? [], parts);
+  return runPreRequestFrom(0, exchange, chain, parts);
 }
 
 function runPreRequestFrom(
   first: number,
   exchange: Exchange,
-  links: readonly ChainLink[],
-  parts: PluginParts,
+  chain: PluginChain,
+  parts: PreRequestParts,
 ): ValueOrPromise<OutgoingResponse | null> {
+  const links = chain.pre_request ?? [];
   for (let index = first; index < links.length; index++) {
     const link = links[index];
     if (link === undefined) break;
-    const response = runOnePreRequest(exchange, link, parts);
-    if (isPromise(response)) return continueAfter(response, index + 1, exchange, links, parts);
+    const response = runLink(exchange, link, chain.limiters, parts);
+    if (isPromise(response)) return continueAfter(response, index + 1, exchange, chain, parts);
     if (response !== null) return response;
   }
   return null;
@@ -53,10 +53,23 @@ async function continueAfter(
   pending: Promise<OutgoingResponse | null>,
   next: number,
   exchange: Exchange,
-  links: readonly ChainLink[],
-  parts: PluginParts,
+  chain: PluginChain,
+  parts: PreRequestParts,
 ): Promise<OutgoingResponse | null> {
-  return (await pending) ?? runPreRequestFrom(next, exchange, links, parts);
+  return (await pending) ?? runPreRequestFrom(next, exchange, chain, parts);
+}
+
+/** At the first plugin with claims, those of all are reserved. A plugin may have claims, a pre_request hook, or both. */
+function runLink(
+  exchange: Exchange,
+  link: ChainLink,
+  limiters: readonly ChainLink[] | null,
+  parts: PreRequestParts,
+): ValueOrPromise<OutgoingResponse | null> {
+  if (limiters === null || link !== limiters[0]) return runOnePreRequest(exchange, link, parts);
+  const refusal = reserveLimits(exchange, limiters, parts);
+  if (!isPromise(refusal)) return refusal ?? runOnePreRequest(exchange, link, parts);
+  return refusal.then((response) => response ?? runOnePreRequest(exchange, link, parts));
 }
 
 /** Returns the response of the first plugin that rejects the request before its body has arrived, or null. */
@@ -75,11 +88,13 @@ export function runBeforeBody(
   return null;
 }
 
+/** Calls the pre_request hook of a plugin, if it has one. */
 export function runOnePreRequest(
   exchange: Exchange,
   link: ChainLink,
   parts: PluginParts,
 ): ValueOrPromise<OutgoingResponse | null> {
+  if (link.hooks.pre_request === undefined) return null;
   const call = new PluginCall(exchange, link, "pre_request", parts);
   return callHook(call, callPreRequest, new PreRequestContext(call));
 }
@@ -158,64 +173,3 @@ const callPreRequest = (hooks: PluginHooks, context: RequestContext) => hooks.pr
 const callPostRequest = (hooks: PluginHooks, context: ResponseContext) => hooks.post_request?.(context);
 const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext) => hooks.pre_response?.(context);
 const callPostResponse = (hooks: PluginHooks, context: EndContext) => hooks.post_response?.(context);
-
-/**
- * Calls a hook. Returns the response that the plugin set, or null; also null if the plugin failed and the request
- * continues without it. Most hooks are synchronous: only the others cost a promise and a timer, and no call allocates a
- * closure.
- */
-function callHook<Context>(
-  call: PluginCall,
-  hook: (hooks: PluginHooks, context: Context) => unknown,
-  context: Context,
-): ValueOrPromise<OutgoingResponse | null> {
-  const startedAt = call.exchange.clock.now();
-  try {
-    const result = hook(call.link.hooks, context);
-    return isThenable(result) ? finishLater(result, call, startedAt) : finishCall(call, startedAt);
-  } catch (error) {
-    return failCall(error, call, startedAt);
-  }
-}
-
-async function finishLater(
-  result: PromiseLike<unknown>,
-  call: PluginCall,
-  startedAt: number,
-): Promise<OutgoingResponse | null> {
-  try {
-    const { clock } = call.exchange;
-    await withTimeout(PLUGIN_TIMEOUT_MS, Promise.resolve(result), createTimeoutError, clock);
-    return finishCall(call, startedAt);
-  } catch (error) {
-    return failCall(error, call, startedAt);
-  }
-}
-
-/** Throws if the plugin's response is invalid, which is a failure of the plugin like any other. */
-function finishCall(
-  { exchange, parts, run, response }: PluginCall,
-  startedAt: number,
-): OutgoingResponse | null {
-  let created: OutgoingResponse | null = null;
-  if (response !== null) {
-    created = createPluginResponse(response, exchange, parts.maxBodyBytes);
-    run.verdict = "answered";
-  }
-  run.ended(exchange.clock.now() - startedAt);
-  return created;
-}
-
-function failCall(
-  error: unknown,
-  { exchange, link, stage, parts, run }: PluginCall,
-  startedAt: number,
-): null {
-  run.failed();
-  run.ended(exchange.clock.now() - startedAt);
-  parts.log.error({ request_id: exchange.requestId, plugin: link.name, err: error }, "plugin failed");
-  if (link.continuesOnError || stage === "post_response") return null;
-  throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
-}
-
-const createTimeoutError = () => new Error(`hook did not finish within ${PLUGIN_TIMEOUT_MS} ms`);

@@ -7,13 +7,13 @@ import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
-import { reserve, type ReserveParts } from "./budgets/reserve-budgets.ts";
 import { requireAllowedModel } from "./allowed-models.ts";
 import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { estimateWithoutEndpoint } from "./estimate-tokens.ts";
+import { reserveBudgets, type ClaimParts } from "./limits/reserve-claims.ts";
 import { describeModels, isModelListRequest, listModels } from "./list-models.ts";
 import { matchRule, type Matched } from "./match-rule.ts";
 import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "./operation.ts";
@@ -33,7 +33,7 @@ import type { IdSeal } from "./stored-ids/id-seal.ts";
 import { resolveVirtualModel, selectTargets } from "./virtual-models/resolve-model.ts";
 import { openRequestIds } from "./stored-ids/open-request-ids.ts";
 
-export interface StepParts extends UploadLimits, ReserveParts {
+export interface StepParts extends UploadLimits, ClaimParts {
   readonly idSeal: IdSeal;
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
@@ -81,6 +81,7 @@ export const STEPS: readonly Step[] = [
   openStoredIds,
   selectVirtualTargets,
   respondWithTokenEstimate,
+  // Last: the model and the body are those that are sent. Without plugins with limits, budgets are reserved only here.
   reserveBudgets,
 ];
 
@@ -272,12 +273,6 @@ function respondWithTokenEstimate(
 ): ValueOrPromise<OutgoingResponse | null> {
   const isEstimated = exchange.endpoint?.operation === "count_tokens";
   return isEstimated ? estimateWithoutEndpoint(exchange, matchedRule(exchange), offLoop) : null;
-}
-
-/** Last: the model and the body are those that are sent, and a request that is rejected or responded to costs nothing. */
-function reserveBudgets(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
-  const budgets = exchange.gateway?.budgets ?? null;
-  return budgets === null ? null : reserve(exchange, matchedRule(exchange), budgets, parts);
 }
 
 function matchedGateway({ gateway }: Exchange): CompiledGateway {

@@ -4,7 +4,7 @@ import { gatewayRecord, temporarySqliteUrl, withSql } from "../../test/contract/
 import { ALL, closeOpened, insert, openForTest } from "../../test/contract/store-fixture.ts";
 import { waitUntil } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
-import { MemoryCounters } from "../counters/memory-counters.ts";
+import { MemoryLedger } from "../ledger/memory-ledger.ts";
 import type { Store } from "../store/store.ts";
 import { createLog } from "../telemetry/log/log.ts";
 import { Blocks } from "./blocks.ts";
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 function node(store: Store, maxPerType = 100): Blocks {
-  const blocks = new Blocks(store, new MemoryCounters(), maxPerType, log, clock);
+  const blocks = new Blocks(store, new MemoryLedger(), maxPerType, log, clock);
   started.push(blocks);
   return blocks;
 }

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { newId } from "../base/ids.ts";
-import type { CountersByGateway } from "../counters/counters.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Block as RequestedBlock } from "../sdk/host.ts";
 import type { AuditOrigin } from "../store/audit.ts";
 import type { Block, RemovedBlocks } from "../store/blocks.ts";
@@ -32,7 +32,7 @@ interface Refusals {
 
 export class Blocks implements BlockAccess {
   readonly #store: Store;
-  readonly #counters: CountersByGateway;
+  readonly #ledger: Ledger;
   readonly #maxPerType: number;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -47,9 +47,9 @@ export class Blocks implements BlockAccess {
   #refreshing: Promise<void> | null = null;
   #writing: Promise<void> | null = null;
 
-  constructor(store: Store, counters: CountersByGateway, maxPerType: number, log: Log, clock: Clock) {
+  constructor(store: Store, ledger: Ledger, maxPerType: number, log: Log, clock: Clock) {
     this.#store = store;
-    this.#counters = counters;
+    this.#ledger = ledger;
     this.#maxPerType = maxPerType;
     this.#log = log;
     this.#clock = clock;
@@ -133,7 +133,7 @@ export class Blocks implements BlockAccess {
     while (this.#sequence < sequence) await this.refresh();
     for (const { name, counter_key } of blocks) {
       this.#forgetPending(name);
-      await this.#counters.forGateway(gatewayId).clear(counter_key);
+      await this.#ledger.clear(gatewayId, { kind: "requests", key: counter_key });
     }
     return removed;
   }
@@ -149,9 +149,9 @@ export class Blocks implements BlockAccess {
     const changes = await this.#store.blockChangesAfter(this.#sequence);
     this.#sequence = changes.sequence;
     for (const { gateway_id, counter_key } of this.#stored.apply(changes, this.#clock.unixNow()))
-      // Counters that are not shared have to be cleared by every process.
-      if (this.#counters.state.state === "none")
-        void this.#counters.forGateway(gateway_id).clear(counter_key);
+      // A ledger that is not shared has to be cleared by every process.
+      if (this.#ledger.state.state === "none")
+        void this.#ledger.clear(gateway_id, { kind: "requests", key: counter_key });
   }
 
   stop(): void {

@@ -27,7 +27,7 @@ export interface Configuration {
 
 export async function loadConfiguration(
   settings: Settings,
-  { store, counters, databaseUrl }: Storage,
+  { store, ledger, databaseUrl }: Storage,
   health: Health,
   log: Log,
   offLoop: OffLoop,
@@ -35,8 +35,8 @@ export async function loadConfiguration(
   clock: Clock,
 ): Promise<Configuration> {
   const registry = new PluginRegistry();
-  const blocks = new Blocks(store, counters, settings.MAX_BLOCKS, log, clock);
-  const hosts = new PluginHosts(counters, blocks, log, offLoop, clock);
+  const blocks = new Blocks(store, ledger, settings.MAX_BLOCKS, log, clock);
+  const hosts = new PluginHosts(ledger, blocks, log, offLoop, clock);
   const compile = { plugins: registry, balance: new BalanceRegistry(), credentials, instances: hosts };
   const current = new CurrentConfiguration(store, compile, health, log);
   const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, (name) =>

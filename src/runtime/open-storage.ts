@@ -1,9 +1,7 @@
-// Opens the database, the rate-limit counters, the ledger of budgets, and the usage that is written to the database in batches.
+// Opens the database, the ledger of limits and budgets, and the usage that is written to the database in batches.
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
-import type { CountersByGateway } from "../counters/counters.ts";
-import { MemoryCounters } from "../counters/memory-counters.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { MemoryLedger } from "../ledger/memory-ledger.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
@@ -17,7 +15,6 @@ import { UsageTotals } from "../usage/usage-totals.ts";
 export interface Storage {
   readonly databaseUrl: string;
   readonly store: Store;
-  readonly counters: CountersByGateway;
   readonly ledger: Ledger;
   readonly keyUsage: KeyUsage;
   readonly usageTotals: UsageTotals;
@@ -35,48 +32,16 @@ export async function openStorage(
   const databaseUrl = settings.DATABASE_URL ?? `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
   const cipher = new CredentialCipher(...(settings.ENCRYPTION_KEY ?? ([secret] as const)));
   const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT, settings.AUDIT_KEPT);
-  const counters = await openCounters(settings, health, log, clock);
   const ledger = await openLedger(settings, store, health, log, clock);
   const keyUsage = new KeyUsage(store, log, clock);
   const usageTotals = new UsageTotals(store, log, clock);
   const close = async () => {
     await keyUsage.stop();
     await usageTotals.stop();
-    await counters.close();
     await ledger.close();
     await store.close();
   };
-  return { databaseUrl, store, counters, ledger, keyUsage, usageTotals, close };
-}
-
-/** Opens counters that are shared through Redis if REDIS_URL is set, else counters in the memory of this process. */
-async function openCounters(
-  settings: Settings,
-  health: Health,
-  log: Log,
-  clock: Clock,
-): Promise<CountersByGateway> {
-  if (settings.REDIS_URL === null) return new MemoryCounters({ clock });
-  const { RedisCounters } = await import("../counters/redis-counters.ts");
-  let reported: Dependency["state"] | null = null;
-  const redis = new RedisCounters(settings.REDIS_URL, {
-    clock,
-    silenceTimeoutMs: settings.REDIS_SILENT_MS,
-    onStateChange: (state) => {
-      health.counters = state;
-      // The detail changes during an outage: first Redis does not respond, then it cannot be reached.
-      if (state.state === reported) return;
-      reported = state.state;
-      if (state.state === "away") {
-        health.countersLost++;
-        log.warn({ detail: state.detail }, "shared counters unavailable");
-      } else log.info("shared counters available");
-    },
-  });
-  // Until Redis is connected, this process would use its own counters and admit too many requests.
-  await redis.settled;
-  health.counters = redis.state;
-  return redis;
+  return { databaseUrl, store, ledger, keyUsage, usageTotals, close };
 }
 
 /** Opens a ledger that is shared through Redis if REDIS_URL is set, else one in memory that keeps what is spent in the database. */
@@ -87,30 +52,42 @@ async function openLedger(
   log: Log,
   clock: Clock,
 ): Promise<Ledger> {
-  if (settings.REDIS_URL !== null) {
-    const { RedisLedger } = await import("../ledger/redis-ledger.ts");
-    let reported: Dependency["state"] | null = null;
-    const shared = new RedisLedger(settings.REDIS_URL, {
-      clock,
-      silenceTimeoutMs: settings.REDIS_SILENT_MS,
-      onStateChange: (state) => {
-        health.ledger = state;
-        if (state.state === reported) return;
-        reported = state.state;
-        if (state.state === "away")
-          log.warn({ detail: state.detail }, "shared ledger of budgets unavailable");
-        else log.info("shared ledger of budgets available");
-      },
-    });
-    await shared.settled;
-    health.ledger = shared.state;
-    return shared;
-  }
+  if (settings.REDIS_URL !== null) return openSharedLedger(settings.REDIS_URL, settings, health, log, clock);
   const ledger = new MemoryLedger({
     clock,
     journal: store.spending,
     onJournalError: (error) => log.warn({ err: error }, "spent amounts of budgets not written; will retry"),
   });
   await ledger.settled;
+  return ledger;
+}
+
+/** Health, metrics and logs call the shared ledger "shared counters". */
+async function openSharedLedger(
+  url: string,
+  settings: Settings,
+  health: Health,
+  log: Log,
+  clock: Clock,
+): Promise<Ledger> {
+  const { RedisLedger } = await import("../ledger/redis-ledger.ts");
+  let reported: Dependency["state"] | null = null;
+  const ledger = new RedisLedger(url, {
+    clock,
+    silenceTimeoutMs: settings.REDIS_SILENT_MS,
+    onStateChange: (state) => {
+      health.counters = health.ledger = state;
+      // The detail changes during an outage: first Redis does not respond, then it cannot be reached.
+      if (state.state === reported) return;
+      reported = state.state;
+      if (state.state === "away") {
+        health.countersLost++;
+        log.warn({ detail: state.detail }, "shared counters unavailable");
+      } else log.info("shared counters available");
+    },
+  });
+  // Until Redis is connected, this process would decide alone and admit too many requests.
+  await ledger.settled;
+  health.counters = health.ledger = ledger.state;
   return ledger;
 }

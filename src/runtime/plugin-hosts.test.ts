@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { eventLoopTurns } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
-import { MemoryCounters } from "../counters/memory-counters.ts";
+import { MemoryLedger } from "../ledger/memory-ledger.ts";
 import { definePlugin, z, type PluginHooks, type TextMemory } from "../sdk/index.ts";
 import { createLog } from "../telemetry/log/log.ts";
 import { OffLoop } from "../off-loop/off-loop.ts";
@@ -13,7 +13,7 @@ function setup(hooks: () => PluginHooks) {
   const clock = new ManualClock();
   const log = createLog({ level: "info", format: "json" }, { write: (line) => void (text += line) });
   const blocks = { has: () => false, add: () => true, canAdd: () => true };
-  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, new OffLoop(), clock);
+  const hosts = new PluginHosts(new MemoryLedger(), blocks, log, new OffLoop(), clock);
   const plugin = definePlugin<unknown>({
     name: "p",
     description: "",

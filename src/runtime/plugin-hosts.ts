@@ -3,13 +3,14 @@
 import { systemClock, type Clock } from "../base/clock.ts";
 import { forgetfulMemory, TextMemories } from "../base/text-memories.ts";
 import { withTimeout } from "../base/with-timeout.ts";
-import type { Counters, CountersByGateway } from "../counters/counters.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { Block } from "../sdk/host.ts";
-import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
+import type { Counters, PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
 import { whenReady } from "../sdk/when-ready.ts";
 import type { DecisionListener, PluginInstances } from "../snapshot/plugin-instances.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import { countersIn } from "./plugin-counters.ts";
 
 /** How long the start waits for a plugin to become ready. After that, the first requests of the plugin wait instead. */
 const READY_DEADLINE_MS = 5000;
@@ -60,7 +61,7 @@ class GatewayPlugins {
 }
 
 export class PluginHosts implements PluginInstances {
-  readonly #counters: CountersByGateway;
+  readonly #ledger: Ledger;
   readonly #blocks: BlockAccess;
   readonly #log: Log;
   readonly #offLoop: OffLoop;
@@ -69,15 +70,9 @@ export class PluginHosts implements PluginInstances {
   /** By gateway id, so that deleting a gateway does not search the instances of all others. */
   readonly #gateways = new Map<string, GatewayPlugins>();
 
-  constructor(
-    counters: CountersByGateway,
-    blocks: BlockAccess,
-    log: Log,
-    offLoop: OffLoop,
-    clock: Clock = systemClock,
-  ) {
+  constructor(ledger: Ledger, blocks: BlockAccess, log: Log, offLoop: OffLoop, clock: Clock = systemClock) {
     this.#offLoop = offLoop;
-    this.#counters = counters;
+    this.#ledger = ledger;
     this.#blocks = blocks;
     this.#log = log;
     this.#clock = clock;
@@ -114,6 +109,7 @@ export class PluginHosts implements PluginInstances {
       ...host,
       isExplaining: true,
       counters: peekingCounters(host.counters, listener),
+      knownRefusal: () => null,
       blocks: {
         has: (type, subject) => host.blocks.has(type, subject),
         add: (block) => this.#blocks.canAdd(instanceId, block),
@@ -152,7 +148,11 @@ export class PluginHosts implements PluginInstances {
     return {
       instanceId,
       isExplaining: false,
-      counters: this.#counters.forGateway(gatewayIdOf(instanceId)),
+      counters: countersIn(this.#ledger, gatewayIdOf(instanceId)),
+      knownRefusal: (claims) => {
+        const refusal = this.#ledger.knownRefusal(claims);
+        return refusal === null ? null : { ...refusal, isReserved: false };
+      },
       blocks: {
         has: (type, subject) => this.#blocks.has(instanceId, type, subject),
         add: (block, counterKey) => this.#blocks.add(instanceId, block, counterKey),
@@ -186,7 +186,5 @@ function peekingCounters(counters: Counters, listener: DecisionListener): Counte
     peek,
     knownRejection: () => null,
     clear: () => undefined,
-    state: counters.state,
-    close: () => Promise.resolve(),
   };
 }

@@ -58,6 +58,11 @@ export interface RequestContext extends PluginContext {
   readonly isJson: boolean;
   /** The `user` of a JSON body, or null. Unlike `json`, it does not parse the body. */
   readonly bodyUser: string | null;
+  /**
+   * Identifies the user for limits of tokens and for caches: the pair of API key and user id (`X-User-ID`, else the `user` of the body),
+   * because any client can send any id; the id of the header alone if the gateway has `trust_user_header`.
+   */
+  readonly userKey: string;
   /** The model that the request names in its path or body; null if it names none, or if it is not known. */
   readonly requestedModel: string | null;
   /** The body if it is a JSON object. Do not modify it; use `replaceBody`. */

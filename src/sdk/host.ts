@@ -1,8 +1,9 @@
 // The services that the gateway passes to a plugin's create(): shared counters, blocks, and values that outlive a
 // configuration change.
 import type { TextMemory } from "../base/text-memories.ts";
-import type { Counters } from "../counters/counters.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
+import type { ClaimDecision, LimitClaim } from "./claims.ts";
+import type { Counters } from "./counters.ts";
 
 /** A subject whose requests are rejected until the block expires or an operator removes it. */
 export interface Block {
@@ -18,8 +19,13 @@ export interface PluginHost {
   readonly instanceId: string;
   /** The hooks run for `gatehouse explain`: counters do not count, blocks are not stored, nothing is logged. */
   readonly isExplaining: boolean;
-  /** Exact counters. All nodes that use the same Redis share them. */
+  /** Exact counters. All nodes that use the same Redis share them. Prefer the `claims` hook. */
   readonly counters: Counters;
+  /**
+   * For `before_body`: returns the state of each claim if this process knows without waiting that one does not fit, else null.
+   * Reserves nothing. Use an amount of 1 for tokens.
+   */
+  knownRefusal(claims: readonly LimitClaim[]): ClaimDecision | null;
   /** Blocks of this entry. They are durable, and all nodes share them. */
   readonly blocks: {
     has(type: string, subject: string): boolean;

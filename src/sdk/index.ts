@@ -9,7 +9,18 @@ export { openTextMemory } from "./thread-memory.ts";
 export type { TextMemory, TextScope, UnknownText } from "../base/text-memories.ts";
 export type { PluginDefinition, PluginHooks } from "./plugin.ts";
 export type { PluginHost } from "./host.ts";
-export type { Counters, Decision, Limit, LimitState } from "../counters/counters.ts";
+export type { Counters, Decision, Limit, LimitState } from "./counters.ts";
+export type {
+  ClaimContext,
+  ClaimDecision,
+  ClaimSet,
+  ClaimState,
+  LimitClaim,
+  RequestsLimitClaim,
+  TokenEstimate,
+  TokensLimitClaim,
+  UnavailablePolicy,
+} from "./claims.ts";
 export type { PluginStage } from "../model/plugin-stage.ts";
 export type {
   EndContext,

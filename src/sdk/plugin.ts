@@ -1,6 +1,7 @@
 // The definition that every plugin exports, and the hooks that it returns.
 import type { z } from "zod";
 import type { PluginStage } from "../model/plugin-stage.ts";
+import type { ClaimContext, ClaimSet } from "./claims.ts";
 import type { EndContext, RequestContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
 import type { PluginHost } from "./host.ts";
 
@@ -19,6 +20,12 @@ export interface PluginHooks {
    * `pre_request` is called later unless it responds.
    */
   before_body?(context: RequestContext): void;
+  /**
+   * Returns what the request takes of the limits of this plugin, or null. A plugin of the stage pre_request has this hook instead of, or in
+   * addition to, `pre_request`. At the position of the first plugin with claims, those of all plugins and budgets are reserved in one
+   * step, or none. They are settled when the request has ended, and released if it was not sent to a provider.
+   */
+  claims?(context: ClaimContext): ClaimSet | null | Promise<ClaimSet | null>;
   pre_request?(context: RequestContext): HookResult;
   post_request?(context: ResponseContext): HookResult;
   pre_response?(context: ResponseBodyContext): HookResult;

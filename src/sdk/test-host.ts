@@ -1,10 +1,11 @@
-// The host of a plugin under test: counters that admit everything, and tasks that run in the thread of the test.
+// The host of a plugin under test: limits in memory, counters that admit everything, and tasks that run in the thread of the test.
 import { TextMemories } from "../base/text-memories.ts";
-import type { Decision } from "../counters/counters.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Decision } from "./counters.ts";
 import type { PluginHost } from "./host.ts";
 
 /** A host whose counters admit every request. Blocks and kept values exist only within one test. */
-export function testHost(): PluginHost {
+export function testHost(ledger: Ledger): PluginHost {
   const kept = new Map<string, unknown>();
   const blocks = new Set<string>();
   const memories = new TextMemories();
@@ -17,8 +18,10 @@ export function testHost(): PluginHost {
       peek: () => admitted,
       knownRejection: () => null,
       clear: () => undefined,
-      state: { state: "none" },
-      close: () => Promise.resolve(),
+    },
+    knownRefusal: (claims) => {
+      const refusal = ledger.knownRefusal(claims);
+      return refusal === null ? null : { ...refusal, isReserved: false };
     },
     blocks: {
       has: (type, subject) => blocks.has(`${type}:${subject}`),

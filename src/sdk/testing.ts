@@ -10,7 +10,9 @@ import type {
   ResponseContext,
 } from "./contexts.ts";
 import type { PluginDefinition } from "./plugin.ts";
+import { bodyText, objectIn, parseJson, textIn, userKeyOf } from "./test-body.ts";
 import { testHost } from "./test-host.ts";
+import { TestClaims, type TestEstimate } from "./testing-claims.ts";
 import { whenReady } from "./when-ready.ts";
 
 /** A client request. Every field has a default. */
@@ -26,6 +28,8 @@ export interface TestRequest {
   readonly apiKey?: PluginContext["apiKey"];
   /** The labels of the API key. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** What `estimateTokens` of a claims hook returns. */
+  readonly estimate?: TestEstimate;
 }
 
 /** The request after the hook ran, and the response that the plugin gave, if any. */
@@ -60,12 +64,14 @@ export interface PluginTest {
   readonly details: readonly string[];
   /** @deprecated Use `details`. */
   readonly remarks: readonly string[];
+  /** Reserves the claims of the request, then calls `pre_request`. */
   preRequest(request?: TestRequest): Promise<TestedRequest>;
   postRequest(
     response?: TestResponse,
   ): Promise<{ status: number; headers: Readonly<Record<string, string>> }>;
   /** Returns the chunks that the client would receive. `isLast` is true for the last chunk. */
   preResponse(chunks: readonly string[], response?: TestResponse): Promise<string[]>;
+  /** Settles the claims of the last request with `usage`, or releases them if there was no attempt. */
   postResponse(end?: Partial<EndContext>): Promise<void>;
 }
 
@@ -74,7 +80,8 @@ export function testPlugin<Settings>(
   definition: PluginDefinition<Settings>,
   settings: Readonly<Record<string, unknown>> = {},
 ): PluginTest {
-  const hooks = whenReady(definition.create(definition.settings.parse(settings), testHost()));
+  const claims = new TestClaims();
+  const hooks = whenReady(definition.create(definition.settings.parse(settings), testHost(claims.ledger)));
   const counted: Record<string, number> = {};
   const details: string[] = [];
   const base = contextFactory(counted, details);
@@ -84,7 +91,8 @@ export function testPlugin<Settings>(
     remarks: details,
     async preRequest(request = {}) {
       const { context, result } = requestContext(base(request), request);
-      await hooks.pre_request?.(context);
+      await claims.reserve(hooks, context, request.estimate ?? {});
+      if (result().response === null) await hooks.pre_request?.(context);
       return result();
     },
     async postRequest(response = {}) {
@@ -103,7 +111,7 @@ export function testPlugin<Settings>(
       return sent;
     },
     async postResponse(end = {}) {
-      await hooks.post_response?.({
+      const context: EndContext = {
         ...base({}),
         status: 200,
         outcome: "complete",
@@ -114,7 +122,9 @@ export function testPlugin<Settings>(
         attempts: 1,
         usage: null,
         ...end,
-      });
+      };
+      claims.end(context);
+      await hooks.post_response?.(context);
     },
   };
 }
@@ -148,8 +158,7 @@ function requestContext(
   base: PluginContext,
   request: TestRequest,
 ): { context: RequestContext; result: () => TestedRequest } {
-  const headers = new Headers({ ...request.headers });
-  const forwarded = new Headers(headers);
+  const [headers, forwarded] = [new Headers({ ...request.headers }), new Headers({ ...request.headers })];
   const responseHeaders: Record<string, string> = {};
   let { path = "/v1/chat/completions", query = "" } = request;
   let body = bodyText(request.body);
@@ -185,6 +194,7 @@ function requestContext(
     get bodyUser() {
       return textIn(objectIn(body), "user");
     },
+    userKey: userKeyOf(base, headers, body),
     get requestedModel() {
       return textIn(objectIn(body), "model");
     },
@@ -249,39 +259,9 @@ function responseBodyContext(
   };
 }
 
-function bodyText(body: unknown): string | null {
-  if (body === undefined) return null;
-  return typeof body === "string" ? body : JSON.stringify(body);
-}
-
-/** Returns null for text that is no JSON object. */
-function objectIn(text: string | null): Readonly<Record<string, unknown>> | null {
-  const value = parseJson(text);
-  return isJsonObject(value) ? value : null;
-}
-
-function textIn(json: Readonly<Record<string, unknown>> | null, field: string): string | null {
-  const text = json?.[field];
-  return typeof text === "string" && text !== "" ? text : null;
-}
-
 function withEarlierNames(
   response: PluginResponse | null,
   responseHeaders: Readonly<Record<string, string>>,
 ): Pick<TestedRequest, "response" | "responseHeaders" | "answer" | "answerHeaders"> {
   return { response, responseHeaders, answer: response, answerHeaders: responseHeaders };
-}
-
-/** Returns undefined for text that is not valid JSON. */
-function parseJson(text: string | null): unknown {
-  if (text === null) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 // Delays the hooks of a plugin that must load something first until its `ready` promise settles.
+import type { ClaimContext } from "./claims.ts";
 import type { EndContext, RequestContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
 import type { PluginHooks } from "./plugin.ts";
 
@@ -13,12 +14,15 @@ export function whenReady(hooks: PluginHooks): PluginHooks {
     () => undefined,
   );
   const delayed =
-    <Context>(hook: (context: Context) => void | Promise<void>) =>
+    <Context, Result>(hook: (context: Context) => Result | Promise<Result>) =>
     (context: Context) =>
       isReady ? hook(context) : ready.then(() => hook(context));
   const has = (stage: keyof PluginHooks) => typeof hooks[stage] === "function";
   return {
     ready,
+    ...(has("claims") && {
+      claims: delayed((context: ClaimContext) => hooks.claims?.(context) ?? null),
+    }),
     ...(has("pre_request") && {
       pre_request: delayed((context: RequestContext) => hooks.pre_request?.(context)),
     }),

@@ -24,6 +24,8 @@ export interface ChainLink {
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
   /** The pre_request plugins that have a before_body hook; null if there are none. */
   readonly beforeBody: readonly ChainLink[] | null;
+  /** The pre_request plugins that have a claims hook; null if there are none. */
+  readonly limiters: readonly ChainLink[] | null;
   /** Whether a plugin reads the request body. */
   readonly needsRequestBody: boolean;
   /** Whether a plugin needs the complete response body, even if the response is a stream. */
@@ -64,7 +66,8 @@ export function compileChain(
     post_request: linksAt(entries, "post_request"),
     pre_response: linksAt(entries, "pre_response"),
     post_response: linksAt(entries, "post_response"),
-    beforeBody: withBeforeBody(linksAt(entries, "pre_request")),
+    beforeBody: linksWith(linksAt(entries, "pre_request"), "before_body"),
+    limiters: linksWith(linksAt(entries, "pre_request"), "claims"),
     needsRequestBody: needsBodyAt(entries, "pre_request"),
     needsWholeResponse: needsBodyAt(entries, "pre_response"),
   };
@@ -75,8 +78,8 @@ function linksAt(entries: readonly CompiledEntry[], stage: PluginStage): ChainLi
   return links.length === 0 ? null : links;
 }
 
-function withBeforeBody(links: readonly ChainLink[] | null): ChainLink[] | null {
-  const found = (links ?? []).filter(({ hooks }) => hooks.before_body !== undefined);
+function linksWith(links: readonly ChainLink[] | null, hook: "before_body" | "claims"): ChainLink[] | null {
+  const found = (links ?? []).filter(({ hooks }) => hooks[hook] !== undefined);
   return found.length === 0 ? null : found;
 }
 
@@ -113,7 +116,8 @@ function compileEntry(
     }
     const { instanceId } = ids;
     const hooks = instances.getInstance(instanceId, definition, settings.value);
-    if (typeof hooks[config.stage] !== "function")
+    const hasClaims = config.stage === "pre_request" && typeof hooks.claims === "function";
+    if (typeof hooks[config.stage] !== "function" && !hasClaims)
       throw new Error(`create() must return a function named ${config.stage}`);
     const createForExplanation =
       definition.explainable === true

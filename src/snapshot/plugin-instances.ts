@@ -1,6 +1,5 @@
 // What compiling a plugin chain needs of the plugin instances, which outlive snapshots (runtime/plugin-hosts.ts).
-import type { Decision, Limit } from "../counters/counters.ts";
-import type { PluginDefinition, PluginHooks } from "../sdk/index.ts";
+import type { Decision, Limit, PluginDefinition, PluginHooks } from "../sdk/index.ts";
 
 /** Called with every rate limit decision that a plugin requests while a request is explained. */
 export type DecisionListener = (limits: readonly Limit[], decision: Decision) => void;

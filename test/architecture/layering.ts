@@ -20,7 +20,6 @@ export const LAYERS: Readonly<Record<string, number>> = {
   upstream: 4,
   sdk: 3,
   model: 2,
-  counters: 2,
   ledger: 2,
   telemetry: 2,
   config: 1,

@@ -35,7 +35,7 @@ test("no resource schema is loaded", () => {
 });
 
 test.each([
-  ["Redis", "counters/redis-counters.ts"],
+  ["Redis", "ledger/redis-ledger.ts"],
   ["budgets in Redis", "ledger/redis-ledger.ts"],
   ["tracing", "telemetry/traces/tracer.ts"],
   ["the export of traces", "telemetry/traces/trace-exporter.ts"],

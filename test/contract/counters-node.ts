@@ -2,7 +2,7 @@
 // at once to a limit of 100 per minute with key argv[3], and prints how many were admitted. argv[5] is JSON with the error
 // of its clock and the silence timeout.
 import { systemClock } from "../../src/base/clock.ts";
-import { RedisCounters } from "../../src/counters/redis-counters.ts";
+import { redisCounters } from "../support/ledger-counters.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const [, , url = "", key = "", count = "0", setting = "{}"] = process.argv;
@@ -13,7 +13,7 @@ const clock = {
   now: () => systemClock.now() + clockErrorMs,
   unixNow: () => systemClock.unixNow() + clockErrorMs,
 };
-const counters = new RedisCounters(url, { ...options, clock });
+const counters = redisCounters(url, { ...options, clock });
 await waitUntil(() => counters.state.state === "ok");
 process.stdout.write("ready\n");
 await Bun.stdin.stream().getReader().read();

@@ -1,10 +1,9 @@
 // The oracle for counters, which filters a list for every decision, and random traces to compare with.
-import type { Decision, Limit } from "../../src/counters/counters.ts";
+import type { Decision, Limit } from "../../src/sdk/index.ts";
 
 interface NaiveLog {
   entries: number[];
   keepMs: number;
-  keepCount: number;
 }
 
 export class NaiveCounters {
@@ -27,12 +26,10 @@ export class NaiveCounters {
     this.#logs.delete(key);
   }
 
-  /** Returns the newest `keepCount` entries of the last `keepMs`. */
+  /** Returns the entries of the last `keepMs`. */
   #kept(key: string, now: number): number[] {
     const log = this.#logs.get(key);
-    return log === undefined
-      ? []
-      : log.entries.filter((time) => time > now - log.keepMs).slice(-log.keepCount);
+    return log === undefined ? [] : log.entries.filter((time) => time > now - log.keepMs);
   }
 
   #check({ key, limit, windowMs }: Limit, now: number) {
@@ -41,13 +38,12 @@ export class NaiveCounters {
     return { counted, waitMs };
   }
 
-  #count({ key, limit, windowMs }: Limit, now: number): void {
+  #count({ key, windowMs }: Limit, now: number): void {
     const kept = this.#kept(key, now);
     const log = kept.length === 0 ? undefined : this.#logs.get(key);
     this.#logs.set(key, {
       entries: [...kept, now],
       keepMs: Math.max(log?.keepMs ?? 0, windowMs),
-      keepCount: Math.max(log?.keepCount ?? 0, limit),
     });
   }
 }
@@ -56,22 +52,8 @@ export type TraceStep =
   | { readonly kind: "admit"; readonly afterMs: number; readonly limits: readonly Limit[] }
   | { readonly kind: "clear"; readonly key: string };
 
-/** The times of all admitted requests of one key, for limits whose decisions may be late. */
-export class AdmittedTimes {
-  readonly #times: number[] = [];
-
-  add(now: number): void {
-    this.#times.push(now);
-  }
-
-  /** Returns the number of requests that were admitted in the last `ms`. */
-  within(ms: number, now: number): number {
-    return this.#times.filter((time) => time > now - ms).length;
-  }
-}
-
 /** Mulberry32, seeded so that a failing trace can be repeated. */
-export function randomNumbers(seed: number): () => number {
+function randomNumbers(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
     let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);

@@ -1,8 +1,8 @@
-// Runs the contract of counters in memory, in Redis, and in several processes that share one Redis.
+// Runs the contract of request limits in memory, in Redis, and in several processes that share one Redis.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Limit } from "../../src/counters/counters.ts";
-import { MemoryCounters } from "../../src/counters/memory-counters.ts";
-import { RedisCounters } from "../../src/counters/redis-counters.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { MemoryLedger } from "../../src/ledger/memory-ledger.ts";
+import { ledgerCounters, redisCounters } from "../support/ledger-counters.ts";
 import { runs } from "../support/long-form.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { waitUntil } from "../support/waiting.ts";
@@ -18,20 +18,21 @@ describe("the counters in memory", () => {
     traces: runs({ short: 5000, long: 20_000 }),
     scale: 1,
     // The monotonic clock may start anywhere; windows must not depend on it.
-    create: (time, exactLimit) => {
-      const clock = { now: () => time() - 1_749_999_000_000, unixNow: time };
-      return Promise.resolve(new MemoryCounters({ clock, ...(exactLimit !== undefined && { exactLimit }) }));
+    create: (time) => {
+      const clock = { ...systemClock, now: () => time() - 1_749_999_000_000, unixNow: time };
+      return Promise.resolve(ledgerCounters(new MemoryLedger({ clock })));
     },
   });
 
   test("a wall clock that jumps five minutes in either direction changes no decision", () => {
     let [nowMs, wallMs] = [0, 1_750_000_000_000];
-    const counters = new MemoryCounters({ clock: { now: () => nowMs, unixNow: () => wallMs } });
-    const limits = [{ key: "jump", limit: 2, windowMs: 60_000 }];
+    const clock = { ...systemClock, now: () => nowMs, unixNow: () => wallMs };
+    const ledger = new MemoryLedger({ clock });
+    const claims = [{ kind: "requests", key: "jump", limit: 2, windowMs: 60_000 } as const];
     const admitAfter = (ms: number, jumpMs: number) => {
       nowMs += ms;
       wallMs += ms + jumpMs;
-      const { admitted, states } = counters.admit(limits);
+      const { reserved: admitted, states } = ledger.reserve("gw", claims, "closed");
       return { admitted, waitMs: states[0]?.waitMs, resetIn: (states[0]?.resetAt ?? 0) - wallMs / 1000 };
     };
     expect(admitAfter(0, 0)).toEqual({ admitted: true, waitMs: 0, resetIn: 60 });
@@ -54,12 +55,8 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
     source: "redis",
     traces: 500,
     scale: 10_000,
-    create: async (time, exactLimit) => {
-      const options = { time, silenceTimeoutMs: LONG_SILENCE_MS };
-      const counters = new RedisCounters(redis.url, {
-        ...options,
-        ...(exactLimit !== undefined && { exactLimit }),
-      });
+    create: async (time) => {
+      const counters = redisCounters(redis.url, { time, silenceTimeoutMs: LONG_SILENCE_MS });
       await waitUntil(() => counters.state.state === "ok");
       return counters;
     },
@@ -101,7 +98,7 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
   }, 60_000);
 
   test("an idle key expires in Redis, and a rejected request creates none", async () => {
-    const counters = new RedisCounters(redis.url, { silenceTimeoutMs: LONG_SILENCE_MS });
+    const counters = redisCounters(redis.url, { silenceTimeoutMs: LONG_SILENCE_MS });
     await waitUntil(() => counters.state.state === "ok");
     await redis.command("FLUSHALL");
     const short = { key: "expiring", limit: 1, windowMs: 200 };
@@ -113,30 +110,9 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
     await counters.close();
   });
 
-  test("the list of a large limit is bounded, also after many exact requests and with two windows", async () => {
-    let nowMs = 1_750_000_000_000;
-    const counters = new RedisCounters(redis.url, { time: () => nowMs, silenceTimeoutMs: LONG_SILENCE_MS });
-    await waitUntil(() => counters.state.state === "ok");
-    await redis.command("FLUSHALL");
-    const limit = { key: "bounded", limit: 10_000, windowMs: 3_600_000 };
-    const send = async (wanted: Limit, times: number, everyMs: number) => {
-      for (let sent = 0; sent < times; sent++, nowMs += everyMs)
-        expect((await counters.admit([wanted], "closed")).admitted).toBe(true);
-    };
-    await send(limit, 1000, 10);
-    const large = { ...limit, limit: 1_000_000_000 };
-    await send(large, 1, 0);
-    await send({ ...large, windowMs: 60_000 }, 2000, 400);
-    const [key] = (await redis.command("KEYS", "*")) as string[];
-    expect(await redis.command("LLEN", key!)).toBeLessThanOrEqual(3 + 2 * 128);
-    const { states } = await counters.admit([large], "closed");
-    expect(states[0]?.remaining).toBe(1_000_000_000 - 3002);
-    await counters.close();
-  });
-
   test("a Redis clock that is set back does not block clients", async () => {
     let nowMs = 1_750_000_000_000;
-    const counters = new RedisCounters(redis.url, { time: () => nowMs, silenceTimeoutMs: LONG_SILENCE_MS });
+    const counters = redisCounters(redis.url, { time: () => nowMs, silenceTimeoutMs: LONG_SILENCE_MS });
     await waitUntil(() => counters.state.state === "ok");
     const limits = [{ key: "set back", limit: 1, windowMs: 60_000 }];
     expect((await counters.admit(limits, "closed")).admitted).toBe(true);

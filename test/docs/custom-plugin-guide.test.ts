@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
-import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
@@ -20,7 +20,7 @@ function blocksIn(language: string): string[] {
 /** A checkout as the guide expects it: with plugins/ and the SDK under its package name. */
 const folder = temporaryDirectory();
 const [, pluginFile = ""] = /Save it as `(plugins\/[\w.-]+\.ts)`/.exec(GUIDE) ?? [];
-const [pluginSource = "", testSource = ""] = blocksIn("ts");
+const [pluginSource = "", testSource = "", limitSource = ""] = blocksIn("ts");
 
 for (const part of ["src", "node_modules", "scripts", "package.json", "tsconfig.json"])
   symlinkSync(join(ROOT, part), join(folder, part));
@@ -101,3 +101,44 @@ test("the tests of the full example pass without a server", () => {
   expect(output).toContain("0 fail");
   expect(code).toBe(0);
 }, 15_000);
+
+test("the plugin with a limit rejects what does not fit, counts nothing then, and is explained", async () => {
+  writeFileSync(join(folder, "plugins", "image_limit.ts"), limitSource);
+  await waitUntil(async () => {
+    const { body } = await gatehouse.api("GET", "/plugins");
+    return body.plugins.some((plugin: { name: string }) => plugin.name === "image_limit");
+  }, 5000);
+  const settings = { per_day: 10 };
+  const route = await seedRoute(gatehouse, {
+    gateway: { required_plugins: [{ name: "image_limit", stage: "pre_request", settings }] },
+    upstream: { targets: [targetAt(provider)] },
+    rule: { path: "/v1/images" },
+  });
+  const send = async (n: number) => {
+    const response = await fetch(`${gatehouse.proxyUrl}${route.path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...CHAT, n }),
+    });
+    await response.text();
+    return [response.status, response.headers.get("x-images-remaining")];
+  };
+  const sent = [];
+  for (const n of [4, 7, 6, 1]) sent.push(await send(n));
+  expect(sent).toEqual([
+    [200, "6"],
+    [429, "6"],
+    [200, "0"],
+    [429, "0"],
+  ]);
+  const { body } = await gatehouse.api("POST", `/gateways/${route.gateway}/explain`, {
+    method: "POST",
+    path: route.path,
+    body: { ...CHAT, n: 1 },
+  });
+  expect(body).toMatchObject({
+    limits: [{ type: "images", limit: 10, remaining: 0, window: "1d" }],
+    plugins: [{ name: "image_limit", verdict: "answered" }],
+    answer: { status: 429, code: "image_limit" },
+  });
+});

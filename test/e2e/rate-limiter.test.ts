@@ -241,7 +241,7 @@ describe("headers", () => {
     ]);
     await statusOf(twice);
     const rejected = await rawJson(gatehouse.proxyUrl, twice.path, CHAT);
-    expect([rejected.status, rejected.header("X-RateLimit-global-Remaining")]).toEqual([429, "7"]);
+    expect([rejected.status, rejected.header("X-RateLimit-global-Remaining")]).toEqual([429, "8"]);
   });
 
   test("Reset is the time when the oldest counted request leaves the window", async () => {

@@ -1,8 +1,9 @@
 // Counters while Redis is killed, paused, restarted, read-only, full, loading, or rejects the credentials: every request is
 // decided by its policy, nothing throws, and limits are exact again when Redis is available.
 import { afterEach, describe, expect, test } from "bun:test";
-import type { UnavailablePolicy, CountersState, Decision } from "../../src/counters/counters.ts";
-import { RedisCounters } from "../../src/counters/redis-counters.ts";
+import type { LedgerState } from "../../src/ledger/ledger.ts";
+import type { Decision, UnavailablePolicy } from "../../src/sdk/index.ts";
+import { redisCounters, type LedgerCounters } from "../support/ledger-counters.ts";
 import { startLoad } from "../support/load.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { waitUntil } from "../support/waiting.ts";
@@ -19,8 +20,8 @@ async function server(...args: string[]): Promise<RedisServer> {
 }
 
 async function connect(url: string, silenceTimeoutMs?: number) {
-  const states: CountersState[] = [];
-  const counters = new RedisCounters(url, {
+  const states: LedgerState[] = [];
+  const counters = redisCounters(url, {
     onStateChange: (state) => states.push(state),
     ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
   });
@@ -35,7 +36,7 @@ async function connectAvailable(url: string, silenceTimeoutMs?: number) {
   return connected;
 }
 
-async function untilState(counters: RedisCounters, state: CountersState["state"]): Promise<void> {
+async function untilState(counters: LedgerCounters, state: LedgerState["state"]): Promise<void> {
   await waitUntil(() => counters.state.state === state);
 }
 
@@ -43,7 +44,7 @@ let keys = 0;
 const minute = (limit: number, key = `fault key ${++keys}`) => ({ key, limit, windowMs: 60_000 });
 
 /** On a busy machine, Redis may stop responding for a moment. A burst in which it does is repeated. */
-async function expectExact(counters: RedisCounters): Promise<void> {
+async function expectExact(counters: LedgerCounters): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     await untilState(counters, "ok");
     const limits = [minute(100)];
@@ -56,7 +57,7 @@ async function expectExact(counters: RedisCounters): Promise<void> {
   throw new Error("Redis stopped responding in every burst");
 }
 
-async function expectPolicies(counters: RedisCounters): Promise<void> {
+async function expectPolicies(counters: LedgerCounters): Promise<void> {
   const limit = minute(2);
   const admit = async (policy: UnavailablePolicy) => {
     const { states: predicted, ...peeked } = await counters.peek([limit], policy);

@@ -3,7 +3,7 @@ import { RedisClient, SQL } from "bun";
 import { existsSync } from "node:fs";
 import { withTimeout } from "../../base/with-timeout.ts";
 import { SettingsError, type Settings } from "../../config/settings.ts";
-import { RedisCounters } from "../../counters/redis-counters.ts";
+import { RedisLedger } from "../../ledger/redis-ledger.ts";
 import type { CredentialCipher } from "../../store/credential-cipher.ts";
 import { SCHEMA_VERSION } from "../../store/migrate.ts";
 import { redact } from "../../telemetry/log/redact.ts";
@@ -106,7 +106,7 @@ export async function checkCounters({ REDIS_URL, WORKERS }: Settings): Promise<C
   }
   const fix = "check that Redis is running and that REDIS_URL is correct";
   // Use the server's own implementation: it tries every Redis feature that it needs.
-  const counters = new RedisCounters(REDIS_URL);
+  const counters = new RedisLedger(REDIS_URL);
   try {
     await withinDeadline(counters.settled);
     const { state, detail = "Redis did not respond" } = counters.state;

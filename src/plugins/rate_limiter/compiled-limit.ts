@@ -1,5 +1,5 @@
-// A rate limit of one gateway, prepared for fast checks: header names, and the counter limit for each subject.
-import type { Limit } from "../../sdk/index.ts";
+// A rate limit of one gateway, prepared for fast checks: header names, and the claim of each subject.
+import type { RequestsLimitClaim, UnavailablePolicy } from "../../sdk/index.ts";
 import type { LimitType } from "./identity.ts";
 import { isLabelLimit, windowSeconds, type RateLimiterSettings } from "./settings.ts";
 
@@ -18,9 +18,16 @@ export class CompiledLimit {
   readonly #keyPrefix: string;
   readonly #limit: number;
   readonly #windowMs: number;
-  readonly #limitBySubject = new Map<string, Limit>();
+  readonly #onUnavailable: UnavailablePolicy;
+  readonly #claimBySubject = new Map<string, RequestsLimitClaim>();
 
-  constructor(type: LimitType, limit: number, windowMs: number, instanceId: string) {
+  constructor(
+    type: LimitType,
+    limit: number,
+    windowMs: number,
+    instanceId: string,
+    onUnavailable: UnavailablePolicy,
+  ) {
     // A colon is not allowed in the name of a header field.
     const prefix = `X-RateLimit-${type.replace(":", ".")}-`;
     this.type = type;
@@ -29,32 +36,42 @@ export class CompiledLimit {
     this.#keyPrefix = `${instanceId}:${type}:`;
     this.#limit = limit;
     this.#windowMs = windowMs;
+    this.#onUnavailable = onUnavailable;
   }
 
-  /** Returns the limit to pass to the counters for this subject. */
-  limitOf(subject: string): Limit {
-    let limit = this.#limitBySubject.get(subject);
-    if (limit === undefined) {
-      const key = this.#keyPrefix + subject;
-      limit = { type: this.type, key, limit: this.#limit, windowMs: this.#windowMs };
-      if (this.#limitBySubject.size >= MAX_CACHED_SUBJECTS) this.#limitBySubject.clear();
-      this.#limitBySubject.set(subject, limit);
+  /** Returns the claim of a request of this subject. */
+  claimOf(subject: string): RequestsLimitClaim {
+    let claim = this.#claimBySubject.get(subject);
+    if (claim === undefined) {
+      claim = {
+        kind: "requests",
+        type: this.type,
+        key: this.#keyPrefix + subject,
+        limit: this.#limit,
+        windowMs: this.#windowMs,
+        onUnavailable: this.#onUnavailable,
+      };
+      if (this.#claimBySubject.size >= MAX_CACHED_SUBJECTS) this.#claimBySubject.clear();
+      this.#claimBySubject.set(subject, claim);
     }
-    return limit;
+    return claim;
   }
 
-  /** Returns the subject of a limit that `limitOf` returned. */
-  subjectOf({ key }: Limit): string {
+  /** Returns the subject of a claim that `claimOf` returned. */
+  subjectOf({ key }: RequestsLimitClaim): string {
     return key.slice(this.#keyPrefix.length);
   }
 }
 
-export function compileLimits({ limits }: RateLimiterSettings, instanceId: string): CompiledLimit[] {
+export function compileLimits(
+  { limits, on_store_failure }: RateLimiterSettings,
+  instanceId: string,
+): CompiledLimit[] {
   const labels = Object.keys(limits).filter(isLabelLimit);
   return [...BEFORE_LABELS, ...labels, ...AFTER_LABELS].flatMap((type: LimitType) => {
     const configured = limits[type];
     if (configured === undefined) return [];
     const windowMs = (windowSeconds(configured.window) ?? 0) * 1000;
-    return [new CompiledLimit(type, configured.limit, windowMs, instanceId)];
+    return [new CompiledLimit(type, configured.limit, windowMs, instanceId, on_store_failure)];
   });
 }

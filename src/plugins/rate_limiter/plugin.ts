@@ -1,10 +1,11 @@
 // The rate_limiter plugin: sliding-window limits per gateway, address, user, fingerprint, API key, label and model.
 import {
   definePlugin,
-  type Decision,
-  type Limit,
+  type ClaimDecision,
+  type ClaimSet,
   type PluginHost,
   type RequestContext,
+  type RequestsLimitClaim,
 } from "../../sdk/index.ts";
 import { compileLimits, type CompiledLimit } from "./compiled-limit.ts";
 import { isKnownWithoutBody, subjectOf, type LimitType } from "./identity.ts";
@@ -18,125 +19,131 @@ export const rateLimiter = definePlugin({
   settings: rateLimiterSettings,
   explainable: true,
   create(settings, host) {
-    const check = new LimitCheck(settings, host);
+    const limiter = new Limiter(settings, host);
     return {
-      before_body: (context) => check.rejectKnown(context),
-      pre_request: (context) => check.run(context),
+      before_body: (context) => limiter.rejectKnown(context),
+      claims: (context) => limiter.claimsOf(context),
     };
   },
 });
 
-/** Checks the limits of one gateway. */
-class LimitCheck {
-  readonly #settings: RateLimiterSettings;
-  readonly #host: PluginHost;
+/** The limits of one entry. */
+class Limiter {
+  readonly settings: RateLimiterSettings;
+  readonly host: PluginHost;
   readonly #limits: readonly CompiledLimit[];
   /** Undefined for blocks that do not expire. */
   readonly #blockMs: number | undefined;
 
   constructor(settings: RateLimiterSettings, host: PluginHost) {
-    this.#settings = settings;
-    this.#host = host;
+    this.settings = settings;
+    this.host = host;
     this.#limits = compileLimits(settings, host.instanceId);
     const { block_duration } = settings.actions;
     this.#blockMs = block_duration === undefined ? undefined : (windowSeconds(block_duration) ?? 0) * 1000;
   }
 
-  /** Synchronous unless the counters are in Redis. */
-  run(context: RequestContext): Promise<void> | undefined {
-    const { counters, instanceId } = this.#host;
-    const { applied, wanted, blocked } = this.#limitsFor(context, this.#limits);
-    if (applied.length === 0) return undefined;
+  /** Returns null if no limit applies to the request. */
+  claimsOf(context: RequestContext): ClaimSet | null {
+    const claims = this.#claimsOn(context, this.#limits);
+    if (claims.applied.length === 0) return null;
     // A limit of zero rejects the request, so nothing is counted, and still returns the state of the other limits.
-    if (blocked !== null) wanted.push({ key: `${instanceId}:blocked`, limit: 0, windowMs: 1000 });
-    const decision = counters.admit(wanted, this.#settings.on_store_failure);
-    if (decision instanceof Promise) return this.#applyLater(context, applied, wanted, blocked, decision);
-    this.#apply(context, applied, wanted, blocked, decision);
-    return undefined;
+    if (claims.blocked !== null)
+      claims.claims.push({
+        kind: "requests",
+        key: `${this.host.instanceId}:blocked`,
+        limit: 0,
+        windowMs: 1000,
+        onUnavailable: "local",
+      });
+    return claims;
   }
 
-  /** Rejects a request whose body is still arriving if this process knows that `run` would reject it. Counts nothing. */
+  /** Rejects a request whose body is still arriving if this process knows that it would be rejected. Counts nothing. */
   rejectKnown(context: RequestContext): void {
     const limits = this.#limits.filter(({ type }) => isKnownWithoutBody(type, context));
-    const { applied, wanted, blocked } = this.#limitsFor(context, limits);
-    if (blocked !== null) {
-      respondBlocked(context, blocked);
+    const claims = this.#claimsOn(context, limits);
+    if (claims.blocked !== null) {
+      respondBlocked(context, claims.blocked);
       return;
     }
-    const decision = this.#host.counters.knownRejection(wanted);
-    if (decision !== null) this.#apply(context, applied, wanted, null, decision);
+    const decision = this.host.knownRefusal(claims.claims);
+    if (decision !== null) claims.decided(context, decision);
   }
 
-  /**
-   * Returns those of the limits that apply to the request, the same limits for the counters, and the first type whose
-   * subject is blocked.
-   */
-  #limitsFor(
-    context: RequestContext,
-    limits: readonly CompiledLimit[],
-  ): { applied: readonly CompiledLimit[]; wanted: Limit[]; blocked: LimitType | null } {
+  /** Returns whether the subject of the claim is blocked now: false if the gateway has as many blocks as it may have. */
+  block(limit: CompiledLimit, claim: RequestsLimitClaim): boolean {
+    const subject = limit.subjectOf(claim);
+    return this.host.blocks.add({ type: limit.type, subject, durationMs: this.#blockMs }, claim.key);
+  }
+
+  #claimsOn(context: RequestContext, limits: readonly CompiledLimit[]): LimiterClaims {
     let applied = limits;
-    const wanted: Limit[] = [];
+    const claims: RequestsLimitClaim[] = [];
     let blocked: LimitType | null = null;
     for (const limit of limits) {
       const { type } = limit;
-      const subject = subjectOf(type, context, this.#settings.ipv6_prefix);
+      const subject = subjectOf(type, context, this.settings.ipv6_prefix);
       if (subject === null) {
         applied = applied.filter((other) => other !== limit);
         continue;
       }
-      wanted.push(limit.limitOf(subject));
-      if (blocked === null && this.#host.blocks.has(type, subject)) blocked = type;
+      claims.push(limit.claimOf(subject));
+      if (blocked === null && this.host.blocks.has(type, subject)) blocked = type;
     }
-    return { applied, wanted, blocked };
+    return new LimiterClaims(this, applied, claims, blocked);
   }
+}
 
-  async #applyLater(
-    context: RequestContext,
+/** The claims of one request. */
+class LimiterClaims implements ClaimSet {
+  readonly #limiter: Limiter;
+  /** The limits of the first claims. */
+  readonly applied: readonly CompiledLimit[];
+  readonly claims: RequestsLimitClaim[];
+  /** The first type whose subject is blocked. */
+  readonly blocked: LimitType | null;
+
+  constructor(
+    limiter: Limiter,
     applied: readonly CompiledLimit[],
-    wanted: readonly Limit[],
+    claims: RequestsLimitClaim[],
     blocked: LimitType | null,
-    decision: Promise<Decision>,
-  ): Promise<void> {
-    this.#apply(context, applied, wanted, blocked, await decision);
+  ) {
+    this.#limiter = limiter;
+    this.applied = applied;
+    this.claims = claims;
+    this.blocked = blocked;
   }
 
-  /** Sets the rate limit headers, and responds with an error unless the request is admitted. */
-  #apply(
-    context: RequestContext,
-    limits: readonly CompiledLimit[],
-    wanted: readonly Limit[],
-    blocked: LimitType | null,
-    decision: Decision,
-  ): void {
-    setLimitHeaders(context, limits, decision);
-    context.count("decided", decision.source);
-    if (blocked !== null) respondBlocked(context, blocked);
-    else if (decision.source === "closed") respondUnavailable(context);
-    else if (decision.admitted) context.count("admitted");
-    else {
-      const reached = limits[decision.refusedBy];
-      const counted = wanted[decision.refusedBy];
-      if (reached === undefined || counted === undefined)
-        throw new Error(`counters rejected a request by limit ${decision.refusedBy}, which does not exist`);
-      if (this.#settings.actions.type === "block" && this.#block(reached, counted))
-        respondBlocked(context, reached.type);
-      else respondExceeded(context, reached.type, this.#settings, decision);
-    }
+  /** Sets the rate limit headers, and responds with an error if one of the claims is refused. */
+  decided(context: RequestContext, decision: ClaimDecision): void {
+    const { isReserved, refusedBy, source } = decision;
+    setLimitHeaders(context, this.applied, decision);
+    context.count("decided", source);
+    if (this.blocked !== null) respondBlocked(context, this.blocked);
+    else if (isReserved) context.count("admitted");
+    // Otherwise another plugin or a budget refuses the request.
+    else if (refusedBy !== -1) this.#refuse(context, decision);
   }
 
-  /** Returns false if the gateway has as many blocks as it may have. */
-  #block(limit: CompiledLimit, counted: Limit): boolean {
-    const { blocks } = this.#host;
-    const durationMs = this.#blockMs;
-    return blocks.add({ type: limit.type, subject: limit.subjectOf(counted), durationMs }, counted.key);
+  #refuse(context: RequestContext, decision: ClaimDecision): void {
+    const { settings } = this.#limiter;
+    const reached = this.applied[decision.refusedBy];
+    const claim = this.claims[decision.refusedBy];
+    if (reached === undefined || claim === undefined)
+      throw new Error(`a request was refused by claim ${decision.refusedBy}, which does not exist`);
+    if (decision.source === "closed") respondUnavailable(context);
+    else if (settings.actions.type === "block" && this.#limiter.block(reached, claim))
+      respondBlocked(context, reached.type);
+    else respondExceeded(context, reached.type, settings, decision);
   }
 }
 
 function setLimitHeaders(
   context: RequestContext,
   limits: readonly CompiledLimit[],
-  { states }: Decision,
+  { states }: ClaimDecision,
 ): void {
   for (let index = 0; index < limits.length; index++) {
     const limit = limits[index];
@@ -153,7 +160,7 @@ function respondExceeded(
   context: RequestContext,
   type: LimitType,
   { actions }: RateLimiterSettings,
-  { states }: Decision,
+  { states }: ClaimDecision,
 ): void {
   context.count("refused", type);
   context.setDetail(`${type} limit reached`);

@@ -3,47 +3,28 @@ import { createHash } from "node:crypto";
 import { GatehouseError } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import { endpointIn, type Operation } from "../../formats/operations.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
 import { SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
-import type { Candidates } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
-import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
-import { modelFor } from "../model-for.ts";
 import { priceFor } from "../record-usage.ts";
-import { countsModel, type PlannedClaim } from "./reserved-budgets.ts";
-import type * as requestSizeTask from "./request-size-task.ts";
-import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
+import { userIdOf, userKeyOf } from "../user-of.ts";
+import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
+import { eligibleModels, outputTokensOf, sizeOf } from "./request-estimate.ts";
+import { UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
 
-const TASK = new URL("./request-size-task.ts", import.meta.url);
 const METHODS_WITHOUT_COST: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
 const OPERATIONS_WITHOUT_COST: ReadonlySet<Operation> = new Set(["count_tokens", "files"]);
 /** Operations whose endpoints below the first one cancel or read what was created there. */
 const CREATING_OPERATIONS: ReadonlySet<Operation> = new Set(["responses", "batches", "fine_tuning"]);
-/** Their responses are no generated tokens. */
-const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings", "moderations", "rerank"]);
-/** Reserved for the first request to a model that does not limit its output. */
-const DEFAULT_OUTPUT_TOKENS = 1000;
-/** In place of the API key of a user without one. A trusted id has an empty place: a client must not use it by naming it in the body. */
-const ANONYMOUS = "anonymous";
 /** Other subjects are hashed: databases do not store all characters, and keys have a limited length. */
 const PLAIN_SUBJECT = /^[\x20-\x7e]{0,256}$/;
-/** More than any model returns. Keeps amounts exact integers. */
-const MAX_OUTPUT_TOKENS = 1_000_000_000;
 
-export interface BudgetPlan {
-  readonly claims: readonly PlannedClaim[];
-  readonly inputTokens: number;
-  /** Whether the request limits its output. */
-  readonly limitsOutput: boolean;
-}
-
-interface PlanParts extends OffLoopPart {
+export interface PlanParts extends OffLoopPart {
   readonly budgetAccounts: BudgetAccounts;
 }
 
@@ -71,37 +52,21 @@ export function planBudgets(
   rule: CompiledRule,
   budgets: readonly CompiledBudget[],
   parts: PlanParts,
-): ValueOrPromise<BudgetPlan> {
-  const models = eligibleModels(exchange, rule);
+): ValueOrPromise<readonly PlannedClaim[]> {
+  const models = eligibleModels(exchange, rule).map((name) => ({ name, price: priceFor(exchange, name) }));
   const applying = budgets.flatMap((budget) => claimsOn(budget, exchange, models));
-  if (applying.length === 0) return { claims: [], inputTokens: 0, limitsOutput: false };
+  if (applying.length === 0) return [];
   const needsSize = applying.some(
     ({ budget }) =>
       budget.record.unit === "tokens" || models.some(({ price }) => price?.dependsOnTokens === true),
   );
   const size = needsSize ? sizeOf(exchange, parts) : UNKNOWN_SIZE;
-  const plan = (known: RequestSize): BudgetPlan => ({
-    claims: withoutEqualKeys(
+  const plan = (known: RequestSize): readonly PlannedClaim[] =>
+    withoutEqualKeys(
       applying.map((claim) => completeClaim(claim, exchange, models, known, parts.budgetAccounts)),
-    ),
-    inputTokens: known.inputTokens,
-    limitsOutput: known.maxOutputTokens !== null,
-  });
+    );
   return isPromise(size) ? size.then(plan) : plan(size);
 }
-
-function eligibleModels(exchange: Exchange, rule: CompiledRule): EligibleModel[] {
-  const { fields, route } = exchange;
-  const names = new Set<string | null>(route?.remaining().map(({ model }) => model));
-  const { preferred, fallback } = route === null ? candidatesFor(exchange, rule) : NO_CANDIDATES;
-  for (const index of [...preferred, ...fallback]) {
-    const target = rule.upstream.targets[index];
-    if (target !== undefined) names.add(fields.isObject ? modelFor(fields, target) : fields.model);
-  }
-  return [...names].map((name) => ({ name, price: priceFor(exchange, name) }));
-}
-
-const NO_CANDIDATES: Candidates = { preferred: [], fallback: [] };
 
 type ApplyingBudget = Pick<PlannedClaim, "budget" | "subject" | "model">;
 
@@ -151,39 +116,14 @@ function subjectOf({ record }: CompiledBudget, exchange: Exchange): string | nul
       return each ? found : found === value ? "" : null;
     }
     case "user":
-      return userOf(exchange, each ? null : value);
+      return each || value === userIdOf(exchange) ? userKeyOf(exchange) : null;
   }
-}
-
-/**
- * A user is the pair of API key and user id, because any client can send any id. If the gateway trusts the header, the id alone.
- * Returns null if `wanted` is another user.
- */
-function userOf(exchange: Exchange, wanted: string | null): string | null {
-  const { request, apiKey, fields, gateway } = exchange;
-  const header = request.headers.get("x-user-id") ?? "";
-  const id = header === "" ? (fields.user ?? "") : header;
-  if (wanted !== null && wanted !== id) return null;
-  const isTrusted = gateway?.gateway.trust_user_header === true && header !== "";
-  return isTrusted ? `/${id}` : `${apiKey?.id ?? ANONYMOUS}/${id}`;
 }
 
 /** A client must not control the length of a key, and two long names must stay distinct. */
 function bounded(subject: string): string {
   if (PLAIN_SUBJECT.test(subject)) return subject;
   return `sha256:${createHash("sha256").update(subject).digest("base64url")}`;
-}
-
-function sizeOf({ body, fields, endpoint }: Exchange, { offLoop }: PlanParts): ValueOrPromise<RequestSize> {
-  if (body === null || !fields.isObject) return UNKNOWN_SIZE;
-  const { bytes } = body;
-  const operation = endpoint?.operation ?? null;
-  if (bytes.byteLength > LARGE_BODY_BYTES) {
-    const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
-    return offLoop.run<typeof requestSizeTask>(TASK, { bytes, operation }, limits);
-  }
-  const { json } = body;
-  return json === null ? UNKNOWN_SIZE : requestSizeOf(json, operation);
 }
 
 function completeClaim(
@@ -205,6 +145,7 @@ function completeClaim(
     limit: budget.limit,
     amount,
     enforced: budget.isEnforced,
+    onUnavailable: budget.policy,
     budget,
     subject,
     // Models beyond the bound share one account, which counts all of them.
@@ -227,37 +168,18 @@ function amountFor(
   { record, limit }: CompiledBudget,
   exchange: Exchange,
   { name, price }: EligibleModel,
-  { inputTokens, maxOutputTokens, choices }: RequestSize,
-  { outputSizes }: BudgetAccounts,
+  size: RequestSize,
+  book: BudgetAccounts,
 ): number {
+  const { inputTokens, maxOutputTokens } = size;
   const quarter = Math.floor(limit / 4);
-  const ofChoice = outputOf(
-    exchange,
-    name,
-    maxOutputTokens,
-    price,
-    outputSizes.percentile(exchange.gateway?.id ?? "", name ?? ""),
-  );
-  const output = Math.min(ofChoice * choices, MAX_OUTPUT_TOKENS);
+  const output = outputTokensOf(exchange, name, price, size, book);
   const isLimited = maxOutputTokens !== null;
   if (record.unit === "tokens") return inputTokens + (isLimited ? output : Math.min(output, quarter));
   if (price === null) return 0;
   const ofInput = price.costOf({ ...NO_TOKENS, inputTokens });
   const ofOutput = price.costOf({ ...NO_TOKENS, inputTokens, outputTokens: output }) - ofInput;
   return ofInput + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
-}
-
-function outputOf(
-  { endpoint, path }: Exchange,
-  model: string | null,
-  limit: number | null,
-  price: CompiledPrice | null,
-  percentile: number | null,
-): number {
-  const operation = (endpoint ?? endpointIn(path))?.operation ?? null;
-  if (operation !== null && OPERATIONS_WITHOUT_OUTPUT.has(operation)) return 0;
-  const usual = model === null ? null : percentile;
-  return Math.min(limit ?? usual ?? DEFAULT_OUTPUT_TOKENS, price?.maxOutputTokens ?? Infinity);
 }
 
 function priceUnknown({ record }: CompiledBudget, model: string | null): GatehouseError {

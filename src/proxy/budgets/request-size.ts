@@ -1,13 +1,21 @@
 // The size of a request in tokens before it is sent: its estimated input, and the output that it allows.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
 import { estimateRequestTokens } from "../../formats/token-estimate.ts";
+import type { RequestBody } from "../request-body.ts";
 
 export interface RequestSize {
   readonly inputTokens: number;
   /** The limit of the request for each of its choices; null if it has none. */
   readonly maxOutputTokens: number | null;
   readonly choices: number;
+}
+
+/** The size of a body, which budgets and plugins need one after the other. */
+export interface KnownSize {
+  readonly body: RequestBody | null;
+  readonly size: ValueOrPromise<RequestSize>;
 }
 
 export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, maxOutputTokens: null, choices: 1 };

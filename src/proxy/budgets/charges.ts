@@ -1,0 +1,98 @@
+// What the attempts of a request used, for the settlement of limits and budgets.
+import type { LimitClaim } from "../../sdk/index.ts";
+import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
+import type { Exchange } from "../exchange.ts";
+import { priceFor } from "../record-usage.ts";
+import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
+
+/** The provider may have run the model: the request was sent, and its response did not arrive completely. */
+const CHARGED_FAILURES: ReadonlySet<string> = new Set([
+  "client_left",
+  "first_byte_timeout",
+  "first_content_timeout",
+  "empty_stream",
+  "idle_timeout",
+  "total_timeout",
+  "cut",
+]);
+/** Charged as reserved: it is not an amount. */
+const AS_RESERVED = NaN;
+
+/** What one attempt used. Amounts are AS_RESERVED if they are not known. */
+export interface Charge {
+  readonly model: string | null;
+  readonly nanos: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** The response was cut, and what the provider generated is not known: at least what was reserved is charged. */
+  readonly isPartial: boolean;
+}
+
+/** Returns what the attempts of a request used: the response that was relayed, and attempts whose response did not arrive. */
+export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
+  const { response, usage, attemptFacts } = exchange;
+  const relayed = response?.report.facts ?? null;
+  const charges: Charge[] = [];
+  for (const facts of attemptFacts) {
+    if (facts === relayed || facts.fault === null || !CHARGED_FAILURES.has(facts.fault)) continue;
+    const price = priceFor(exchange, facts.model);
+    const nanos = price === null ? 0 : price.costOf({ ...NO_TOKENS, inputTokens });
+    charges.push({ model: facts.model, nanos, inputTokens, outputTokens: 0, isPartial: false });
+  }
+  // A WebSocket has usage for each response of the model, and none if there was no response.
+  if (exchange.handshake !== null)
+    charges.push({
+      model: response?.model ?? null,
+      nanos: exchange.costNanos ?? 0,
+      inputTokens: usage?.inputTokens ?? 0,
+      outputTokens: usage?.outputTokens ?? 0,
+      isPartial: usage?.isPartial === true,
+    });
+  else if (response !== null && response.upstreamResponse.ok) {
+    const { model } = response;
+    const unpriced = priceFor(exchange, model) === null ? 0 : AS_RESERVED;
+    // The usage of a stream that was cut is estimated from the text that was relayed. Other responses have been generated completely.
+    const isPartial = usage?.isPartial === true && !response.isStream;
+    charges.push({ model, nanos: exchange.costNanos ?? unpriced, ...tokensOf(usage), isPartial });
+  }
+  return charges;
+}
+
+/** The tokens of a response without usage are unknown, and so are those of one that was cut before it reported any. */
+function tokensOf(usage: Usage | null): Pick<Charge, "inputTokens" | "outputTokens"> {
+  if (usage === null || (usage.isPartial && usage.inputTokens + usage.outputTokens === 0))
+    return { inputTokens: AS_RESERVED, outputTokens: AS_RESERVED };
+  return usage;
+}
+
+/** Returns what a budget is charged with. */
+export function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]): number {
+  let sum = 0;
+  for (const charge of charges) {
+    if (!countsModel(claim, charge.model)) continue;
+    const { nanos, inputTokens, outputTokens } = charge;
+    const amount = claim.budget.record.unit === "usd" ? nanos : inputTokens + outputTokens;
+    if (claim.isAddition !== true) sum += chargeFor(claim.amount, amount, charge.isPartial);
+    // What is known is charged to the first claim on the same budget.
+    else if (Number.isNaN(amount)) sum += claim.amount;
+  }
+  return sum;
+}
+
+/** Returns what the limit of a plugin is charged with. That of a request is its one request, whatever is returned. */
+export function amountOfLimit(claim: LimitClaim, charges: readonly Charge[]): number {
+  if (claim.kind === "requests" || claim.count === "reserved") return AS_RESERVED;
+  const { count = "total", countsModel: counts } = claim;
+  let sum = 0;
+  for (const { model, inputTokens, outputTokens, isPartial } of charges) {
+    if (counts !== undefined && !counts(model)) continue;
+    const amount = (count === "output" ? 0 : inputTokens) + (count === "input" ? 0 : outputTokens);
+    sum += chargeFor(claim.amount, amount, isPartial);
+  }
+  return sum;
+}
+
+function chargeFor(reserved: number, amount: number, isPartial: boolean): number {
+  if (Number.isNaN(amount)) return reserved;
+  return isPartial ? Math.max(amount, reserved) : amount;
+}

@@ -1,0 +1,86 @@
+// Estimates of a request before it is sent, for budgets and for the limits of plugins: which models may get it, and its tokens.
+import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
+import { endpointIn, type Operation } from "../../formats/operations.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import type { OffLoopPart } from "../../off-loop/off-loop.ts";
+import type { BudgetAccounts } from "../../runtime/budget-book.ts";
+import type { Candidates } from "../../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { CompiledPrice } from "../../usage/compiled-price.ts";
+import { candidatesFor } from "../attempt.ts";
+import type { Exchange } from "../exchange.ts";
+import { modelFor } from "../model-for.ts";
+import type * as requestSizeTask from "./request-size-task.ts";
+import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
+
+const TASK = new URL("./request-size-task.ts", import.meta.url);
+/** Their responses are no generated tokens. */
+const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings", "moderations", "rerank"]);
+/** Reserved for the first request to a model that does not limit its output. */
+const DEFAULT_OUTPUT_TOKENS = 1000;
+/** More than any model returns. Keeps amounts exact integers. */
+const MAX_OUTPUT_TOKENS = 1_000_000_000;
+
+const NO_CANDIDATES: Candidates = { preferred: [], fallback: [] };
+
+export interface EstimateParts extends OffLoopPart {
+  readonly budgetAccounts: Pick<BudgetAccounts, "outputSizes">;
+}
+
+/** Returns the models that the request may be sent to; null is one that is not known. */
+export function eligibleModels(exchange: Exchange, rule: CompiledRule): (string | null)[] {
+  const { fields, route } = exchange;
+  const names = new Set<string | null>(route?.remaining().map(({ model }) => model));
+  const { preferred, fallback } = route === null ? candidatesFor(exchange, rule) : NO_CANDIDATES;
+  for (const index of [...preferred, ...fallback]) {
+    const target = rule.upstream.targets[index];
+    if (target !== undefined) names.add(fields.isObject ? modelFor(fields, target) : fields.model);
+  }
+  return [...names];
+}
+
+/** Determined once per body. */
+export function sizeOf(exchange: Exchange, parts: OffLoopPart): ValueOrPromise<RequestSize> {
+  const { knownSize, body } = exchange;
+  if (knownSize !== null && knownSize.body === body) return knownSize.size;
+  const size = measure(exchange, parts);
+  exchange.knownSize = { body, size };
+  if (!isPromise(size)) return size;
+  return size.then((known) => {
+    exchange.knownSize = { body, size: known };
+    return known;
+  });
+}
+
+function measure(
+  { body, fields, endpoint }: Exchange,
+  { offLoop }: OffLoopPart,
+): ValueOrPromise<RequestSize> {
+  if (body === null || !fields.isObject) return UNKNOWN_SIZE;
+  const { bytes } = body;
+  const operation = endpoint?.operation ?? null;
+  if (bytes.byteLength > LARGE_BODY_BYTES) {
+    const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
+    return offLoop.run<typeof requestSizeTask>(TASK, { bytes, operation }, limits);
+  }
+  const { json } = body;
+  return json === null ? UNKNOWN_SIZE : requestSizeOf(json, operation);
+}
+
+/** Returns the output of all choices that a model will generate at most or, if the request does not limit it, probably. */
+export function outputTokensOf(
+  { endpoint, path, gateway }: Exchange,
+  model: string | null,
+  price: CompiledPrice | null,
+  { maxOutputTokens, choices }: RequestSize,
+  { outputSizes }: Pick<BudgetAccounts, "outputSizes">,
+): number {
+  const operation = (endpoint ?? endpointIn(path))?.operation ?? null;
+  if (operation !== null && OPERATIONS_WITHOUT_OUTPUT.has(operation)) return 0;
+  const usual = model === null ? null : outputSizes.percentile(gateway?.id ?? "", model);
+  const ofChoice = Math.min(
+    maxOutputTokens ?? usual ?? DEFAULT_OUTPUT_TOKENS,
+    price?.maxOutputTokens ?? Infinity,
+  );
+  return Math.min(ofChoice * choices, MAX_OUTPUT_TOKENS);
+}

@@ -1,0 +1,125 @@
+// Reserves the limits and budgets of a request, and settles them when it has ended, whatever happened.
+import { dollarsOf } from "../../base/decimal.ts";
+import { GatehouseError } from "../../base/errors.ts";
+import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
+import type { Claim, ClaimState, Refusal, Reservation } from "../../ledger/ledger.ts";
+import type { BudgetBook } from "../../runtime/budget-book.ts";
+import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { Exchange } from "../exchange.ts";
+import { amountOfBudget, amountOfLimit, chargesOf, type Charge } from "./charges.ts";
+import type { PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
+
+const NO_AMOUNTS: readonly number[] = [];
+
+export class Reservations {
+  readonly #book: BudgetBook;
+
+  constructor(book: BudgetBook) {
+    this.#book = book;
+  }
+
+  /** Reserves claims in the ledger. Those of budgets come last. */
+  reserve({ gateway }: Exchange, claims: readonly Claim[]): ValueOrPromise<Reservation | Refusal> {
+    return this.#book.ledger.reserve(gateway?.id ?? "", claims, "closed");
+  }
+
+  /** Call when the ledger has decided about claims on budgets. `first` is the index of the first one. */
+  decided(
+    { gateway }: Exchange,
+    claims: readonly PlannedClaim[],
+    { reserved, states }: Reservation | Refusal,
+    first: number,
+  ): void {
+    for (const [index, claim] of claims.entries())
+      if (reserved) this.#book.admitted(claim);
+      // Settlements that exceeded their reservations may have reached a threshold that no later request can report.
+      else this.#book.report(claim, states[first + index]?.used ?? 0, gateway);
+  }
+
+  /** Counts a request that a budget has refused. */
+  countRefusal({ gateway }: Exchange, budget: CompiledBudget): void {
+    this.#book.refused(budget, gateway);
+  }
+
+  /** Releases what is reserved if no provider got the request, because it was rejected or a plugin responded to it. */
+  settle(exchange: Exchange, reserved: ReservedClaims): void {
+    const { reservation, limits, budgets, added } = reserved;
+    if (exchange.attempts === 0 && !exchange.isServedHere) {
+      reservation.release();
+      added?.reservation.release();
+      return;
+    }
+    if (budgets.length === 0 && added === null && limits.every(({ kind }) => kind === "requests")) {
+      reservation.settle(NO_AMOUNTS);
+      return;
+    }
+    const size = exchange.knownSize?.size ?? null;
+    const known = size === null || isPromise(size) ? null : size;
+    // Responses to requests with a limit say little about those without one.
+    if (known === null || known.maxOutputTokens === null) this.#recordOutput(exchange);
+    const charges = chargesOf(exchange, known?.inputTokens ?? 0);
+    this.#settleWith(exchange, reserved, charges);
+    if (added !== null) this.#settleWith(exchange, added, charges);
+  }
+
+  #settleWith(
+    { gateway }: Exchange,
+    { reservation, limits, budgets }: ReservedClaims,
+    charges: readonly Charge[],
+  ): void {
+    const amounts = limits.map((claim) => amountOfLimit(claim, charges));
+    for (const claim of budgets) amounts.push(amountOfBudget(claim, charges));
+    reservation.settle(amounts);
+    for (const [at, claim] of budgets.entries()) {
+      const used = reservation.states[limits.length + at]?.used ?? 0;
+      const excess = Math.max(0, (amounts[limits.length + at] ?? 0) - claim.amount);
+      this.#book.report(claim, used + excess, gateway);
+    }
+  }
+
+  #recordOutput({ usage, response, gateway }: Exchange): void {
+    const model = response?.model ?? null;
+    if (model === null || gateway === null || usage === null || usage.isPartial) return;
+    this.#book.outputSizes.add(gateway.id, model, usage.outputTokens);
+  }
+}
+
+/** `first` is the index of the first claim on a budget. */
+export function budgetRefusal(
+  claims: readonly PlannedClaim[],
+  { refusedBy, source }: Refusal,
+  first: number,
+): GatehouseError {
+  const claim = claims[refusedBy - first];
+  if (claim === undefined || source === "closed")
+    return new GatehouseError(
+      "counters_unavailable",
+      "The budgets cannot be checked because the shared ledger is unavailable. Retry later.",
+      { headers: { "Retry-After": "1" } },
+    );
+  const { budget, endsAt } = claim;
+  return budgetExceeded(budget.record.name, endsAt === null ? null : new Date(endsAt).toISOString());
+}
+
+function budgetExceeded(name: string, resetsAt: string | null): GatehouseError {
+  const when = resetsAt === null ? "It does not start again by itself." : `It starts again at ${resetsAt}.`;
+  return new GatehouseError(
+    "budget_exceeded",
+    `The budget "${name}" has not enough left for this request. ${when}`,
+    { headers: { "x-should-retry": "false" }, fields: { budget: name, resets_at: resetsAt } },
+  );
+}
+
+export function setRemainingHeader(
+  exchange: Exchange,
+  claims: readonly PlannedClaim[],
+  states: readonly ClaimState[],
+  first: number,
+): void {
+  const parts = claims.map(({ budget }, index) => {
+    const remaining = states[first + index]?.remaining ?? 0;
+    const { name, unit } = budget.record;
+    return `${name}=${unit === "usd" ? dollarsOf(remaining) : String(remaining)}`;
+  });
+  exchange.setResponseHeader("X-GW-Budget-Remaining", parts.join(", "));
+}

@@ -1,0 +1,42 @@
+// What a request has reserved of the limits of plugins and of the budgets of its gateway.
+import type { BudgetClaim, Reservation } from "../../ledger/ledger.ts";
+import type { LimitClaim } from "../../sdk/index.ts";
+import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { RequestBody } from "../request-body.ts";
+
+/** The claim of a request on one budget, or on that of one subject if every subject has its own. */
+export interface PlannedClaim extends BudgetClaim {
+  readonly budget: CompiledBudget;
+  readonly subject: string;
+  /** The only model that it counts, if every model has its own budget; null for all models of the budget. */
+  readonly model: string | null;
+  /** It adds to a claim on the same budget that was reserved before, which is charged with what was used. */
+  readonly isAddition?: boolean;
+}
+
+export interface ReservedClaims {
+  readonly reservation: Reservation;
+  /** The claims of plugins. They come first in the reservation. */
+  readonly limits: readonly LimitClaim[];
+  /** The claims on budgets. */
+  readonly budgets: readonly PlannedClaim[];
+  /** The request that the budgets were planned for; null if they were not. */
+  readonly plannedFor: PlannedRequest | null;
+  /** What was reserved in addition because plugins have changed the request afterwards; null if nothing. */
+  added: ReservedClaims | null;
+}
+
+/** What a plan depends on and plugins may change. */
+export interface PlannedRequest {
+  readonly body: RequestBody | null;
+  readonly path: string;
+}
+
+/** Whether the claim counts a response of this model. */
+export function countsModel(
+  { budget, model }: Pick<PlannedClaim, "budget" | "model">,
+  sent: string | null,
+): boolean {
+  if (model !== null) return model === (sent ?? "");
+  return budget.models === null || (sent !== null && budget.models.allows(sent));
+}

@@ -1,0 +1,75 @@
+// Calls one hook of a plugin: with a timeout, and with an isolated failure.
+import { GatehouseError } from "../base/errors.ts";
+import { isThenable, type ValueOrPromise } from "../base/value-or-promise.ts";
+import { withTimeout } from "../base/with-timeout.ts";
+import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
+import type { PluginHooks } from "../sdk/index.ts";
+import type { PluginCall } from "./plugin-call.ts";
+import { createPluginResponse } from "./plugin-response.ts";
+
+const PLUGIN_TIMEOUT_MS = 5000;
+
+/**
+ * Returns the response that the plugin set, or null; also null if the plugin failed and the request continues without it. Most
+ * hooks are synchronous: only the others cost a promise and a timer, and no call allocates a closure.
+ */
+export function callHook<Context>(
+  call: PluginCall,
+  hook: (hooks: PluginHooks, context: Context) => unknown,
+  context: Context,
+): ValueOrPromise<OutgoingResponse | null> {
+  const startedAt = call.exchange.clock.now();
+  try {
+    const result = hook(call.link.hooks, context);
+    return isThenable(result) ? finishLater(result, call, startedAt) : finishCall(call, startedAt);
+  } catch (error) {
+    return failCall(error, call, startedAt);
+  }
+}
+
+async function finishLater(
+  result: PromiseLike<unknown>,
+  call: PluginCall,
+  startedAt: number,
+): Promise<OutgoingResponse | null> {
+  try {
+    await withinTimeout(result, call);
+    return finishCall(call, startedAt);
+  } catch (error) {
+    return failCall(error, call, startedAt);
+  }
+}
+
+/** Rejects if the result of a hook takes too long. */
+export function withinTimeout<T>(result: PromiseLike<T>, { exchange }: PluginCall): Promise<T> {
+  return withTimeout(PLUGIN_TIMEOUT_MS, Promise.resolve(result), createTimeoutError, exchange.clock);
+}
+
+/** Throws if the plugin's response is invalid, which is a failure of the plugin like any other. */
+export function finishCall(
+  { exchange, parts, run, response }: PluginCall,
+  startedAt: number,
+): OutgoingResponse | null {
+  let created: OutgoingResponse | null = null;
+  if (response !== null) {
+    created = createPluginResponse(response, exchange, parts.maxBodyBytes);
+    run.verdict = "answered";
+  }
+  run.ended(exchange.clock.now() - startedAt);
+  return created;
+}
+
+/** Throws unless the request continues without the plugin. */
+export function failCall(
+  error: unknown,
+  { exchange, link, stage, parts, run }: PluginCall,
+  startedAt: number,
+): null {
+  run.failed();
+  run.ended(exchange.clock.now() - startedAt);
+  parts.log.error({ request_id: exchange.requestId, plugin: link.name, err: error }, "plugin failed");
+  if (link.continuesOnError || stage === "post_response") return null;
+  throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
+}
+
+const createTimeoutError = () => new Error(`hook did not finish within ${PLUGIN_TIMEOUT_MS} ms`);

@@ -1,0 +1,132 @@
+// One plugin with claims on one request: asks it for its claims, and informs it of the decision.
+import { isThenable } from "../../base/value-or-promise.ts";
+import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import type { Refusal, Reservation } from "../../ledger/ledger.ts";
+import type { ClaimDecision, ClaimSet, LimitClaim } from "../../sdk/index.ts";
+import type { EstimateParts } from "../budgets/request-estimate.ts";
+import { failCall, finishCall, withinTimeout } from "../call-hook.ts";
+import type { PluginCall } from "../plugin-call.ts";
+import { ClaimsContext } from "./claim-context.ts";
+
+const NO_CLAIMS: readonly LimitClaim[] = [];
+
+export class LimiterCall {
+  readonly call: PluginCall;
+  readonly #context: ClaimsContext;
+  readonly #startedAt: number;
+  #set: ClaimSet | null = null;
+  #hasFailed = false;
+
+  constructor(call: PluginCall, parts: EstimateParts) {
+    this.call = call;
+    this.#context = new ClaimsContext(call, parts);
+    this.#startedAt = call.exchange.clock.now();
+  }
+
+  get claims(): readonly LimitClaim[] {
+    return this.#set?.claims ?? NO_CLAIMS;
+  }
+
+  /** Calls the claims hook. Throws or rejects if the plugin fails and the request does not continue without it. */
+  ask(): Promise<void> | undefined {
+    try {
+      const result = this.call.link.hooks.claims?.(this.#context) ?? null;
+      if (isThenable(result)) return this.#useLater(result);
+      this.#use(result);
+    } catch (error) {
+      this.#fail(error);
+    }
+    return undefined;
+  }
+
+  /** The request continues without the claims of this plugin. */
+  dropClaims(): void {
+    this.#set = null;
+  }
+
+  /** Informs the plugin. `first` is the index of its first claim in the reservation. */
+  decide(decided: Reservation | Refusal, first: number): void {
+    const { claims } = this;
+    if (claims.length === 0) return;
+    const decision = decisionFor(decided, first, claims.length);
+    try {
+      if (this.#set?.decided !== undefined) this.#set.decided(this.#context, decision);
+      else if (decision.refusedBy !== -1) this.#refuse(claims, decision);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Ends the call. Returns the response of the plugin, or null. */
+  finish(): OutgoingResponse | null {
+    if (this.#hasFailed) return null;
+    try {
+      return finishCall(this.call, this.#startedAt);
+    } catch (error) {
+      this.#fail(error);
+      return null;
+    }
+  }
+
+  async #useLater(result: PromiseLike<ClaimSet | null>): Promise<void> {
+    try {
+      this.#use(await withinTimeout(result, this.call));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #use(set: ClaimSet | null): void {
+    if (set !== null) checkKeys(set.claims, `${this.call.link.instanceId}:`);
+    this.#set = set;
+  }
+
+  #fail(error: unknown): void {
+    this.#set = null;
+    this.#hasFailed = true;
+    this.call.response = null;
+    failCall(error, this.call, this.#startedAt);
+  }
+
+  /** What a plugin without a `decided` function responds. */
+  #refuse(claims: readonly LimitClaim[], { refusedBy, states, source }: ClaimDecision): void {
+    const type = claims[refusedBy]?.type ?? this.call.link.name;
+    if (source === "closed") {
+      const error = `The limits of ${this.call.link.name} cannot be checked because the shared ledger is unavailable. Retry later.`;
+      const headers = { "Retry-After": "1" };
+      this.#context.respond({ status: 503, headers, body: { error, code: "counters_unavailable" } });
+      return;
+    }
+    const waitMs = Math.max(...states.map((state) => state.waitMs));
+    const retryAfter = Number.isFinite(waitMs) ? String(Math.max(1, Math.ceil(waitMs / 1000))) : null;
+    this.#context.respond({
+      status: 429,
+      headers: retryAfter === null ? {} : { "Retry-After": retryAfter },
+      body: { error: `${type} limit exceeded`, code: "rate_limit_exceeded", retry_after: retryAfter },
+    });
+  }
+}
+
+/** Entries must not use the limits of each other, and the ledger accepts a key once per call. */
+function checkKeys(claims: readonly LimitClaim[], prefix: string): void {
+  for (let at = 0; at < claims.length; at++) {
+    const claim = claims[at];
+    if (claim === undefined || !claim.key.startsWith(prefix))
+      throw new Error("the key of a claim must start with host.instanceId and a colon");
+    for (let other = 0; other < at; other++)
+      if (claims[other]?.key === claim.key)
+        throw new Error("the claims of a request must have different keys");
+  }
+}
+
+function decisionFor(decided: Reservation | Refusal, first: number, count: number): ClaimDecision {
+  const { states, source } = decided;
+  const own = states.length === count ? states : states.slice(first, first + count);
+  const at = decided.reserved ? -1 : decided.refusedBy - first;
+  return {
+    isReserved: decided.reserved,
+    refusedBy: at >= 0 && at < count ? at : -1,
+    states: own,
+    source,
+  };
+}

@@ -1,0 +1,21 @@
+// The user of a request, as budgets and token limits count it.
+import type { Exchange } from "./exchange.ts";
+
+/** In place of the API key of a user without one. A trusted id has an empty place: a client must not use it by naming it in the body. */
+const ANONYMOUS = "anonymous";
+
+/** Returns X-User-ID, else the `user` of the body; empty if there is none. */
+export function userIdOf({ request, fields }: Exchange): string {
+  const header = request.headers.get("x-user-id") ?? "";
+  return header === "" ? (fields.user ?? "") : header;
+}
+
+/**
+ * A user is the pair of API key and user id, because any client can send any id. If the gateway trusts the header, the id alone.
+ */
+export function userKeyOf(exchange: Exchange): string {
+  const { request, apiKey, gateway } = exchange;
+  const isTrusted =
+    gateway?.gateway.trust_user_header === true && (request.headers.get("x-user-id") ?? "") !== "";
+  return isTrusted ? `/${userIdOf(exchange)}` : `${apiKey?.id ?? ANONYMOUS}/${userIdOf(exchange)}`;
+}

@@ -1,0 +1,73 @@
+// Claims: what a request takes of limits. Plugins declare them, and the gateway reserves those of all plugins, and of budgets, in one step.
+import type {
+  ClaimState,
+  LedgerSource,
+  RequestsClaim,
+  TokensClaim,
+  UnavailablePolicy,
+} from "../ledger/ledger.ts";
+import type { RequestContext } from "./contexts.ts";
+
+export type { ClaimState, UnavailablePolicy };
+
+/** One request of a limit in a sliding window. It is counted unless a later step rejects the request. */
+export type RequestsLimitClaim = RequestsClaim;
+
+/** Tokens, or any other amount, of a limit in a sliding window. The amount is reserved, and settled when the request has ended. */
+export interface TokensLimitClaim extends TokensClaim {
+  /**
+   * What is charged in the end: of the tokens that the provider reports, all of them (the default), or those of the input or of the
+   * output. `reserved`: the reserved amount.
+   */
+  readonly count?: "total" | "input" | "output" | "reserved";
+  /** Whether the tokens of this model are charged; null if it is not known. Without it, those of all models are. */
+  readonly countsModel?: (model: string | null) => boolean;
+}
+
+/** A `key` starts with `host.instanceId` and a colon, and names what the limit is about: `…:per_ip:203.0.113.7`. */
+export type LimitClaim = RequestsLimitClaim | TokensLimitClaim;
+
+export interface ClaimDecision {
+  /** False: no claim of any plugin is reserved. */
+  readonly isReserved: boolean;
+  /**
+   * Index of the claim of this plugin that does not fit or, if the source is `closed`, that cannot be checked. -1 if the request was
+   * refused by another plugin or by a budget, or not at all.
+   */
+  readonly refusedBy: number;
+  /** One per claim of this plugin, in the same order. */
+  readonly states: readonly ClaimState[];
+  readonly source: LedgerSource;
+}
+
+export interface ClaimSet {
+  readonly claims: readonly LimitClaim[];
+  /**
+   * Called when the claims are reserved or refused. Sets headers of the response, and responds if one of its claims was refused. If it
+   * does not respond then, the request continues without the claims of this plugin. Without this function, the client gets 429.
+   */
+  decided?(context: RequestContext, decision: ClaimDecision): void;
+}
+
+/** The size of a request before it is sent. */
+export interface TokenEstimate {
+  /** Estimated from the text of the body. */
+  readonly inputTokens: number;
+  /** Whether the request limits its output, as `max_tokens` does. */
+  readonly limitsOutput: boolean;
+  /**
+   * Returns the output of all choices: the limit of the request or, without one, the 95th percentile of recent responses of the
+   * model.
+   */
+  outputTokens(model: string | null): number;
+}
+
+/** claims: before any limit of the request is checked. The body is complete. */
+export interface ClaimContext extends RequestContext {
+  /** False for requests that run no model, such as those that list models or files, or count tokens. */
+  readonly runsModel: boolean;
+  /** The models that the request may be sent to; null is one that the gateway does not know. */
+  readonly eligibleModels: readonly (string | null)[];
+  /** Returns a promise for a large body, which is parsed in a worker thread. */
+  estimateTokens(): TokenEstimate | Promise<TokenEstimate>;
+}

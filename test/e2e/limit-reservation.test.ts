@@ -1,0 +1,233 @@
+// Limits of plugins and budgets of a request are one reservation: all or nothing, released by later rejections, one round trip.
+import { describe, expect, test } from "bun:test";
+import { create } from "../support/admin-fixtures.ts";
+import type { RunningGatehouse } from "../support/gatehouse-process.ts";
+import {
+  limiter,
+  pluginsDirectory,
+  scripted,
+  SCRIPTED_PLUGINS,
+  type Fields,
+} from "../support/plugin-fixtures.ts";
+import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { hasRedis, startRedis } from "../support/redis.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
+
+const CLAIMING = `
+  import { definePlugin, z } from "gatehouse/sdk";
+  export default definePlugin({
+    name: "claiming",
+    description: "Runs the code in its settings as claims hook.",
+    stages: ["pre_request"],
+    settings: z.strictObject({ code: z.string() }),
+    create({ code }, host) {
+      const hook = new Function("context", "host", code);
+      return { claims: (context) => hook(context, host) };
+    },
+  });`;
+const env = { PLUGINS_DIR: pluginsDirectory({ ...SCRIPTED_PLUGINS, "claiming.js": CLAIMING }) };
+const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+
+const claiming = (code: string, fields: Fields = {}): Fields => ({
+  name: "claiming",
+  stage: "pre_request",
+  settings: { code },
+  ...fields,
+});
+
+const seed = (plugins: readonly Fields[], on: RunningGatehouse = gatehouse) =>
+  seedRoute(on, {
+    gateway: {
+      required_plugins: plugins,
+      prices: [
+        { model: "gpt-fake", per_request: "0.01" },
+        { model: "other", per_request: "0.10" },
+      ],
+    },
+    upstream: { targets: [targetAt(provider)] },
+  });
+
+const budgetOf = (route: SeededRoute, fields: Fields, on: RunningGatehouse = gatehouse) =>
+  create(on, `/gateways/${route.gateway}/budgets`, { name: "team", unit: "usd", amount: "1", ...fields });
+
+async function send(
+  route: SeededRoute,
+  headers: Record<string, string> = {},
+  on: RunningGatehouse = gatehouse,
+) {
+  const response = await fetch(on.proxyUrl + route.path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(CHAT),
+  });
+  const body = await response.text();
+  const remaining = response.headers.get("x-ratelimit-global-remaining");
+  return { status: response.status, remaining, body, headers: response.headers };
+}
+
+const spent = async (route: SeededRoute, id: string) =>
+  waitFor(async () => {
+    const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/budgets/${id}/state`);
+    return Number(body.reserved) === 0 ? (body.spent as string) : null;
+  });
+
+const REJECT = 'if (context.headers.has("x-reject")) context.respond({ status: 418 });';
+
+describe("one reservation per request", () => {
+  test("a later rejection, failure or response of a plugin releases limits and budgets", async () => {
+    const fail = 'if (context.headers.has("x-fail")) throw new Error("failed");';
+    const route = await seed([limiter({ global: [2, "1h"] }), scripted("pre_request", REJECT + fail)]);
+    const { id } = await budgetOf(route, { amount: "0.02" });
+    for (let count = 0; count < 5; count++) {
+      expect(await send(route, { "X-Reject": "1" })).toMatchObject({ status: 418, remaining: "1" });
+      expect(await send(route, { "X-Fail": "1" })).toMatchObject({ status: 500, remaining: "1" });
+    }
+    expect(await spent(route, id)).toBe("0.00");
+    expect(await send(route)).toMatchObject({ status: 200, remaining: "1" });
+    expect(await send(route)).toMatchObject({ status: 200, remaining: "0" });
+    expect(await send(route)).toMatchObject({ status: 429 });
+    expect(await spent(route, id)).toBe("0.02");
+  });
+
+  test("a budget that refuses leaves the request limits as they were, and a limit leaves budgets", async () => {
+    const route = await seed([limiter({ global: [3, "1h"] })]);
+    const { id } = await budgetOf(route, { amount: "0.01" });
+    expect(await send(route)).toMatchObject({ status: 200, remaining: "2" });
+    for (let count = 0; count < 5; count++)
+      expect(await send(route)).toMatchObject({ status: 402, remaining: "2" });
+    expect(await spent(route, id)).toBe("0.01");
+  });
+
+  test("the first refused claim in the order of the chain decides the error, and all limits show their headers", async () => {
+    const route = await seed([
+      limiter({ global: [9, "1h"] }),
+      scripted("pre_request", 'context.setResponseHeader("X-Between", "1");'),
+      limiter({ per_ip: [1, "1h"] }),
+    ]);
+    await budgetOf(route, { amount: "0.01" });
+    await send(route);
+    const { status, headers, body } = await send(route);
+    expect([status, JSON.parse(body)]).toMatchObject([429, { error: "per_ip rate limit exceeded" }]);
+    expect(headers.get("x-ratelimit-global-remaining")).toBe("8");
+    expect(headers.get("x-ratelimit-per_ip-remaining")).toBe("0");
+    expect(headers.get("x-gw-budget-remaining")).toBe("team=0.00");
+    // Not reached: the request was refused at the position of the first limiter.
+    expect(headers.has("x-between")).toBe(false);
+  });
+
+  test("a model that a later plugin chooses is charged to its budget", async () => {
+    const change = 'context.replaceBody(JSON.stringify({ ...context.json, model: "other" }));';
+    const route = await seed([limiter({ global: [9, "1h"] }), scripted("pre_request", change)]);
+    const { id } = await budgetOf(route, { amount: "0.25" });
+    const statuses = [];
+    for (let count = 0; count < 4; count++) statuses.push((await send(route)).status);
+    expect(statuses).toEqual([200, 200, 402, 402]);
+    expect(await spent(route, id)).toBe("0.20");
+    expect((await send(route)).remaining).toBe("6");
+  });
+
+  test("10,000 requests, 200 at a time: a limit of 100 and a budget of 100 requests are exact together", async () => {
+    const route = await seed([limiter({ global: [150, "1h"] })]);
+    const { id } = await budgetOf(route, { amount: "1" });
+    const statuses = new Map<number, number>();
+    const worker = async () => {
+      for (let done = 0; done < 50; done++) {
+        const { status } = await send(route);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: 200 }, worker));
+    expect(statuses.get(200)).toBe(100);
+    expect(provider.requests).toHaveLength(100);
+    expect(await spent(route, id)).toBe("1.00");
+  }, 60_000);
+});
+
+describe("claims of custom plugins", () => {
+  const claim = (fields: string) =>
+    `{ kind: "requests", key: host.instanceId + ":all", limit: 1, windowMs: 3600000, ${fields} }`;
+
+  test("without a decided function, a refusal is 429 with the wait", async () => {
+    const route = await seed([claiming(`return { claims: [${claim('type: "calls"')}] }`)]);
+    expect((await send(route)).status).toBe(200);
+    const { status, headers, body } = await send(route);
+    expect(status).toBe(429);
+    expect(JSON.parse(body)).toMatchObject({ error: "calls limit exceeded", code: "rate_limit_exceeded" });
+    expect(headers.get("retry-after")).toMatch(/^3600$|^3599$/);
+  });
+
+  test("a plugin that does not respond to its refusal is left out, and the others are reserved", async () => {
+    const route = await seed([
+      claiming(`return { claims: [${claim("")}], decided() {} }`),
+      limiter({ global: [3, "1h"] }),
+    ]);
+    const statuses = [];
+    for (let count = 0; count < 4; count++) statuses.push((await send(route)).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  });
+
+  test.each([
+    ["that throws", 'throw new Error("no claims")'],
+    ["that rejects", 'return Promise.reject(new Error("no claims"))'],
+    ["with a foreign key", 'return { claims: [{ kind: "requests", key: "x", limit: 1, windowMs: 1 }] }'],
+    ["with equal keys", `return { claims: [${claim("")}, ${claim("")}] }`],
+    ["whose decision throws", `return { claims: [${claim("")}], decided() { throw new Error("no") } }`],
+  ])("a claims hook %s fails its request, or is left out with on_error continue", async (_, code) => {
+    const failing = await seed([claiming(code), limiter({ global: [2, "1h"] })]);
+    for (let count = 0; count < 3; count++) expect((await send(failing)).status).toBe(500);
+    const continuing = await seed([claiming(code, { on_error: "continue" }), limiter({ global: [2, "1h"] })]);
+    const statuses = [];
+    for (let count = 0; count < 3; count++) statuses.push((await send(continuing)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
+  test("tokens are reserved while the request runs, and settled with the usage of the provider", async () => {
+    const tokens =
+      '{ kind: "tokens", key: host.instanceId + ":t", limit: 1000, windowMs: 3600000, amount: 900 }';
+    const route = await seed([
+      claiming(
+        `return { claims: [${tokens}], decided(context, { states, refusedBy }) {
+          context.setResponseHeader("X-Left", String(states[0].remaining));
+          if (refusedBy !== -1) context.respond({ status: 429 });
+        } }`,
+      ),
+    ]);
+    expect((await send(route)).headers.get("x-left")).toBe("100");
+    await waitUntil(async () => {
+      const { body } = await gatehouse.api("POST", `/gateways/${route.gateway}/explain`, {
+        method: "POST",
+        path: route.path,
+        body: CHAT,
+      });
+      return body.answer === null;
+    });
+    const left = Number((await send(route)).headers.get("x-left"));
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(100);
+  });
+});
+
+describe.skipIf(!hasRedis)("on Redis", () => {
+  test("rate limits, and budgets take one script call before the request is forwarded and one afterwards", async () => {
+    const redis = await startRedis(["--appendonly", "no"]);
+    const shared = await useGatehouse({ env: { REDIS_URL: redis.url, REDIS_SILENT_MS: "1000" } });
+    const route = await seed(
+      [limiter({ global: [1000, "1h"], per_ip: [1000, "1h"] }), limiter({ per_user: [1000, "1h"] })],
+      shared,
+    );
+    await budgetOf(route, { amount: "9", warn_at: [] }, shared);
+    await budgetOf(route, { name: "each", amount: "9", scope: "user", each: true, warn_at: [] }, shared);
+    const calls = async () => {
+      const stats = String(await redis.command("INFO", "commandstats"));
+      return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+    };
+    await send(route, {}, shared);
+    await waitUntil(async () => (await calls()) >= 2);
+    const before = await calls();
+    for (let count = 0; count < 10; count++) expect((await send(route, {}, shared)).status).toBe(200);
+    await waitUntil(async () => (await calls()) >= before + 20);
+    expect((await calls()) - before).toBe(20);
+    await redis.stop();
+  }, 60_000);
+});
