@@ -1,6 +1,7 @@
 // `npm run bench [name…]`: runs all benchmarks or the named ones, and prints their results.
 import { benchAdmin } from "./admin.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
+import { benchConsole } from "./console.bench.ts";
 import { benchJsonScanner } from "./json-scanner.bench.ts";
 import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
@@ -12,6 +13,7 @@ import { benchUsage } from "./usage.bench.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
+  console: benchConsole,
   growth: benchGrowth,
   "json-scanner": benchJsonScanner,
   ledger: benchLedger,
