@@ -20,7 +20,7 @@ export const AUDIT_ACTIONS: Readonly<Record<Action, { readonly text: string; rea
   read_secrets: { text: "Read secrets", tone: "warning" },
   sign_in: { text: "Sign in", tone: "neutral" },
   sign_out: { text: "Sign out", tone: "neutral" },
-  refused: { text: "Refused", tone: "bad" },
+  refused: { text: "Rejected", tone: "bad" },
 };
 
 const ACTOR_TYPES = {

@@ -43,7 +43,7 @@ export const PLUGIN_VERDICTS: Readonly<Record<Verdict, Label>> = {
 
 export const OUTCOMES: Readonly<Record<RequestRecord["outcome"], string>> = {
   complete: "Complete",
-  refused: "Refused",
+  refused: "Rejected",
   failed: "Failed",
   incomplete: "Incomplete",
   client_left: "Client disconnected",

@@ -21,7 +21,7 @@ const PAGE_SIZE = 25;
 const FILTERS = ["actor", "action", "outcome", "since", "until"];
 const OUTCOMES = [
   ["done", "Done"],
-  ["refused", "Refused"],
+  ["refused", "Rejected"],
 ] as const;
 
 export function AuditPage(): JSX.Element {
@@ -30,7 +30,7 @@ export function AuditPage(): JSX.Element {
     <Page
       isWide
       title="Audit"
-      description="All administrative actions: changes, sign-ins, reads of secrets, and refused requests. Entries form a chain of hashes, so that later changes in the database are found."
+      description="All administrative actions: changes, sign-ins, reads of secrets, and rejected requests. Entries form a chain of hashes, so that later changes in the database are found."
     >
       {reason === null ? <AuditLog /> : <Forbidden reason={reason} />}
     </Page>
