@@ -33,7 +33,8 @@ export interface TrafficBatch {
 }
 
 export interface TrafficQuery {
-  readonly gatewayId: string;
+  /** Their rollups are summed. `ALL_GATEWAYS` alone: all requests. */
+  readonly gatewayIds: readonly string[];
   readonly step: number;
   /** The first and last start of a rollup, in Unix seconds. */
   readonly from: number;
@@ -60,14 +61,16 @@ export class SqlTraffic implements TrafficStore {
     return this.#use((database) => database.writeTransaction((query) => addBatch(query, batch)));
   }
 
-  read({ gatewayId, step, from, to }: TrafficQuery): Promise<TrafficSecond[]> {
+  read({ gatewayIds, step, from, to }: TrafficQuery): Promise<TrafficSecond[]> {
+    if (gatewayIds.length === 0) return Promise.resolve([]);
+    const places = gatewayIds.map((_, index) => `$${index + 4}`);
     return this.#use(async (database) => {
       const rows = await database.query(
         `SELECT start, sums FROM ${TRAFFIC_TABLE}
-           WHERE gateway_id = $1 AND step = $2 AND start >= $3 AND start <= $4 ORDER BY start`,
-        [gatewayId, step, from, to],
+           WHERE step = $1 AND start >= $2 AND start <= $3 AND gateway_id IN (${places.join(", ")})`,
+        [step, from, to, ...gatewayIds],
       );
-      return rows.map((row) => parseSums(Number(row["start"]), String(row["sums"])));
+      return mergePoints([rows.map((row) => parseSums(Number(row["start"]), String(row["sums"])))]);
     });
   }
 }

@@ -37,7 +37,7 @@ export function describeStoreTraffic({ createMigrated }: StoreMaker): void {
       await store.traffic.add(batch);
       await store.traffic.add({ ...batch, writer: "b" });
       const read = (step: number) =>
-        store.traffic.read({ gatewayId: ALL_GATEWAYS, step, from: NOW, to: NOW + 60 });
+        store.traffic.read({ gatewayIds: [ALL_GATEWAYS], step, from: NOW, to: NOW + 60 });
       expect((await read(60)).map(({ second, requests }) => [second - NOW, requests])).toEqual([
         [0, 2],
         [60, 2],
@@ -58,7 +58,7 @@ export function describeStoreTraffic({ createMigrated }: StoreMaker): void {
           now: added.second,
         });
       const read = (step: number) =>
-        store.traffic.read({ gatewayId: ALL_GATEWAYS, step, from: 0, to: 2 * NOW });
+        store.traffic.read({ gatewayIds: [ALL_GATEWAYS], step, from: 0, to: 2 * NOW });
       await add(1, point(NOW, { failed }));
       const counts = Object.values((await read(60))[0]?.failed ?? {});
       expect(counts.length).toBeLessThanOrEqual(32);
@@ -74,7 +74,7 @@ export function describeStoreTraffic({ createMigrated }: StoreMaker): void {
       await insert(store, "gateways", gateway);
       const minutes = new Map([[gateway.id, [point(NOW)]]]);
       const add = (number: number) => store.traffic.add({ writer: "a", number, minutes, now: NOW });
-      const read = () => store.traffic.read({ gatewayId: gateway.id, step: 60, from: NOW, to: NOW });
+      const read = () => store.traffic.read({ gatewayIds: [gateway.id], step: 60, from: NOW, to: NOW });
       await add(1);
       expect(await read()).toHaveLength(1);
       await store.write((transaction) => transaction.removeGateway(gateway.id, false));

@@ -1,8 +1,15 @@
 // GET /traffic?range=…: rollups in the store. They survive restarts, include all processes, and are deleted with their gateway.
 import { expect, test } from "bun:test";
 import { rmSync } from "node:fs";
+import { mintToken } from "../../src/cli/mint-token.ts";
 import { expectProblemsAt } from "../support/admin-fixtures.ts";
-import { startGatehouseProcess, temporaryDirectory, type ApiResponse } from "../support/gatehouse-process.ts";
+import {
+  callApi,
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  type ApiResponse,
+} from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
@@ -44,6 +51,28 @@ test("points of a minute, of 15 minutes and of an hour, aligned, with percentile
   expect((await traffic(gatehouse, "?range=1h", 4)).total.requests).toBe(4);
   await gatehouse.api("DELETE", `/gateways/${route.gateway}?cascade=true`);
   expectProblemsAt(await gatehouse.api("GET", "/traffic?range=2h"), "?range");
+});
+
+test("a range without a gateway has the gateways that a limited token may see", async () => {
+  const seed = () => seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+  const [first, second, hidden] = await Promise.all([seed(), seed(), seed()]);
+  for (const route of [first, second, second, hidden]) await (await postChat(gatehouse, route)).text();
+  const limitedTo = async (gateways: readonly string[]): Promise<Api> => {
+    const token = await mintToken(TEST_SECRET, 600, "limited", { role: "viewer", gateways });
+    return { api: (method, path) => callApi(gatehouse.adminUrl, token, method, path) };
+  };
+  const both = [first.gateway, second.gateway];
+  const { points } = await traffic(await limitedTo(both), "?range=1h", 3);
+  expect(points.reduce((sum: number, { requests }: { requests: number }) => sum + requests, 0)).toBe(3);
+  const one = await limitedTo(both.slice(1));
+  expect((await traffic(one, "?range=24h", 2)).total.requests).toBe(2);
+  expect((await one.api("GET", `/traffic?range=1h&gateway_id=${hidden.gateway}`)).status).toBe(403);
+  const many = await limitedTo([...both, ...Array.from({ length: 49 }, (_, index) => `gateway ${index}`)]);
+  const { status, body } = await many.api("GET", "/traffic?range=7d");
+  expect([status, body.error]).toEqual([
+    403,
+    "Your access is limited to 51 gateways, and ranges are summed over at most 50. Name one of them in gateway_id.",
+  ]);
 });
 
 test("rollups survive a restart, and what was counted before it ended", async () => {
