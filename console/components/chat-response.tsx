@@ -1,60 +1,61 @@
-// Response to a chat request as it arrives, with its status, target, model, tokens, cost, and timings.
+// Response to a chat request as it arrives: text, tool calls, error, and below it model, tokens, cost, and timings.
 import type { JSX } from "preact";
-import type { RequestRecord } from "../api/item-types.ts";
-import type { ChatProgress } from "../state/chat.ts";
+import type { Answer } from "../state/use-conversation.ts";
 import { Badge, statusTone } from "./badge.tsx";
 import { LinkButton } from "./button.tsx";
 import { pretty } from "./code.tsx";
-import { Empty, Notice } from "./notice.tsx";
 import { formatCost, formatCount, formatMs } from "./format.tsx";
+import { Notice } from "./notice.tsx";
+import { unknownCostReason } from "./request-cost.ts";
 import { Waterfall } from "./waterfall.tsx";
 
 interface ChatResponseProps {
-  readonly progress: ChatProgress | null;
-  /** The gateway's request log entry; null until it exists, and if the log is off. */
-  readonly record: RequestRecord | null;
-  readonly isRunning: boolean;
+  readonly gateway: string;
+  readonly answer: Answer;
+  readonly label: string;
+  /** Takes the result of a tool; null if the conversation has gone on. */
+  readonly onResult: ((callId: string, text: string) => void) | null;
 }
 
-export function ChatResponse({ progress, record, isRunning }: ChatResponseProps): JSX.Element {
-  if (progress === null && !isRunning)
-    return <Empty title="No response yet">Send a request to see the response here.</Empty>;
-  const { status = null, text = "", raw = "", error = null } = progress ?? {};
-  const isText = text !== "";
+export function ChatResponse({ gateway, answer, label, onResult }: ChatResponseProps): JSX.Element {
+  const { progress, record, isRunning, text, model } = answer;
+  const { status, raw, headers } = progress;
+  const requestId = record?.request_id ?? headers?.get("x-request-id") ?? null;
+  const isEmpty = text === "" && answer.toolCalls.length === 0 && progress.error === null;
   return (
-    <section class="card chat-response" aria-label="Response" aria-busy={isRunning}>
+    <section class="card chat-response" aria-label={label} aria-busy={isRunning}>
       <header>
+        {model !== "" && <strong class="mono">{model}</strong>}
         {status !== null && <Badge tone={statusTone(status)}>{status}</Badge>}
         <span class="muted" role="status">
-          {isRunning ? (status === null ? "Waiting for a response…" : "Receiving…") : "Done"}
+          {statusText(answer)}
         </span>
         {isRunning && <span class="spinner" aria-hidden="true" />}
       </header>
-      {error !== null && (
-        <Notice kind="error">
-          <p>{error}</p>
-          <Hint status={status} />
-        </Notice>
+      {text !== "" && <p class="response-text">{text}</p>}
+      <ToolCalls answer={answer} onResult={isRunning ? null : onResult} />
+      <ResponseError answer={answer} requestId={requestId} />
+      {!isRunning && <ResponseStats answer={answer} />}
+      {requestId !== null && !isRunning && (
+        <div class="actions">
+          <LinkButton
+            to={`/gateways/${gateway}/requests?request=${encodeURIComponent(requestId)}`}
+            icon="requests"
+          >
+            Open request
+          </LinkButton>
+        </div>
       )}
-      {isText && <p class="response-text">{text}</p>}
-      {progress !== null && <ResponseStats progress={progress} record={record} />}
       {record !== null && (
-        <>
+        <details class="disclosure">
+          <summary>Timing</summary>
           <Waterfall record={record} />
-          <div class="actions">
-            <LinkButton
-              to={`/gateways/${record.gateway_id ?? ""}/requests?request=${encodeURIComponent(record.request_id)}`}
-              icon="requests"
-            >
-              Open in request log
-            </LinkButton>
-          </div>
-        </>
+        </details>
       )}
       {raw !== "" && (
-        <details class="disclosure" open={!isText && error === null && !isRunning}>
+        <details class="disclosure" open={isEmpty && !isRunning}>
           <summary>Raw response</summary>
-          <pre class="body" tabIndex={0}>
+          <pre class="body" tabIndex={0} aria-label="Raw response">
             {pretty(raw)}
           </pre>
         </details>
@@ -63,9 +64,72 @@ export function ChatResponse({ progress, record, isRunning }: ChatResponseProps)
   );
 }
 
+function statusText({ isRunning, progress: { status, error, isStopped } }: Answer): string {
+  if (isRunning) return status === null ? "Waiting for a response…" : "Receiving…";
+  if (isStopped) return "Stopped";
+  return error === null ? "Done" : "Failed";
+}
+
+function ToolCalls({ answer, onResult }: Pick<ChatResponseProps, "answer" | "onResult">): JSX.Element | null {
+  const { toolCalls, results } = answer;
+  if (toolCalls.length === 0) return null;
+  return (
+    <div class="fields">
+      {toolCalls.map(({ id, name, arguments: given }, index) => (
+        <div key={index} class="field tool-call">
+          <p>
+            Calls <code>{name}</code>
+          </p>
+          <pre class="body" tabIndex={0} aria-label={`Arguments of ${name}`}>
+            {pretty(given)}
+          </pre>
+          {onResult === null ? (
+            results[id] !== undefined && (
+              <p class="hint">
+                Result: <span class="mono">{results[id]}</span>
+              </p>
+            )
+          ) : (
+            <>
+              <label for={`result-${id}`}>Result of {name}</label>
+              <textarea
+                id={`result-${id}`}
+                class="input mono"
+                rows={2}
+                value={results[id] ?? ""}
+                onInput={(event) => onResult(id, event.currentTarget.value)}
+              />
+            </>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function ResponseError(props: {
+  readonly answer: Answer;
+  readonly requestId: string | null;
+}): JSX.Element | null {
+  const { status, error } = props.answer.progress;
+  if (error === null) return null;
+  return (
+    <Notice kind="error">
+      <p>{error}</p>
+      <Hint status={status} />
+      {props.requestId !== null && (
+        <p>
+          Request id: <code>{props.requestId}</code>
+        </p>
+      )}
+    </Notice>
+  );
+}
+
 /** Suggests a fix for the errors that are common on a first try. */
 function Hint({ status }: { readonly status: number | null }): JSX.Element | null {
   if (status === 401) return <p>Select an API key of this gateway, or create one.</p>;
+  if (status === 402) return <p>A budget is used up. Open Budgets to see which.</p>;
   if (status === 502)
     return (
       <p>
@@ -77,25 +141,18 @@ function Hint({ status }: { readonly status: number | null }): JSX.Element | nul
   return null;
 }
 
-function ResponseStats({
-  progress,
-  record,
-}: {
-  readonly progress: ChatProgress;
-  readonly record: RequestRecord | null;
-}): JSX.Element {
-  const { headers, input, output, headersMs, firstTextMs, totalMs } = progress;
+function ResponseStats({ answer }: { readonly answer: Answer }): JSX.Element {
+  const { progress, record } = answer;
+  const { headers, input, output, firstTextMs, totalMs } = progress;
   const stats: readonly (readonly [label: string, value: string | null])[] = [
-    ["Target", record?.provider ?? headers?.get("x-gw-provider") ?? null],
-    ["Model", record?.model ?? headers?.get("x-gw-model") ?? null],
-    ["Attempts", headers?.get("x-gw-attempts") ?? null],
-    ["First byte", headersMs === null ? null : formatMs(headersMs)],
+    ["Cost", costOf(answer)],
     ["First token", firstTextMs === null ? null : formatMs(firstTextMs)],
     ["Total", totalMs === null ? null : formatMs(totalMs)],
     ["Tokens", formatTokens(record?.tokens?.input ?? input, record?.tokens?.output ?? output)],
-    ["Cost", record === null || record.cost === null ? null : formatCost(record.cost)],
+    ["Model", record?.model ?? headers?.get("x-gw-model") ?? null],
+    ["Target", record?.provider ?? headers?.get("x-gw-provider") ?? null],
+    ["Attempts", headers?.get("x-gw-attempts") ?? null],
   ];
-  const timing = headers?.get("server-timing");
   return (
     <dl class="stats">
       {stats.map(
@@ -107,29 +164,18 @@ function ResponseStats({
             </div>
           ),
       )}
-      {record === null && timing !== null && timing !== undefined && (
-        <div>
-          <dt>Server timing</dt>
-          <dd>{formatServerTiming(timing)}</dd>
-        </div>
-      )}
     </dl>
   );
+}
+
+/** Null until the log entry is known. A request without a cost is not free. */
+function costOf({ record }: Answer): string | null {
+  if (record === null) return null;
+  if (record.cost !== null) return formatCost(record.cost);
+  return record.status !== null && record.status < 400 ? unknownCostReason(record.tokens) : null;
 }
 
 function formatTokens(input: number | null, output: number | null): string | null {
   if (input === null && output === null) return null;
   return `${formatCount(input ?? 0)} in, ${formatCount(output ?? 0)} out`;
-}
-
-/** Formats `gw;dur=1.2, provider;dur=30` as "gw 1.2 ms, provider 30 ms". */
-function formatServerTiming(header: string): string {
-  return header
-    .split(",")
-    .map((part) => {
-      const [, name = "", duration = ""] = /^\s*([^;]+).*?dur=([\d.]+)/.exec(part) ?? [];
-      return name === "" ? "" : `${name} ${formatMs(Number(duration))}`;
-    })
-    .filter((part) => part !== "")
-    .join(", ");
 }

@@ -1,28 +1,26 @@
-// Playground: sends a chat request through the gateway and shows the response with its timings.
+// Playground: a conversation with one or two models through the gateway, with timings and cost of each response.
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
-import type { RequestRecord } from "../api/item-types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
-import { ChatResponse } from "../components/chat-response.tsx";
-import { Code } from "../components/code.tsx";
+import { Conversation } from "../components/conversation.tsx";
 import { Empty } from "../components/notice.tsx";
-import { Page, Section, WhenLoaded } from "../components/page.tsx";
-import { CheckboxField, NumberField, TextAreaField, TextField } from "../forms/inputs.tsx";
-import { RuleAndKeyFields } from "../forms/rule-and-key-fields.tsx";
-import { sendChat, type ChatCall, type ChatProgress } from "../state/chat.ts";
+import { Page, WhenLoaded } from "../components/page.tsx";
+import { Snippets } from "../components/snippets.tsx";
+import { TextAreaField } from "../forms/inputs.tsx";
+import { PlaygroundFields } from "../forms/playground-fields.tsx";
+import { awaitsResults, messagesFor, problemOfTools } from "../state/conversation.ts";
 import { useForm } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
 import {
   initialDraft,
   loadPlaygroundData,
   modelsFor,
+  problemOfFurther,
   toChatCall,
-  waitForRecord,
   type Draft,
   type PlaygroundData,
 } from "../state/playground.ts";
 import { route, type RoutedPageProps } from "../state/router.tsx";
-import { LANGUAGES, snippet, type Language } from "../state/snippets.ts";
+import { useConversation } from "../state/use-conversation.ts";
 
 export function PlaygroundPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
@@ -31,7 +29,7 @@ export function PlaygroundPage({ parameters }: RoutedPageProps): JSX.Element {
     <Page
       title="Playground"
       isWide
-      description="Send a chat request as an application would, and see the response, its timings, and its cost."
+      description="Talk to models as an application would, and see the timings and the cost of each response."
     >
       <WhenLoaded loaded={loaded} what="rules and API keys">
         {(data) =>
@@ -63,91 +61,60 @@ interface PlaygroundProps {
 
 function Playground({ gateway, data, onKeyCreated }: PlaygroundProps): JSX.Element {
   const form = useForm<Draft>(initialDraft(data, route.value.search.get("key")), { warnOnLeave: false });
-  const chat = toChatCall(form.value, data);
-  const { progress, record, isRunning, send, stop } = useChat(gateway);
+  const { turns, isRunning, send, stop, clear, setResult } = useConversation(gateway);
+  const draft = form.value;
+  const { message, model, secondModel, isCompared, system } = draft;
+  const callOf = (name: string, side: number) => ({
+    model: name.trim(),
+    call: toChatCall(draft, data, name, messagesFor(system, turns, side, message)),
+  });
+  const isValid = problemOfTools(draft.tools) === null && problemOfFurther(draft.further) === null;
+  const isReady = !isRunning && isValid && (message.trim() !== "" || awaitsResults(turns));
+  const submit = () => {
+    if (!isReady) return;
+    const models = isCompared ? [model, secondModel] : [model];
+    send(message.trim() === "" ? null : message, models.map(callOf));
+    form.set("message", "");
+  };
+  const known = modelsFor(draft.rule, data);
   return (
-    <div class="two-columns">
-      <form
-        class="record-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isRunning) void send(chat);
-        }}
-      >
-        <div class="card fields">
-          <RuleAndKeyFields gateway={gateway} form={form} data={data} onKeyCreated={onKeyCreated} />
-          <TextAreaField form={form} path="message" label="Message" rows={4} />
-          <div class="fields inline narrow">
-            <TextField
-              form={form}
-              path="model"
-              label="Model"
-              isMono
-              suggestions={modelsFor(form.value.rule, data)}
-              placeholder="Target default"
-            />
-            <NumberField form={form} path="maxTokens" label="Maximum tokens" placeholder="No limit" />
-          </div>
-          <CheckboxField form={form} path="isStreamed" label="Stream the response" />
+    <div class="playground">
+      <PlaygroundFields gateway={gateway} form={form} data={data} onKeyCreated={onKeyCreated} />
+      <div class="conversation">
+        <Conversation gateway={gateway} turns={turns} onResult={setResult} />
+        <form
+          class="card fields"
+          noValidate
+          onSubmit={(event) => {
+            event.preventDefault();
+            submit();
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
+          }}
+        >
+          <TextAreaField
+            form={form}
+            path="message"
+            label="Message"
+            hint={isValid ? "Ctrl+Enter sends it." : "Correct the JSON of tools and parameters first."}
+          />
           <div class="actions">
-            <Button submit kind="primary" icon="playground" isBusy={isRunning}>
-              Send
+            <Button submit kind="primary" icon="playground" isBusy={isRunning} isDisabled={!isReady}>
+              {message.trim() === "" && awaitsResults(turns) ? "Send results" : "Send"}
             </Button>
             {isRunning && <Button onClick={stop}>Stop</Button>}
+            {turns.length > 0 && <Button onClick={clear}>New conversation</Button>}
           </div>
-        </div>
-      </form>
-      <ChatResponse progress={progress} record={record} isRunning={isRunning} />
-      <Snippets chat={chat} />
+        </form>
+      </div>
+      <Snippets
+        source={{
+          rulePath: data.rules.find(({ id }) => id === draft.rule)?.path ?? "",
+          model: model.trim() === "" ? (known[0] ?? "MODEL") : model.trim(),
+          call: callOf(model, 0).call,
+        }}
+      />
     </div>
-  );
-}
-
-interface Chat {
-  readonly progress: ChatProgress | null;
-  /** The request's log entry; null until it is written. */
-  readonly record: RequestRecord | null;
-  readonly isRunning: boolean;
-  readonly send: (call: ChatCall) => Promise<void>;
-  readonly stop: () => void;
-}
-
-function useChat(gateway: string): Chat {
-  const [progress, setProgress] = useState<ChatProgress | null>(null);
-  const [record, setRecord] = useState<RequestRecord | null>(null);
-  const [isRunning, setRunning] = useState(false);
-  const abort = useRef<AbortController | null>(null);
-  const send = async (call: ChatCall) => {
-    const controller = new AbortController();
-    abort.current = controller;
-    setRecord(null);
-    setRunning(true);
-    const { headers } = await sendChat(call, controller.signal, setProgress);
-    setRunning(false);
-    const id = headers?.get("x-request-id") ?? null;
-    if (id !== null) setRecord(await waitForRecord(gateway, id));
-  };
-  return { progress, record, isRunning, send, stop: () => abort.current?.abort() };
-}
-
-function Snippets({ chat }: { readonly chat: ChatCall }): JSX.Element {
-  const [language, setLanguage] = useState<Language>("curl");
-  return (
-    <Section
-      title="Code"
-      description="This URL is the address of the console. Applications should use the address of the proxy listener."
-      actions={
-        <div class="button-group" role="group" aria-label="Language">
-          {LANGUAGES.map((each) => (
-            <Button key={each} isPressed={each === language} onClick={() => setLanguage(each)}>
-              {each}
-            </Button>
-          ))}
-        </div>
-      }
-    >
-      <Code text={snippet(language, location.origin, chat)} what={`${language} code`} />
-    </Section>
   );
 }

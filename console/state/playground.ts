@@ -1,4 +1,4 @@
-// State of the playground: its draft, the chat request built from it, and the data it needs from the API.
+// State of the playground: its draft, the chat requests built from it, and the data it needs from the API.
 import { findRequest, listChildren, listKeys } from "../api/resources.ts";
 import type { RequestRecord } from "../api/item-types.ts";
 import type { ApiKey, Rule, Service, Upstream } from "../api/types.ts";
@@ -22,9 +22,20 @@ export interface Draft {
   readonly key: string | null;
   readonly pastedKey: string;
   readonly model: string;
+  /** Whether each message is also sent to `secondModel`. */
+  readonly isCompared: boolean;
+  readonly secondModel: string;
+  readonly system: string;
   readonly message: string;
   readonly isStreamed: boolean;
+  readonly temperature?: number;
+  readonly topP?: number;
   readonly maxTokens?: number;
+  readonly stop: readonly string[];
+  /** JSON; a string if it is invalid. */
+  readonly tools?: unknown;
+  /** Further fields of the request; a string if the JSON is invalid. */
+  readonly further?: unknown;
 }
 
 /** Value of `Draft.key` for a key that is not in the list. */
@@ -59,6 +70,10 @@ export function initialDraft({ rules, keys }: PlaygroundData, wantedKeyId: strin
     key: key?.id ?? null,
     pastedKey: "",
     model: "",
+    isCompared: false,
+    secondModel: "",
+    system: "",
+    stop: [],
     message: "Say hello in one sentence.",
     isStreamed: true,
   };
@@ -74,8 +89,13 @@ export function chatPathOf({ path }: Pick<Rule, "path">): string {
   return path === "/*" ? "/v1/chat/completions" : path.replace(/\*$/, "chat/completions");
 }
 
-export function toChatCall(draft: Draft, { rules }: PlaygroundData): ChatCall {
-  const { path, model, message, isStreamed, maxTokens } = draft;
+export function toChatCall(
+  draft: Draft,
+  { rules }: PlaygroundData,
+  model: string,
+  messages: readonly unknown[],
+): ChatCall {
+  const { path, isStreamed, temperature, topP, maxTokens, stop, tools, further } = draft;
   const rule = rules.find(({ id }) => id === draft.rule);
   const key = keyOf(draft);
   const requiredHeaders = Object.entries(rule?.headers ?? {}).map(
@@ -91,11 +111,25 @@ export function toChatCall(draft: Draft, { rules }: PlaygroundData): ChatCall {
     },
     body: {
       ...(model.trim() !== "" && { model: model.trim() }),
-      messages: [{ role: "user", content: message }],
-      ...(isStreamed && { stream: true, stream_options: { include_usage: true } }),
+      messages,
+      ...(temperature !== undefined && { temperature }),
+      ...(topP !== undefined && { top_p: topP }),
       ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+      ...(stop.length > 0 && { stop }),
+      ...(Array.isArray(tools) && tools.length > 0 && { tools }),
+      ...(isStreamed && { stream: true, stream_options: { include_usage: true } }),
+      ...(typeof further === "object" && further),
     },
   };
+}
+
+/** Returns what is wrong with the further fields; null if nothing is. */
+export function problemOfFurther(further: unknown): string | null {
+  if (further === undefined) return null;
+  if (typeof further === "string") return "Not sent, because the JSON is invalid.";
+  return typeof further === "object" && further !== null && !Array.isArray(further)
+    ? null
+    : "Must be an object: { … }.";
 }
 
 /** The API key to send; empty for none. */

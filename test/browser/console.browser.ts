@@ -15,6 +15,7 @@ import { testHistory } from "./areas/history.ts";
 import { testOidcSignIn } from "./areas/oidc-sign-in.ts";
 import { testLists } from "./areas/lists.ts";
 import { testLiveRequests } from "./areas/live-requests.ts";
+import { testPlayground } from "./areas/playground.ts";
 import { GREETER, testPlugins } from "./areas/plugins.ts";
 import { testPrices } from "./areas/prices.ts";
 import { testRecordedRequests } from "./areas/recorded-requests.ts";
@@ -84,6 +85,7 @@ describe.if(hasChromium)("console", () => {
     testAppearance(context);
     testBudgets(context);
     testPrices(context);
+    testPlayground(context);
     testHistory(context);
   });
 });

@@ -43,9 +43,7 @@ export function testFirstRun(context: GetContext): void {
     await page.locator(".chat-response").getByText("Done", { exact: true }).waitFor();
     await page.locator(".stats").getByText("fake", { exact: true }).waitFor();
     await ui.expectAccessible();
-    for (const language of ["Python", "TypeScript", "curl"]) {
-      await ui.button(language).click();
-      await page.getByLabel(`${language} code`, { exact: true }).getByText("X-GW-API-Key").waitFor();
-    }
+    await ui.field("Client").selectOption("OpenAI SDK, Python");
+    await page.getByLabel("Code for OpenAI SDK, Python").getByText("from openai import OpenAI").waitFor();
   });
 }
