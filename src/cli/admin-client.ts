@@ -19,6 +19,7 @@ export interface AdminClient {
   /** Opens a stream of server-sent events, which `signal` aborts. Throws a GatewayUnavailable if a later attempt may succeed. */
   getStream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T>;
+  patch<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T>;
   delete(path: string): Promise<void>;
 }
 
@@ -96,6 +97,7 @@ export async function adminClient(flags: AdminClientFlags): Promise<AdminClient>
     getText: (path, accept) => send("GET", path, accept),
     getStream: (path, signal) => openStream(url, path, token, signal),
     post: (path, body, schema) => call("POST", path, schema, body),
+    patch: (path, body, schema) => call("PATCH", path, schema, body),
     delete: async (path) => {
       await send("DELETE", path, "application/json");
     },

@@ -4,6 +4,7 @@ import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./ad
 import { parseArguments } from "./arguments.ts";
 import { recordChangesSchema, recordLines } from "./change-lines.ts";
 import type { Command } from "./command.ts";
+import { findGateway } from "./find-gateway.ts";
 import { Progress } from "./progress.ts";
 import { leftOutLines, listRevisions, revisionNumber } from "./revision-records.ts";
 import { paint, printable } from "./terminal.ts";
@@ -14,13 +15,16 @@ const rollbackSchema = z.object({
 });
 const dryRunSchema = rollbackSchema.extend({ records: recordChangesSchema, left_out: z.int() });
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 export const rollback: Command = {
   summary: "restore the configuration as of a revision",
-  help: `Usage: gatehouse rollback N [--dry-run] [--json] [--url URL] [--token TOKEN]
+  help: `Usage: gatehouse rollback N [--gateway NAME|ID] [--dry-run] [--json] [--url URL] [--token TOKEN]
 
-Restores the whole configuration as of revision N, as a new revision. Revoked API keys remain revoked, and rotated ones keep
-their new key.
+Restores the whole configuration as of revision N, or that of one gateway, as a new revision. Revoked API keys remain revoked,
+and rotated ones keep their new key.
 
+  --gateway G    restore only this gateway; the id of one that was deleted restores it
   --dry-run      print what would change, and change nothing
 ${CLIENT_HELP}
   --json         print {"revision", "not_undone"}; with --dry-run, also "records" and "left_out", as gatehouse diff`,
@@ -28,6 +32,7 @@ ${CLIENT_HELP}
     const { values, positionals } = parseArguments(args, {
       options: {
         ...CLIENT_OPTIONS,
+        gateway: { type: "string" },
         "dry-run": { type: "boolean", default: false },
         json: { type: "boolean", default: false },
       },
@@ -35,15 +40,34 @@ ${CLIENT_HELP}
     });
     const number = revisionNumber("N", positionals[0]);
     const client = await adminClient(values);
+    const gatewayId = values.gateway === undefined ? null : await gatewayIdOf(client, values.gateway);
     const run = values["dry-run"] ? tryRollback : rollBack;
-    console.log(await run(client, number, values.json));
+    console.log(await run(client, number, gatewayId, values.json));
     return 0;
   },
 };
 
-async function rollBack(client: AdminClient, number: number, isJson: boolean): Promise<string> {
+/** A gateway that was deleted is not found by its id. */
+async function gatewayIdOf(client: AdminClient, nameOrId: string): Promise<string> {
+  return UUID.test(nameOrId) ? nameOrId : (await findGateway(client, nameOrId)).id;
+}
+
+function pathOf(number: number, gatewayId: string | null, isDryRun: boolean): string {
+  const query = new URLSearchParams({
+    ...(gatewayId !== null && { gateway_id: gatewayId }),
+    ...(isDryRun && { dry_run: "true" }),
+  });
+  return `/revisions/${number}/rollback${query.size === 0 ? "" : `?${query.toString()}`}`;
+}
+
+async function rollBack(
+  client: AdminClient,
+  number: number,
+  gatewayId: string | null,
+  isJson: boolean,
+): Promise<string> {
   const [newest] = await listRevisions(client, { limit: 1 });
-  const work = () => client.post(`/revisions/${number}/rollback`, undefined, rollbackSchema);
+  const work = () => client.post(pathOf(number, gatewayId, false), undefined, rollbackSchema);
   const rolledBack = await new Progress().waiting("rolling back", work);
   if (isJson) return JSON.stringify(rolledBack);
   const { revision } = rolledBack;
@@ -54,9 +78,13 @@ async function rollBack(client: AdminClient, number: number, isJson: boolean): P
   return [result, ...notUndoneLines(rolledBack)].join("\n");
 }
 
-async function tryRollback(client: AdminClient, number: number, isJson: boolean): Promise<string> {
-  const path = `/revisions/${number}/rollback?dry_run=true`;
-  const work = () => client.post(path, undefined, dryRunSchema);
+async function tryRollback(
+  client: AdminClient,
+  number: number,
+  gatewayId: string | null,
+  isJson: boolean,
+): Promise<string> {
+  const work = () => client.post(pathOf(number, gatewayId, true), undefined, dryRunSchema);
   const planned = await new Progress().waiting("comparing", work);
   if (isJson) return JSON.stringify(planned);
   const { revision, records, left_out } = planned;
