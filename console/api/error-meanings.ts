@@ -25,6 +25,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   price_unknown:
     "A budget in US dollars applies, and a model that the request may use has no price. Add a price, or set `on_unknown_price` of the budget to `free`.",
   invalid_api_key: "The API key is unknown, expired, or revoked.",
+  token_limit_unsatisfiable:
+    "The request may use more tokens than a token limit allows in its window, so that no waiting helps.",
   rate_limit_blocked:
     "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
   code_injection_detected:
@@ -61,6 +63,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   websocket_not_supported: "The path does not serve WebSockets. Send an HTTP request without `Upgrade`.",
   concurrency_limit_exceeded:
     "The client or the gateway has too many requests in flight (MAX_IN_FLIGHT_PER_CLIENT, MAX_IN_FLIGHT_PER_GATEWAY).",
+  token_limit_exceeded: "A token limit has not enough left for the request; see `retry_after`.",
   rate_limit_exceeded: "A rate limit is exceeded; see `retry_after`.",
   too_many_listeners: "Too many clients are following the request log. Close one and retry.",
   too_many_connection_tests: "Too many connection tests are in progress. Retry when one of them has ended.",

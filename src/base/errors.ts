@@ -65,6 +65,11 @@ export const ERRORS = {
       "A budget in US dollars applies, and a model that the request may use has no price. Add a price, or set `on_unknown_price` of the budget to `free`.",
   },
   invalid_api_key: { status: 401, meaning: "The API key is unknown, expired, or revoked." },
+  token_limit_unsatisfiable: {
+    status: 400,
+    meaning:
+      "The request may use more tokens than a token limit allows in its window, so that no waiting helps.",
+  },
   rate_limit_blocked: {
     status: 403,
     meaning:
@@ -152,6 +157,10 @@ export const ERRORS = {
     status: 429,
     meaning:
       "The client or the gateway has too many requests in flight (MAX_IN_FLIGHT_PER_CLIENT, MAX_IN_FLIGHT_PER_GATEWAY).",
+  },
+  token_limit_exceeded: {
+    status: 429,
+    meaning: "A token limit has not enough left for the request; see `retry_after`.",
   },
   rate_limit_exceeded: { status: 429, meaning: "A rate limit is exceeded; see `retry_after`." },
   too_many_listeners: {

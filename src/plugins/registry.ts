@@ -2,13 +2,14 @@
 import type { PluginDefinition } from "../sdk/index.ts";
 import { codeSanitation } from "./code_sanitation/plugin.ts";
 import { rateLimiter } from "./rate_limiter/plugin.ts";
+import { tokenLimiter } from "./token_limiter/plugin.ts";
 
 interface RegisteredPlugin {
   readonly definition: PluginDefinition;
   readonly builtin: boolean;
 }
 
-const BUILT_IN: readonly PluginDefinition[] = [rateLimiter, codeSanitation];
+const BUILT_IN: readonly PluginDefinition[] = [rateLimiter, tokenLimiter, codeSanitation];
 
 export class PluginRegistry {
   readonly #plugins = new Map<string, RegisteredPlugin>(

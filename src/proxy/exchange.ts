@@ -24,6 +24,7 @@ import type { ReservedClaims } from "./budgets/reserved-claims.ts";
 import type { ClientHandshake } from "./realtime/client-handshake.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
+import type { TokenLimitState } from "../sdk/index.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { RequestSample } from "../usage/request-sample.ts";
@@ -82,6 +83,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** What the request has reserved of limits and budgets; null if nothing. */
   reserved: ReservedClaims | null = null;
+  /** The token limit that the client sees in `x-ratelimit-*-tokens`; null if no plugin has reported one. */
+  tokenLimit: TokenLimitState | null = null;
   /** Null until it is needed. */
   knownSize: KnownSize | null = null;
   /** The gateway itself did what the request asks for: limits count the request, although no provider gets it. */

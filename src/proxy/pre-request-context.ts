@@ -1,6 +1,6 @@
 // The context of pre_request hooks: reads and changes the request before it is sent to a provider.
 import { requestTargetOf } from "../http/request-target.ts";
-import type { PluginResponse, ReadonlyHeaders, RequestContext } from "../sdk/index.ts";
+import type { PluginResponse, ReadonlyHeaders, RequestContext, TokenLimitState } from "../sdk/index.ts";
 import { clientCredentials } from "./client-credential.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import { HeadersView, RecordHeaders } from "./header-views.ts";
@@ -8,6 +8,7 @@ import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 import { checkBytes, checkHeaderName, checkHeaderValue, checkStatus } from "./plugin-values.ts";
 import { RequestBody } from "./request-body.ts";
+import { reportTokenLimit } from "./token-limit-headers.ts";
 import { userKeyOf } from "./user-of.ts";
 
 export class PreRequestContext extends CallContext implements RequestContext {
@@ -102,6 +103,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   setResponseHeader(name: string, value: string): void {
     checkHeaderName(name);
     this.#call.exchange.setResponseHeader(name, checkHeaderValue(value));
+  }
+  reportTokenLimit(state: TokenLimitState): void {
+    reportTokenLimit(this.#call.exchange, state);
   }
   respond(response: PluginResponse): void {
     checkStatus(response.status);

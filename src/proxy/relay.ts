@@ -14,6 +14,7 @@ import type { Exchange } from "./exchange.ts";
 import { finish, type FinishParts } from "./finish.ts";
 import { toHeaderValue } from "./header-value.ts";
 import { relayHeaders } from "./header-filter.ts";
+import { moveProviderRateLimits } from "./token-limit-headers.ts";
 import { settleUsage } from "./record-usage.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
@@ -178,6 +179,7 @@ export function addHeaders(
   // The listener sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
   const kept = { keepsLength: exchange.method === "HEAD", keepsEncoding: !isDecoded };
   relayHeaders(upstreamResponse.headers, kept, headers);
+  if (exchange.tokenLimit !== null) moveProviderRateLimits(headers);
   headers.set("X-Request-Id", exchange.requestId);
   headers.set("X-GW-Provider", toHeaderValue(target.provider));
   if (model !== null) headers.set("X-GW-Model", toHeaderValue(model));

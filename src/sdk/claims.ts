@@ -59,7 +59,7 @@ export interface TokenEstimate {
    * Returns the output of all choices: the limit of the request or, without one, the 95th percentile of recent responses of the
    * model.
    */
-  outputTokens(model: string | null): number;
+  readonly outputTokens: (model: string | null) => number;
 }
 
 /** claims: before any limit of the request is checked. The body is complete. */

@@ -75,12 +75,24 @@ export interface RequestContext extends PluginContext {
   replaceBody(body: string | Uint8Array): void;
   /** Sets a header of the response to the client, whether it is from a provider, a plugin or the gateway itself. */
   setResponseHeader(name: string, value: string): void;
+  /**
+   * Reports the state of a limit of tokens in the header fields of OpenAI (`x-ratelimit-remaining-tokens` and so on); of several, the
+   * one with the fewest tokens left counts. Those of the provider move to `X-GW-Provider-RateLimit-*`.
+   */
+  reportTokenLimit(state: TokenLimitState): void;
   /** Responds to the client now: later plugins do not run and no request is sent to a provider. */
   respond(response: PluginResponse): void;
   /** @deprecated Use `setResponseHeader`. */
   setAnswerHeader(name: string, value: string): void;
   /** @deprecated Use `respond`. */
   answer(response: PluginResponse): void;
+}
+
+export interface TokenLimitState {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix time in seconds. */
+  readonly resetAt: number;
 }
 
 export interface PluginResponse {

@@ -3,6 +3,8 @@ export { z } from "zod";
 export { definePlugin } from "./plugin.ts";
 export { JsonStrings } from "../base/json-strings.ts";
 export { nearestName } from "../base/nearest-name.ts";
+export { networkOf } from "../base/network.ts";
+export { windowSeconds } from "../base/window-seconds.ts";
 export { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 export { OffLoopError } from "../off-loop/off-loop-error.ts";
 export { openTextMemory } from "./thread-memory.ts";
@@ -30,6 +32,7 @@ export type {
   RequestContext,
   ResponseBodyContext,
   ResponseContext,
+  TokenLimitState,
 } from "./contexts.ts";
 // Earlier names, so that existing plugins still compile.
 // eslint-disable-next-line @typescript-eslint/no-deprecated -- exported for plugins, not used here

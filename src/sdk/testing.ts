@@ -161,8 +161,7 @@ function requestContext(
   const [headers, forwarded] = [new Headers({ ...request.headers }), new Headers({ ...request.headers })];
   const responseHeaders: Record<string, string> = {};
   let { path = "/v1/chat/completions", query = "" } = request;
-  let body = bodyText(request.body);
-  let response: PluginResponse | null = null;
+  let [body, response]: [string | null, PluginResponse | null] = [bodyText(request.body), null];
   const setResponseHeader = (name: string, value: string) => void (responseHeaders[name] = value);
   const respond = (given: PluginResponse) => void (response = given);
   const context: RequestContext = {
@@ -207,6 +206,7 @@ function requestContext(
     setQuery: (next) => (query = next),
     replaceBody: (next) => (body = typeof next === "string" ? next : Buffer.from(next).toString()),
     setResponseHeader,
+    reportTokenLimit: ({ remaining }) => setResponseHeader("x-ratelimit-remaining-tokens", String(remaining)),
     respond,
     setAnswerHeader: setResponseHeader,
     answer: respond,

@@ -8,8 +8,8 @@ describe("GET /plugins lists the registered plugins", () => {
   test("name, description, stages, settings_schema, and builtin of the built-in plugins", async () => {
     const response = await admin.api("GET", "/plugins");
     expect(response.status).toBe(200);
-    expect(response.body).toMatchObject({ count: 2, limit: 100, offset: 0 });
-    for (const name of ["rate_limiter", "code_sanitation"]) {
+    expect(response.body).toMatchObject({ count: 3, limit: 100, offset: 0 });
+    for (const name of ["rate_limiter", "token_limiter", "code_sanitation"]) {
       const plugin = response.body.plugins.find((each: { name: string }) => each.name === name);
       expect(plugin).toEqual({
         name,

@@ -91,13 +91,16 @@ describe("the Admin API rejects", () => {
     );
   });
 
-  test.each(["rate_limiter", "code_sanitation"])("unknown settings of the built-in %s", async (name) => {
-    const response = await create({ name, stage: "pre_request", settings: { unknown_field: 1 } });
-    expectError(response, 400, "validation_failed");
-    expect(response.body.details.map((each: { path: string }) => each.path)).toContain(
-      "required_plugins[0].settings.unknown_field",
-    );
-  });
+  test.each(["rate_limiter", "token_limiter", "code_sanitation"])(
+    "unknown settings of the built-in %s",
+    async (name) => {
+      const response = await create({ name, stage: "pre_request", settings: { unknown_field: 1 } });
+      expectError(response, 400, "validation_failed");
+      expect(response.body.details.map((each: { path: string }) => each.path)).toContain(
+        "required_plugins[0].settings.unknown_field",
+      );
+    },
+  );
 
   test("a change without applying any of it", async () => {
     const route = await harness.seed([scripted("pre_request", appendToTrail("kept"))]);

@@ -1,7 +1,7 @@
 // A rate limit of one gateway, prepared for fast checks: header names, and the claim of each subject.
-import type { RequestsLimitClaim, UnavailablePolicy } from "../../sdk/index.ts";
+import { windowSeconds, type RequestsLimitClaim, type UnavailablePolicy } from "../../sdk/index.ts";
 import type { LimitType } from "./identity.ts";
-import { isLabelLimit, windowSeconds, type RateLimiterSettings } from "./settings.ts";
+import { isLabelLimit, type RateLimiterSettings } from "./settings.ts";
 
 /** The order in which limits are checked. The error names the first limit that is reached, so `global` is last. */
 const BEFORE_LABELS = ["per_fingerprint", "per_ip", "per_user", "per_key"] as const;

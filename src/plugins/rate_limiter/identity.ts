@@ -1,7 +1,6 @@
 // Determines the subject that a request is counted for: its address, its user or its fingerprint.
 import { createHash } from "node:crypto";
-import type { RequestContext } from "../../sdk/index.ts";
-import { networkOf } from "./network.ts";
+import { networkOf, type RequestContext } from "../../sdk/index.ts";
 
 export type LabelLimitType = `per_label:${string}`;
 export type LimitType =

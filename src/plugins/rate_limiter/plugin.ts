@@ -1,6 +1,7 @@
 // The rate_limiter plugin: sliding-window limits per gateway, address, user, fingerprint, API key, label and model.
 import {
   definePlugin,
+  windowSeconds,
   type ClaimDecision,
   type ClaimSet,
   type PluginHost,
@@ -9,7 +10,7 @@ import {
 } from "../../sdk/index.ts";
 import { compileLimits, type CompiledLimit } from "./compiled-limit.ts";
 import { isKnownWithoutBody, subjectOf, type LimitType } from "./identity.ts";
-import { rateLimiterSettings, windowSeconds, type RateLimiterSettings } from "./settings.ts";
+import { rateLimiterSettings, type RateLimiterSettings } from "./settings.ts";
 
 export const rateLimiter = definePlugin({
   name: "rate_limiter",

@@ -1,17 +1,8 @@
 // Settings of rate_limiter (specification 2.7): limits by type, and the action when a limit is reached.
-import { z } from "../../sdk/index.ts";
+import { windowSeconds, z } from "../../sdk/index.ts";
 import type { LabelLimitType } from "./identity.ts";
 
-const WINDOW = /^([1-9]\d{0,8})([smhd])$/;
-const SECONDS_PER_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 const MAX_WINDOW_SECONDS = 366 * 86_400;
-
-/** Returns the seconds of a duration such as `30s`, `5m`, `1h` or `1d`; null for any other text. */
-export function windowSeconds(text: string): number | null {
-  const [, count, unit = ""] = WINDOW.exec(text) ?? [];
-  const seconds = SECONDS_PER_UNIT[unit];
-  return count === undefined || seconds === undefined ? null : Number(count) * seconds;
-}
 
 const windowField = z
   .string()

@@ -114,6 +114,8 @@ function reserveFor(
   plan: Plan,
   parts: Parts,
 ): ValueOrPromise<OutgoingResponse | null> {
+  // A plugin may reject the request before anything is reserved.
+  if (calls.some(({ call }) => call.response !== null)) return finishAll(calls);
   const [first] = calls;
   const limits =
     calls.length === 1 && first !== undefined ? first.claims : calls.flatMap(({ claims }) => claims);

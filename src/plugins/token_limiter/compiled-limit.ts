@@ -1,0 +1,133 @@
+// A token limit of one gateway, prepared for fast checks: names of headers, models, and what a request takes of it.
+import { createHash } from "node:crypto";
+import {
+  networkOf,
+  windowSeconds,
+  type RequestContext,
+  type TokenEstimate,
+  type TokensLimitClaim,
+} from "../../sdk/index.ts";
+import {
+  typesOf,
+  type TokenLimiterSettings,
+  type TokenLimitSettings,
+  type TokenLimitType,
+} from "./settings.ts";
+
+const MAX_SUBJECT_LENGTH = 256;
+const LABEL_PREFIX = "per_label:";
+
+/** What the names of the header fields of a type start with. A colon is not allowed there. */
+interface HeaderNames {
+  readonly limit: string;
+  readonly remaining: string;
+  readonly reset: string;
+}
+
+export class CompiledTokenLimit {
+  readonly type: TokenLimitType;
+  readonly limit: number;
+  readonly count: TokenLimitSettings["count"];
+  readonly headers: HeaderNames;
+  readonly #exact: ReadonlySet<string> | null;
+  readonly #prefixes: readonly string[];
+  readonly #windowMs: number;
+  readonly #keyPrefix: string;
+  readonly #onUnavailable: TokenLimiterSettings["on_store_failure"];
+  readonly #ipv6Prefix: number;
+  /** Created once: a claim is part of every request. */
+  readonly #countsModel = (model: string | null) => this.counts(model);
+
+  /** `index` distinguishes the limits of one type. */
+  constructor(
+    type: TokenLimitType,
+    index: number,
+    { limit, window, count, models }: TokenLimitSettings,
+    { ipv6_prefix, on_store_failure }: TokenLimiterSettings,
+    instanceId: string,
+  ) {
+    this.type = type;
+    this.limit = limit;
+    this.count = count;
+    const prefix = `X-RateLimit-${type.replace(":", ".")}_tokens-`;
+    this.headers = { limit: `${prefix}Limit`, remaining: `${prefix}Remaining`, reset: `${prefix}Reset` };
+    this.#exact = models === undefined ? null : new Set(models.filter((model) => !model.endsWith("*")));
+    this.#prefixes = (models ?? []).filter((model) => model.endsWith("*")).map((model) => model.slice(0, -1));
+    this.#windowMs = (windowSeconds(window) ?? 0) * 1000;
+    // Part of the key is what the limit counts: an edited limit must not continue with other tokens.
+    this.#keyPrefix = `${instanceId}:${type}:${index}:${count}:`;
+    this.#onUnavailable = on_store_failure;
+    this.#ipv6Prefix = ipv6_prefix;
+  }
+
+  /** Whether the limit is about this model; null if the model is not known. */
+  counts(model: string | null): boolean {
+    if (this.#exact === null) return true;
+    if (model === null) return false;
+    return this.#exact.has(model) || this.#prefixes.some((prefix) => model.startsWith(prefix));
+  }
+
+  /** Whether the subject and the models of the limit are known before the body is read. */
+  isKnownWithoutBody({ headers }: RequestContext): boolean {
+    if (this.#exact !== null) return false;
+    return this.type !== "per_user" || (headers.get("x-user-id") ?? "") !== "";
+  }
+
+  /** Returns null if the limit does not apply. */
+  claimOn(context: RequestContext, amount: number): TokensLimitClaim | null {
+    const subject = this.#subjectOf(context);
+    if (subject === null) return null;
+    return {
+      kind: "tokens",
+      type: `${this.type}_tokens`,
+      key: this.#keyPrefix + subject,
+      limit: this.limit,
+      windowMs: this.#windowMs,
+      amount,
+      count: this.count,
+      countsModel: this.#countsModel,
+      onUnavailable: this.#onUnavailable,
+    };
+  }
+
+  /** Returns what the request will use at most or, if it does not limit its output, probably: at most a quarter of the limit. */
+  amountOf(
+    { inputTokens, limitsOutput, outputTokens }: TokenEstimate,
+    models: readonly (string | null)[],
+  ): number {
+    const input = this.count === "output" ? 0 : inputTokens;
+    if (this.count === "input") return input;
+    let output = 0;
+    for (const model of models) if (this.counts(model)) output = Math.max(output, outputTokens(model));
+    return input + (limitsOutput ? output : Math.min(output, Math.floor(this.limit / 4)));
+  }
+
+  #subjectOf(context: RequestContext): string | null {
+    switch (this.type) {
+      case "global":
+        return "";
+      case "per_key":
+        return context.apiKey === null ? "anonymous" : `key:${context.apiKey.id}`;
+      case "per_user":
+        return bounded(context.userKey);
+      case "per_ip":
+        return networkOf(context.clientAddress, this.#ipv6Prefix);
+      default:
+        return context.apiKeyLabel(this.type.slice(LABEL_PREFIX.length));
+    }
+  }
+}
+
+/** A client must not control the length of a key, and two long names must stay distinct. */
+function bounded(subject: string): string {
+  if (subject.length <= MAX_SUBJECT_LENGTH) return subject;
+  return `sha256:${createHash("sha256").update(subject).digest("base64url")}`;
+}
+
+export function compileTokenLimits(settings: TokenLimiterSettings, instanceId: string): CompiledTokenLimit[] {
+  return typesOf(settings.limits).flatMap((type) =>
+    [settings.limits[type] ?? []]
+      .flat()
+      .map((limit, index) => new CompiledTokenLimit(type, index, limit, settings, instanceId)),
+  );
+}

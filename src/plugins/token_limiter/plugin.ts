@@ -1,0 +1,185 @@
+// The token_limiter plugin: limits of tokens in a sliding window, per gateway, API key, user, address and label.
+import {
+  definePlugin,
+  type ClaimContext,
+  type ClaimDecision,
+  type ClaimSet,
+  type ClaimState,
+  type PluginHost,
+  type RequestContext,
+  type TokenEstimate,
+  type TokensLimitClaim,
+} from "../../sdk/index.ts";
+import { compileTokenLimits, type CompiledTokenLimit } from "./compiled-limit.ts";
+import { tokenLimiterSettings, type TokenLimiterSettings } from "./settings.ts";
+
+export const tokenLimiter = definePlugin({
+  name: "token_limiter",
+  description: "Limits tokens in a sliding window: in total, by API key, user, address, label.",
+  stages: ["pre_request"],
+  needs: ["body"],
+  settings: tokenLimiterSettings,
+  explainable: true,
+  create(settings, host) {
+    const limiter = new TokenLimiter(settings, host);
+    return {
+      before_body: (context) => limiter.rejectKnown(context),
+      claims: (context) => limiter.claimsOf(context),
+    };
+  },
+});
+
+/** The limits of one entry. */
+class TokenLimiter {
+  readonly #host: PluginHost;
+  readonly #limits: readonly CompiledTokenLimit[];
+
+  constructor(settings: TokenLimiterSettings, host: PluginHost) {
+    this.#host = host;
+    this.#limits = compileTokenLimits(settings, host.instanceId);
+  }
+
+  /** Synchronous unless the body is large. */
+  claimsOf(context: ClaimContext): ClaimSet | null | Promise<ClaimSet | null> {
+    if (!context.runsModel) return null;
+    const models = context.eligibleModels;
+    const limits = this.#limits.filter((limit) => models.some((model) => limit.counts(model)));
+    if (limits.length === 0) return null;
+    const estimate = context.estimateTokens();
+    return estimate instanceof Promise
+      ? estimate.then((known) => claimAll(context, limits, known))
+      : claimAll(context, limits, estimate);
+  }
+
+  /** Rejects a request whose body is still arriving if this process knows that a limit has nothing left. Reserves nothing. */
+  rejectKnown(context: RequestContext): void {
+    const claims = new TokenClaims();
+    for (const limit of this.#limits)
+      if (limit.isKnownWithoutBody(context)) claims.add(limit, limit.claimOn(context, 1));
+    const decision = this.#host.knownRefusal(claims.claims);
+    if (decision !== null) claims.decided(context, decision);
+  }
+}
+
+function claimAll(
+  context: ClaimContext,
+  limits: readonly CompiledTokenLimit[],
+  estimate: TokenEstimate,
+): ClaimSet | null {
+  const claims = new TokenClaims();
+  const { eligibleModels } = context;
+  for (const limit of limits) {
+    const amount = limit.amountOf(estimate, eligibleModels);
+    const claim = limit.claimOn(context, amount);
+    if (claim !== null && amount > limit.limit) {
+      respondUnsatisfiable(context, limit, amount);
+      return null;
+    }
+    claims.add(limit, claim);
+  }
+  return claims.claims.length === 0 ? null : claims;
+}
+
+/** The claims of one request. */
+class TokenClaims implements ClaimSet {
+  readonly claims: TokensLimitClaim[] = [];
+  /** The limits of the claims. */
+  readonly #limits: CompiledTokenLimit[] = [];
+
+  add(limit: CompiledTokenLimit, claim: TokensLimitClaim | null): void {
+    if (claim === null) return;
+    this.#limits.push(limit);
+    this.claims.push(claim);
+  }
+
+  /** Sets the headers, and responds with an error if one of the claims is refused. */
+  decided(context: RequestContext, decision: ClaimDecision): void {
+    const { isReserved, refusedBy, states, source } = decision;
+    this.#setHeaders(context, states);
+    context.count("decided", source);
+    if (isReserved) context.count("admitted");
+    const [limit, claim, state] = [this.#limits[refusedBy], this.claims[refusedBy], states[refusedBy]];
+    // Otherwise another plugin or a budget refuses the request.
+    if (limit === undefined || claim === undefined || state === undefined) return;
+    if (source === "closed") respondUnavailable(context);
+    else respondExceeded(context, limit, claim.amount, state, states);
+  }
+
+  /** Of several limits of a type, the headers are those of the one with the fewest tokens left. */
+  #setHeaders(context: RequestContext, states: readonly ClaimState[]): void {
+    const tightest = new Map<string, number>();
+    for (const [index, { type }] of this.#limits.entries()) {
+      const other = tightest.get(type);
+      const isTighter =
+        other === undefined || (states[index]?.remaining ?? 0) < (states[other]?.remaining ?? 0);
+      if (isTighter) tightest.set(type, index);
+    }
+    for (const index of tightest.values()) {
+      const [limit, state] = [this.#limits[index], states[index]];
+      if (limit === undefined || state === undefined) continue;
+      const resetAt = state.resetAt ?? 0;
+      context.setResponseHeader(limit.headers.limit, String(limit.limit));
+      context.setResponseHeader(limit.headers.remaining, String(state.remaining));
+      context.setResponseHeader(limit.headers.reset, String(resetAt));
+      context.reportTokenLimit({ limit: limit.limit, remaining: state.remaining, resetAt });
+    }
+  }
+}
+
+function respondExceeded(
+  context: RequestContext,
+  { type, limit }: CompiledTokenLimit,
+  requested: number,
+  { remaining }: ClaimState,
+  states: readonly ClaimState[],
+): void {
+  context.count("refused", type);
+  context.setDetail(`${type} token limit reached`);
+  const waitMs = Math.max(...states.map((state) => state.waitMs));
+  const retryAfter = String(Math.max(1, Math.ceil(waitMs / 1000)));
+  context.respond({
+    status: 429,
+    headers: { "Retry-After": retryAfter },
+    body: {
+      error: `${type} token limit exceeded`,
+      code: "token_limit_exceeded",
+      limit,
+      remaining,
+      requested,
+      retry_after: retryAfter,
+    },
+  });
+}
+
+function respondUnsatisfiable(
+  context: RequestContext,
+  { type, limit, count }: CompiledTokenLimit,
+  requested: number,
+): void {
+  context.count("unsatisfiable", type);
+  context.setDetail(`larger than the ${type} token limit`);
+  const what = count === "total" ? "tokens" : `${count} tokens`;
+  context.respond({
+    status: 400,
+    headers: { "x-should-retry": "false" },
+    body: {
+      error: `The request may use ${requested} ${what}, and the ${type} limit is ${limit}. Shorten the input or lower max_tokens.`,
+      code: "token_limit_unsatisfiable",
+      limit,
+      requested,
+    },
+  });
+}
+
+function respondUnavailable(context: RequestContext): void {
+  context.count("refused", "counters_away");
+  context.setDetail("shared ledger unavailable");
+  context.respond({
+    status: 503,
+    headers: { "Retry-After": "1" },
+    body: {
+      error: "The token limits cannot be checked because the shared ledger is unavailable. Retry later.",
+      code: "counters_unavailable",
+    },
+  });
+}

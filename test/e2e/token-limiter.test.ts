@@ -1,0 +1,218 @@
+// token_limiter: reserved by an estimate, settled with the usage of the provider, exact under concurrency, headers, and errors.
+import { describe, expect, test } from "bun:test";
+import { expectError } from "../support/admin-fixtures.ts";
+import type { Fields } from "../support/plugin-fixtures.ts";
+import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitUntil } from "../support/waiting.ts";
+
+const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+
+const tokens = (limits: Fields, settings: Fields = {}): Fields => ({
+  name: "token_limiter",
+  stage: "pre_request",
+  settings: { limits, ...settings },
+});
+
+const seed = (plugins: readonly Fields[], gateway: Fields = {}) =>
+  seedRoute(gatehouse, {
+    gateway: { required_plugins: plugins, ...gateway },
+    upstream: { targets: [targetAt(provider)] },
+  });
+
+interface Sent {
+  readonly body?: Fields;
+  readonly headers?: Record<string, string>;
+}
+
+async function send(route: SeededRoute, { body = {}, headers = {} }: Sent = {}) {
+  const response = await fetch(gatehouse.proxyUrl + route.path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify({ ...CHAT, ...body }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text };
+}
+
+const remainingOf = async (route: SeededRoute, headers: Record<string, string> = {}): Promise<number> => {
+  const { body } = await gatehouse.api("POST", `/gateways/${route.gateway}/explain`, {
+    method: "POST",
+    path: route.path,
+    headers,
+    body: { ...CHAT, max_tokens: 1 },
+  });
+  return body.limits[0].remaining as number;
+};
+
+/** The fake provider's usage of one request, whatever max_tokens is. */
+const USED = await (async () => {
+  const route = await seed([]);
+  const { text } = await send(route);
+  return (JSON.parse(text) as { usage: { prompt_tokens: number; completion_tokens: number } }).usage;
+})();
+
+describe("token limits", () => {
+  test("10,000 requests of exactly known tokens, 200 at a time, admit exactly limit / amount", async () => {
+    const output = USED.completion_tokens;
+    const route = await seed([tokens({ per_key: { limit: 100 * output, window: "1h", count: "output" } })]);
+    const statuses = new Map<number, number>();
+    const worker = async () => {
+      for (let done = 0; done < 50; done++) {
+        const { status } = await send(route, { body: { max_tokens: output } });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: 200 }, worker));
+    expect(Object.fromEntries(statuses)).toEqual({ 200: 100, 429: 9900 });
+    expect(provider.requests).toHaveLength(100);
+  }, 60_000);
+
+  test("what was reserved too much is returned when the response has ended", async () => {
+    const route = await seed([tokens({ global: { limit: 10_000, window: "1h" } })]);
+    const first = await send(route, { body: { max_tokens: 9000 } });
+    expect(first.status).toBe(200);
+    expect(Number(first.headers.get("x-ratelimit-global_tokens-remaining"))).toBeLessThan(1000);
+    await waitUntil(async () => (await remainingOf(route)) > 9000);
+    expect((await send(route, { body: { max_tokens: 9000 } })).status).toBe(200);
+  });
+
+  test("without max_tokens, at most a quarter of the limit is reserved for the output", async () => {
+    const route = await seed([tokens({ global: { limit: 400, window: "1h" } })]);
+    const { status, headers } = await send(route);
+    expect(status).toBe(200);
+    const remaining = Number(headers.get("x-ratelimit-global_tokens-remaining"));
+    expect(remaining).toBeGreaterThanOrEqual(280);
+    expect(remaining).toBeLessThanOrEqual(300);
+  });
+
+  test("a rejection says limit, remaining, requested and retry_after, in the error format of the gateway", async () => {
+    const route = await seed([tokens({ per_key: { limit: 1000, window: "1h" } })], {
+      error_format: "openai",
+    });
+    const plain = await seed([tokens({ per_key: { limit: 1000, window: "1h" } })]);
+    for (const each of [route, plain]) {
+      for (let count = 0; count < 5; count++)
+        expect((await send(each, { body: { max_tokens: 10 } })).status).toBe(200);
+    }
+    const { status, headers, text } = await send(plain, { body: { max_tokens: 985 } });
+    expect([status, JSON.parse(text)]).toMatchObject([
+      429,
+      { error: "per_key token limit exceeded", code: "token_limit_exceeded", limit: 1000 },
+    ]);
+    const { remaining, requested, retry_after } = JSON.parse(text) as Record<string, number>;
+    expect(requested).toBeGreaterThan(Number(remaining));
+    expect(headers.get("retry-after")).toBe(String(retry_after));
+    const typed = await send(route, { body: { max_tokens: 985 } });
+    expect(JSON.parse(typed.text)).toMatchObject({ error: { code: "token_limit_exceeded" } });
+  });
+
+  test("a request that could never fit is 400 token_limit_unsatisfiable, also if another limit is full", async () => {
+    const limiter = { name: "rate_limiter", stage: "pre_request" };
+    const route = await seed([
+      { ...limiter, settings: { limits: { global: { limit: 1, window: "1h" } } } },
+      tokens({ global: { limit: 1000, window: "1h" } }),
+    ]);
+    expect((await send(route, { body: { max_tokens: 10 } })).status).toBe(200);
+    const { status, text, headers } = await send(route, { body: { max_tokens: 600, n: 2 } });
+    expect([status, JSON.parse(text)]).toMatchObject([
+      400,
+      { code: "token_limit_unsatisfiable", limit: 1000 },
+    ]);
+    expect(headers.get("x-should-retry")).toBe("false");
+    expect((await send(route, { body: { max_tokens: 10 } })).status).toBe(429);
+  });
+
+  test("headers: the type's own, and OpenAI's for the tightest limit; the provider's move", async () => {
+    provider.behave({
+      headers: [
+        ["x-ratelimit-remaining-tokens", "7"],
+        ["x-ratelimit-limit-requests", "8"],
+      ],
+    });
+    const route = await seed([
+      tokens({
+        per_key: [
+          { limit: 5000, window: "6m" },
+          { limit: 2000, window: "1h" },
+        ],
+        global: { limit: 9000, window: "1h" },
+      }),
+    ]);
+    const { headers } = await send(route, { body: { max_tokens: 100 } });
+    const found = Object.fromEntries(headers);
+    expect(found).toMatchObject({
+      "x-ratelimit-per_key_tokens-limit": "2000",
+      "x-ratelimit-global_tokens-limit": "9000",
+      "x-ratelimit-limit-tokens": "2000",
+      "x-ratelimit-reset-tokens": expect.stringMatching(/^(1h0m[01]s|59m\d+s)$/),
+      "x-gw-provider-ratelimit-remaining-tokens": "7",
+      "x-gw-provider-ratelimit-limit-requests": "8",
+    });
+    expect(found["x-ratelimit-remaining-tokens"]).toBe(found["x-ratelimit-per_key_tokens-remaining"]);
+    expect(found["x-ratelimit-limit-requests"]).toBeUndefined();
+  });
+
+  test("two limits of one type both hold, and models restrict a limit", async () => {
+    const route = await seed([
+      tokens({
+        global: [
+          { limit: 100_000, window: "1h" },
+          { limit: 1000, window: "1m", models: ["gpt-*"] },
+        ],
+      }),
+    ]);
+    expect((await send(route, { body: { max_tokens: 2000 } })).status).toBe(400);
+    expect((await send(route, { body: { model: "other", max_tokens: 2000 } })).status).toBe(200);
+  });
+
+  test("users of different keys do not share a limit, and a trusted header does", async () => {
+    const limit = tokens({ per_user: { limit: 1000, window: "1h" } });
+    for (const trust_user_header of [false, true]) {
+      const route = await seed([limit], { trust_user_header });
+      const keys = [await seedKey(gatehouse, route.gateway), await seedKey(gatehouse, route.gateway)];
+      const statuses = [];
+      for (const { key } of keys) {
+        const headers = { "X-GW-API-Key": key, "X-User-ID": "mary" };
+        statuses.push((await send(route, { headers, body: { max_tokens: 985 } })).status);
+        await waitUntil(async () => (await remainingOf(route, headers)) < 1000);
+      }
+      expect(statuses).toEqual([200, trust_user_header ? 429 : 200]);
+    }
+  });
+
+  test("a stream that is cut, and one whose client leaves, are charged and end their reservation", async () => {
+    const route = await seed([tokens({ global: { limit: 10_000, window: "1h" } })]);
+    provider.behave({ cutAfterChunks: 3 });
+    await send(route, { body: { stream: true, max_tokens: 9000 } }).catch(() => null);
+    await waitUntil(async () => (await remainingOf(route)) > 9000);
+    expect(await remainingOf(route)).toBeLessThan(9999);
+  });
+
+  test("requests that run no model are not limited", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [tokens({ global: { limit: 1, window: "1h" } })] },
+      upstream: { targets: [targetAt(provider)] },
+      rule: { methods: ["GET", "POST"] },
+    });
+    expect((await fetch(gatehouse.proxyUrl + route.path)).headers.has("x-ratelimit-limit-tokens")).toBe(
+      false,
+    );
+  });
+
+  test.each([
+    ["an unknown type", { limits: { per_model: { limit: 1, window: "1m" } } }, "limits.per_model"],
+    ["a limit of 0", { limits: { global: { limit: 0, window: "1m" } } }, "limits.global"],
+    ["an empty list", { limits: { global: [] } }, "limits.global"],
+    ["no limits", { limits: {} }, "limits"],
+    ["block", { limits: { global: { limit: 1, window: "1m" } }, actions: { type: "block" } }, "actions.type"],
+  ])("settings with %s are rejected", async (_, settings, path) => {
+    const response = await gatehouse.api("POST", "/gateways", {
+      name: "invalid",
+      subdomain: `invalid-${crypto.randomUUID()}`,
+      required_plugins: [{ name: "token_limiter", stage: "pre_request", settings }],
+    });
+    expectError(response, 400, "validation_failed");
+    expect(response.body.details[0].path).toStartWith(`required_plugins[0].settings.${path}`);
+  });
+});
