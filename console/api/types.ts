@@ -629,8 +629,8 @@ export interface VirtualModel {
     /** Relative share of requests. 0: no new requests. */
     weight: number;
   }[];
-  /** How a target is chosen: by weight; in the order of the list; by the time to the first token; or by the price. */
-  strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+  /** How a target is chosen: by weight; in the order of the list; by the time to the first token; by the price; or so that conversations stay where the provider has cached their beginning. */
+  strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost" | "cache-affinity";
   /** Names of virtual models that are used instead, in this order. */
   fallback: string[];
   /** Why a virtual model of `fallback` is used: no target is available, all are rate limited, none can hold the input, the provider's content filter rejected the request, or a budget is used up. */
@@ -673,8 +673,8 @@ export interface VirtualModelInput {
     /** Relative share of requests. 0: no new requests. */
     weight?: number;
   }[];
-  /** How a target is chosen: by weight; in the order of the list; by the time to the first token; or by the price. */
-  strategy?: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+  /** How a target is chosen: by weight; in the order of the list; by the time to the first token; by the price; or so that conversations stay where the provider has cached their beginning. */
+  strategy?: "weighted" | "fallback" | "lowest-latency" | "lowest-cost" | "cache-affinity";
   /** Names of virtual models that are used instead, in this order. */
   fallback?: string[];
   /** Why a virtual model of `fallback` is used: no target is available, all are rate limited, none can hold the input, the provider's content filter rejected the request, or a budget is used up. */
@@ -1199,8 +1199,8 @@ export interface DocumentInput {
         /** Relative share of requests. 0: no new requests. */
         weight?: number;
       }[];
-      /** How a target is chosen: by weight; in the order of the list; by the time to the first token; or by the price. */
-      strategy?: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+      /** How a target is chosen: by weight; in the order of the list; by the time to the first token; by the price; or so that conversations stay where the provider has cached their beginning. */
+      strategy?: "weighted" | "fallback" | "lowest-latency" | "lowest-cost" | "cache-affinity";
       /** Names of virtual models that are used instead, in this order. */
       fallback?: string[];
       /** Why a virtual model of `fallback` is used: no target is available, all are rate limited, none can hold the input, the provider's content filter rejected the request, or a budget is used up. */
@@ -1490,7 +1490,7 @@ export interface Explanation {
   virtual_model: {
     requested: string;
     name: string;
-    strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+    strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost" | "cache-affinity";
     /** The virtual model that would be used instead, and why. */
     fallback: {
       name: string;
@@ -1646,7 +1646,7 @@ export interface Replay {
     virtual_model: {
       requested: string;
       name: string;
-      strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost";
+      strategy: "weighted" | "fallback" | "lowest-latency" | "lowest-cost" | "cache-affinity";
       /** The virtual model that would be used instead, and why. */
       fallback: {
         name: string;

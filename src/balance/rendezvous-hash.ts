@@ -12,15 +12,21 @@ function mix(client: number, target: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+/**
+ * Exponentially distributed with the weight as rate: the lowest value wins with a probability proportional to the weight,
+ * independently of the other targets.
+ */
+export function rendezvousRank(clientHash: number, targetHash: number, weight: number): number {
+  const uniform = (mix(clientHash, targetHash) + 0.5) / 0x1_0000_0000;
+  return -Math.log(uniform) / weight;
+}
+
 /** Returns the index of a contender, -1 if there is none. */
 export function pickByHash(contenders: readonly Contender[], clientHash: number): number {
   let winner = -1;
   let lowest = Infinity;
   for (const contender of contenders) {
-    const uniform = (mix(clientHash, contender.state.hash) + 0.5) / 0x1_0000_0000;
-    // Exponentially distributed with the weight as rate: the lowest value wins with a probability proportional to the
-    // weight, independently of the other contenders.
-    const rank = -Math.log(uniform) / contender.weight;
+    const rank = rendezvousRank(clientHash, contender.state.hash, contender.weight);
     if (rank < lowest) {
       lowest = rank;
       winner = contender.index;

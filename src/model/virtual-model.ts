@@ -4,7 +4,13 @@ import { idField, nameField } from "./fields.ts";
 import { modelPatternField } from "./model-pattern.ts";
 import type { ChildFields } from "./record.ts";
 
-export const STRATEGIES = ["weighted", "fallback", "lowest-latency", "lowest-cost"] as const;
+export const STRATEGIES = [
+  "weighted",
+  "fallback",
+  "lowest-latency",
+  "lowest-cost",
+  "cache-affinity",
+] as const;
 export const FALLBACK_REASONS = [
   "unavailable",
   "rate_limited",
@@ -82,10 +88,14 @@ export const virtualModelSchema = z
         ...targetFields,
       }),
     ),
-    strategy: z.enum(STRATEGIES).default("weighted").meta({
-      description:
-        "How a target is chosen: by weight; in the order of the list; by the time to the first token; or by the price.",
-    }),
+    strategy: z
+      .enum(STRATEGIES)
+      .default("weighted")
+      .meta({
+        description:
+          "How a target is chosen: by weight; in the order of the list; by the time to the first token; by the price; " +
+          "or so that conversations stay where the provider has cached their beginning.",
+      }),
     ...fallbackFields,
     sticky: z.boolean().default(false).meta({
       description: "With the strategy `weighted`: the requests of a conversation go to the same target.",

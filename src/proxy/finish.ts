@@ -83,7 +83,7 @@ function factsOf(
     outcome,
     errorCode: exchange.errorCode,
     requestedModel: truncateText(exchange.route?.requested ?? exchange.fields.model),
-    virtualModel: exchange.route === null ? null : routeFacts(exchange.route),
+    virtualModel: exchange.route === null ? null : routeFacts(exchange, exchange.route),
     isStream: exchange.fields.wantsStream || response?.isStream === true,
     firstTokenAt: exchange.firstContent?.seenAt ?? null,
     relaysReasoning: exchange.firstContent?.kind === "reasoning",

@@ -44,6 +44,7 @@ const ALGORITHMS: Record<Strategy, Algorithm> = {
   fallback: "round-robin",
   "lowest-latency": "lowest-latency",
   "lowest-cost": "round-robin",
+  "cache-affinity": "ip-hash",
 };
 
 export interface VirtualModels {
@@ -93,7 +94,7 @@ function compileModel(
   balance: BalanceRegistry,
 ): ServedModel {
   const { id, name, strategy } = record;
-  const keepsConversations = record.sticky && strategy === "weighted";
+  const keepsConversations = (record.sticky && strategy === "weighted") || strategy === "cache-affinity";
   const plan = balance.plan(planIdOf(id), {
     algorithm: keepsConversations ? "ip-hash" : ALGORITHMS[strategy],
     targets: record.targets.map(({ upstream, model, weight }, index) => ({

@@ -16,6 +16,7 @@ const GUIDES = [
   "realtime",
   "prices",
   "teams-and-budgets",
+  "virtual-models",
   "upgrade",
   "fake-provider",
 ];

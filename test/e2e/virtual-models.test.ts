@@ -192,6 +192,44 @@ describe("strategies", () => {
     expect(new Set(byHeader).size).toBe(1);
   });
 
+  test("cache-affinity: a conversation stays at one account, and returns to it after an ejection", async () => {
+    const accounts = [targetAt(east, { models: [] }), targetAt(west)];
+    const health = { passive: true, threshold: 1, interval: 1 };
+    const route = await seedRoute(gatehouse, { upstream: { targets: accounts, health_checks: health } });
+    await addModel(route, {
+      name: "warm",
+      strategy: "cache-affinity",
+      targets: [{ upstream: route.upstream, model: "m" }],
+    });
+    const ask = async (key: string) => {
+      const before = [east.requestCount, west.requestCount];
+      const response = await send(route, "warm", { prompt_cache_key: key });
+      await response.text();
+      return {
+        status: response.status,
+        isEast: east.requestCount > before[0]!,
+        isWest: west.requestCount > before[1]!,
+      };
+    };
+    const keys = Array.from({ length: 20 }, (_, index) => `conversation ${index}`);
+    const first: boolean[] = [];
+    for (const key of keys) first.push((await ask(key)).isEast);
+    expect(new Set(first)).toEqual(new Set([true, false]));
+    for (const [index, key] of keys.entries()) expect((await ask(key)).isEast).toBe(first[index]!);
+    const moved = keys[first.indexOf(true)]!;
+    east.behave({ status: 500 });
+    expect(await ask(moved)).toEqual({ status: 200, isEast: true, isWest: true });
+    expect(await ask(moved)).toEqual({ status: 200, isEast: false, isWest: true });
+    east.behave({});
+    await waitFor(async () => ((await ask(moved)).isEast ? true : null));
+    for (const [index, key] of keys.entries()) expect((await ask(key)).isEast).toBe(first[index]!);
+    const explained = await gatehouse.api("POST", `/gateways/${route.gateway}/explain`, {
+      path: route.path,
+      body: { ...CHAT, model: "warm", prompt_cache_key: moved },
+    });
+    expect(explained.body.upstream_request.url).toStartWith(east.url);
+  });
+
   test("fallback: the first target that is available serves", async () => {
     const { route, east: first, west: second } = await twoUpstreams();
     await addModel(route, {
@@ -452,6 +490,27 @@ test("the request log has the requested name, the virtual model, the model and t
   });
 });
 
+test("metrics have the cached input of each target, and what it saved", async () => {
+  const prices = [{ model: "m", input: "10", cached_input: "1", output: "10" }];
+  const { route, east: upstream } = await twoUpstreams({ name: "cached", prices });
+  await addModel(route, { name: "warm", strategy: "cache-affinity", targets: [{ upstream, model: "m" }] });
+  east.behave({ usage: { input: 100_000, cached: 80_000, output: 1 } });
+  await (await send(route, "warm")).text();
+  const values = await waitFor(async () => {
+    const text = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+    const found = text
+      .split("\n")
+      .filter((line) => /^gatehouse_virtual_model_(?:input|cache)/.test(line) && line.includes("cached"));
+    return found.length === 3
+      ? found.map((line) => [/cache="(\w+)"/.exec(line)?.[1], Number(line.split(" ").at(-1))])
+      : null;
+  });
+  expect(values).toContainEqual(["none", 20_000]);
+  expect(values).toContainEqual(["read", 80_000]);
+  // 80,000 tokens at $9 less per million.
+  expect(values.find(([cache]) => cache === undefined)?.[1]).toBeCloseTo(0.72, 6);
+});
+
 test("metrics count requests by virtual model, and fallbacks by reason", async () => {
   const { route, east: first, west: second } = await twoUpstreams({ name: "counted" });
   await addModel(route, { name: "spare", targets: [{ upstream: second, model: "spare-1" }] });
@@ -467,7 +526,9 @@ test("metrics count requests by virtual model, and fallbacks by reason", async (
     const text = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
     const found = text
       .split("\n")
-      .filter((line) => line.startsWith("gatehouse_virtual_model") && line.includes("counted"));
+      .filter(
+        (line) => /^gatehouse_virtual_model_(?:requests|fallbacks)/.test(line) && line.includes("counted"),
+      );
     return found.length >= 3 ? found : null;
   });
   expect(lines.sort()).toEqual([

@@ -81,7 +81,7 @@ function select(exchange: Exchange, route: VirtualRoute, inputTokens: number, ha
         return [];
       }
       const checked = checkLeg(exchange, leg);
-      if (!(checked instanceof GatehouseError)) return [checked];
+      if (!(checked instanceof GatehouseError)) return isSplit(leg) ? splitLeg(checked) : [checked];
       if (leg.place === 0) refusals.push(checked);
       return [];
     }),
@@ -95,6 +95,19 @@ function select(exchange: Exchange, route: VirtualRoute, inputTokens: number, ha
   const [first] = route.remaining();
   if (first !== undefined) enterLeg(exchange, first);
   return null;
+}
+
+/** Prompt caches belong to accounts, so that each target of the upstream is a target of the virtual model. */
+function isSplit({ entry }: Leg): boolean {
+  return entry.model.record.strategy === "cache-affinity";
+}
+
+function splitLeg(leg: EligibleLeg): EligibleLeg[] {
+  const { preferred, fallback } = leg.candidates;
+  return [...preferred, ...fallback].map((index) => ({
+    ...leg,
+    candidates: { preferred: [index], fallback: [] },
+  }));
 }
 
 /** Returns why the target may not serve the request, if it may not. */

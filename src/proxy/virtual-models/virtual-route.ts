@@ -1,5 +1,6 @@
 // The way of one request through a virtual model and its fallbacks: which targets may serve it, and which is next.
 import type { BalancePlan } from "../../balance/balance-plan.ts";
+import { pickByAffinity } from "../../balance/cache-affinity.ts";
 import type { ChainEntry, ServedModel } from "../../snapshot/compile-virtual-models.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { FallbackReason } from "../../model/virtual-model.ts";
@@ -141,14 +142,23 @@ export class VirtualRoute {
 
   #pick(place: number, now: number): EligibleLeg | null {
     const legs = (this.eligible[place] ?? []).filter(
-      (leg) => !this.#tried.has(leg) && availabilityOf(leg, now) === "available",
+      (leg) => !this.#tried.has(leg) && availabilityOf(leg, now) === "available" && !this.#isExhausted(leg),
     );
     const cheapest = Math.min(...legs.map(({ cost }) => cost));
     const indexes = legs.flatMap(({ cost, target }) => (cost === cheapest ? target.index : []));
     const [first] = legs;
     if (first === undefined) return null;
+    if (first.entry.model.record.strategy === "cache-affinity")
+      return pickAffine(legs, this.conversationHash);
     const picked = this.#planOf(first.entry.model).pick(indexes, [], null, this.conversationHash, now);
     return legs.find(({ target }) => target.index === picked) ?? null;
+  }
+
+  /** Whether as many targets of the upstream were tried as it has attempts. */
+  #isExhausted({ rule: { upstream } }: EligibleLeg): boolean {
+    let count = 0;
+    for (const { rule } of this.#tried) if (rule.upstream.id === upstream.id) count++;
+    return count >= upstream.maxAttempts;
   }
 
   #whyNone(now: number): FallbackReason {
@@ -175,6 +185,29 @@ export class VirtualRoute {
     if (copy === undefined) this.#copies.set(plan, (copy = plan.simulation()));
     return copy;
   }
+}
+
+/** Each leg has one target. Targets of an upstream are used in the order of their priority. */
+function pickAffine(legs: readonly EligibleLeg[], conversationHash: number): EligibleLeg | null {
+  const targets = legs.map(({ rule: { upstream }, candidates, entry, target }) => {
+    const account = upstream.plan.contenders[candidates.preferred[0] ?? 0];
+    const own = entry.model.plan.contenders[target.index];
+    return {
+      upstream: upstream.id,
+      priority: account?.priority ?? 0,
+      // Two virtual targets may lead to the same account.
+      hash: (account?.state.hash ?? 0) ^ (own?.state.hash ?? 0),
+      weight: (account?.weight ?? 0) * (own?.weight ?? 0),
+      inFlight: account?.state.inFlight ?? 0,
+    };
+  });
+  const ranked = targets.map((each) => {
+    const isLater = targets.some(
+      ({ upstream, priority }) => upstream === each.upstream && priority < each.priority,
+    );
+    return isLater ? { ...each, weight: 0 } : each;
+  });
+  return legs[pickByAffinity(ranked, conversationHash)] ?? null;
 }
 
 const NOWHERE = { parent: -1, reasons: new Set<FallbackReason>() };

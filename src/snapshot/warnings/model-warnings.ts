@@ -32,7 +32,8 @@ export function modelWarnings(
       "targets",
       "no rule serves this name: no service with a rule leads to one of its upstreams or has virtual_models: any",
     );
-  if (sticky && strategy !== "weighted") warn("sticky", `has no effect with the strategy ${strategy}`);
+  if (sticky && strategy !== "weighted" && strategy !== "cache-affinity")
+    warn("sticky", `has no effect with the strategy ${strategy}`);
   if (fallback.length > 0 && fallback_on.length === 0)
     warn("fallback_on", "is empty, so that fallback is never used");
   return warnings;

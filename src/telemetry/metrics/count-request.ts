@@ -1,4 +1,5 @@
 // Adds one finished request to the metrics.
+import type { VirtualModelNames } from "./observed-route.ts";
 import {
   msPerOutputToken,
   type AttemptFacts,
@@ -25,8 +26,7 @@ export function countRequest(facts: RequestFacts): void {
   if (errorCode !== null) gateway.countError(errorCode);
   const translation = translationOf(facts);
   if (translation !== null) gateway.countTranslation(translation.from, translation.to);
-  if (facts.virtualModel !== null)
-    gateway.countVirtualModel(facts.virtualModel, rule?.names.upstream ?? "", facts.outcome);
+  if (facts.virtualModel !== null) countVirtualModel(facts, facts.virtualModel);
   let previous: AttemptFacts | null = null;
   for (const attempt of attempts) {
     attempt.target.countAttempt(attempt.fault ?? attempt.status ?? "none");
@@ -36,6 +36,14 @@ export function countRequest(facts: RequestFacts): void {
     }
     previous = attempt;
   }
+}
+
+function countVirtualModel(facts: RequestFacts, model: VirtualModelNames): void {
+  const { gateway, rule, finalAttempt, tokens } = facts;
+  const upstream = rule?.names.upstream ?? "";
+  gateway.countVirtualModel(model, upstream, facts.outcome);
+  if (tokens !== null && finalAttempt !== null)
+    gateway.countCachedInput(model, upstream, finalAttempt.target.id, tokens);
 }
 
 export function countUsage(

@@ -79,6 +79,16 @@ export const METRICS = {
     help: "Requests for virtual models that a virtual model of `fallback` served, by reason.",
     labels: ["gateway", "virtual_model", "fallback", "reason"],
   },
+  gatehouse_virtual_model_input_tokens_total: {
+    type: "counter",
+    help: "Input tokens of requests for virtual models by target. `cache` is `read` for those that the provider read from its prompt cache, `none` for the others.",
+    labels: ["gateway", "virtual_model", "upstream", "target", "model", "cache"],
+  },
+  gatehouse_virtual_model_cache_savings_dollars_total: {
+    type: "counter",
+    help: "What input from prompt caches of providers would have cost in addition without them, in US dollars.",
+    labels: ["gateway", "virtual_model", "upstream", "target", "model"],
+  },
   gatehouse_tokens_total: {
     type: "counter",
     help: "Tokens reported by providers; `direction` is `input` or `output`.",

@@ -37,6 +37,8 @@ export interface VirtualModelNames {
   /** The virtual model that served instead, and why; null if there was no fallback. */
   readonly fallback: string | null;
   readonly reason: string | null;
+  /** What the cached input would have cost in addition, in US dollars. */
+  readonly cacheSavings: number;
 }
 
 export class ObservedTarget {
@@ -149,6 +151,19 @@ export class ObservedGateway {
     if (fallback === null || reason === null) return;
     const fallbackLabels = { gateway, virtual_model, fallback, reason };
     this.#metrics.number("gatehouse_virtual_model_fallbacks_total", fallbackLabels).add();
+  }
+
+  countCachedInput(
+    { name, target: sent, cacheSavings }: VirtualModelNames,
+    upstream: string,
+    target: string,
+    { input, cachedInput }: { readonly input: number; readonly cachedInput: number },
+  ): void {
+    const labels = { gateway: this.#name, virtual_model: name, upstream, target, model: sent ?? "" };
+    const family = "gatehouse_virtual_model_input_tokens_total";
+    this.#metrics.number(family, { ...labels, cache: "none" }).add(Math.max(0, input - cachedInput));
+    this.#metrics.number(family, { ...labels, cache: "read" }).add(cachedInput);
+    this.#metrics.number("gatehouse_virtual_model_cache_savings_dollars_total", labels).add(cacheSavings);
   }
 
   /** `from` and `to` are names of formats. */
