@@ -105,7 +105,10 @@ async function textOf(response: Response): Promise<string> {
 }
 
 /** Query parameters that a GET requires. The search finds the upstream `u`, which has the credentials. */
-const REQUIRED_QUERY: Readonly<Record<string, string>> = { "/api/v1/search": "?q=u" };
+const REQUIRED_QUERY: Readonly<Record<string, string>> = {
+  "/api/v1/search": "?q=u",
+  "/api/v1/gateways/{gateway_id}/budget-states": `?ids=${crypto.randomUUID()}`,
+};
 
 /** Sends every GET of the OpenAPI document, and of the other paths. */
 async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, string>): Promise<string[]> {
