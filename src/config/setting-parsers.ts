@@ -78,9 +78,15 @@ export function databaseUrl(text: string | undefined): string | null {
 
 export function redisUrl(text: string | undefined): string | null {
   if (text === undefined) return null;
-  if (/^(redis|rediss|valkey|valkeys|redis\+unix|redis\+tls):\/\//.test(text) && URL.canParse(text))
+  const [first = "", ...others] = text.split(",").map((url) => url.trim());
+  const isRedis = (url: string) =>
+    /^(redis|rediss|valkey|valkeys|redis\+unix|redis\+tls):\/\//.test(url) && URL.canParse(url);
+  // Further nodes of a cluster may be host:port.
+  if (isRedis(first) && others.every((url) => isRedis(url.includes("://") ? url : `redis://${url}`)))
     return text;
-  throw new Error("is not valid; give redis://host:6379 (or rediss:// for TLS)");
+  throw new Error(
+    "is not valid; give redis://host:6379 (or rediss:// for TLS), or nodes of a cluster: redis://host1:6379,host2:6379",
+  );
 }
 
 export function httpUrl(text: string | undefined): string | null {

@@ -143,6 +143,13 @@ describe("readSettings", () => {
     expect(() => keys(" , ")).toThrow("ENCRYPTION_KEY has no key");
   });
 
+  test("REDIS_URL takes several nodes of a cluster", () => {
+    for (const REDIS_URL of ["redis://a:1,b:2", "rediss://u:p@a:1, rediss://u:p@b:2", "redis://a:1,[::1]:2"])
+      expect(readSettings({ REDIS_URL }).REDIS_URL).toBe(REDIS_URL);
+    for (const REDIS_URL of ["a:1,b:2", "redis://a:1,http://b:2", "redis://a:1,b:x"])
+      expect(() => readSettings({ REDIS_URL })).toThrow("REDIS_URL");
+  });
+
   test("WORKERS is the number of cores with REDIS_URL, unless it is set", () => {
     const REDIS_URL = "redis://localhost";
     expect(readSettings({ REDIS_URL }).WORKERS).toBe(availableParallelism());

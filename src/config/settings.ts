@@ -58,7 +58,7 @@ export const SETTINGS = {
   ),
   REDIS_URL: setting(
     "none",
-    "Redis or Valkey server for counters that several processes or nodes share",
+    "Redis or Valkey server for limits and budgets that several processes or nodes share; for a cluster several nodes, separated by commas",
     redisUrl,
   ),
   REDIS_SILENT_MS: setting(

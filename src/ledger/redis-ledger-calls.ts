@@ -25,6 +25,11 @@ function prefixOf(gatewayId: string): string {
   return `gatehouse:{${gatewayId}}:`;
 }
 
+/** A key that every script of a gateway uses. */
+export function leasesKey(gatewayId: string): string {
+  return `${prefixOf(gatewayId)}leases`;
+}
+
 export function keyOf(gatewayId: string, target: WindowTarget | BudgetTarget): string {
   return target.kind === "budget"
     ? `${prefixOf(gatewayId)}budget:${digestName(`${target.period} ${target.key}`)}`
@@ -40,7 +45,7 @@ export function scriptArguments(call: ScriptCall, processId: string, timeMs: num
   const prefix = prefixOf(call.gatewayId);
   return [
     String(2 + call.keys.length),
-    `${prefix}leases`,
+    leasesKey(call.gatewayId),
     `${prefix}open:${processId}`,
     ...call.keys,
     String(Math.round(timeMs * 1000)),

@@ -1,11 +1,13 @@
 // Runs the scripts of the ledger in Redis, and repeats the ends of reservations until Redis has received them.
 import type { RedisClient } from "bun";
-import type { Clock } from "../base/clock.ts";
+import type { Clock, ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
-import { RedisConnection, RedisUnavailable } from "../redis/redis-connection.ts";
+import { RedisUnavailable } from "../redis/redis-connection.ts";
+import { SharedRedis } from "../redis/shared-redis.ts";
 import type { LedgerState } from "./ledger.ts";
 import {
   endCall,
+  leasesKey,
   parseReserveReply,
   reserveCall,
   scriptArguments,
@@ -27,6 +29,7 @@ interface LinkOptions {
 const MAX_WAITING_ENDS = 100_000;
 const CLOSE_TIMEOUT_MS = 1000;
 const VERIFY_WINDOW_MS = 1000;
+const RETRY_MS = 1000;
 
 const shaByScript = new Map<string, string>();
 
@@ -39,47 +42,47 @@ function shaOf(script: string): string {
 export class RedisLedgerLink {
   readonly processId = crypto.randomUUID();
   readonly #options: LinkOptions;
-  readonly #connection: RedisConnection;
+  readonly #redis: SharedRedis;
   #waiting: { readonly script: string; readonly call: ScriptCall }[] = [];
+  #retry: ClockTimer | null = null;
   readonly #sending = new Set<Promise<void>>();
 
   constructor(options: LinkOptions) {
     this.#options = options;
     const { url, clock, silenceTimeoutMs } = options;
-    this.#connection = new RedisConnection({
-      url,
+    this.#redis = new SharedRedis(url, {
       clock,
       silenceTimeoutMs,
-      verify: (client) => this.#verify(client),
-      onStateChange: (state) => {
-        options.onStateChange?.(state);
-        if (state.state === "ok") this.#sendWaiting();
-      },
+      verify: (client, hashTag) => this.#verify(client, hashTag),
+      onStateChange: options.onStateChange,
+      onAvailable: () => this.#sendWaiting(),
     });
   }
 
   get state(): LedgerState {
-    return this.#connection.state;
+    return this.#redis.state;
   }
 
-  get isConnected(): boolean {
-    return this.#connection.isConnected;
+  /** Whether the server with the keys of a gateway is connected. */
+  isConnectedFor(gatewayId: string): boolean {
+    return this.#redis.isConnectedFor(leasesKey(gatewayId));
   }
 
   get settled(): Promise<void> {
-    return this.#connection.settled;
+    return this.#redis.settled;
   }
 
   /** Rejects if Redis is unavailable. A Redis that replies but cannot run the script (read-only, full) is unavailable too. */
   async run(script: string, call: ScriptCall): Promise<unknown> {
     const args = scriptArguments(call, this.processId, this.#options.time());
     try {
+      const key = leasesKey(call.gatewayId);
       // Clearing must not be overtaken by later reservations, which it would be if Redis did not know the script yet.
-      if (script === CLEAR_WINDOW_SCRIPT) return await this.#connection.send("EVAL", [script, ...args]);
-      return await this.#evaluate(script, args);
+      if (script === CLEAR_WINDOW_SCRIPT) return await this.#redis.send(key, "EVAL", [script, ...args]);
+      return await this.#evaluate(key, script, args);
     } catch (error) {
       if (!(error instanceof RedisUnavailable))
-        this.#connection.disconnect(`returned an error: ${toError(error).message}`);
+        this.#redis.disconnect(leasesKey(call.gatewayId), `returned an error: ${toError(error).message}`);
       throw error;
     }
   }
@@ -96,6 +99,7 @@ export class RedisLedgerLink {
       () => undefined,
       () => {
         if (this.#waiting.length < MAX_WAITING_ENDS) this.#waiting.push({ script, call });
+        this.#retryLater();
       },
     );
     this.#sending.add(sending);
@@ -110,30 +114,44 @@ export class RedisLedgerLink {
     const timer = this.#options.clock.setTimeout(() => timeout.resolve(undefined), CLOSE_TIMEOUT_MS);
     await Promise.race([sent, timeout.promise]);
     timer.close();
-    this.#connection.close();
+    this.#retry?.close();
+    this.#redis.close();
   }
 
+  /** Sends the calls whose server is connected. */
   #sendWaiting(): void {
     const calls = this.#waiting;
-    this.#waiting = [];
-    for (const { script, call } of calls) void this.runOrRepeat(script, call);
+    this.#waiting = calls.filter(({ call }) => !this.isConnectedFor(call.gatewayId));
+    for (const { script, call } of calls)
+      if (this.isConnectedFor(call.gatewayId)) void this.runOrRepeat(script, call);
   }
 
-  async #evaluate(script: string, args: string[]): Promise<unknown> {
+  /** A call may also fail on a server that stays connected: Redis Cluster rejects some while it moves their slot. */
+  #retryLater(): void {
+    if (this.#retry !== null) return;
+    this.#retry = this.#options.clock.setTimeout(() => {
+      this.#retry = null;
+      this.#sendWaiting();
+      if (this.#waiting.length > 0) this.#retryLater();
+    }, RETRY_MS);
+    this.#retry.unref();
+  }
+
+  async #evaluate(key: string, script: string, args: string[]): Promise<unknown> {
     try {
-      return await this.#connection.send("EVALSHA", [shaOf(script), ...args]);
+      return await this.#redis.send(key, "EVALSHA", [shaOf(script), ...args]);
     } catch (error) {
       if (!toError(error).message.startsWith("NOSCRIPT")) throw error;
       // Redis was restarted, or its scripts were flushed. EVAL does the same and caches the script again.
-      return await this.#connection.send("EVAL", [script, ...args]);
+      return await this.#redis.send(key, "EVAL", [script, ...args]);
     }
   }
 
   /** Counts a request with a new key, which tests that Redis can write, and loads the script. */
-  async #verify(client: RedisClient): Promise<void> {
+  async #verify(client: RedisClient, hashTag: string): Promise<void> {
     const key = `proof ${crypto.randomUUID()}`;
     const claims = [{ kind: "requests", key, limit: 1, windowMs: VERIFY_WINDOW_MS } as const];
-    const args = scriptArguments(reserveCall("proof", claims, "1"), this.processId, 0);
+    const args = scriptArguments(reserveCall(hashTag, claims, "1"), this.processId, 0);
     const reply: unknown = await client.send("EVAL", [RESERVE_SCRIPT, ...args]);
     if (!parseReserveReply(reply, claims).fits) throw new Error("the reserve script rejected a new key");
   }

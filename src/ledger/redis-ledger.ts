@@ -91,7 +91,7 @@ export class RedisLedger implements Ledger {
     policy: UnavailablePolicy,
   ): Reservation | Refusal | Promise<Reservation | Refusal> {
     for (const claim of claims) amountOf(claim);
-    return this.#link.isConnected
+    return this.#link.isConnectedFor(gatewayId)
       ? this.#reserveInRedis(gatewayId, claims, policy)
       : this.#reserveWithoutRedis(gatewayId, claims, policy);
   }

@@ -33,11 +33,14 @@ class LimitedClient {
     this.silence = silence;
   }
 
-  async send(command: string, args: string[]): Promise<unknown> {
+  /** `isAsking`: Redis Cluster accepts the command for a slot that is being moved to this server. */
+  async send(command: string, args: string[], isAsking: boolean): Promise<unknown> {
     this.silence.recordCommand();
     if (this.#inFlight >= MAX_IN_FLIGHT) await this.#waitForSlot();
     else this.#inFlight++;
     try {
+      // Commands are sent in order, so that it applies to the following one. A failure of the connection rejects both.
+      if (isAsking) this.client.send("ASKING", []).catch(() => undefined);
       const reply: unknown = await this.client.send(command, args);
       return reply;
     } finally {
@@ -76,7 +79,7 @@ class LimitedClient {
 }
 
 /** The state of the dependency in /readyz. */
-interface RedisState {
+export interface RedisState {
   readonly state: "ok" | "away";
   readonly detail?: string;
 }
@@ -102,6 +105,7 @@ export class RedisConnection {
   #current: LimitedClient | null = null;
   #state: RedisState;
   #isClosed = false;
+  #isSettled = false;
   #endPause: (() => void) | null = null;
   readonly #firstAttempt = Promise.withResolvers<undefined>();
 
@@ -120,17 +124,22 @@ export class RedisConnection {
     return this.#current !== null;
   }
 
+  /** Whether the first connection attempt has succeeded or failed. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
   /** Resolves when the first connection attempt has succeeded or failed. */
   get settled(): Promise<void> {
     return this.#firstAttempt.promise;
   }
 
   /** Rejects with RedisUnavailable if there is no reply, or with the error that Redis returned. */
-  async send(command: string, args: string[]): Promise<unknown> {
+  async send(command: string, args: string[], isAsking = false): Promise<unknown> {
     const current = this.#current;
     if (current === null) throw new RedisUnavailable();
     try {
-      const reply = await current.send(command, args);
+      const reply = await current.send(command, args, isAsking);
       current.silence.recordReply();
       return reply;
     } catch (error) {
@@ -163,10 +172,12 @@ export class RedisConnection {
     while (!this.#isClosed) {
       const problem = await this.#tryConnect();
       if (problem === null || this.#isClosed) break;
+      this.#isSettled = true;
       this.#setState({ state: "away", detail: problem });
       this.#firstAttempt.resolve(undefined);
       await this.#pause();
     }
+    this.#isSettled = true;
     this.#firstAttempt.resolve(undefined);
   }
 

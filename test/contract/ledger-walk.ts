@@ -2,14 +2,22 @@
 import { expect } from "bun:test";
 import type { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import type { Claim, Ledger, Reservation } from "../../src/ledger/ledger.ts";
+import { SLOT_COUNT, slotOf } from "../../src/redis/cluster-slots.ts";
 import { NaiveLedger, walkClaims, type WalkStep } from "./ledger-oracle.ts";
 
 /** Steps of time between which replies are awaited: renewals of leases must not look like a backlog of Redis. */
 const STEP_MS = 2000;
 
+/** A gateway on each master of a cluster of three, to wait for the replies to all commands before time passes. */
+const GATEWAYS = [0, 1, 2].map((third) => {
+  let at = 0;
+  while (Math.floor((3 * slotOf(`gw ${at}`)) / SLOT_COUNT) !== third) at++;
+  return `gw ${at}`;
+});
+
 export async function passTime(ledger: Ledger, clock: ManualClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= STEP_MS) {
-    await ledger.peek("gw", [], "closed");
+    for (const gateway of GATEWAYS) await ledger.peek(gateway, [], "closed");
     clock.advance(Math.min(left, STEP_MS));
   }
 }

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { withTimeout } from "../../base/with-timeout.ts";
 import { SettingsError, type Settings } from "../../config/settings.ts";
 import { RedisLedger } from "../../ledger/redis-ledger.ts";
+import { seedsOf } from "../../redis/cluster-slots.ts";
 import type { CredentialCipher } from "../../store/credential-cipher.ts";
 import { SCHEMA_VERSION } from "../../store/migrate.ts";
 import { redact } from "../../telemetry/log/redact.ts";
@@ -124,7 +125,10 @@ export async function checkCounters({ REDIS_URL, WORKERS }: Settings): Promise<C
 
 /** Returns the time of Redis in milliseconds since the epoch. */
 async function redisClock(url: string): Promise<number> {
-  const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: CONNECT_SECONDS * 1000 });
+  const client = new RedisClient(seedsOf(url)[0] ?? url, {
+    autoReconnect: false,
+    connectionTimeout: CONNECT_SECONDS * 1000,
+  });
   try {
     const reply: unknown = await client.send("TIME", []);
     const [seconds, microseconds] = Array.isArray(reply) ? reply.map(Number) : [];

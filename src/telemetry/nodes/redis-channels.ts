@@ -2,6 +2,7 @@
 import { RedisClient } from "bun";
 import type { Clock, ClockTimer } from "../../base/clock.ts";
 import { toError } from "../../base/to-error.ts";
+import { findServer } from "../../redis/cluster-slots.ts";
 import type { Log } from "../log/log.ts";
 
 const CONNECT_TIMEOUT_MS = 1000;
@@ -63,7 +64,9 @@ export class RedisChannels {
   }
 
   async #connect(): Promise<void> {
-    const { url, channels, onMessage } = this.#options;
+    const { channels, onMessage } = this.#options;
+    const url = await this.#findServer();
+    if (url === null || this.#isClosed) return;
     const create = () =>
       new RedisClient(url, { autoReconnect: false, connectionTimeout: CONNECT_TIMEOUT_MS });
     const connection = { subscriber: create(), publisher: create() };
@@ -83,6 +86,21 @@ export class RedisChannels {
     } catch (error) {
       this.#logRejection(toError(error).message);
       reconnect();
+    }
+  }
+
+  /**
+   * In a cluster, all processes use the server of one slot: messages reach every server, but the number of receivers covers only those
+   * of the same one. Null if none can be used; then this is tried again.
+   */
+  async #findServer(): Promise<string | null> {
+    const { url, ownChannel } = this.#options;
+    try {
+      return await findServer(url, ownChannel.split(":").slice(0, 2).join(":"), CONNECT_TIMEOUT_MS);
+    } catch (error) {
+      this.#logRejection(toError(error).message);
+      this.#reconnectLater();
+      return null;
     }
   }
 
