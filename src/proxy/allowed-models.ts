@@ -49,19 +49,26 @@ export function modelRefusal(
   allowed: ModelAllowList,
 ): GatehouseError | null {
   const { fields, body, method, handshake } = exchange;
-  const { modelProblem } = fields;
+  const { modelProblem, furtherModels } = fields;
   if (modelProblem !== null) return new GatehouseError(modelProblem.code, modelProblem.message);
+  const named = modelsNamedIn(exchange, rule, target);
+  const runsModel = body !== null || handshake !== null || !METHODS_WITHOUT_MODEL.has(method);
+  if (named.length === furtherModels.length && runsModel) return modelUnknown();
+  for (const each of named)
+    if (typeof each !== "string" || !allowed.allows(each)) return modelNotAllowed(each);
+  return null;
+}
+
+/** Returns everything in the request to a target that a provider may read as a model. The last ones are the further models of the body. */
+export function modelsNamedIn(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): unknown[] {
+  const { fields, handshake } = exchange;
   const path = pathFor(exchange, rule, target);
   // Only a JSON object gets the default model of the target; other bodies are forwarded unchanged.
   const model = fields.isObject ? modelFor(fields, target) : fields.model;
   const query = handshake === null ? exchange.sentQuery : queryFor(exchange.sentQuery, target);
   const named: unknown[] = [...modelsSentByClient(path, rule, target), ...modelsInQuery(query)];
   if (model !== null && handshake === null && !ignoresModelOfBody(path)) named.push(model);
-  const runsModel = body !== null || handshake !== null || !METHODS_WITHOUT_MODEL.has(method);
-  if (named.length === 0 && runsModel) return modelUnknown();
-  for (const each of [...named, ...fields.furtherModels])
-    if (typeof each !== "string" || !allowed.allows(each)) return modelNotAllowed(each);
-  return null;
+  return [...named, ...fields.furtherModels];
 }
 
 /** Returns the models in the part of the path that the client chooses. */

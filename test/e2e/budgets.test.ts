@@ -181,6 +181,32 @@ describe("a budget in dollars", () => {
     expect(await settled(route, id)).toMatchObject({ spent: "0.00" });
   });
 
+  test("rejects a request that names several models, of which a cheap one could be charged", async () => {
+    const { route } = await routeWith({}, { target: { path: "" } });
+    const url = gatehouse.proxyUrl + route.path;
+    const post = (query: string, body: object) =>
+      fetch(url + query, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ ...CHAT, ...body }),
+      });
+    for (const [query, body] of [
+      ["?model=dear", {}],
+      ["?deployment=dear", {}],
+      ["", { models: ["dear"] }],
+      ["", { fallbacks: ["gpt-fake", "dear"] }],
+      ["", { Model: "dear" }],
+    ] as const) {
+      const response = await post(query, body);
+      expect([query, body, response.status]).toEqual([query, body, 400]);
+      await response.bytes();
+    }
+    expect(provider.requests).toHaveLength(0);
+    const same = await post("?model=gpt-fake", { models: ["gpt-fake"] });
+    expect(same.status).toBe(200);
+    await same.bytes();
+  });
+
   test("charges a form for the model that it names", async () => {
     const { route, id } = await routeWith({}, { target: { path: "/v1/audio/transcriptions" } });
     const form = new FormData();

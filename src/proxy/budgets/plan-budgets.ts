@@ -15,6 +15,7 @@ import { priceFor } from "../record-usage.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
 import { eligibleModels, outputTokensOf, sizeOf } from "./request-estimate.ts";
+import { dependsOnModel, requireOneModel } from "./require-one-model.ts";
 import { UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
 
 const METHODS_WITHOUT_COST: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
@@ -53,6 +54,7 @@ export function planBudgets(
   budgets: readonly CompiledBudget[],
   parts: PlanParts,
 ): ValueOrPromise<readonly PlannedClaim[]> {
+  if (budgets.some(dependsOnModel)) requireOneModel(exchange, rule);
   const models = eligibleModels(exchange, rule).map((name) => ({ name, price: priceFor(exchange, name) }));
   const applying = budgets.flatMap((budget) => claimsOn(budget, exchange, models));
   if (applying.length === 0) return [];

@@ -1,0 +1,40 @@
+// Requires that a request names one model only: with several, a client could have a cheap one counted and a dear one run.
+import { GatehouseError } from "../../base/errors.ts";
+import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import { modelsNamedIn } from "../allowed-models.ts";
+import { candidatesFor } from "../attempt.ts";
+import type { Exchange } from "../exchange.ts";
+
+const MAX_SHOWN = 3;
+const MAX_SHOWN_LENGTH = 100;
+
+/** Whether the model decides how much of an enforced budget a request uses. */
+export function dependsOnModel({ record, isEnforced }: CompiledBudget): boolean {
+  return isEnforced && (record.unit === "usd" || record.models !== null || record.scope === "model");
+}
+
+/** Throws if the request to one of its targets names several models: in the path, the query, and the fields of the body. */
+export function requireOneModel(exchange: Exchange, rule: CompiledRule): void {
+  const { modelProblem } = exchange.fields;
+  // A body that is no JSON has no price, or is free.
+  if (modelProblem !== null && modelProblem.code === "invalid_json")
+    throw new GatehouseError(modelProblem.code, modelProblem.message);
+  // The targets of a virtual model get its model.
+  if (exchange.route !== null) return;
+  const { preferred, fallback } = candidatesFor(exchange, rule);
+  for (const index of [...preferred, ...fallback]) {
+    const target = rule.upstream.targets[index];
+    if (target === undefined) continue;
+    const named = new Set(modelsNamedIn(exchange, rule, target));
+    if (named.size > 1) throw severalModels([...named]);
+  }
+}
+
+function severalModels(named: readonly unknown[]): GatehouseError {
+  const shown = named.slice(0, MAX_SHOWN).map((name) => JSON.stringify(name).slice(0, MAX_SHOWN_LENGTH));
+  return new GatehouseError(
+    "bad_request",
+    `The request names several models (${shown.join(", ")}), so that its budgets cannot be applied. Name the same model in the path, the query and the body, and send no models or fallbacks.`,
+  );
+}
