@@ -33,7 +33,7 @@ const alone = await seedUpstream(gatehouse, [target], longTimeouts);
 const shortTimeout = await seedUpstream(gatehouse, [target], SHORT);
 afterAll(() => proxy.stop());
 beforeEach(async () => {
-  // A new upstream per test, because each has only three retries per second.
+  // A new upstream per test, because each has only ten retries per second without other requests.
   backed = await seedUpstream(gatehouse, [targetThrough(), targetOf(near, { priority: 2 })], SHORT);
   proxy.heal();
   proxy.dropAll();
