@@ -397,7 +397,7 @@ describe("completion", () => {
   }
 
   test("bash completes commands, actions, flags, and values", async () => {
-    expect(await offered("re")).toEqual(["rewrap", "revisions", "requests"]);
+    expect(await offered("re")).toEqual(["rewrap", "revisions", "reconcile", "requests"]);
     expect(await offered("--v")).toEqual(["--version"]);
     expect(await offered("keys", "")).toEqual(expect.arrayContaining(["create", "list", "revoke", "--name"]));
     expect(await offered("keys", "create", "")).not.toContain("revoke");
