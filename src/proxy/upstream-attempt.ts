@@ -95,6 +95,7 @@ export class UpstreamAttempt {
     const error = cause instanceof UpstreamError ? cause : new UpstreamError("cut", cause);
     this.#contentTimer?.close();
     this.#facts.fault = error.kind;
+    this.#facts.wasSent = this.#response.wasSent;
     this.#uploadedAt(this.#exchange.clock.now());
     // Bytes of a rejected response may still be arriving.
     this.#response.cancel();

@@ -135,6 +135,11 @@ export class UpstreamResponse implements Deadline, BodyReader {
     return this.#source?.holdsBody !== false;
   }
 
+  /** Whether a connection was found for the request: the provider may have received it. */
+  get wasSent(): boolean {
+    return this.#timeoutKind !== "connect_timeout";
+  }
+
   /** Whether the request failed or was aborted. */
   get hasFailed(): boolean {
     return this.#error !== null;

@@ -34,7 +34,8 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
   const relayed = response?.report.facts ?? null;
   const charges: Charge[] = [];
   for (const facts of attemptFacts) {
-    if (facts === relayed || facts.fault === null || !CHARGED_FAILURES.has(facts.fault)) continue;
+    if (facts === relayed || facts.fault === null || !facts.wasSent) continue;
+    if (!CHARGED_FAILURES.has(facts.fault)) continue;
     const price = priceFor(exchange, facts.model);
     const nanos = price === null ? 0 : price.costOf({ ...NO_TOKENS, inputTokens });
     charges.push({ model: facts.model, nanos, inputTokens, outputTokens: 0, isPartial: false });

@@ -43,6 +43,8 @@ export class AttemptFacts {
   status: number | null = null;
   /** Why there was no response or an incomplete one. Named `fault` as in the request log API. */
   fault: string | null = null;
+  /** Whether the provider may have received the request. */
+  wasSent = true;
   firstByteAt: number | null = null;
   endedAt: number | null = null;
   /** Set if the request is traced. */
