@@ -44,7 +44,11 @@ beforeAll(async () => {
   faulty = await startFakeProvider({ name: "faulty" });
   steady = await startFakeProvider({ name: "steady" });
   plain = await seedUpstream(gatehouse, [targetOf(faulty)]);
-  translated = await seedUpstream(gatehouse, [anthropicTargetOf(faulty)], {}, { response_format: "openai" });
+  // Not held: the streams are cut before their first content, too.
+  const unheld = { commit: { max_ms: 0 } };
+  translated = await seedUpstream(gatehouse, [anthropicTargetOf(faulty)], unheld, {
+    response_format: "openai",
+  });
   big = await seedUpstream(gatehouse, [targetOf(steady)]);
   ordinary = await seedUpstream(gatehouse, [targetOf(steady)]);
   steady.behave({ closeConnection: true });
