@@ -1486,7 +1486,7 @@ export interface Explanation {
     resets_at: string | null;
     fits: boolean;
   }[];
-  /** The virtual model that the requested name stands for, with its targets and those of its fallbacks. Null if it is none. */
+  /** The virtual model with the requested name, with its targets and those of its fallbacks. Null if it is none. */
   virtual_model: {
     requested: string;
     name: string;
@@ -1642,7 +1642,7 @@ export interface Replay {
       resets_at: string | null;
       fits: boolean;
     }[];
-    /** The virtual model that the requested name stands for, with its targets and those of its fallbacks. Null if it is none. */
+    /** The virtual model with the requested name, with its targets and those of its fallbacks. Null if it is none. */
     virtual_model: {
       requested: string;
       name: string;
@@ -1956,7 +1956,7 @@ export interface RequestList {
     /** The model that was sent to the provider. */
     model: string | null;
     requested_model: string | null;
-    /** The virtual model that the requested name stands for. Null if it is none. */
+    /** The virtual model with the requested name. Null if it is none. */
     virtual_model: {
       name: string;
       /** The virtual model that served instead. */

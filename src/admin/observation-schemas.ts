@@ -54,7 +54,7 @@ const request = z.object({
       reason: z.enum(FALLBACK_REASONS).nullable().meta({ description: "Why it was used." }),
     })
     .nullable()
-    .meta({ description: "The virtual model that the requested name stands for. Null if it is none." }),
+    .meta({ description: "The virtual model with the requested name. Null if it is none." }),
   translation: z
     .object({
       from: z.enum(FORMAT_NAMES).meta({ description: "The format of the client." }),

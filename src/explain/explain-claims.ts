@@ -5,7 +5,7 @@ import type { ExplainedBudget, ExplainedLimit } from "../model/explanation.ts";
 import type { PlannedClaim } from "../proxy/budgets/reserved-claims.ts";
 import type { Limit, LimitState } from "../sdk/index.ts";
 
-/** What the request would be told by the ledger. */
+/** The decision of the ledger about the request. */
 export function decisionOf({ fits, refusedBy, states, source }: Forecast): Reservation | Refusal {
   if (!fits) return { reserved: false, refusedBy, states, source };
   return { reserved: true, states, source, isOpen: false, settle: doNothing, release: doNothing };

@@ -113,7 +113,7 @@ export const explanationSchema = z.object({
     .nullable()
     .meta({
       description:
-        "The virtual model that the requested name stands for, with its targets and those of its fallbacks. Null if it is none.",
+        "The virtual model with the requested name, with its targets and those of its fallbacks. Null if it is none.",
     }),
   targets: z.array(
     z.object({

@@ -44,7 +44,7 @@ export class HeldStream implements BodyReader {
         const chunk = await Promise.race([read, late.promise]);
         if (chunk === LATE) {
           this.#pendingRead = read;
-          // Whoever reads next gets the error.
+          // The next read reports the error.
           read.catch(() => undefined);
           return;
         }

@@ -1,4 +1,4 @@
-// The virtual model that a name stands for, and its fallbacks, compared with a naive search.
+// The virtual model with a requested name, and its fallbacks, compared with a naive search.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -68,7 +68,7 @@ const someModels = fc.array(sketch, { minLength: 1, maxLength: 6 }).map((sketche
 
 type Sent = readonly (readonly [upstream: string, provider: string, model: string])[];
 
-/** What the requested name stands for: the virtual model, and what each provider of each upstream would get. */
+/** What is found for the requested name: the virtual model, and what each provider of each upstream would get. */
 function naive(
   models: readonly VirtualModel[],
   requested: string,

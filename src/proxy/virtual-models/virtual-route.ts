@@ -49,7 +49,7 @@ export class VirtualRoute {
     this.legs = legsOf(chain, rule);
   }
 
-  /** The virtual model that the requested name stands for. */
+  /** The virtual model with the requested name. */
   get model(): ServedModel {
     const [first] = this.chain;
     if (first === undefined) throw new Error("the chain of a virtual model is empty");
