@@ -58,7 +58,7 @@ const UNREAD = new Set([
   ...["call_id", "tool_call_id", "tool_use_id", "signature", "thoughtSignature", "thought_signature"],
   ...["mime_type", "mimeType", "media_type", "url"],
   // Their tokens are counted per part, by its type.
-  ...["image_url", "input_audio", "video_url", "file_data", "file_url", "file_id"],
+  ...["image_url", "input_audio", "audio", "video_url", "file_data", "file_url", "file_id"],
 ]);
 /** Fields of a conversation whose value is JSON to the model: arguments and results of tools. */
 const JSON_IN_CONVERSATION = new Set(["input", "args", "arguments", "response", "action"]);

@@ -31,13 +31,16 @@ describe("response.done", () => {
         reasoningTokens: 0,
         audioOutputTokens: 91,
       },
+      isFailed: false,
     });
   });
 
   test("without usage, or with one that is no count, has no tokens", () => {
     for (const usage of [null, undefined, {}, [], "x", { input_tokens: -1 }, { output_tokens: "7" }])
-      expect(done(usage)).toEqual({ type: "done", tokens: null });
-    expect(readRealtimeEvent('{"type":"response.done"}')).toEqual({ type: "done", tokens: null });
+      expect(done(usage)).toEqual({ type: "done", tokens: null, isFailed: false });
+    const failed = { type: "response.done", response: { status: "failed", usage: null } };
+    expect(readRealtimeEvent(JSON.stringify(failed))).toEqual({ type: "done", tokens: null, isFailed: true });
+    expect(readRealtimeEvent('{"type":"response.done"}')).toMatchObject({ type: "done", tokens: null });
   });
 });
 

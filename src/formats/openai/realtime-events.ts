@@ -3,9 +3,13 @@ import { isJsonObject } from "../../base/json.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { toCount } from "../usage-scanner.ts";
 
-/** `started`: the model generates a response. `done`: it ended; `tokens` is null if the provider reports no usage. */
+/**
+ * `started`: the model generates a response. `done`: it ended; `tokens` is null if the provider reports no usage. `isFailed`: the
+ * provider could not generate it.
+ */
 type RealtimeEvent =
-  { readonly type: "started" } | { readonly type: "done"; readonly tokens: TokenCounts | null };
+  | { readonly type: "started" }
+  | { readonly type: "done"; readonly tokens: TokenCounts | null; readonly isFailed: boolean };
 
 const STARTED = "response.created";
 const DONE = "response.done";
@@ -21,7 +25,8 @@ export function readRealtimeEvent(message: string): RealtimeEvent | null {
   if (event["type"] === STARTED) return { type: "started" };
   if (event["type"] !== DONE) return null;
   const { response } = event;
-  return { type: "done", tokens: tokensOf(isJsonObject(response) ? response["usage"] : null) };
+  const isFailed = objectIn(response, "status") === "failed";
+  return { type: "done", tokens: tokensOf(objectIn(response, "usage")), isFailed };
 }
 
 /** Audio that was cached is part of both counters; each token is counted once, as cached. */

@@ -12,6 +12,7 @@ export const CLOSE = {
   policyViolation: 1008,
   messageTooBig: 1009,
   internalError: 1011,
+  tryAgainLater: 1013,
 } as const;
 
 /** Whether an endpoint may send this code. 1004, 1005, 1006, and 1015 are reserved. */

@@ -31,6 +31,8 @@ export interface Charge {
 /** Returns what the attempts of a request used: the response that was relayed, and attempts whose response did not arrive. */
 export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
   const { response, usage, attemptFacts } = exchange;
+  // The responses of an open WebSocket are charged one by one, and a handshake runs no model.
+  if (exchange.handshake !== null) return [];
   const relayed = response?.report.facts ?? null;
   const charges: Charge[] = [];
   for (const facts of attemptFacts) {
@@ -40,16 +42,7 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
     const nanos = price === null ? 0 : price.costOf({ ...NO_TOKENS, inputTokens });
     charges.push({ model: facts.model, nanos, inputTokens, outputTokens: 0, isPartial: false });
   }
-  // A WebSocket has usage for each response of the model, and none if there was no response.
-  if (exchange.handshake !== null)
-    charges.push({
-      model: response?.model ?? null,
-      nanos: exchange.costNanos ?? 0,
-      inputTokens: usage?.inputTokens ?? 0,
-      outputTokens: usage?.outputTokens ?? 0,
-      isPartial: usage?.isPartial === true,
-    });
-  else if (response !== null && response.upstreamResponse.ok) {
+  if (response !== null && response.upstreamResponse.ok) {
     const { model } = response;
     const unpriced = priceFor(exchange, model) === null ? 0 : AS_RESERVED;
     // The usage of a stream that was cut is estimated from the text that was relayed. Other responses have been generated completely.

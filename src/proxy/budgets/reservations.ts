@@ -5,6 +5,7 @@ import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Claim, ClaimState, Refusal, Reservation } from "../../ledger/ledger.ts";
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
 import { amountOfBudget, amountOfLimit, chargesOf, type Charge } from "./charges.ts";
 import type { PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
@@ -56,17 +57,14 @@ export class Reservations {
     const size = exchange.knownSize?.size ?? null;
     const known = size === null || isPromise(size) ? null : size;
     // Responses to requests with a limit say little about those without one.
-    if (known === null || known.maxOutputTokens === null) this.#recordOutput(exchange);
-    const charges = chargesOf(exchange, known?.inputTokens ?? 0);
-    this.#settleWith(exchange, reserved, charges);
-    if (added !== null) this.#settleWith(exchange, added, charges);
+    if (known === null || known.maxOutputTokens === null) this.recordOutput(exchange, exchange.usage);
+    this.settleWith(exchange, reserved, chargesOf(exchange, known?.inputTokens ?? 0));
   }
 
-  #settleWith(
-    { gateway }: Exchange,
-    { reservation, limits, budgets }: ReservedClaims,
-    charges: readonly Charge[],
-  ): void {
+  /** Settles what is reserved with these charges; without any, nothing is charged. */
+  settleWith(exchange: Exchange, reserved: ReservedClaims, charges: readonly Charge[]): void {
+    const { reservation, limits, budgets, added } = reserved;
+    const { gateway } = exchange;
     const amounts = limits.map((claim) => amountOfLimit(claim, charges));
     for (const claim of budgets) amounts.push(amountOfBudget(claim, charges));
     reservation.settle(amounts);
@@ -75,9 +73,11 @@ export class Reservations {
       const excess = Math.max(0, (amounts[limits.length + at] ?? 0) - claim.amount);
       this.#book.report(claim, used + excess, gateway);
     }
+    if (added !== null) this.settleWith(exchange, added, charges);
   }
 
-  #recordOutput({ usage, response, gateway }: Exchange): void {
+  /** Remembers the output of a response for the estimates of later ones. Unknown if `usage` is partial or null. */
+  recordOutput({ response, gateway }: Exchange, usage: Usage | null): void {
     const model = response?.model ?? null;
     if (model === null || gateway === null || usage === null || usage.isPartial) return;
     this.#book.outputSizes.add(gateway.id, model, usage.outputTokens);

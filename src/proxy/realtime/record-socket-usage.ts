@@ -6,13 +6,13 @@ import type { Exchange } from "../exchange.ts";
 import { addToTotals, costFor, NANOS_PER_DOLLAR } from "../record-usage.ts";
 import type { TargetResponse } from "../target-response.ts";
 
-/** `usage` is null if the tokens of the response are unknown. */
+/** `usage` is null if the tokens of the response are unknown. Returns its cost in nano-dollars; null if that is unknown. */
 export function recordSocketUsage(
   exchange: Exchange,
   response: TargetResponse,
   usage: Usage | null,
   totals: UsageTotals,
-): void {
+): number | null {
   const costNanos = costFor(exchange, response.model, usage);
   addToTotals(exchange, response, usage, costNanos, totals);
   const { facts } = response.report;
@@ -23,6 +23,7 @@ export function recordSocketUsage(
   }
   exchange.usage = sum(exchange.usage, usage ?? { ...NO_TOKENS, isPartial: true });
   if (costNanos !== null) exchange.costNanos = (exchange.costNanos ?? 0) + costNanos;
+  return costNanos;
 }
 
 function sum(before: Usage | null, usage: Usage): Usage {

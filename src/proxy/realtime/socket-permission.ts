@@ -39,10 +39,7 @@ export class SocketPermission {
     this.#key = exchange.apiKey;
   }
 
-  /**
-   * Returns why the message must not reach the provider, or null. Limits that the responses of the model use up are to be
-   * checked here, for messages that request a response: the socket is then closed with the code of that limit.
-   */
+  /** Returns why the message must not reach the provider, or null. */
   refusalOf(message: string | Uint8Array): Refusal | null {
     const { gateway, apiKey } = this.#exchange;
     const { snapshot } = this.#current;

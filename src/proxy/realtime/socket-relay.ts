@@ -3,9 +3,9 @@
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import type { ClockTimer } from "../../base/clock.ts";
 import type { ErrorCode } from "../../base/errors.ts";
+import { RealtimeEstimate } from "../../formats/openai/realtime-estimate.ts";
 import { readRealtimeEvent } from "../../formats/openai/realtime-events.ts";
 import type { Deadline } from "../../http/coarse-deadlines.ts";
-import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { UpstreamError } from "../../upstream/upstream-error.ts";
 import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
@@ -14,11 +14,13 @@ import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 import { UpstreamSocket, type UpstreamSocketEvents } from "../../upstream/websocket/upstream-socket.ts";
 import type { HealthResult } from "../balancer-report.ts";
 import type { Exchange } from "../exchange.ts";
+import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import type { TargetResponse } from "../target-response.ts";
 import type { OpenSockets } from "./open-sockets.ts";
 import { recordSocketUsage } from "./record-socket-usage.ts";
 import { SocketPermission } from "./socket-permission.ts";
+import { SocketReservations, type SocketClaimParts } from "./socket-reservations.ts";
 
 /** Larger messages of a provider close the socket with 1009. */
 const MAX_PROVIDER_MESSAGE_BYTES = 32 * 1024 * 1024;
@@ -28,9 +30,8 @@ const MAX_QUEUED_BYTES = 256 * 1024;
 const CLOSE_TIMEOUT_MS = 5000;
 const SWITCHING_PROTOCOLS = 101;
 
-export interface SocketParts extends FinishParts {
+export interface SocketParts extends FinishParts, SocketClaimParts {
   readonly sockets: OpenSockets;
-  readonly current: Pick<CurrentConfiguration, "snapshot">;
 }
 
 /** Why a socket ended, for telemetry. */
@@ -54,6 +55,9 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   readonly #upstream: UpstreamSocket;
   readonly #permission: SocketPermission;
   readonly #idleMs: number;
+  readonly #estimate = new RealtimeEstimate();
+  /** Null until the socket is open. */
+  #reservations: SocketReservations | null = null;
   #client: ServerSocket | null = null;
   /** Responses that the model is generating. */
   #running = 0;
@@ -91,6 +95,9 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   onOpen(client: ServerSocket): void {
     this.#client = client;
     this.#exchange.isUsageRecorded = true;
+    this.#reservations = new SocketReservations(this.#exchange, this.#parts, (why) => {
+      this.#end({ outcome: "refused", health: "neutral", errorCode: why.code }, why.closeCode, why.reason);
+    });
     this.#touch();
     this.#parts.deadlines.watch(this);
     this.#upstream.start();
@@ -107,6 +114,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
       return;
     }
     this.#upstream.send(message);
+    this.#estimate.addClientMessage(message);
     if (this.#upstream.queuedBytes > MAX_QUEUED_BYTES) this.#client?.pause();
   }
 
@@ -189,15 +197,41 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   #readEvent(message: string): void {
     const event = readRealtimeEvent(message);
-    if (event === null) return;
+    if (event === null) {
+      if (this.#running > 0) this.#estimate.addServerMessage(message);
+      return;
+    }
     if (event.type === "started") {
       this.#running++;
       return;
     }
     this.#running = Math.max(0, this.#running - 1);
-    const usage = event.tokens === null ? null : { ...event.tokens, isPartial: false };
-    recordSocketUsage(this.#exchange, this.#response, usage, this.#parts.usageTotals);
+    if (event.tokens !== null) this.#estimate.responseReported(event.tokens);
+    // The provider charges nothing for a response that it could not generate.
+    if (event.tokens === null && !event.isFailed) this.#settleEstimated();
+    else this.#settle(event.tokens === null ? null : { ...event.tokens, isPartial: false });
     if (this.#isDraining && this.#running === 0) this.closeForShutdown();
+  }
+
+  /** Records and charges a response that has ended; null if it used nothing that is known. */
+  #settle(usage: Usage | null): void {
+    const { usageTotals, reservations } = this.#parts;
+    const nanos = recordSocketUsage(this.#exchange, this.#response, usage, usageTotals);
+    reservations.recordOutput(this.#exchange, usage);
+    const { inputTokens, outputTokens } = usage ?? NO_TOKENS;
+    const { model } = this.#response;
+    this.#reservations?.responseEnded({
+      model,
+      nanos: nanos ?? 0,
+      inputTokens,
+      outputTokens,
+      isPartial: false,
+    });
+  }
+
+  /** A response without usage: it was canceled or cut off. */
+  #settleEstimated(): void {
+    this.#settle({ ...this.#estimate.takeEstimate(), isPartial: true });
   }
 
   #end(ending: Ending, code: number, reason: string): void {
@@ -224,9 +258,8 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     const { outcome, health, errorCode } = this.#ending ?? COMPLETE;
     this.#parts.deadlines.unwatch(this);
     this.#parts.sockets.delete(this);
-    // The tokens of a response that was cut off are unknown.
-    for (; this.#running > 0; this.#running--)
-      recordSocketUsage(this.#exchange, this.#response, null, this.#parts.usageTotals);
+    for (; this.#running > 0; this.#running--) this.#settleEstimated();
+    this.#reservations?.close();
     const now = this.#exchange.clock.now();
     this.#exchange.errorCode = errorCode;
     this.#response.report.end(health, now);
