@@ -173,6 +173,10 @@ const usageGroups = {
     .optional()
     .meta({ description: "Name of the rule, or its path if it has none." }),
   provider: z.string().nullable().optional(),
+  purpose: z.string().nullable().optional().meta({
+    description:
+      "`request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies.",
+  }),
   gateway_id: z.string().optional(),
   gateway: z.string().nullable().optional(),
   labels: z.record(z.string(), z.string().nullable()).optional().meta({

@@ -1,7 +1,7 @@
 // What usage can be grouped by: properties of a request, and labels of its API key (`label:team`).
 import { LABEL_NAME } from "./label-name.ts";
 
-export const USAGE_GROUPS = ["day", "model", "api_key", "rule", "provider", "gateway"] as const;
+export const USAGE_GROUPS = ["day", "model", "api_key", "rule", "provider", "purpose", "gateway"] as const;
 const LABEL_PREFIX = "label:";
 
 export type UsageGroup = (typeof USAGE_GROUPS)[number] | `${typeof LABEL_PREFIX}${string}`;

@@ -77,6 +77,7 @@ export function addToTotals(
     ruleName: rule.rule.name ?? rule.rule.path,
     provider: targetResponse.target.provider,
     labels: apiKey?.labels ?? NO_LABELS,
+    purpose: "request",
     // The tokens of a successful response without usage are unknown, like those of a response that was cut.
     isPartial: usage?.isPartial ?? true,
     inputTokens: usage?.inputTokens ?? 0,

@@ -15,6 +15,7 @@ import { addTraffic } from "./migrations/0012-traffic.ts";
 import { addBudgets } from "./migrations/0013-budgets.ts";
 import { addSpending } from "./migrations/0014-spending.ts";
 import { addModels } from "./migrations/0015-models.ts";
+import { addUsagePurpose } from "./migrations/0016-usage-purpose.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -34,6 +35,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addBudgets,
   addSpending,
   addModels,
+  addUsagePurpose,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

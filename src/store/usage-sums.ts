@@ -12,6 +12,7 @@ const GROUP_COLUMNS = {
   day: { column: "day", names: null },
   model: { column: "model", names: null },
   provider: { column: "provider", names: null },
+  purpose: { column: "purpose", names: null },
   api_key: { column: "api_key_id", names: "api_keys" },
   rule: { column: "rule_id", names: "rules" },
   gateway: { column: "gateway_id", names: "gateways" },
@@ -54,8 +55,9 @@ function columnOf(group: UsageGroup) {
 function unionOf(isOneGateway: boolean): string {
   const filter = `WHERE day >= $1 AND day <= $2${isOneGateway ? " AND gateway_id = $3" : ""}`;
   const common = `gateway_id, day, api_key_id, model, api_key_name, ${SUMMED.join(", ")}`;
-  const earlier = "'' AS rule_id, '' AS provider, '' AS rule_name, '{}' AS labels, cost";
-  return `SELECT ${common}, rule_id, provider, rule_name, labels, 0 AS cost FROM usage_rows ${filter}
+  const earlier =
+    "'' AS rule_id, '' AS provider, '' AS rule_name, '{}' AS labels, 'request' AS purpose, cost";
+  return `SELECT ${common}, rule_id, provider, rule_name, labels, purpose, 0 AS cost FROM usage_rows ${filter}
        UNION ALL SELECT ${common}, ${earlier} FROM usage_totals ${filter}`;
 }
 

@@ -3,6 +3,9 @@
 import type { UsageGroup } from "../model/usage-group.ts";
 import type { Parameter, Query } from "./database.ts";
 
+/** Why a provider was called: for the response to a request, or in addition to it. */
+export type UsagePurpose = "request" | "hedge" | "mirror";
+
 /** What one process has counted since its last batch for one day, gateway, API key, model, rule, provider, and set of labels. */
 export interface UsageTotal {
   readonly gatewayId: string;
@@ -21,6 +24,8 @@ export interface UsageTotal {
   /** The labels of the API key at the time of the requests, as JSON, and their hash; empty without labels. */
   readonly labels: string;
   readonly labelSet: string;
+  /** Why the calls were made. Part of the key as a prefix of `labelSet` in the table. */
+  readonly purpose: UsagePurpose;
   requests: number;
   partialRequests: number;
   inputTokens: number;
@@ -60,6 +65,7 @@ export interface UsageSum {
   readonly rule_id?: string | null;
   readonly rule?: string | null;
   readonly provider?: string | null;
+  readonly purpose?: string | null;
   readonly gateway_id?: string;
   readonly gateway?: string | null;
   /** Those labels that the sums are grouped by; null where the API key has none of that name. */
@@ -86,6 +92,7 @@ const COLUMNS = [
   "api_key_name",
   "rule_name",
   "labels",
+  "purpose",
   "requests",
   "partial_requests",
   "input_tokens",
@@ -94,7 +101,7 @@ const COLUMNS = [
   "unpriced_requests",
 ];
 const KEY = COLUMNS.slice(0, 7);
-export const SUMMED = COLUMNS.slice(10);
+export const SUMMED = COLUMNS.slice(11);
 /** The second one holds what earlier versions wrote. */
 export const USAGE_TABLES = ["usage_rows", "usage_totals"] as const;
 
@@ -141,6 +148,11 @@ export async function existingGateways(
   return existing;
 }
 
+/** The primary key of the table has no purpose, because SQLite cannot change the key of a table. */
+function labelSetOf({ labelSet, purpose }: UsageTotal): string {
+  return purpose === "request" ? labelSet : `${purpose}:${labelSet}`;
+}
+
 async function upsert(query: Query, totals: readonly UsageTotal[]): Promise<void> {
   const parameters: Parameter[] = [];
   const rows = totals.map((total) => {
@@ -151,10 +163,11 @@ async function upsert(query: Query, totals: readonly UsageTotal[]): Promise<void
       total.model,
       total.ruleId,
       total.provider,
-      total.labelSet,
+      labelSetOf(total),
       total.apiKeyName,
       total.ruleName,
       total.labels,
+      total.purpose,
       total.requests,
       total.partialRequests,
       total.inputTokens,

@@ -43,6 +43,7 @@ const request = (fields: Partial<CountedRequest> = {}): CountedRequest => ({
   ruleName: "rule",
   provider: "openai",
   labels: NO_LABELS,
+  purpose: "request",
   isPartial: false,
   inputTokens: 1,
   outputTokens: 2,
@@ -72,7 +73,14 @@ describe("UsageTotals", () => {
       unpricedRequests: 0,
     };
     const route = { ruleId: "r", ruleName: "rule", provider: "openai", labels: "{}", labelSet: "" };
-    const row = { gatewayId: "g", apiKeyId: "k", apiKeyName: "key", model: "m", ...route };
+    const row = {
+      gatewayId: "g",
+      apiKeyId: "k",
+      apiKeyName: "key",
+      model: "m",
+      ...route,
+      purpose: "request",
+    } as const;
     expect(batches[0]?.totals).toEqual([
       { ...one, ...row, requests: 2, partialRequests: 1, inputTokens: 11, outputTokens: 4, costNanos: 1000 },
       { ...one, ...row, model: "n" },
@@ -81,7 +89,7 @@ describe("UsageTotals", () => {
     ]);
   });
 
-  test("are summed by rule, provider, and labels too", async () => {
+  test("are summed by rule, provider, labels, and purpose too", async () => {
     const { totals, batches } = totalsOver();
     const variants = [
       request(),
@@ -89,19 +97,26 @@ describe("UsageTotals", () => {
       request({ ruleId: "s", ruleName: "other rule" }),
       request({ labels: labelSetOf({ team: "a" }) }),
       request({ labels: labelSetOf({ team: "b" }) }),
+      request({ purpose: "hedge" }),
     ];
     for (const each of [...variants, ...variants.toReversed()]) totals.add(each);
     totals.add(request({ labels: labelSetOf({ team: "b" }) }));
     await totals.flush();
     const rows = batches.flatMap((batch) => batch.totals);
     expect(
-      rows.map(({ ruleId, provider, labels, requests }) => [ruleId, provider, labels, requests]),
+      rows.map(({ ruleId, provider, labels, purpose, requests }) => [
+        ruleId,
+        provider,
+        `${labels} ${purpose}`,
+        requests,
+      ]),
     ).toEqual([
-      ["r", "openai", "{}", 2],
-      ["r", "openai b", "{}", 2],
-      ["s", "openai", "{}", 2],
-      ["r", "openai", '{"team":"a"}', 2],
-      ["r", "openai", '{"team":"b"}', 3],
+      ["r", "openai", "{} request", 2],
+      ["r", "openai b", "{} request", 2],
+      ["s", "openai", "{} request", 2],
+      ["r", "openai", '{"team":"a"} request', 2],
+      ["r", "openai", '{"team":"b"} request', 3],
+      ["r", "openai", "{} hedge", 2],
     ]);
   });
 

@@ -1,10 +1,10 @@
-// Usage totals per day, gateway, API key, model, rule, provider, and labels: summed in memory per request, written to the store
-// once a second.
+// Usage totals per day, gateway, API key, model, rule, provider, labels, and purpose: summed in memory per request,
+// written to the store once a second.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Store } from "../store/store.ts";
-import type { UsageBatch, UsageTotal } from "../store/usage.ts";
+import type { UsageBatch, UsagePurpose, UsageTotal } from "../store/usage.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { redact } from "../telemetry/log/redact.ts";
 import type { LabelSet } from "./label-set.ts";
@@ -37,6 +37,7 @@ export interface CountedRequest {
   readonly ruleName: string;
   readonly provider: string;
   readonly labels: LabelSet;
+  readonly purpose: UsagePurpose;
   readonly isPartial: boolean;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -107,7 +108,7 @@ export class UsageTotals {
   }
 
   #totalFor(request: CountedRequest): UsageTotal {
-    const { gatewayId, apiKeyId, model, ruleId, provider, labels } = request;
+    const { gatewayId, apiKeyId, model, ruleId, provider, labels, purpose } = request;
     const last = this.#lastTotal;
     const isSame =
       last?.model === model &&
@@ -115,7 +116,8 @@ export class UsageTotals {
       last.gatewayId === gatewayId &&
       last.apiKeyId === (apiKeyId ?? "") &&
       last.provider === provider &&
-      last.labelSet === labels.id;
+      last.labelSet === labels.id &&
+      last.purpose === purpose;
     return isSame ? last : (this.#lastTotal = this.#lookUp(request));
   }
 
@@ -144,8 +146,8 @@ export class UsageTotals {
   }
 
   /** A provider contains no line break, and no other part before the model contains a space. */
-  #keyOf({ apiKeyId, ruleId, labels, provider, model }: CountedRequest): string {
-    return `${this.#day} ${apiKeyId ?? ""} ${ruleId} ${labels.id} ${provider}\n${model ?? ""}`;
+  #keyOf({ apiKeyId, ruleId, labels, purpose, provider, model }: CountedRequest): string {
+    return `${this.#day} ${apiKeyId ?? ""} ${ruleId} ${labels.id} ${purpose} ${provider}\n${model ?? ""}`;
   }
 
   #rowsOf(gatewayId: string): GatewayRows {
@@ -239,6 +241,7 @@ function newTotal(request: CountedRequest, day: string): UsageTotal {
     provider: request.provider,
     labels: request.labels.json,
     labelSet: request.labels.id,
+    purpose: request.purpose,
     requests: 0,
     partialRequests: 0,
     inputTokens: 0,

@@ -25,6 +25,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
     provider: "openai",
     labels: "{}",
     labelSet: "",
+    purpose: "request",
     requests: 1,
     partialRequests: 0,
     inputTokens: 10,
@@ -191,6 +192,19 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
         requests: 1,
       });
       expect((await counted("label:none"))[0]).toEqual({ labels: { none: null }, requests: 5 });
+    });
+
+    test("groups by purpose", async () => {
+      const store = await openEmpty();
+      const { gateway } = await insertWhole(store);
+      const totals = [total(gateway.id), total(gateway.id, { purpose: "hedge", costNanos: 7 })];
+      await store.addUsage({ writer: "a", number: 1, totals });
+      await store.addUsage({ writer: "a", number: 2, totals: totals.slice(1) });
+      const rows = await store.sumUsage(usageQuery(gateway.id, "purpose"));
+      expect(rows.map((row) => [row.purpose, row.requests, row.cost_nanos])).toEqual([
+        ["hedge", 2, 14],
+        ["request", 1, 250],
+      ]);
     });
 
     test("sums over all gateways, by gateway", async () => {
