@@ -223,6 +223,8 @@ export interface Upstream {
   timeouts: Timeouts;
   /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
   commit: Commit | null;
+  /** Send a request that has no content after some time to another target too. The first content is relayed, the other attempt is aborted. Null: requests are not hedged. */
+  hedge: Hedge | null;
   /** Maximum number of attempts for one request. */
   max_attempts: number;
   id: string;
@@ -337,6 +339,13 @@ export interface Commit {
   max_bytes: number;
 }
 
+export interface Hedge {
+  /** Milliseconds without content after which the request is also sent to another target, at most `timeouts.first_content`. `p95`: the 95th percentile of the latest times to first content. */
+  after: "p95" | number;
+  /** Share of the requests of the last 10 minutes that may be sent twice. */
+  budget: number;
+}
+
 export interface UpstreamList {
   upstreams: Upstream[];
   /** Number of all matching records, not only of those on this page. */
@@ -359,6 +368,8 @@ export interface UpstreamInput {
   timeouts?: TimeoutsInput;
   /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
   commit?: CommitInput | null;
+  /** Send a request that has no content after some time to another target too. The first content is relayed, the other attempt is aborted. Null: requests are not hedged. */
+  hedge?: HedgeInput | null;
   /** Maximum number of attempts for one request. */
   max_attempts?: number;
 }
@@ -461,6 +472,13 @@ export interface CommitInput {
   max_ms?: number;
   /** How many bytes at most. */
   max_bytes?: number;
+}
+
+export interface HedgeInput {
+  /** Milliseconds without content after which the request is also sent to another target, at most `timeouts.first_content`. `p95`: the 95th percentile of the latest times to first content. */
+  after?: "p95" | number;
+  /** Share of the requests of the last 10 minutes that may be sent twice. */
+  budget?: number;
 }
 
 export interface Service {
@@ -1126,6 +1144,8 @@ export interface DocumentInput {
       timeouts?: TimeoutsInput;
       /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
       commit?: CommitInput | null;
+      /** Send a request that has no content after some time to another target too. The first content is relayed, the other attempt is aborted. Null: requests are not hedged. */
+      hedge?: HedgeInput | null;
       /** Maximum number of attempts for one request. */
       max_attempts?: number;
     }[];
@@ -1382,6 +1402,8 @@ export interface UsageReport {
     /** Name of the rule, or its path if it has none. */
     rule?: string | null;
     provider?: string | null;
+    /** `request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies. */
+    purpose?: string | null;
     gateway_id?: string;
     gateway?: string | null;
     /** The labels that the sums are grouped by, as the API key had them at the time of the request. */

@@ -69,6 +69,27 @@ const commitSchema = z
       "How much of the start of a stream is held, until its first content, so that another target can be tried.",
   });
 
+const hedgeSchema = z
+  .strictObject({
+    after: z
+      .union([z.literal("p95"), milliseconds])
+      .default("p95")
+      .meta({
+        description:
+          "Milliseconds without content after which the request is also sent to another target, at most `timeouts.first_content`. `p95`: the 95th percentile of the latest times to first content.",
+      }),
+    budget: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.05)
+      .meta({ description: "Share of the requests of the last 10 minutes that may be sent twice." }),
+  })
+  .meta({
+    id: "Hedge",
+    description: "When a request is also sent to another target because the first one has no content yet.",
+  });
+
 export const upstreamSchema = z
   .strictObject({
     name: nameField.meta({ description: "Name of the upstream." }),
@@ -87,6 +108,10 @@ export const upstreamSchema = z
     commit: commitSchema.nullable().default(null).meta({
       description:
         "Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits.",
+    }),
+    hedge: hedgeSchema.nullable().default(null).meta({
+      description:
+        "Send a request that has no content after some time to another target too. The first content is relayed, the other attempt is aborted. Null: requests are not hedged.",
     }),
     max_attempts: z
       .int()

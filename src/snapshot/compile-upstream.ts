@@ -62,6 +62,8 @@ export interface CompiledUpstream {
   readonly timeouts: Upstream["timeouts"];
   /** Null: only translated streams are held. */
   readonly commit: Upstream["commit"];
+  /** Null: no request is hedged. */
+  readonly hedge: Upstream["hedge"];
   readonly usesClientAddress: boolean;
   /** Whether a target has models to route by or a format to translate to, so that the request body must be read. */
   readonly readsBody: boolean;
@@ -87,6 +89,7 @@ export function compileUpstream(
     for (const { path, message } of found) problems.push({ path: `targets[${index}].${path}`, message });
     if (found.length === 0) targets.push(compileTarget(target, index, upstream.gateway_id, credentials));
   }
+  problems.push(...hedgeProblems(upstream));
   if (problems.length > 0) throw new CompileError("upstreams", upstream.id, problems);
   const { passive, threshold, interval } = upstream.health_checks;
   const plan = balance.plan(upstream.id, {
@@ -104,6 +107,7 @@ export function compileUpstream(
     maxAttempts: upstream.max_attempts,
     timeouts: upstream.timeouts,
     commit: upstream.commit,
+    hedge: upstream.hedge,
     usesClientAddress: upstream.algorithm === "ip-hash",
     readsBody: targets.some(readsBody),
     requiresModel: upstream.model_routing === "require" && targets.some(({ models }) => models !== null),
@@ -111,6 +115,13 @@ export function compileUpstream(
     hasEndpoints: targets.some(({ endpoints }) => endpoints !== null),
     candidatesFor: compileCandidates(targets, upstream.model_routing),
   };
+}
+
+function hedgeProblems({ hedge, timeouts: { first_content } }: Upstream): ErrorDetail[] {
+  if (hedge === null || first_content === null || hedge.after === "p95" || hedge.after <= first_content)
+    return [];
+  const message = `must not be larger than timeouts.first_content, which is ${first_content}`;
+  return [{ path: "hedge.after", message }];
 }
 
 /** Returns why a target cannot be used. Paths are relative to the target. */

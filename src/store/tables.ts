@@ -26,7 +26,7 @@ const ADDED_FIELDS: {
   readonly [K in Kind]?: { readonly [F in keyof RecordOf[K]]?: Partial<RecordOf[K][F]> };
 } = {
   gateways: { error_format: "gatehouse", cors: null, prices: [], trust_user_header: false },
-  upstreams: { commit: null, timeouts: { first_content: null } },
+  upstreams: { commit: null, hedge: null, timeouts: { first_content: null } },
   services: { virtual_models: "own" },
   rules: { error_format: null, operations: [] },
   api_keys: { labels: {}, models: null },

@@ -67,6 +67,7 @@ export function upstreamRecord(gateway_id: string, fields: Partial<Upstream> = {
     model_routing: "prefer",
     timeouts: { connect: 5000, first_byte: 120_000, first_content: null, idle: 120_000, total: null },
     commit: null,
+    hedge: null,
     max_attempts: 3,
     ...times(),
     ...fields,

@@ -63,6 +63,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
           model_routing: "require",
           timeouts: { connect: 1, first_byte: 2, first_content: 4, idle: 3, total: 86_400_000 },
           commit: { max_ms: 0, max_bytes: 1 },
+          hedge: { after: "p95", budget: 0.05 },
           max_attempts: 10,
           targets: [
             targetRecord({ path: "", weight: 0, priority: -5, credentials: null }),

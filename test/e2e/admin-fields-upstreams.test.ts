@@ -111,6 +111,25 @@ const upstream: FieldTable = {
         problemAt({ max: 5 }, ".max"),
       ],
     },
+    {
+      field: "hedge",
+      fallback: null,
+      accepts: [
+        null,
+        { after: 1, budget: 1 },
+        { after: "p95", budget: 0.5 },
+        becomes({}, { after: "p95", budget: 0.05 }),
+        becomes({ after: 200 }, { after: 200, budget: 0.05 }),
+      ],
+      rejects: [
+        ...NOT_OBJECT,
+        ...[null, "p99", "200", 0, -1, 1.5, 100_000_000].map((value) =>
+          problemAt({ after: value }, ".after"),
+        ),
+        ...[null, "0.05", 0, -0.1, 1.1].map((value) => problemAt({ budget: value }, ".budget")),
+        problemAt({ delay: 5 }, ".delay"),
+      ],
+    },
     { field: "max_attempts", fallback: 3, accepts: [1, 3, 10], rejects: [...NOT_INTEGER, null, 0, -1, 1000] },
   ],
 };
