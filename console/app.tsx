@@ -30,6 +30,7 @@ import { PluginsPage } from "./pages/plugins.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
 import { RevisionPage } from "./pages/revision.tsx";
 import { RollbackPage } from "./pages/rollback.tsx";
+import { RoutesPage } from "./pages/routes.tsx";
 import { RulePage } from "./pages/rule.tsx";
 import { RulesPage } from "./pages/rules.tsx";
 import { ServicePage } from "./pages/service.tsx";
@@ -48,6 +49,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways", GatewaysPage],
   ["/gateways/:gateway", GatewayPage],
   ["/gateways/:gateway/overview", GatewayOverviewPage],
+  ["/gateways/:gateway/routes", RoutesPage],
   ["/gateways/:gateway/upstreams", UpstreamsPage],
   ["/gateways/:gateway/upstreams/:id", UpstreamPage],
   ["/gateways/:gateway/services", ServicesPage],

@@ -16,8 +16,9 @@ import type {
   Upstream,
 } from "./types.ts";
 
-/** The API's maximum page size. Lists are shown on one page. */
-const MAX_PAGE = "limit=1000";
+/** The API's maximum page size. */
+const MAX_LIMIT = 1000;
+const MAX_PAGE = `limit=${MAX_LIMIT}`;
 /** The API's maximum number of ids in a query. */
 const MAX_IDS = 100;
 
@@ -45,13 +46,19 @@ export function childPath(
   return record === undefined ? collection : `${collection}/${encodeURIComponent(record.id)}`;
 }
 
+/** Reads all records of a collection. */
 export async function listChildren<K extends ChildKind>(
   gatewayId: string,
   kind: K,
   signal?: AbortSignal,
 ): Promise<readonly RecordOf[K][]> {
-  const path = `${collectionPath(gatewayId, kind)}?${MAX_PAGE}`;
-  return (await get<Readonly<Record<K, readonly RecordOf[K][]>>>(path, signal))[kind];
+  const records: RecordOf[K][] = [];
+  for (;;) {
+    const query = { limit: MAX_LIMIT, offset: records.length };
+    const { rows, count } = await listPage<RecordOf[K]>(collectionPath(gatewayId, kind), kind, query, signal);
+    records.push(...rows);
+    if (rows.length === 0 || records.length >= count) return records;
+  }
 }
 
 export interface ListQuery {

@@ -1,5 +1,6 @@
-// Form of a record page with save and delete. Both return to the list.
+// Form of a record page with save and delete. Both return to the list, or to what contains the form.
 import type { ComponentChildren, JSX } from "preact";
+import { useContext } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { DuplicateButton } from "../components/duplicate.tsx";
 import { confirmDelete } from "../state/delete.ts";
@@ -7,6 +8,7 @@ import { showToast } from "../state/dialogs.ts";
 import { navigate } from "../state/router.tsx";
 import { showSaveWarnings, type Warning } from "../state/save-warnings.ts";
 import type { StoredForm } from "../state/stored-form.ts";
+import { FormHost } from "./form-host.ts";
 import { RecordForm } from "./record-form.tsx";
 
 interface EditFormProps<T extends object> {
@@ -31,9 +33,11 @@ interface EditFormProps<T extends object> {
 
 export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element {
   const { form, kind, name, stored, save, listPath, collection, onChange, children, nameOf } = props;
+  const host = useContext(FormHost);
   const returnToList = async () => {
     await onChange?.();
-    await navigate(listPath);
+    if (host === null) await navigate(listPath);
+    else host.onDone();
   };
   const submit = async () => {
     let warnings: readonly Warning[] = [];
@@ -51,12 +55,12 @@ export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element
       onSubmit={() => void submit()}
       operation={stored === null ? `POST ${collection}` : `PUT ${stored.path}`}
       submit={stored === null ? `Create ${kind}` : "Save"}
-      cancel={listPath}
+      cancel={host === null ? listPath : host.onCancel}
       nameOf={nameOf}
       secondaryActions={
         stored !== null && (
           <>
-            <DuplicateButton to={`${listPath}/new`} id={stored.id} />
+            {host === null && <DuplicateButton to={`${listPath}/new`} id={stored.id} />}
             <Button kind="danger" icon="remove" onClick={() => void deleteRecord()}>
               Delete
             </Button>

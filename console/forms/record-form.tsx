@@ -16,8 +16,8 @@ interface RecordFormProps<T extends object> {
   readonly submit: string;
   /** Method and path that `onSubmit` calls. If the administrator may not call it, the fields are read-only. */
   readonly operation?: string | undefined;
-  /** Console path that Cancel opens. */
-  readonly cancel?: string;
+  /** Console path that Cancel opens, or what it calls. */
+  readonly cancel?: string | (() => void);
   readonly children: ComponentChildren;
   /** Returns the name of the record with this id, for the values of a conflict. */
   readonly nameOf?: ((id: string) => string | undefined) | undefined;
@@ -58,7 +58,8 @@ export function RecordForm<T extends object>(props: RecordFormProps<T>): JSX.Ele
         <Button submit kind="primary" isBusy={form.isBusy}>
           {submit}
         </Button>
-        {cancel !== undefined && <LinkButton to={cancel}>Cancel</LinkButton>}
+        {typeof cancel === "string" && <LinkButton to={cancel}>Cancel</LinkButton>}
+        {typeof cancel === "function" && <Button onClick={cancel}>Cancel</Button>}
         {secondaryActions !== undefined && <div class="secondary">{secondaryActions}</div>}
       </div>
     </form>

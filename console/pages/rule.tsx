@@ -5,6 +5,7 @@ import { childPath, listChildren, readChild, readCopied } from "../api/resources
 import type { Rule, RuleInput, Service } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
+import type { EditorProps } from "../forms/form-host.ts";
 import { MapField } from "../forms/collections.tsx";
 import { Disclosure } from "../forms/disclosure.tsx";
 import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
@@ -33,9 +34,8 @@ const OPERATIONS = [
   { value: "other", label: "Endpoints that the gateway does not know" },
 ];
 
-export function RulePage({ parameters }: RoutedPageProps): JSX.Element {
-  const { gateway = "", id = "new" } = parameters;
-  const loaded = useLoad(async (signal) => {
+function useRule(gateway: string, id: string) {
+  return useLoad(async (signal) => {
     const [before, services, copied] = await Promise.all([
       readChild(gateway, "rules", id, signal),
       listChildren(gateway, "services", signal),
@@ -43,6 +43,20 @@ export function RulePage({ parameters }: RoutedPageProps): JSX.Element {
     ]);
     return { before, services, copied };
   }, []);
+}
+
+/** The form of a stored rule, without a page. */
+export function RuleEditor({ gateway, id }: EditorProps): JSX.Element {
+  return (
+    <WhenLoaded loaded={useRule(gateway, id)} what="rule">
+      {(data) => <RuleForm gateway={gateway} {...data} />}
+    </WhenLoaded>
+  );
+}
+
+export function RulePage({ parameters }: RoutedPageProps): JSX.Element {
+  const { gateway = "", id = "new" } = parameters;
+  const loaded = useRule(gateway, id);
   return (
     <Page
       title={id === "new" ? "New rule" : (loaded.data?.before?.data.path ?? "Rule")}

@@ -5,15 +5,15 @@ import { childPath, listChildren, readChild, readCopied } from "../api/resources
 import type { Service, Upstream } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
+import type { EditorProps } from "../forms/form-host.ts";
 import { ChoiceField, TextAreaField, TextField } from "../forms/inputs.tsx";
 import { copyOf } from "../state/copy.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
 import { useStoredForm } from "../state/stored-form.ts";
 
-export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
-  const { gateway = "", id = "new" } = parameters;
-  const loaded = useLoad(async (signal) => {
+function useService(gateway: string, id: string) {
+  return useLoad(async (signal) => {
     const [before, upstreams, copied] = await Promise.all([
       readChild(gateway, "services", id, signal),
       listChildren(gateway, "upstreams", signal),
@@ -21,6 +21,20 @@ export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
     ]);
     return { before, upstreams, copied };
   }, []);
+}
+
+/** The form of a stored service, without a page. */
+export function ServiceEditor({ gateway, id }: EditorProps): JSX.Element {
+  return (
+    <WhenLoaded loaded={useService(gateway, id)} what="service">
+      {(data) => <ServiceForm gateway={gateway} {...data} />}
+    </WhenLoaded>
+  );
+}
+
+export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
+  const { gateway = "", id = "new" } = parameters;
+  const loaded = useService(gateway, id);
   return (
     <Page
       title={id === "new" ? "New service" : (loaded.data?.before?.data.name ?? "Service")}

@@ -8,6 +8,7 @@ import { Notice } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { useReorder } from "../components/reorder.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
+import type { EditorProps } from "../forms/form-host.ts";
 import { Disclosure } from "../forms/disclosure.tsx";
 import { FieldErrors } from "../forms/field.tsx";
 import { CheckboxField, ChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
@@ -44,9 +45,8 @@ const NEW_UPSTREAM: UpstreamInput = {
   health_checks: { passive: true, threshold: 3, interval: 60 },
 };
 
-export function UpstreamPage({ parameters }: RoutedPageProps): JSX.Element {
-  const { gateway = "", id = "new" } = parameters;
-  const loaded = useLoad(async (signal) => {
+function useUpstream(gateway: string, id: string) {
+  return useLoad(async (signal) => {
     const [before, providers, copied] = await Promise.all([
       readChild(gateway, "upstreams", id, signal),
       listProviders(signal),
@@ -54,6 +54,20 @@ export function UpstreamPage({ parameters }: RoutedPageProps): JSX.Element {
     ]);
     return { before, providers, copied };
   }, []);
+}
+
+/** The form of a stored upstream, without a page. */
+export function UpstreamEditor({ gateway, id }: EditorProps): JSX.Element {
+  return (
+    <WhenLoaded loaded={useUpstream(gateway, id)} what="upstream">
+      {(data) => <UpstreamForm gateway={gateway} {...data} />}
+    </WhenLoaded>
+  );
+}
+
+export function UpstreamPage({ parameters }: RoutedPageProps): JSX.Element {
+  const { gateway = "", id = "new" } = parameters;
+  const loaded = useUpstream(gateway, id);
   return (
     <Page
       title={id === "new" ? "New upstream" : (loaded.data?.before?.data.name ?? "Upstream")}

@@ -80,7 +80,7 @@ export function useLiveRequests(gateway: string, filters: Filters, isPaused: boo
 }
 
 /** Reads the log and reconnects until aborted or until the API rejects the request. */
-async function follow(
+export async function follow(
   gateway: string,
   filters: Filters,
   signal: AbortSignal,

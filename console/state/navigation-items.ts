@@ -34,6 +34,7 @@ const GROUPS: readonly NavigationGroup[] = [
     "Configure",
     [
       { title: "Gateways", icon: "gateways", to: "/gateways" },
+      { title: "Routes", icon: "routes", to: "routes" },
       { title: "Upstreams", icon: "upstreams", to: "upstreams" },
       { title: "Services", icon: "services", to: "services" },
       { title: "Rules", icon: "rules", to: "rules" },

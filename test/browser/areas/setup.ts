@@ -6,6 +6,7 @@ import { startGatehouseProcess, type GatehouseProcess } from "../../support/gate
 import { openConsole, SCREENS, type ConsoleSession } from "../console-session.ts";
 import { testImportExport } from "./import-export.ts";
 import { testProviderSetup } from "./provider-setup.ts";
+import { testRoutes } from "./routes.ts";
 
 interface SetupContext {
   readonly ui: ConsoleSession;
@@ -41,5 +42,6 @@ export function testSetup(
 
     testProviderSetup(context);
     testImportExport(context);
+    testRoutes(context);
   });
 }

@@ -1,0 +1,120 @@
+// The routes of a gateway as one picture: a column per kind of record, and edges with their live traffic.
+import type { JSX } from "preact";
+import {
+  COLUMNS,
+  layOut,
+  NODE_HEIGHT,
+  type RouteEdge,
+  type RouteGraph,
+  type RouteLayout,
+} from "../state/route-graph.ts";
+import { formatErrors, formatRate } from "../state/route-rates.ts";
+import { KIND_LABELS, NewRecordButton, RouteNodeButton, type RouteState } from "./route-node.tsx";
+
+interface RoutePictureProps {
+  readonly graph: RouteGraph;
+  readonly state: RouteState;
+}
+
+export function RoutePicture({ graph, state }: RoutePictureProps): JSX.Element {
+  const layout = layOut(graph);
+  const { places, columnWidth, height } = layout;
+  const off = new Set(graph.columns.flat().flatMap(({ id, isOff }) => (isOff ? [id] : [])));
+  return (
+    <div class="route-picture">
+      <div class="route-columns">
+        {COLUMNS.map((kind) => (
+          <div key={kind} style={{ width: `${columnWidth}%` }}>
+            {KIND_LABELS[kind].many}
+            <NewRecordButton kind={kind} state={state} />
+          </div>
+        ))}
+      </div>
+      <div class="route-canvas" style={{ height: `${height}px` }}>
+        <svg viewBox={`0 0 100 ${height}`} preserveAspectRatio="none" aria-hidden="true">
+          {graph.edges.map((edge) => (
+            <path
+              key={`${edge.from} ${edge.to}`}
+              class={classOf(edge, state, off)}
+              d={curveOf(edge, layout)}
+              stroke-width={1.5 + Math.min(6, Math.log2(1 + state.rates.ofEdge(edge).requests))}
+            />
+          ))}
+        </svg>
+        {graph.edges.map((edge) => (
+          <EdgeLabel
+            key={`${edge.from} ${edge.to}`}
+            edge={edge}
+            graph={graph}
+            layout={layout}
+            state={state}
+          />
+        ))}
+        {graph.columns.map((nodes, column) => (
+          <ul key={COLUMNS[column]} aria-label={KIND_LABELS[COLUMNS[column] ?? "rule"].many}>
+            {nodes.map((node) => {
+              const { left = 0, top = 0 } = places.get(node.id) ?? {};
+              const style = {
+                left: `${left}%`,
+                top: `${top}px`,
+                width: `${columnWidth}%`,
+                height: `${NODE_HEIGHT}px`,
+              };
+              return (
+                <li key={node.id}>
+                  <RouteNodeButton node={node} state={state} style={style} />
+                </li>
+              );
+            })}
+          </ul>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function classOf(edge: RouteEdge, { rates }: RouteState, off: ReadonlySet<string>): string {
+  if (off.has(edge.from) || off.has(edge.to)) return "off";
+  const { requests, errors } = rates.ofEdge(edge);
+  return requests === 0 ? "idle" : errors > 0 ? "failing" : "busy";
+}
+
+function curveOf({ from, to }: RouteEdge, { places, columnWidth }: RouteLayout): string {
+  const [start, end] = [places.get(from), places.get(to)];
+  if (start === undefined || end === undefined) return "";
+  const [x1, y1, x2, y2] = [
+    start.left + columnWidth,
+    start.top + NODE_HEIGHT / 2,
+    end.left,
+    end.top + NODE_HEIGHT / 2,
+  ];
+  const middle = (x1 + x2) / 2;
+  return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
+}
+
+interface EdgeLabelProps {
+  readonly edge: RouteEdge;
+  readonly graph: RouteGraph;
+  readonly layout: RouteLayout;
+  readonly state: RouteState;
+}
+
+/** At the end that belongs to this edge only: the target, or the record that has one successor. */
+function EdgeLabel({ edge, graph, layout, state }: EdgeLabelProps): JSX.Element | null {
+  const { places, columnWidth } = layout;
+  const rate = state.rates.ofEdge(edge);
+  const isToTarget = graph.columns.at(-1)?.some(({ id }) => id === edge.to) === true;
+  const start = places.get(edge.from);
+  const end = places.get(edge.to);
+  if (rate.requests === 0 || start === undefined || end === undefined) return null;
+  const left = start.left + columnWidth;
+  return (
+    <span
+      class={`route-label${isToTarget ? " end" : ""}${rate.errors > 0 ? " failing" : ""}`}
+      aria-hidden="true"
+      style={{ left: `${left}%`, width: `${end.left - left}%`, top: `${(isToTarget ? end : start).top}px` }}
+    >
+      {formatRate(rate)} <span>{formatErrors(rate)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,146 @@
+// The routes of a gateway as a graph: rules, services, upstreams and targets in columns, and edges between neighboring columns.
+// A further kind of record is a further column.
+import type { Rule, Service, Upstream } from "../api/types.ts";
+
+/** In the order of the columns. */
+export const COLUMNS = ["rule", "service", "upstream", "target"] as const;
+export type NodeKind = (typeof COLUMNS)[number];
+
+export interface RouteNode {
+  /** Unique in the graph. */
+  readonly id: string;
+  readonly kind: NodeKind;
+  readonly title: string;
+  readonly detail: string;
+  /** The record that its form edits: a target is edited in its upstream. */
+  readonly recordId: string;
+  /** Whether requests cannot pass it: an inactive rule, a target with weight 0. */
+  readonly isOff: boolean;
+}
+
+/** The record whose form is shown. The id of one that does not exist yet is `new`. */
+export type OpenedRecord = Pick<RouteNode, "kind" | "title" | "recordId">;
+
+export interface RouteEdge {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface RouteGraph {
+  /** One list per column, from top to bottom. */
+  readonly columns: readonly (readonly RouteNode[])[];
+  readonly edges: readonly RouteEdge[];
+  /** Rules that match the search, and those of them in the graph. */
+  readonly matchCount: number;
+  readonly shownCount: number;
+}
+
+export interface RouteRecords {
+  readonly rules: readonly Rule[];
+  readonly services: readonly Service[];
+  readonly upstreams: readonly Upstream[];
+}
+
+/** Returns the graph of the first `limit` rules that match the search. Records without a rule are included if nothing is searched. */
+export function routeGraph(records: RouteRecords, search: string, limit: number): RouteGraph {
+  const services = new Map(records.services.map((service) => [service.id, service]));
+  const upstreams = new Map(records.upstreams.map((upstream) => [upstream.id, upstream]));
+  const text = search.trim().toLowerCase();
+  const matching = records.rules.filter((rule) => {
+    const service = services.get(rule.service_id);
+    const upstream = upstreams.get(service?.upstream_id ?? "");
+    const providers = upstream?.targets.map(({ provider }) => provider) ?? [];
+    const texts = [rule.name ?? "", rule.path, service?.name ?? "", upstream?.name ?? "", ...providers];
+    return text === "" || texts.some((each) => each.toLowerCase().includes(text));
+  });
+  const shown = matching.slice(0, limit);
+  const isWhole = text === "" && matching.length === shown.length;
+  // Along the upstreams, so that edges cross as little as possible.
+  const usedUpstreams = unique(shown.map((rule) => services.get(rule.service_id)?.upstream_id ?? ""));
+  const upstreamIds = isWhole ? unique([...usedUpstreams, ...upstreams.keys()]) : usedUpstreams;
+  const usedServices = new Set(shown.map(({ service_id }) => service_id));
+  const byUpstream = upstreamIds.flatMap((id) =>
+    records.services.filter((each) => each.upstream_id === id && (isWhole || usedServices.has(each.id))),
+  );
+  const rules = byUpstream.flatMap(({ id }) => shown.filter(({ service_id }) => service_id === id));
+  const found = upstreamIds.flatMap((id) => upstreams.get(id) ?? []);
+  return {
+    columns: [
+      rules.map(ruleNode),
+      byUpstream.map(({ id, name, description }) => node("service", id, name, description ?? "")),
+      found.map((upstream) => node("upstream", upstream.id, upstream.name, upstream.algorithm)),
+      found.flatMap(targetNodes),
+    ],
+    edges: [
+      ...rules.map(({ id, service_id }) => ({ from: id, to: service_id })),
+      ...byUpstream.map(({ id, upstream_id }) => ({ from: id, to: upstream_id })),
+      ...found.flatMap(({ id, targets }) => targets.map((target) => ({ from: id, to: target.id ?? "" }))),
+    ],
+    matchCount: matching.length,
+    shownCount: shown.length,
+  };
+}
+
+function node(kind: NodeKind, id: string, title: string, detail: string): RouteNode {
+  return { id, kind, title, detail, recordId: id, isOff: false };
+}
+
+function ruleNode({ id, name, path, methods, active }: Rule): RouteNode {
+  const verbs = methods.includes("*") ? "all methods" : methods.join(", ");
+  const detail = [name ?? "", active ? verbs : "inactive"].filter((part) => part !== "").join(" · ");
+  return { ...node("rule", id, path, detail), isOff: !active };
+}
+
+function targetNodes({ id: upstreamId, targets }: Upstream): RouteNode[] {
+  return targets.map(({ id = "", provider, default_model, models, weight, priority }) => {
+    const model = default_model ?? models[0] ?? "all models";
+    const parts = [
+      model,
+      ...(weight === 0 ? ["drained"] : weight === 1 ? [] : [`weight ${weight}`]),
+      ...(priority === 1 ? [] : [`priority ${priority}`]),
+    ];
+    return {
+      ...node("target", id, provider, parts.join(" · ")),
+      recordId: upstreamId,
+      isOff: weight === 0,
+    };
+  });
+}
+
+function unique(ids: readonly string[]): string[] {
+  return [...new Set(ids)];
+}
+
+/** Where nodes and edges are drawn. Horizontal positions are percentages of the width, vertical ones pixels. */
+export interface RouteLayout {
+  readonly height: number;
+  readonly columnWidth: number;
+  readonly places: ReadonlyMap<string, { readonly left: number; readonly top: number }>;
+}
+
+export const NODE_HEIGHT = 56;
+const GAP = 12;
+/** Share of the width between two columns, where the edges and their numbers are. */
+const BETWEEN = 9;
+
+/** Places each node next to the middle of the nodes that lead to it, without overlap. */
+export function layOut({ columns, edges }: RouteGraph): RouteLayout {
+  const columnWidth = (100 - BETWEEN * (columns.length - 1)) / columns.length;
+  const places = new Map<string, { left: number; top: number }>();
+  const sources = Map.groupBy(edges, ({ to }) => to);
+  let height = 0;
+  for (const [index, nodes] of columns.entries()) {
+    const left = index * (columnWidth + BETWEEN);
+    let next = 0;
+    for (const { id } of nodes) {
+      const tops = (sources.get(id) ?? []).flatMap(({ from }) => places.get(from)?.top ?? []);
+      // All targets of an upstream have the same source: the first one is next to it, the others follow.
+      const wanted = tops.length === 0 ? 0 : tops.reduce((sum, top) => sum + top, 0) / tops.length;
+      const top = Math.max(next, wanted);
+      places.set(id, { left, top });
+      next = top + NODE_HEIGHT + GAP;
+    }
+    height = Math.max(height, next - GAP);
+  }
+  return { height, columnWidth, places };
+}

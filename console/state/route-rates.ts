@@ -1,0 +1,105 @@
+// Traffic at the nodes and on the edges of a graph of routes.
+import type { RequestRecord } from "../api/item-types.ts";
+import type { RouteEdge, RouteGraph } from "./route-graph.ts";
+
+/** Rates are averages over this many seconds. */
+export const WINDOW_SECONDS = 10;
+
+export interface Rate {
+  /** Per second. */
+  readonly requests: number;
+  /** Share of the requests that failed, from 0 to 1. */
+  readonly errors: number;
+}
+
+interface Count {
+  requests: number;
+  errors: number;
+}
+
+/** Counts of the last seconds, by id of a rule or a target. */
+export class RateWindow {
+  /** One map per second, the newest last. */
+  #seconds: Map<string, Count>[] = [new Map<string, Count>()];
+
+  add(record: RequestRecord): void {
+    if (record.rule !== null)
+      this.#count(record.rule.id, record.status >= 400 || record.outcome === "incomplete");
+    for (const { target_id, status, fault } of record.attempts)
+      this.#count(target_id, fault !== null || status === null || status >= 400);
+  }
+
+  #count(id: string, isError: boolean): void {
+    const newest = this.#seconds.at(-1);
+    const count = newest?.get(id) ?? { requests: 0, errors: 0 };
+    count.requests++;
+    if (isError) count.errors++;
+    newest?.set(id, count);
+  }
+
+  /** Call once per second. Returns the rates of the window. */
+  tick(): ReadonlyMap<string, Rate> {
+    const sums = new Map<string, Count>();
+    for (const second of this.#seconds) {
+      for (const [id, { requests, errors }] of second) {
+        const sum = sums.get(id) ?? { requests: 0, errors: 0 };
+        sums.set(id, { requests: sum.requests + requests, errors: sum.errors + errors });
+      }
+    }
+    const seconds = this.#seconds.length;
+    this.#seconds = [...this.#seconds.slice(1 - WINDOW_SECONDS), new Map<string, Count>()];
+    return new Map(
+      [...sums].map(([id, { requests, errors }]) => [
+        id,
+        { requests: requests / seconds, errors: errors / requests },
+      ]),
+    );
+  }
+}
+
+const NO_TRAFFIC: Rate = { requests: 0, errors: 0 };
+
+export interface GraphRates {
+  ofNode(id: string): Rate;
+  ofEdge(edge: RouteEdge): Rate;
+}
+
+/** Rules and targets are counted. What passes a record in between is the sum of what leads to it. */
+export function graphRates({ columns, edges }: RouteGraph, counted: ReadonlyMap<string, Rate>): GraphRates {
+  const rates = new Map<string, Rate>();
+  const sources = Map.groupBy(edges, ({ to }) => to);
+  for (const { id, kind } of columns.flat()) {
+    const isCounted = kind === "rule" || kind === "target";
+    const leading = (sources.get(id) ?? []).map(({ from }) => rates.get(from) ?? NO_TRAFFIC);
+    rates.set(id, isCounted ? (counted.get(id) ?? NO_TRAFFIC) : sum(leading));
+  }
+  const targets = new Set(columns.at(-1)?.map(({ id }) => id));
+  const ofNode = (id: string) => rates.get(id) ?? NO_TRAFFIC;
+  return { ofNode, ofEdge: ({ from, to }) => ofNode(targets.has(to) ? to : from) };
+}
+
+function sum(rates: readonly Rate[]): Rate {
+  const requests = rates.reduce((total, rate) => total + rate.requests, 0);
+  const errors = rates.reduce((total, rate) => total + rate.requests * rate.errors, 0);
+  return { requests, errors: requests === 0 ? 0 : errors / requests };
+}
+
+/** Such as `2.4/s`; empty without traffic. */
+export function formatRate({ requests }: Rate): string {
+  if (requests === 0) return "";
+  return `${requests < 10 ? requests.toFixed(1) : Math.round(requests)}/s`;
+}
+
+/** Such as `12% errors`; empty without errors. */
+export function formatErrors({ errors }: Rate): string {
+  if (errors === 0) return "";
+  const percent = errors * 100;
+  return `${percent < 1 ? "<1" : Math.round(percent)}% errors`;
+}
+
+/** For screen readers. */
+export function describeRate(rate: Rate): string {
+  if (rate.requests === 0) return "no requests";
+  const errors = formatErrors(rate);
+  return `${formatRate(rate).replace("/s", " requests per second")}${errors === "" ? "" : `, ${errors}`}`;
+}
