@@ -13,14 +13,15 @@ import type { Clock, ClockTimer } from "../base/clock.ts";
  *    burst is what keeps it from running.
  *
  * With a timeout of 16 ms (the default of REDIS_SILENT_MS), a command is given up 16 to 21 ms after Redis became silent, plus the lag of the event loop; earlier if it was
- * sent during the silence. It waits longer only while Redis replies to earlier commands, and at most BACKLOG_TIMEOUT_MS.
+ * sent during the silence. It waits longer only while Redis replies to earlier commands, and at most BACKLOG_TIMEOUT_MS, which is measured in
+ * ticks too: ten thousand requests that arrive at once keep this process busy for longer, and Redis is not behind.
  */
 const TICK_MS = 4;
 /** The most that one tick counts: its interval and the usual delay of a timer in an idle process. */
 const MAX_TICK_MS = 6;
 const BURST_COMMANDS = 512;
 const BURST_SILENCE_MS = 250;
-/** Less than the five seconds that a plugin may take: the replies of a Redis with a longer backlog are of no use. */
+/** The replies of a Redis with a longer backlog are of no use: clients have given up. */
 const BACKLOG_TIMEOUT_MS = 4000;
 
 export class SilenceDetector {
@@ -37,7 +38,7 @@ export class SilenceDetector {
   #isConfirming = false;
   /** The number of commands at an earlier time, to measure how long Redis takes to reply to all of them. */
   #backlogEnd = 0;
-  #backlogSince = 0;
+  #backlogMs = 0;
 
   /** `onSilence` gets a reason that follows "Redis at …". */
   constructor(onSilence: (reason: string) => void, clock: Clock, timeoutMs: number) {
@@ -52,7 +53,7 @@ export class SilenceDetector {
     if (this.#timer !== null) return;
     this.#lastTickAt = this.#silentSince;
     this.#silentMs = 0;
-    this.#startBacklog(this.#silentSince);
+    this.#startBacklog();
     this.#timer = this.#clock.setInterval(() => this.#tick(), TICK_MS);
     this.#timer.unref();
   }
@@ -68,9 +69,9 @@ export class SilenceDetector {
     this.#commands = this.#replies = 0;
   }
 
-  #startBacklog(now: number): void {
+  #startBacklog(): void {
     this.#backlogEnd = this.#commands;
-    this.#backlogSince = now;
+    this.#backlogMs = 0;
   }
 
   #tick(): void {
@@ -82,12 +83,13 @@ export class SilenceDetector {
     const now = this.#clock.now();
     if (this.#silentSince >= this.#lastTickAt) this.#silentMs = 0;
     this.#silentMs += Math.min(now - Math.max(this.#lastTickAt, this.#silentSince), MAX_TICK_MS);
+    this.#backlogMs += Math.min(now - this.#lastTickAt, MAX_TICK_MS);
     this.#lastTickAt = now;
     const isBurst = this.#commands - this.#replies > BURST_COMMANDS;
     const timeoutMs = isBurst ? Math.max(BURST_SILENCE_MS, this.#timeoutMs) : this.#timeoutMs;
     if (this.#silentMs >= timeoutMs) this.#confirm();
-    if (this.#replies >= this.#backlogEnd) this.#startBacklog(now);
-    else if (now - this.#backlogSince > BACKLOG_TIMEOUT_MS)
+    if (this.#replies >= this.#backlogEnd) this.#startBacklog();
+    else if (this.#backlogMs > BACKLOG_TIMEOUT_MS)
       this.#onSilence(`is more than ${BACKLOG_TIMEOUT_MS} ms behind`);
   }
 

@@ -12,6 +12,7 @@ import {
 } from "../support/gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { untilAllFollow } from "../support/shared-nodes.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const START_MS = 30_000;
@@ -79,10 +80,7 @@ describe.skipIf(!hasRedis)("over three nodes with Redis", () => {
   test("of $1.00 at $0.01 per request exactly 100 requests reach the provider", async () => {
     const [first] = nodes;
     const { route, state } = await seedBudget(first!, "1.00");
-    await waitUntil(async () => {
-      const statuses = await Promise.all(nodes.map((node) => node.api("GET", state)));
-      return statuses.every(({ status }) => status === 200);
-    });
+    await untilAllFollow(nodes);
     const statuses: number[] = [];
     const sender = async (node: GatehouseProcess) => {
       for (let sent = 0; sent < 20; sent++) statuses.push(await statusOf(node, route));

@@ -11,6 +11,7 @@ import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
 import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { untilAllFollow } from "../support/shared-nodes.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const RESTARTS = Number(process.env["GATEHOUSE_RESTARTS"] ?? 3);
@@ -62,14 +63,6 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
     proxy: Number(new URL(proxyUrl).port),
   });
 
-  /** Waits until all nodes have the current revision of the first one. */
-  async function untilAllFollow(): Promise<void> {
-    const revisionOf = async (node: GatehouseProcess) =>
-      ((await (await fetch(`${node.proxyUrl}/readyz`)).json()) as { revision: number }).revision;
-    const wanted = await revisionOf(nodes[0]!);
-    for (const node of nodes) await waitUntil(async () => (await revisionOf(node)) >= wanted);
-  }
-
   /** Sends chats and returns a function that ends them and resolves to the failures. Every third client streams, for longer than the drain delay. */
   function startChats({ path }: SeededRoute, clients: number): () => Promise<string[]> {
     const problems: string[] = [];
@@ -101,7 +94,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
     "restarting the nodes one after the other under load fails no request and interrupts no stream",
     async () => {
       const route = await seedRoute(nodes[0]!, { upstream: { targets: [targetAt(provider)] } });
-      await untilAllFollow();
+      await untilAllFollow(nodes);
       const endChats = startChats(route, 12);
       for (let restart = 0; restart < RESTARTS; restart++) {
         const node = nodes[restart % nodes.length]!;
@@ -159,7 +152,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
           gateway: { required_plugins: [limiter({ global: [100, "1h"] })] },
           upstream: { targets: [targetAt(provider)] },
         });
-        await untilAllFollow();
+        await untilAllFollow(nodes);
         const chat = async () => {
           const response = await fetch(`${balancer.url}${route.path}`, {
             method: "POST",
