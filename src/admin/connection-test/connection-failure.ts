@@ -27,7 +27,7 @@ export function describeFailure(
       );
     case "connect_timeout":
       return address(
-        `${host} did not accept a connection within ${timeouts.connect} ms. Check the base URL and firewalls.`,
+        `${host} did not accept a connection within ${timeouts.connect} ms. Check the base URL, DNS and firewalls.`,
       );
     case "credentials": {
       const reason = cause instanceof CredentialError ? `: ${cause.message}` : "";
