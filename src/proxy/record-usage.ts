@@ -5,6 +5,7 @@ import { NO_LABELS } from "../usage/label-set.ts";
 import { RequestSample } from "../usage/request-sample.ts";
 import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
+import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { Exchange } from "./exchange.ts";
 import type { TargetResponse } from "./target-response.ts";
 
@@ -21,7 +22,7 @@ export function settleUsage(exchange: Exchange, reported: Usage | null): void {
 }
 
 /** Returns the estimated input of a request whose response ended before its usage was reported; 0 without a JSON object. */
-function estimateInput({ knownSize, requestSample, body, fields }: Exchange): number {
+export function estimateInput({ knownSize, requestSample, body, fields }: Exchange): number {
   if (knownSize !== null && !isPromise(knownSize.size)) return knownSize.size.inputTokens;
   if (requestSample !== null) return requestSample.estimateTokens();
   return body !== null && fields.isObject ? new RequestSample(body.bytes).estimateTokens() : 0;
@@ -49,20 +50,34 @@ function costAt(price: CompiledPrice, usage: Usage | null): number | null {
 
 /** Whether a request has usage: it is a successful chat, or its response reports tokens or has a cost without them. */
 export function hasUsage({ usage, costNanos, response, gateway }: Exchange): boolean {
-  if (gateway === null || response === null) return false;
-  return usage !== null || costNanos !== null || (response.isChat && response.upstreamResponse.ok);
+  if (gateway === null) return false;
+  return usage !== null || costNanos !== null || (response?.isChat === true && response.upstreamResponse.ok);
 }
 
-/** Adds a request that has usage to the totals of its gateway, key, model, rule, and provider. */
-export function recordUsage(exchange: Exchange, totals: UsageTotals): void {
+/** Adds a request that has usage to the totals of its gateway, key, model, rule, and provider. `unanswered` is without a response. */
+export function recordUsage(exchange: Exchange, unanswered: AttemptFacts | null, totals: UsageTotals): void {
   const { usage, costNanos, response, isUsageRecorded } = exchange;
-  if (response === null || isUsageRecorded || !hasUsage(exchange)) return;
-  addToTotals(exchange, response, usage, costNanos, totals);
+  if (isUsageRecorded || !hasUsage(exchange)) return;
+  if (response !== null) addToTotals(exchange, sentTo(response), usage, costNanos, totals);
+  else if (unanswered !== null) {
+    const { model, target } = unanswered;
+    addToTotals(exchange, { model, provider: target.provider }, usage, costNanos, totals);
+  }
+}
+
+/** What was sent to which provider. */
+interface Sent {
+  readonly model: string | null;
+  readonly provider: string;
+}
+
+export function sentTo({ model, target }: TargetResponse): Sent {
+  return { model, provider: target.provider };
 }
 
 export function addToTotals(
   { gateway, apiKey, rule }: Exchange,
-  targetResponse: TargetResponse,
+  { model, provider }: Sent,
   usage: Usage | null,
   costNanos: number | null,
   totals: UsageTotals,
@@ -72,10 +87,10 @@ export function addToTotals(
     gatewayId: gateway.id,
     apiKeyId: apiKey?.id ?? null,
     apiKeyName: apiKey?.name ?? null,
-    model: targetResponse.model,
+    model,
     ruleId: rule.id,
     ruleName: rule.rule.name ?? rule.rule.path,
-    provider: targetResponse.target.provider,
+    provider,
     labels: apiKey?.labels ?? NO_LABELS,
     purpose: "request",
     // The tokens of a successful response without usage are unknown, like those of a response that was cut.

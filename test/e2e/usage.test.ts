@@ -15,6 +15,7 @@ import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/prox
 import { connectRaw } from "../support/raw-client.ts";
 import { chunksOf, eventsOf, TEST_PRICES, totalAfter, totalOf } from "../support/usage-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const STREAM = { ...CHAT, stream: true };
 const STREAM_WITH_USAGE = { ...STREAM, stream_options: { include_usage: true } };
@@ -287,6 +288,57 @@ describe("responses that end early", () => {
       abort.abort();
       expect(await totalAfter(gatehouse, route, 1)).toEqual(totalOf(1, input, output, 1));
     }
+  });
+
+  /** Sends a request whose client disconnects when the provider has received it. */
+  const leave = async (path: string, request: RequestInit) => {
+    one.behave({ delayMs: 60_000 });
+    const received = one.requests.length;
+    const abort = new AbortController();
+    const response = fetch(gatehouse.proxyUrl + path, { ...request, signal: abort.signal }).catch(() => null);
+    await waitUntil(() => one.requests.length > received);
+    abort.abort();
+    await response;
+  };
+  const record = async (gateway: string, count: number) =>
+    waitFor(async () => {
+      const { body } = await gatehouse.api("GET", `/gateways/${gateway}/requests`);
+      return body.requests.length === count ? body.requests[0] : null;
+    });
+  const JSON_HEADERS = { "Content-Type": "application/json" };
+
+  test("client disconnected before the response: the input is estimated, and the request is partial", async () => {
+    for (const body of [CHAT, STREAM]) {
+      const route = await routeTo();
+      await leave(route.path, { method: "POST", headers: JSON_HEADERS, body: JSON.stringify(body) });
+      expect(await totalAfter(gatehouse, route, 1)).toEqual(totalOf(1, ESTIMATED_INPUT, 0, 1));
+      expect(await record(route.gateway, 1)).toMatchObject({
+        outcome: "client_left",
+        tokens: { input: ESTIMATED_INPUT, output: 0, partial: true },
+      });
+      const { body: usage } = await gatehouse.api("GET", `/gateways/${route.gateway}/usage?group_by=model`);
+      expect(usage.usage).toMatchObject([{ model: "gpt-fake", requests: 1 }]);
+    }
+  });
+
+  test("no response within the timeout: the input is estimated", async () => {
+    const route = await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(one)], max_attempts: 1, timeouts: { first_byte: 100 } },
+    });
+    one.behave({ delayMs: 60_000 });
+    expect((await postChat(gatehouse, route, { body: CHAT })).status).toBe(504);
+    expect(await totalAfter(gatehouse, route, 1)).toEqual(totalOf(1, ESTIMATED_INPUT, 0, 1));
+  });
+
+  test("a request that no provider received, or that runs no model, has no usage", async () => {
+    const route = await routeTo({ path: "/v1/files" }, { methods: ["GET"] });
+    await leave(route.path, { method: "GET" });
+    expect(await record(route.gateway, 1)).toMatchObject({ outcome: "client_left", tokens: null });
+    const unreachable = await routeTo({ base_url: "http://127.0.0.1:1" });
+    expect((await postChat(gatehouse, unreachable, { body: CHAT })).status).toBe(502);
+    expect(await record(unreachable.gateway, 1)).toMatchObject({ tokens: null });
+    for (const { gateway } of [route, unreachable])
+      expect((await gatehouse.api("GET", `/gateways/${gateway}/usage`)).body.total.requests).toBe(0);
   });
 
   test("the estimate of a cut text is close to its tokens, plain and compressed, in every format", async () => {

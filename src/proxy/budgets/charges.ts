@@ -1,5 +1,6 @@
 // What the attempts of a request used, for the settlement of limits and budgets.
 import type { LimitClaim } from "../../sdk/index.ts";
+import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
@@ -36,8 +37,7 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
   const relayed = response?.report.facts ?? null;
   const charges: Charge[] = [];
   for (const facts of attemptFacts) {
-    if (facts === relayed || facts.fault === null || !facts.wasSent) continue;
-    if (!CHARGED_FAILURES.has(facts.fault)) continue;
+    if (facts === relayed || !isChargedFailure(facts)) continue;
     const price = priceFor(exchange, facts.model);
     const nanos = price === null ? 0 : price.costOf({ ...NO_TOKENS, inputTokens });
     charges.push({ model: facts.model, nanos, inputTokens, outputTokens: 0, isPartial: false });
@@ -50,6 +50,11 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
     charges.push({ model, nanos: exchange.costNanos ?? unpriced, ...tokensOf(usage), isPartial });
   }
   return charges;
+}
+
+/** Whether the provider may have run the model, although its response did not arrive. */
+export function isChargedFailure({ fault, wasSent }: AttemptFacts): boolean {
+  return fault !== null && wasSent && CHARGED_FAILURES.has(fault);
 }
 
 /** The tokens of a response without usage are unknown, and so are those of one that was cut before it reported any. */

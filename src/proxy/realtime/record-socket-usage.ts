@@ -3,7 +3,7 @@ import { countUsage } from "../../telemetry/metrics/count-request.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
 import type { Exchange } from "../exchange.ts";
-import { addToTotals, costFor, NANOS_PER_DOLLAR } from "../record-usage.ts";
+import { addToTotals, costFor, NANOS_PER_DOLLAR, sentTo } from "../record-usage.ts";
 import type { TargetResponse } from "../target-response.ts";
 
 /** `usage` is null if the tokens of the response are unknown. Returns its cost in nano-dollars; null if that is unknown. */
@@ -14,7 +14,7 @@ export function recordSocketUsage(
   totals: UsageTotals,
 ): number | null {
   const costNanos = costFor(exchange, response.model, usage);
-  addToTotals(exchange, response, usage, costNanos, totals);
+  addToTotals(exchange, sentTo(response), usage, costNanos, totals);
   const { facts } = response.report;
   if (facts !== null) {
     const cost = costNanos === null ? null : costNanos / NANOS_PER_DOLLAR;

@@ -1,0 +1,22 @@
+// The usage of a request that a provider received and whose response did not arrive: the client disconnected, or a timeout expired.
+import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
+import { NO_TOKENS } from "../usage/usage-accumulator.ts";
+import { isChargedFailure } from "./budgets/charges.ts";
+import { mayCost } from "./budgets/plan-budgets.ts";
+import type { Exchange } from "./exchange.ts";
+import { costFor, estimateInput } from "./record-usage.ts";
+
+/**
+ * Sets the usage of the exchange if the provider may have run the model: the estimated input, marked partial. Call before the body is
+ * released. Returns the attempt, or null if there is none.
+ */
+export function settleUnanswered(exchange: Exchange): AttemptFacts | null {
+  const { response, rule, handshake, attemptFacts } = exchange;
+  if (response !== null || rule === null || handshake !== null) return null;
+  const attempt = attemptFacts.findLast(isChargedFailure) ?? null;
+  if (attempt === null || !mayCost(exchange, rule)) return null;
+  const usage = { ...NO_TOKENS, inputTokens: estimateInput(exchange), isPartial: true };
+  exchange.usage = usage;
+  exchange.costNanos = costFor(exchange, attempt.model, usage);
+  return attempt;
+}
