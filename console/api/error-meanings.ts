@@ -54,6 +54,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   request_timeout: "Less than 64 KiB of the body arrived within 60 seconds.",
   duplicate: "The value must be unique and is already used.",
   in_use: "Other records refer to this record; the error names them.",
+  game_day_active: "Another game day of the gateway has not ended.",
   api_key_revoked: "A revoked API key cannot be changed or rotated.",
   admin_token_revoked: "A revoked admin token cannot be changed.",
   precondition_failed: "The record is not the version in If-Match. Read it again and retry.",

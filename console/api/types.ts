@@ -787,6 +787,188 @@ export interface BudgetInput {
   webhook?: string | null;
 }
 
+export interface GameDay {
+  /** Name of the game day. */
+  name: string;
+  /** False: stopped. */
+  enabled: boolean;
+  /** ISO 8601 time. Null: when the record is created. */
+  starts_at: string | null;
+  /** ISO 8601 time, at most 24 hours ahead. Nothing is injected afterwards. */
+  ends_at: string;
+  /** Which requests are affected. All conditions must hold. */
+  match: {
+    /** Ids of rules. Empty: all rules. */
+    rules: string[];
+    /** Ids of API keys. Empty: all requests, also those without a key. */
+    keys: string[];
+    /** Labels that the API key must have, with these values. */
+    labels: Record<string, string>;
+    /** Models that clients request: exact names, or prefixes that end in `*`. Empty: all. */
+    models: string[];
+    /** Headers that the request must have. `*` matches any value. */
+    headers: Record<string, string>;
+    /** The share of these requests that is affected. */
+    share: number;
+  };
+  /** At most this many requests are affected, on all nodes together. Null: no limit. */
+  max_requests: number | null;
+  /** Each attempt gets the first of these that applies to it. */
+  faults: {
+    /** refuse: no connection. delay: the response starts later. status: an error response. cut: the connection breaks. stall: nothing more arrives. slow: a pause before each event. error_event: the stream reports an error. empty: no body. truncated_json: half of the JSON. missing_usage: no token counts. redis_away: limits and budgets are decided as if Redis were unavailable. */
+    type:
+      | "refuse"
+      | "delay"
+      | "status"
+      | "cut"
+      | "stall"
+      | "slow"
+      | "error_event"
+      | "empty"
+      | "truncated_json"
+      | "missing_usage"
+      | "redis_away";
+    /** delay: before the response. slow: before each event. In milliseconds. */
+    ms: number | null;
+    /** status: the status. */
+    status: number | null;
+    /** status: seconds in the Retry-After header. Null: no such header. */
+    retry_after: number | null;
+    /** cut, stall, error_event: how many events of a stream arrive before. A response that is no stream is one event. */
+    after_events: number;
+    /** Only attempts at these targets. Empty: at all targets. */
+    target_ids: string[];
+    /** Only the first attempts of each request, this many. Null: all attempts. */
+    attempts: number | null;
+    /** The share of these attempts that gets the fault. */
+    share: number;
+  }[];
+  /** When the game day stops by itself. */
+  abort_if: {
+    /** The requests of the gateway that are observed: those that are not affected, those that are, or all. */
+    requests: "others" | "affected" | "all";
+    /** Stops if more than this share fails: status 5xx, or an incomplete response. Null: no limit. */
+    error_ratio: number | null;
+    /** Stops if the 99th percentile of the duration exceeds this many milliseconds. Null: no limit. */
+    p99_ms: number | null;
+    /** Decided only with this many requests in the last 10 seconds on one node. */
+    min_requests: number;
+  } | null;
+  /** What the verdict checks. */
+  expect: {
+    /** At least this share of the affected requests gets a complete response below 400. */
+    success_ratio: number | null;
+    /** At least this share of the affected requests succeeds at another attempt than the first. */
+    failover_ratio: number | null;
+    /** The 99th percentile of the duration of affected requests is at most this many milliseconds. */
+    p99_ms: number | null;
+    /** At least this many requests are affected. */
+    min_requests: number;
+  };
+  /** Affected requests use a copy of the health of targets and of the retry budget, so that faults do not change how other requests are served. */
+  isolated: boolean;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
+}
+
+export interface GameDayList {
+  game_days: GameDay[];
+  /** Number of all matching records, not only of those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface GameDayInput {
+  /** Name of the game day. */
+  name: string;
+  /** False: stopped. */
+  enabled?: boolean;
+  /** ISO 8601 time. Null: when the record is created. */
+  starts_at?: string | null;
+  /** ISO 8601 time, at most 24 hours ahead. Nothing is injected afterwards. */
+  ends_at: string;
+  /** Which requests are affected. All conditions must hold. */
+  match?: {
+    /** Ids of rules. Empty: all rules. */
+    rules?: string[];
+    /** Ids of API keys. Empty: all requests, also those without a key. */
+    keys?: string[];
+    /** Labels that the API key must have, with these values. */
+    labels?: Record<string, string>;
+    /** Models that clients request: exact names, or prefixes that end in `*`. Empty: all. */
+    models?: string[];
+    /** Headers that the request must have. `*` matches any value. */
+    headers?: Record<string, string>;
+    /** The share of these requests that is affected. */
+    share?: number;
+  };
+  /** At most this many requests are affected, on all nodes together. Null: no limit. */
+  max_requests?: number | null;
+  /** Each attempt gets the first of these that applies to it. */
+  faults: {
+    /** refuse: no connection. delay: the response starts later. status: an error response. cut: the connection breaks. stall: nothing more arrives. slow: a pause before each event. error_event: the stream reports an error. empty: no body. truncated_json: half of the JSON. missing_usage: no token counts. redis_away: limits and budgets are decided as if Redis were unavailable. */
+    type:
+      | "refuse"
+      | "delay"
+      | "status"
+      | "cut"
+      | "stall"
+      | "slow"
+      | "error_event"
+      | "empty"
+      | "truncated_json"
+      | "missing_usage"
+      | "redis_away";
+    /** delay: before the response. slow: before each event. In milliseconds. */
+    ms?: number | null;
+    /** status: the status. */
+    status?: number | null;
+    /** status: seconds in the Retry-After header. Null: no such header. */
+    retry_after?: number | null;
+    /** cut, stall, error_event: how many events of a stream arrive before. A response that is no stream is one event. */
+    after_events?: number;
+    /** Only attempts at these targets. Empty: at all targets. */
+    target_ids?: string[];
+    /** Only the first attempts of each request, this many. Null: all attempts. */
+    attempts?: number | null;
+    /** The share of these attempts that gets the fault. */
+    share?: number;
+  }[];
+  /** When the game day stops by itself. */
+  abort_if?: {
+    /** The requests of the gateway that are observed: those that are not affected, those that are, or all. */
+    requests?: "others" | "affected" | "all";
+    /** Stops if more than this share fails: status 5xx, or an incomplete response. Null: no limit. */
+    error_ratio?: number | null;
+    /** Stops if the 99th percentile of the duration exceeds this many milliseconds. Null: no limit. */
+    p99_ms?: number | null;
+    /** Decided only with this many requests in the last 10 seconds on one node. */
+    min_requests?: number;
+  } | null;
+  /** What the verdict checks. */
+  expect?: {
+    /** At least this share of the affected requests gets a complete response below 400. */
+    success_ratio?: number | null;
+    /** At least this share of the affected requests succeeds at another attempt than the first. */
+    failover_ratio?: number | null;
+    /** The 99th percentile of the duration of affected requests is at most this many milliseconds. */
+    p99_ms?: number | null;
+    /** At least this many requests are affected. */
+    min_requests?: number;
+  };
+  /** Affected requests use a copy of the health of targets and of the retry budget, so that faults do not change how other requests are served. */
+  isolated?: boolean;
+}
+
 export interface ApiKey {
   /** Name of the key. */
   name: string;
@@ -1363,6 +1545,49 @@ export interface BudgetState {
   }[];
 }
 
+export interface GameDayState {
+  phase: "scheduled" | "running" | "ended" | "stopped" | "aborted";
+  /** Requests that got a fault, on all nodes. */
+  affected: {
+    requests: number;
+    /** Complete responses below 400. */
+    succeeded: number;
+    /** Status 5xx, or an incomplete response. */
+    failed: number;
+    /** Succeeded at another attempt than the first. */
+    failed_over: number;
+    /** 99th percentile of the duration, at most 5 % too high. */
+    p99_ms: number | null;
+  };
+  /** The other requests of the gateway meanwhile. */
+  others: {
+    requests: number;
+    /** Complete responses below 400. */
+    succeeded: number;
+    /** Status 5xx, or an incomplete response. */
+    failed: number;
+    /** Succeeded at another attempt than the first. */
+    failed_over: number;
+    /** 99th percentile of the duration, at most 5 % too high. */
+    p99_ms: number | null;
+  };
+  /** Affected requests by the type of the fault. */
+  by_fault: Record<string, number>;
+  /** Why `abort_if` stopped the game day. */
+  aborted: {
+    at: string;
+    reason: string;
+  } | null;
+  /** Pending until the game day is over. */
+  verdict: "pending" | "passed" | "failed";
+  checks: {
+    check: "not_aborted" | "min_requests" | "success_ratio" | "failover_ratio" | "p99_ms";
+    expected: number | null;
+    actual: number | null;
+    passed: boolean;
+  }[];
+}
+
 export interface BudgetStateList {
   states: {
     period: {
@@ -1753,7 +1978,8 @@ export interface RevisionWithDiff {
   /** The same changes by record. */
   records: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "prices";
+    resource:
+      "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "game_day" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -1772,7 +1998,8 @@ export interface RevisionDiff {
   to: number;
   records: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "prices";
+    resource:
+      "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "game_day" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -1791,7 +2018,8 @@ export interface RevisionDiff {
 export interface Applied {
   changes: {
     action: "create" | "update" | "delete" | "none";
-    resource: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "prices";
+    resource:
+      "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "game_day" | "api_key" | "prices";
     /** Name of the gateway. Empty for prices. */
     gateway: string;
     name: string;
@@ -1825,7 +2053,8 @@ export interface Rollback {
   /** With dry_run: what would change. */
   records?: {
     action: "create" | "update" | "delete";
-    resource: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "prices";
+    resource:
+      "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "game_day" | "api_key" | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -1882,6 +2111,7 @@ export interface Error {
     | "request_timeout"
     | "duplicate"
     | "in_use"
+    | "game_day_active"
     | "api_key_revoked"
     | "admin_token_revoked"
     | "precondition_failed"

@@ -32,6 +32,7 @@ import { addAuditRoutes } from "./routes/audit.ts";
 import { addApiKeyRoutes } from "./routes/api-keys.ts";
 import { addBlockRoutes } from "./routes/blocks.ts";
 import { addBudgetRoutes } from "./routes/budgets.ts";
+import { addGameDayRoutes } from "./routes/game-days.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
 import { addExportRoutes } from "./routes/export.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
@@ -155,6 +156,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, rules);
   addResource(table, current, virtualModels);
   addBudgetRoutes(table, current, parts.budgetBook);
+  addGameDayRoutes(table, current, () => Promise.resolve());
   addApiKeyRoutes(table, current);
   addAdminTokenRoutes(table, current.store);
   addBlockRoutes(table, current, parts.blocks, parts.log);

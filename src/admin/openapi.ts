@@ -12,13 +12,14 @@ import { READ_ONLY_RECORDS, RESPONSE_SCHEMAS } from "./response-schemas.ts";
 import { apiKeys } from "./routes/api-keys.ts";
 import { adjustInput, subjectInput } from "./budget-states.ts";
 import { budgets } from "./routes/budgets.ts";
+import { gameDays } from "./routes/game-days.ts";
 import { gateways } from "./routes/gateways.ts";
 import { virtualModels } from "./routes/models.ts";
 import { rules } from "./routes/rules.ts";
 import { services } from "./routes/services.ts";
 import { upstreams } from "./routes/upstreams.ts";
 
-const RESOURCES = [gateways, upstreams, services, rules, virtualModels, budgets, apiKeys];
+const RESOURCES = [gateways, upstreams, services, rules, virtualModels, budgets, gameDays, apiKeys];
 
 const REQUEST_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   AdminTokenInput: adminTokenSchema,
@@ -50,7 +51,7 @@ export function openApiDocument({ app }: RouteTable, version: string) {
       title: "Gatehouse Admin API",
       version,
       description:
-        "Manages gateways, upstreams and their targets, services, rules, virtual models, budgets, API keys, and plugins.",
+        "Manages gateways, upstreams and their targets, services, rules, virtual models, budgets, game days, API keys, and plugins.",
       license: { name: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

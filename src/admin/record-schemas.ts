@@ -20,3 +20,16 @@ export const childFieldSchemas = {
       "Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only.",
   }),
 };
+
+/** The resources that revisions change. */
+export const resourceSchema = z.enum([
+  "gateway",
+  "upstream",
+  "service",
+  "rule",
+  "model",
+  "budget",
+  "game_day",
+  "api_key",
+  "prices",
+]);

@@ -67,7 +67,7 @@ export interface Resource<K extends Kind, Fields> {
   readonly isDeleted?: (record: RecordOf[K]) => boolean;
 }
 
-type ChildKind = "upstreams" | "services" | "rules" | "models" | "budgets";
+type ChildKind = Exclude<Kind, "gateways" | "api_keys">;
 
 /** The part of the declaration that all resources below a gateway share. */
 export function childDeclaration<K extends ChildKind>(kind: K, singular: string) {

@@ -11,9 +11,10 @@ import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
 import { AUDIT_ACTIONS } from "../store/audit.ts";
 import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
-import { timeSchema, warningsSchema } from "./record-schemas.ts";
+import { resourceSchema, timeSchema, warningsSchema } from "./record-schemas.ts";
 import { adminTokenWithTokenSchema, shownAdminTokenSchema } from "./routes/admin-tokens.ts";
 import { budgetStateListSchema, budgetStateSchema } from "./budget-states.ts";
+import { gameDayStateSchema } from "./game-day-states.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
 
 const count = z.int().min(0);
@@ -102,13 +103,11 @@ const fieldChanges = z.array(
   }),
 );
 
-const RESOURCE = z.enum(["gateway", "upstream", "service", "rule", "model", "budget", "api_key", "prices"]);
-
 const appliedSchema = z.object({
   changes: z.array(
     z.object({
       action: z.enum(["create", "update", "delete", "none"]),
-      resource: RESOURCE,
+      resource: resourceSchema,
       gateway: z.string().meta({ description: "Name of the gateway. Empty for prices." }),
       name: z.string(),
       diff: fieldChanges,
@@ -125,7 +124,7 @@ const appliedSchema = z.object({
 const recordChanges = z.array(
   z.object({
     action: z.enum(["create", "update", "delete"]),
-    resource: RESOURCE,
+    resource: resourceSchema,
     id: z.string(),
     gateway_id: z.string().nullable(),
     name: z.string().nullable(),
@@ -276,6 +275,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Me: meSchema,
   AuditVerification: auditVerificationSchema,
   BudgetState: budgetStateSchema,
+  GameDayState: gameDayStateSchema,
   BudgetStateList: budgetStateListSchema,
   UsageReport: usageSchema,
   Prices: shownPricesSchema,

@@ -2,7 +2,7 @@
 import type { ErrorDetail } from "../base/errors.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import { configurationWarnings, warningsAbout } from "../snapshot/warnings/configuration-warnings.ts";
-import type { GatewayParts, Kind, RecordOf } from "../store/store.ts";
+import type { DocumentParts, Kind, RecordOf } from "../store/store.ts";
 
 /** The field of the response that has the warnings about a written record. Absent without warnings. */
 interface WithWarnings {
@@ -21,7 +21,7 @@ export function recordWarnings(current: CurrentConfiguration, record: RecordOf[K
 }
 
 /** Returns the records of a gateway after a document was applied that contains `applied`; null: all others are deleted. */
-export function withOthers(applied: GatewayParts, before: GatewayParts | null): GatewayParts {
+export function withOthers(applied: DocumentParts, before: DocumentParts | null): DocumentParts {
   return {
     gateway: applied.gateway,
     upstreams: [...applied.upstreams, ...othersIn(before?.upstreams ?? [], applied.upstreams)],

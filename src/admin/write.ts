@@ -122,5 +122,6 @@ const SINGULAR: Readonly<Record<Kind, string>> = {
   rules: "rule",
   models: "virtual model",
   budgets: "budget",
+  game_days: "game day",
   api_keys: "API key",
 };

@@ -131,6 +131,7 @@ export const ERRORS = {
   request_timeout: { status: 408, meaning: "Less than 64 KiB of the body arrived within 60 seconds." },
   duplicate: { status: 409, meaning: "The value must be unique and is already used." },
   in_use: { status: 409, meaning: "Other records refer to this record; the error names them." },
+  game_day_active: { status: 409, meaning: "Another game day of the gateway has not ended." },
   api_key_revoked: { status: 409, meaning: "A revoked API key cannot be changed or rotated." },
   admin_token_revoked: { status: 409, meaning: "A revoked admin token cannot be changed." },
   precondition_failed: {

@@ -26,7 +26,15 @@ function explained(
   const rules = sketches.map((sketch, age) =>
     ruleRecord(gateway.id, service.id, { methods: ["POST"], ...sketch, id: `r${age}` }),
   );
-  const parts = { gateway, upstreams: [upstream], services: [service], rules, models: [], budgets: [] };
+  const parts = {
+    gateway,
+    upstreams: [upstream],
+    services: [service],
+    rules,
+    models: [],
+    budgets: [],
+    game_days: [],
+  };
   const compiled = compileGateway(parts, compileContext());
   const exchange = exchangeFor(explainRequestSchema.parse(request), EMPTY_SNAPSHOT, systemClock);
   const { rule } = compiled.routes.match(exchange.path, exchange.method, exchange.request.headers);

@@ -34,7 +34,8 @@ function compile(models: readonly VirtualModel[], virtual_models: "own" | "any" 
   );
   const services = UPSTREAMS.map((id) => serviceRecord("g", id, { id: `s-${id}`, virtual_models }));
   const rules = UPSTREAMS.map((id) => ruleRecord("g", `s-${id}`, { name: id, path: `/${id}/*` }));
-  return compileGateway({ gateway, upstreams, services, rules, models, budgets: [] }, compileContext());
+  const parts = { gateway, upstreams, services, rules, models, budgets: [], game_days: [] };
+  return compileGateway(parts, compileContext());
 }
 
 const letters = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1, maxLength: 3 });

@@ -25,7 +25,15 @@ function tableOf(sketches: readonly RuleSketch[]): RouteTable {
   );
   // Shuffled: the result must not depend on the order in which the store returns rules.
   rules.sort((a, b) => (Bun.hash(a.id) < Bun.hash(b.id) ? -1 : 1));
-  const parts = { gateway, upstreams: [upstream], services: [service], rules, models: [], budgets: [] };
+  const parts = {
+    gateway,
+    upstreams: [upstream],
+    services: [service],
+    rules,
+    models: [],
+    budgets: [],
+    game_days: [],
+  };
   return compileGateway(parts, compileContext()).routes;
 }
 

@@ -35,6 +35,7 @@ function gateway(id: string, subdomain: string | null, paths: readonly string[] 
     rules,
     models: [],
     budgets: [],
+    game_days: [],
   };
   return compileGateway(parts, context);
 }

@@ -15,6 +15,7 @@ const SEARCHED: Readonly<Record<Kind, readonly Expression[]>> = {
   rules: [path],
   models: [],
   budgets: [],
+  game_days: [],
   api_keys: [() => "prefix"],
 };
 

@@ -16,6 +16,7 @@ import { addBudgets } from "./migrations/0013-budgets.ts";
 import { addSpending } from "./migrations/0014-spending.ts";
 import { addModels } from "./migrations/0015-models.ts";
 import { addUsagePurpose } from "./migrations/0016-usage-purpose.ts";
+import { addGameDays } from "./migrations/0017-game-days.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -36,6 +37,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addSpending,
   addModels,
   addUsagePurpose,
+  addGameDays,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,6 +1,7 @@
 // References between records. They are checked inside the transaction that writes, so no reference ever dangles.
 import { GatehouseError, validationError, type ErrorDetail } from "../base/errors.ts";
 import type { Query, Row } from "./database.ts";
+import { activeGameDay } from "./game-days.ts";
 import type { Kind, RecordOf } from "./store.ts";
 
 /** Limits how many records an error names. */
@@ -20,6 +21,7 @@ const CHECKS: ReferenceChecks = {
     return requireAll(query, "upstreams", gateway_id, references);
   },
   budgets: () => Promise.resolve(),
+  game_days: checkGameDay,
   api_keys: (query, { gateway_id, policies }) => {
     const references = policies.map((id, index) => ({ path: `policies[${index}]`, id }));
     return requireAll(query, "rules", gateway_id, references);
@@ -46,9 +48,37 @@ async function checkSubdomain(query: Query, { id, subdomain }: RecordOf["gateway
   });
 }
 
+/** Only while it is enabled: what a game day refers to may be deleted, and stopping it must always be possible. */
+async function checkGameDay(query: Query, record: RecordOf["game_days"]): Promise<void> {
+  const { id, gateway_id, enabled, match, faults } = record;
+  if (!enabled) return;
+  const listed = (path: string, ids: readonly string[]) =>
+    ids.map((each, index) => ({ path: `${path}[${index}]`, id: each }));
+  await requireAll(query, "rules", gateway_id, listed("match.rules", match.rules));
+  await requireAll(query, "api_keys", gateway_id, listed("match.keys", match.keys));
+  const problems: ErrorDetail[] = [];
+  for (const { path, id: target } of faults.flatMap(({ target_ids }, index) =>
+    listed(`faults[${index}].target_ids`, target_ids),
+  )) {
+    const [found] = await query(
+      `SELECT id FROM upstreams WHERE gateway_id = $1 AND body LIKE '%"id":' || $2 || '%'`,
+      [gateway_id, JSON.stringify(target).replaceAll(/[%_]/g, "")],
+    );
+    if (found === undefined)
+      problems.push({ path, message: `there is no target "${target}" in this gateway` });
+  }
+  if (problems.length > 0) throw validationError(problems);
+  const active = await activeGameDay(query, gateway_id, id, Date.now());
+  if (active !== null)
+    throw new GatehouseError(
+      "game_day_active",
+      `The game day ${describe(active)} of this gateway has not ended. Stop or delete it first.`,
+    );
+}
+
 async function requireAll(
   query: Query,
-  table: "upstreams" | "services" | "rules",
+  table: "upstreams" | "services" | "rules" | "api_keys",
   gatewayId: string,
   references: readonly { path: string; id: string }[],
 ): Promise<void> {
@@ -57,7 +87,7 @@ async function requireAll(
     const [found] = await query(`SELECT gateway_id FROM ${table} WHERE id = $1`, [id]);
     if (found?.["gateway_id"] === gatewayId) continue;
     // The same message for a missing record and one of another gateway: neither can be used here.
-    problems.push({ path, message: `there is no ${table.slice(0, -1)} "${id}" in this gateway` });
+    problems.push({ path, message: `there is no ${singular(table)} "${id}" in this gateway` });
   }
   if (problems.length > 0) throw validationError(problems);
 }
@@ -86,6 +116,7 @@ const REFERRERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>>
     { kind: "rules", where: "gateway_id = $1" },
     { kind: "models", where: "gateway_id = $1" },
     { kind: "budgets", where: "gateway_id = $1" },
+    { kind: "game_days", where: "gateway_id = $1" },
     { kind: "api_keys", where: "active = 1 AND gateway_id = $1" },
   ],
 };
@@ -110,6 +141,7 @@ export async function rejectIfUsed(query: Query, kind: Kind, id: string): Promis
 
 function singular(kind: Kind): string {
   if (kind === "models") return "virtual model";
+  if (kind === "game_days") return "game day";
   return kind === "api_keys" ? "API key" : kind.slice(0, -1);
 }
 

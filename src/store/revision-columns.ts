@@ -17,6 +17,7 @@ const KINDS: Readonly<Record<RevisionKind, true>> = {
   rules: true,
   models: true,
   budgets: true,
+  game_days: true,
   api_keys: true,
   blocks: true,
   prices: true,

@@ -20,8 +20,8 @@ interface PastRecord {
 }
 
 /**
- * Returns all records that changed after `revision`, except blocks in old revisions: they are not part of the configuration. Every earlier row of
- * an upstream is passed to `destinations`.
+ * Returns all records that changed after `revision`, except those that are not part of the configuration: blocks in old revisions, and game
+ * days, which a rollback must not start again. Every earlier row of an upstream is passed to `destinations`.
  */
 export async function readRecordsAt(
   query: Query,
@@ -40,7 +40,7 @@ export async function readRecordsAt(
       last = Number(number);
       if (typeof text !== "string") throw unknownRevision(revision, "is older than the stored history");
       for (const { kind, id, before } of rowChangesIn(text)) {
-        if (kind === "blocks") continue;
+        if (kind === "blocks" || kind === "game_days") continue;
         if (kind === "upstreams" && before !== null) destinations.addLater(before);
         const key = `${kind}/${id}`;
         const known = records.get(key);

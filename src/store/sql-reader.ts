@@ -60,7 +60,8 @@ export class SqlReader implements Reader {
     const rules = await children("rules");
     const models = await children("models");
     const budgets = await children("budgets");
-    return { gateway, upstreams, services, rules, models, budgets };
+    const game_days = await children("game_days");
+    return { gateway, upstreams, services, rules, models, budgets, game_days };
   }
 
   protected async pricesRow(): Promise<Row | null> {
@@ -115,12 +116,13 @@ export class SqlView extends SqlReader implements ConsistentView {
 
   async allGatewayParts(): Promise<GatewayParts[]> {
     const gateways = await this.select("gateways", "ORDER BY id");
-    const [upstreams, services, rules, models, budgets] = [
+    const [upstreams, services, rules, models, budgets, game_days] = [
       await this.#grouped("upstreams"),
       await this.#grouped("services"),
       await this.#grouped("rules"),
       await this.#grouped("models"),
       await this.#grouped("budgets"),
+      await this.#grouped("game_days"),
     ];
     return gateways.map((gateway) => ({
       gateway,
@@ -129,6 +131,7 @@ export class SqlView extends SqlReader implements ConsistentView {
       rules: rules.get(gateway.id) ?? [],
       models: models.get(gateway.id) ?? [],
       budgets: budgets.get(gateway.id) ?? [],
+      game_days: game_days.get(gateway.id) ?? [],
     }));
   }
 
@@ -136,7 +139,7 @@ export class SqlView extends SqlReader implements ConsistentView {
     return this.select("api_keys", "ORDER BY id");
   }
 
-  async #grouped<K extends "upstreams" | "services" | "rules" | "models" | "budgets">(
+  async #grouped<K extends Exclude<Kind, "gateways" | "api_keys">>(
     kind: K,
   ): Promise<Map<string, RecordOf[K][]>> {
     return Map.groupBy(await this.select(kind, "ORDER BY id"), (record) => record.gateway_id);

@@ -12,6 +12,7 @@ import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts
 import { getRevision, listRevisions, readRevision, readVersion } from "./revisions.ts";
 import { readChangesBetween } from "./revision-range.ts";
 import { SqlAudit, type AuditStore } from "./sql-audit.ts";
+import { SqlGameDays, type GameDayStore } from "./sql-game-days.ts";
 import { SqlIdentities, type IdentityStore } from "./sql-identities.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlSpending, type SpendingStore } from "./sql-spending.ts";
@@ -39,6 +40,7 @@ class SqlStore implements Store {
   readonly audit: AuditStore;
   readonly traffic: TrafficStore;
   readonly spending: SpendingStore;
+  readonly gameDays: GameDayStore;
   readonly #url: string;
   readonly #cipher: CredentialCipher;
   readonly #keptRevisions: number;
@@ -59,6 +61,7 @@ class SqlStore implements Store {
     this.audit = new SqlAudit(use, keptAudit);
     this.traffic = new SqlTraffic(use);
     this.spending = new SqlSpending(use);
+    this.gameDays = new SqlGameDays(use);
   }
 
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {

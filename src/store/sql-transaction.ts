@@ -3,6 +3,7 @@ import { createYielder } from "../base/yield-turns.ts";
 import { removeBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Parameter, Query, Row } from "./database.ts";
+import { removeGameDayRuns } from "./game-days.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
 import { toRecordChanges } from "./revisions.ts";
 import { preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
@@ -22,6 +23,17 @@ import { fromRow, columnsOf, toRow } from "./tables.ts";
 import { TransactionRecorder } from "./transaction-recorder.ts";
 import { TRAFFIC_TABLE } from "./sql-traffic.ts";
 import { USAGE_TABLES } from "./usage.ts";
+
+/** The records of a gateway are deleted in this order. */
+const CASCADE_ORDER = [
+  "game_days",
+  "api_keys",
+  "budgets",
+  "models",
+  "rules",
+  "services",
+  "upstreams",
+] as const satisfies readonly Kind[];
 
 /** Records are restored in this order, so that those that others refer to exist first. */
 const RESTORE_ORDER: readonly Kind[] = [
@@ -82,10 +94,11 @@ export class SqlTransaction extends SqlReader implements Transaction {
     if (gateway === null) return;
     if (!cascade) await rejectIfUsed(this.query, "gateways", id);
     await removeBlocks(this.query, id, null);
-    for (const kind of ["api_keys", "budgets", "models", "rules", "services", "upstreams"] as const) {
+    for (const kind of CASCADE_ORDER) {
       // No change per record: other nodes drop these records together with their gateway.
       for (const row of await this.rows(kind, "WHERE gateway_id = $1 ORDER BY id", [id]))
         this.#recordRow(kind, row, null);
+      if (kind === "game_days") await removeGameDayRuns(this.query, null, id);
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
     for (const table of [...USAGE_TABLES, TRAFFIC_TABLE])
@@ -195,6 +208,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
   async #deleteRow(kind: Kind, row: Row): Promise<void> {
     await this.#yieldTurn();
     await this.query(`DELETE FROM ${kind} WHERE id = $1`, [row["id"] ?? null]);
+    if (kind === "game_days") await removeGameDayRuns(this.query, String(row["id"]));
     this.#recordRow(kind, row, null);
     this.#recordChange(kind, row);
   }

@@ -1,6 +1,7 @@
 // The Store: durable records, and a revision that increases with every change to them.
 import type { ApiKey } from "../model/api-key.ts";
 import type { Budget } from "../model/budget.ts";
+import type { GameDay } from "../model/game-day.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Price } from "../model/price.ts";
 import type { Rule } from "../model/rule.ts";
@@ -11,6 +12,7 @@ import type { Actor } from "../model/administrator.ts";
 import type { AuditEntry, WriteAudit } from "./audit.ts";
 import type { BlockStore } from "./blocks.ts";
 import type { AuditStore } from "./sql-audit.ts";
+import type { GameDayStore } from "./sql-game-days.ts";
 import type { SpendingStore } from "./sql-spending.ts";
 import type { TrafficStore } from "./sql-traffic.ts";
 import type { IdentityStore } from "./sql-identities.ts";
@@ -26,6 +28,7 @@ export interface RecordOf {
   rules: Rule;
   models: VirtualModel;
   budgets: Budget;
+  game_days: GameDay;
   api_keys: StoredApiKey;
 }
 
@@ -68,14 +71,19 @@ export interface Page<T> {
   readonly count: number;
 }
 
-/** All records that a gateway is compiled from. API keys are compiled separately. */
-export interface GatewayParts {
+/** The records of a gateway that documents contain. */
+export interface DocumentParts {
   readonly gateway: Gateway;
   readonly upstreams: readonly Upstream[];
   readonly services: readonly Service[];
   readonly rules: readonly Rule[];
   readonly models: readonly VirtualModel[];
   readonly budgets: readonly Budget[];
+}
+
+/** All records that a gateway is compiled from. API keys are compiled separately. */
+export interface GatewayParts extends DocumentParts {
+  readonly game_days: readonly GameDay[];
 }
 
 export interface Reader {
@@ -207,6 +215,7 @@ export interface Store extends Reader, BlockStore {
   readonly audit: AuditStore;
   readonly traffic: TrafficStore;
   readonly spending: SpendingStore;
+  readonly gameDays: GameDayStore;
   /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Runs reads that all see the same revision, whatever is written meanwhile. */

@@ -14,6 +14,7 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   rules: ["name", "service_id"],
   models: ["name"],
   budgets: ["name"],
+  game_days: ["name"],
   api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
 };
 
@@ -98,6 +99,7 @@ const SECRETS: SecretMappers = {
   rules: (record) => record,
   models: (record) => record,
   budgets: (record) => record,
+  game_days: (record) => record,
   api_keys: (record) => record,
 };
 

@@ -136,6 +136,7 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
         rules: [whole.rule],
         models: [],
         budgets: [],
+        game_days: [],
       });
       expect(await store.get("api_keys", whole.apiKey.id)).toStrictEqual(whole.apiKey);
       // Blocks are not part of the configuration.

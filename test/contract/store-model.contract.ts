@@ -6,6 +6,7 @@ import type { Change, Kind, RecordOf, Store, StoredApiKey, Transaction } from ".
 import {
   apiKeyRecord,
   budgetRecord,
+  gameDayRecord,
   gatewayRecord,
   ruleRecord,
   serviceRecord,
@@ -23,6 +24,7 @@ const KINDS: readonly Kind[] = [
   "rules",
   "models",
   "budgets",
+  "game_days",
   "api_keys",
 ];
 const THROWN = new Error("thrown on purpose");
@@ -41,6 +43,7 @@ class Oracle {
     rules: new Map(),
     models: new Map(),
     budgets: new Map(),
+    game_days: new Map(),
     api_keys: new Map(),
   };
 
@@ -59,7 +62,7 @@ class Oracle {
     for (const key of this.all("api_keys")) this.lastKeys.set(key.id, key);
   }
 
-  /** The records at a revision, but with API keys that stay revoked or rotated. */
+  /** The records at a revision, but with API keys that stay revoked or rotated, and the game days of now. */
   restored(revision: number): Oracle["records"] {
     const then = this.past.get(revision)!;
     const keys = [...then.api_keys.values()].map((key) => {
@@ -69,7 +72,8 @@ class Oracle {
     const byId = (records: AnyRecord[]) => new Map(records.map((record) => [record.id, record]));
     const same = KINDS.map((kind) => [kind, new Map(then[kind])] as const);
     const copies = Object.fromEntries(same) as Oracle["records"];
-    return { ...copies, api_keys: byId(keys) };
+    const gameDays = this.all("game_days").filter(({ gateway_id }) => then.gateways.has(gateway_id));
+    return { ...copies, game_days: byId(gameDays), api_keys: byId(keys) };
   }
 
   all<K extends Kind>(kind: K): RecordOf[K][] {
@@ -288,11 +292,20 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
     return put(oracle, "insert", kind, virtualModelRecord(gatewayId, upstream));
   }
   if (kind === "budgets") return put(oracle, "insert", kind, budgetRecord(gatewayId));
+  if (kind === "game_days") return put(oracle, "insert", kind, gameDayRecord(gatewayId));
   const policies = oracle.all("rules").slice(parent % 3, (parent % 3) + 1);
   return put(oracle, "insert", kind, apiKeyRecord(gatewayId, { policies: policies.map(({ id }) => id) }));
 }
 
-const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "models", "budgets", "api_keys");
+const childKind = fc.constantFrom<Child>(
+  "upstreams",
+  "services",
+  "rules",
+  "models",
+  "budgets",
+  "game_days",
+  "api_keys",
+);
 const addChild = fc
   .tuple(childKind, number, number)
   .map(

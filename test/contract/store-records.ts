@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hashApiKey, newApiKey, newId } from "../../src/base/ids.ts";
 import type { Budget } from "../../src/model/budget.ts";
+import type { GameDay } from "../../src/model/game-day.ts";
 import type { Gateway } from "../../src/model/gateway.ts";
 import type { Rule } from "../../src/model/rule.ts";
 import type { Service } from "../../src/model/service.ts";
@@ -185,6 +186,37 @@ export function virtualModelRecord(
     fallback_on: ["unavailable", "rate_limited", "context"],
     sticky: false,
     visible: true,
+    ...times(),
+    ...fields,
+  };
+}
+
+/** Has ended, so that any number of them may exist. */
+export function gameDayRecord(gateway_id: string, fields: Partial<GameDay> = {}): GameDay {
+  return {
+    id: newId(),
+    gateway_id,
+    name: "a game day",
+    enabled: true,
+    starts_at: "2026-01-01T00:00:00.000Z",
+    ends_at: "2026-01-01T01:00:00.000Z",
+    match: { rules: [], keys: [], labels: {}, models: [], headers: {}, share: 1 },
+    max_requests: null,
+    faults: [
+      {
+        type: "refuse",
+        ms: null,
+        status: null,
+        retry_after: null,
+        after_events: 0,
+        target_ids: [],
+        attempts: null,
+        share: 1,
+      },
+    ],
+    abort_if: null,
+    expect: { success_ratio: null, failover_ratio: null, p99_ms: null, min_requests: 1 },
+    isolated: true,
     ...times(),
     ...fields,
   };

@@ -57,6 +57,7 @@ export function describeStoreRevisions({ database, createEmpty, createMigrated }
           rules: [],
           models: [],
           budgets: [],
+          game_days: [],
         });
         expect((await transaction.list("upstreams", ALL)).count).toBe(1);
         expect(await store.get("gateways", gateway.id)).toBeNull();

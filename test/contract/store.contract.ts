@@ -155,6 +155,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
         rules: [rule],
         models: [],
         budgets: [],
+        game_days: [],
       });
       expect(await store.get("api_keys", apiKey.id)).toStrictEqual(apiKey);
       expect(await store.gatewayParts(other.gateway.id)).toStrictEqual({
@@ -164,6 +165,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
         rules: [other.rule],
         models: [],
         budgets: [],
+        game_days: [],
       });
       expect(await store.get("api_keys", other.apiKey.id)).toStrictEqual(other.apiKey);
     });

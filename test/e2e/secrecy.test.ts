@@ -310,6 +310,9 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     const budget = await api("POST", `/gateways/${gateway}/budgets`, { name: "b", unit: "usd", amount: "1" });
     const modelBody = { name: "m", targets: [{ upstream }] };
     const model = await api("POST", `/gateways/${gateway}/models`, modelBody);
+    const ends_at = new Date(Date.now() + 60_000).toISOString();
+    const gameDayBody = { name: "g", ends_at, match: { models: ["none"] }, faults: [{ type: "refuse" }] };
+    const gameDay = await api("POST", `/gateways/${gateway}/game-days`, gameDayBody);
     const tokenMade = await api("POST", "/iam/admin-tokens", { name: "t" });
     const adminToken = tokenMade.body.token as string;
     const ids = {
@@ -319,6 +322,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       rule_id: rule,
       budget_id: budget.body.id as string,
       model_id: model.body.id as string,
+      game_day_id: gameDay.body.id as string,
       api_key_id: apiKey,
       admin_token_id: tokenMade.body.id as string,
       revision: "1",

@@ -26,6 +26,13 @@ test("a token with alg RS256, ES256, PS256 or EdDSA that is signed with the secr
   expect(await send("HS256")).toBe(200);
 });
 
+/** Has to match nothing: the tests of this file send requests. */
+const GAME_DAY = {
+  name: "taken over",
+  ends_at: new Date(Date.now() + 3_600_000).toISOString(),
+  match: { models: ["none"] },
+  faults: [{ type: "refuse" }],
+};
 const BUDGET = { name: "taken over", unit: "usd", amount: "1" };
 
 describe("gateways are isolated at every endpoint of the OpenAPI document", () => {
@@ -33,6 +40,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
   let foreign: Chain & {
     readonly block: string;
     readonly budget: string;
+    readonly game_day: string;
     readonly model: string;
     readonly request: string;
   };
@@ -49,12 +57,20 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
       return (body.blocks[0]?.id as string | undefined) ?? null;
     });
     const { id: budget } = await create(gatehouse, `/gateways/${chain.gateway}/budgets`, BUDGET);
+    const { id: game_day } = await create(gatehouse, `/gateways/${chain.gateway}/game-days`, GAME_DAY);
     const { id: model } = await create(gatehouse, `/gateways/${chain.gateway}/models`, {
       name: "assistant",
       targets: [{ upstream: chain.upstream }],
     });
     const recorded = await gatehouse.api("GET", `/gateways/${blocked.gateway}/requests`);
-    foreign = { ...chain, block, budget, model, request: recorded.body.requests[0].request_id as string };
+    foreign = {
+      ...chain,
+      block,
+      budget,
+      game_day,
+      model,
+      request: recorded.body.requests[0].request_id as string,
+    };
     const document = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
       paths: Record<string, Record<string, unknown>>;
     };
@@ -67,7 +83,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
   });
 
   test("a record of another gateway is 404 with every method, and stays unchanged", async () => {
-    const parts = operations.filter(([, path]) => /^\/gateways\/\{gateway_id\}\/\w+\/\{/.test(path));
+    const parts = operations.filter(([, path]) => /^\/gateways\/\{gateway_id\}\/[\w-]+\/\{/.test(path));
     // Upstreams, services and rules with four methods each, and blocks.
     expect(parts.length).toBeGreaterThanOrEqual(13);
     const before = await snapshot();
@@ -89,6 +105,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
     if (part === "upstream") return { name: "taken over", targets: [{ provider: "openai" }] };
     if (part === "service") return { name: "taken over", upstream_id: own.upstream };
     if (part === "budget") return BUDGET;
+    if (part === "game_day") return GAME_DAY;
     if (part === "model") return { name: "taken over", targets: [{ upstream: own.upstream }] };
     if (part === "request") return {};
     return { name: "taken over", service_id: own.service, path: "/taken-over", methods: ["POST"] };
@@ -96,7 +113,15 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
 
   async function snapshot(): Promise<unknown> {
     const at = `/gateways/${foreign.gateway}`;
-    const places = [at, `${at}/upstreams`, `${at}/services`, `${at}/rules`, `${at}/models`, `${at}/budgets`];
+    const places = [
+      at,
+      `${at}/upstreams`,
+      `${at}/services`,
+      `${at}/rules`,
+      `${at}/models`,
+      `${at}/budgets`,
+      `${at}/game-days`,
+    ];
     return Promise.all(places.map(async (place) => (await gatehouse.api("GET", place)).body as unknown));
   }
 

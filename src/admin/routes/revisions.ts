@@ -35,6 +35,7 @@ const KINDS: readonly Exclude<RevisionKind, "blocks">[] = [
   "rules",
   "models",
   "budgets",
+  "game_days",
   "api_keys",
   "prices",
 ];

@@ -25,7 +25,8 @@ interface SearchResult {
 
 type Describe<K extends Kind> = (record: RecordOf[K]) => SearchResult;
 
-const DESCRIPTIONS: { readonly [K in Kind]: Describe<K> } = {
+/** Game days are not found here: only owners may read them. */
+const DESCRIPTIONS: { readonly [K in Exclude<Kind, "game_days">]: Describe<K> } = {
   gateways: ({ id, name, subdomain }) => ({ kind: "gateway", id, name, detail: subdomain, gateway_id: id }),
   upstreams: ({ id, name, gateway_id }) => ({ kind: "upstream", id, name, detail: null, gateway_id }),
   services: ({ id, name, gateway_id }) => ({ kind: "service", id, name, detail: null, gateway_id }),

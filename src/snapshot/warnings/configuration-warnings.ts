@@ -1,7 +1,7 @@
 // Warnings about the records of one gateway that are legal but probably wrong.
 import type { ErrorDetail } from "../../base/errors.ts";
 import type { Upstream } from "../../model/upstream.ts";
-import type { GatewayParts } from "../../store/store.ts";
+import type { DocumentParts } from "../../store/store.ts";
 import { budgetWarnings } from "./budget-warnings.ts";
 import { keyWarnings, type KeyGrants } from "./key-warnings.ts";
 import { modelWarnings } from "./model-warnings.ts";
@@ -14,7 +14,7 @@ const MAX_WARNINGS = 100;
 
 /** Returns the warnings about the records of a gateway and these of its API keys. */
 export function configurationWarnings(
-  parts: GatewayParts,
+  parts: DocumentParts,
   keys: readonly KeyGrants[],
 ): ConfigurationWarning[] {
   const rules = routedRules(parts);

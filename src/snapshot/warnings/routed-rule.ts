@@ -5,7 +5,7 @@ import type { Rule } from "../../model/rule.ts";
 import type { Service } from "../../model/service.ts";
 import type { Target } from "../../model/target.ts";
 import type { Upstream } from "../../model/upstream.ts";
-import type { GatewayParts } from "../../store/store.ts";
+import type { DocumentParts } from "../../store/store.ts";
 import { byPrecedence } from "../rule-precedence.ts";
 
 export interface RoutedRule {
@@ -23,7 +23,7 @@ export interface RoutedRule {
 }
 
 /** Returns the active rules in order of precedence. */
-export function routedRules({ rules, services, upstreams }: GatewayParts): RoutedRule[] {
+export function routedRules({ rules, services, upstreams }: DocumentParts): RoutedRule[] {
   const servicesById = new Map(services.map((service) => [service.id, service]));
   const upstreamsById = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
   const active = rules.filter((rule) => rule.active).sort(byPrecedence);

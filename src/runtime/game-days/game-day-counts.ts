@@ -1,0 +1,64 @@
+// What one node, or all nodes together, counted during a game day.
+import type { FaultType } from "../../model/game-day.ts";
+
+/** Ratio of the limits of neighboring buckets of durations: a percentile is at most this much too high. */
+const BUCKET_RATIO = 1.05;
+
+/** Counts of a group of requests. Durations are counted in buckets, by the number of the bucket. */
+export interface RequestCounts {
+  requests: number;
+  succeeded: number;
+  failed: number;
+  failed_over: number;
+  readonly durations: Record<string, number>;
+}
+
+export interface GameDayCounts {
+  readonly affected: RequestCounts;
+  readonly others: RequestCounts;
+  /** Affected requests by the type of the fault. */
+  readonly by_fault: Partial<Record<FaultType, number>>;
+}
+
+function noRequests(): RequestCounts {
+  return { requests: 0, succeeded: 0, failed: 0, failed_over: 0, durations: {} };
+}
+
+export function noCounts(): GameDayCounts {
+  return { affected: noRequests(), others: noRequests(), by_fault: {} };
+}
+
+/** Returns the 99th percentile of the durations in milliseconds; null without requests. */
+export function p99Of(counts: RequestCounts): number | null {
+  let remaining = Math.ceil(counts.requests * 0.99);
+  if (remaining === 0) return null;
+  const buckets = Object.entries(counts.durations).map(([bucket, count]) => [Number(bucket), count] as const);
+  for (const [bucket, count] of buckets.sort(([a], [b]) => a - b)) {
+    remaining -= count;
+    if (remaining <= 0) return Math.ceil(BUCKET_RATIO ** bucket);
+  }
+  return null;
+}
+
+export function addCounts(sum: GameDayCounts, counts: GameDayCounts): void {
+  addRequests(sum.affected, counts.affected);
+  addRequests(sum.others, counts.others);
+  addNumbers(sum.by_fault, counts.by_fault);
+}
+
+function addRequests(sum: RequestCounts, counts: RequestCounts): void {
+  sum.requests += counts.requests;
+  sum.succeeded += counts.succeeded;
+  sum.failed += counts.failed;
+  sum.failed_over += counts.failed_over;
+  addNumbers(sum.durations, counts.durations);
+}
+
+function addNumbers(sum: Record<string, number>, numbers: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(numbers)) sum[name] = (sum[name] ?? 0) + count;
+}
+
+/** Counts are written by this program only, in this form. */
+export function parseCounts(text: string): GameDayCounts {
+  return JSON.parse(text) as GameDayCounts;
+}
