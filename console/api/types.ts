@@ -732,7 +732,7 @@ export interface Budget {
   on_unknown_price: "refuse" | "free";
   /** If the shared ledger is unavailable: counted per node (local), not counted (open) or 503 (closed). Null: closed if mode is enforce, open if it is warn. */
   on_store_failure: "local" | "open" | "closed" | null;
-  /** URL that receives a POST request for each of `warn_at`, once per period. */
+  /** URL that receives a POST request for each of `warn_at`, once per period. Responses show its path and query masked; the masked URL keeps the stored one. */
   webhook: string | null;
   id: string;
   created_at: string;
@@ -783,7 +783,7 @@ export interface BudgetInput {
   on_unknown_price?: "refuse" | "free";
   /** If the shared ledger is unavailable: counted per node (local), not counted (open) or 503 (closed). Null: closed if mode is enforce, open if it is warn. */
   on_store_failure?: "local" | "open" | "closed" | null;
-  /** URL that receives a POST request for each of `warn_at`, once per period. */
+  /** URL that receives a POST request for each of `warn_at`, once per period. Responses show its path and query masked; the masked URL keeps the stored one. */
   webhook?: string | null;
 }
 

@@ -91,7 +91,7 @@ export function BudgetFields({ form, keys }: BudgetFieldsProps): JSX.Element {
           isMono
           emptyValue={null}
           placeholder="https://…"
-          hint="Receives a POST request for each of the reported shares."
+          hint="Receives a POST request for each of the reported shares. Shown without its path; enter the whole URL to change it."
         />
         {isMoney && (
           <ChoiceField

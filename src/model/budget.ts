@@ -133,9 +133,14 @@ export const budgetSchema = z
           "If the shared ledger is unavailable: counted per node (local), not counted (open) or 503 (closed). " +
           "Null: closed if mode is enforce, open if it is warn.",
       }),
-    webhook: webhookField.nullable().default(null).meta({
-      description: "URL that receives a POST request for each of `warn_at`, once per period.",
-    }),
+    webhook: webhookField
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          "URL that receives a POST request for each of `warn_at`, once per period. Responses show its path and query masked; " +
+          "the masked URL keeps the stored one.",
+      }),
   })
   .superRefine(reportProblems)
   .overwrite((budget) => ({ ...budget, amount: amountIn(budget) }))

@@ -17,6 +17,7 @@ import { HIDDEN, maskSecret } from "./secret-mask.ts";
 import type { Upstream } from "./upstream.ts";
 import { formatPath } from "./validate.ts";
 import type { VirtualModel } from "./virtual-model.ts";
+import { maskWebhook } from "./webhook-mask.ts";
 
 type ApiKeyWithHash = ApiKey & { readonly hash: string };
 
@@ -150,12 +151,20 @@ function secretReferences(
   gateways: readonly {
     readonly name: string;
     readonly upstreams: readonly Pick<ReturnType<typeof upstreamForm>, "name" | "targets">[];
+    readonly budgets: readonly Pick<Budget, "name" | "webhook">[];
   }[],
 ) {
   const references = new Map<string, string>();
   const variables: SecretVariable[] = [];
   const taken = new Set<string>();
   for (const [gatewayIndex, gateway] of gateways.entries()) {
+    for (const [index, { name: budget, webhook }] of gateway.budgets.entries()) {
+      if (webhook === null || maskWebhook(webhook) === webhook) continue;
+      const name = variableNamed([gateway.name, budget, "webhook"], taken);
+      variables.push({ name, place: `gateway ${gateway.name}, budget ${budget}, webhook` });
+      const path = formatPath(["gateways", gatewayIndex, "budgets", index, "webhook"]);
+      references.set(path, `\${${name}:-${maskWebhook(webhook)}}`);
+    }
     for (const [upstreamIndex, upstream] of gateway.upstreams.entries()) {
       for (const [index, target] of upstream.targets.entries()) {
         const owner = `gateway ${gateway.name}, upstream ${upstream.name}, target ${index + 1} (${target.provider})`;
@@ -181,7 +190,11 @@ function labelOfPlace({ header, member }: SecretPlace): string[] {
 /** Returns an unused variable name such as `ACME_MODELS_OPENAI_KEY` or `ACME_MODELS_AZURE_CLIENT_SECRET`. */
 function variableFor(owner: readonly string[], { header, member }: SecretPlace, taken: Set<string>): string {
   const own = member === "header_value" || member === null ? [header ?? "", "KEY"] : [member];
-  const words = [...owner, ...own].map((part) =>
+  return variableNamed([...owner, ...own], taken);
+}
+
+function variableNamed(parts: readonly string[], taken: Set<string>): string {
+  const words = parts.map((part) =>
     part
       .toUpperCase()
       .replaceAll(/[^A-Z0-9]+/g, "_")

@@ -4,6 +4,7 @@ import { mapSecrets } from "./target-secrets.ts";
 import { maskSecret } from "./secret-mask.ts";
 import type { Target } from "./target.ts";
 import { formatPath } from "./validate.ts";
+import { maskWebhook } from "./webhook-mask.ts";
 
 /** `before` or `after` is null if the field, or the whole record, does not exist. */
 export interface FieldChange {
@@ -20,9 +21,11 @@ const IGNORED_FIELDS: readonly string[] = [...READ_ONLY_FIELDS, "last_used_at"];
 /** A secret that can be compared but not read: JSON shows its mask. */
 class HiddenSecret {
   readonly #secret: string;
+  readonly #mask: (secret: string) => string;
 
-  constructor(secret: string) {
+  constructor(secret: string, mask: (secret: string) => string = maskSecret) {
     this.#secret = secret;
+    this.#mask = mask;
   }
 
   isSame(other: unknown): boolean {
@@ -30,7 +33,7 @@ class HiddenSecret {
   }
 
   toJSON(): string {
-    return maskSecret(this.#secret);
+    return this.#mask(this.#secret);
   }
 }
 
@@ -46,6 +49,12 @@ export function hideSecrets({
     ...mapSecrets(target, (value) => new HiddenSecret(value)),
   }));
   return { ...upstream, targets: hidden };
+}
+
+/** Returns a budget whose webhook can be compared, but shows only its mask. */
+export function hideWebhook(budget: { readonly webhook: string | null }): object {
+  const { webhook } = budget;
+  return { ...budget, webhook: webhook === null ? null : new HiddenSecret(webhook, maskWebhook) };
 }
 
 export function diffRecords(before: object | null, after: object | null): FieldChange[] {

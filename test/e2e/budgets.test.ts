@@ -1,5 +1,6 @@
 // Budgets: what counts, what is rejected, exactness under concurrency, settlement, periods, subjects, warnings, and state.
 import { describe, expect, test } from "bun:test";
+import { omit } from "../../src/model/record.ts";
 import { create, expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
@@ -379,6 +380,48 @@ describe("warnings of a budget", () => {
       const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
       return metrics.includes(`gatehouse_budget_warnings_total{gateway="${String(name)}"`);
     });
+  });
+
+  test("a webhook is shown without its path, and its mask keeps it as long as it is sent to the same place", async () => {
+    const { route, id } = await routeWith({
+      amount: "0.02",
+      warn_at: [0.5],
+      webhook: `${hooks.url}/services/T0/secret-of-hook`,
+    });
+    const at = `/gateways/${route.gateway}/budgets/${id}`;
+    const mask = `${hooks.url}/***hook`;
+    const budget = (await gatehouse.api("GET", at)).body;
+    expect(budget.webhook).toBe(mask);
+    expect((await gatehouse.api("PATCH", at, { amount: "0.01" })).body.webhook).toBe(mask);
+    const fields = omit(budget, "id", "gateway_id", "created_at", "updated_at", "warnings");
+    expect((await gatehouse.api("PUT", at, { ...fields, amount: "0.02" })).body.webhook).toBe(mask);
+    const other = { webhook: "https://elsewhere.example.com/***hook" };
+    expect((await gatehouse.api("PATCH", at, other)).body).toMatchObject({ code: "credential_required" });
+    const created = { ...fields, name: "second", webhook: mask };
+    const refused = await gatehouse.api("POST", `/gateways/${route.gateway}/budgets`, created);
+    expect(refused.body).toMatchObject({ code: "validation_failed", details: [{ path: "webhook" }] });
+    const changed = { webhook: `${hooks.url}/services/T1/secret-of-hook` };
+    expect((await gatehouse.api("PATCH", at, changed)).status).toBe(200);
+
+    const { name } = (await gatehouse.api("GET", `/gateways/${route.gateway}`)).body;
+    const team = { name: "team", unit: "usd", amount: "0.02", warn_at: [0.5] };
+    const exported = await gatehouse.api("GET", `/export?gateway_id=${route.gateway}&format=json`);
+    const applied = await gatehouse.api("POST", "/apply", {
+      version: 1,
+      gateways: [{ name, prices: PER_REQUEST, budgets: [{ ...team, webhook: mask }] }],
+    });
+    expect(applied.status).toBe(200);
+    const shown = [
+      exported,
+      applied,
+      await gatehouse.api("GET", `/gateways/${route.gateway}/budgets`),
+      await gatehouse.api("GET", "/revisions?limit=100"),
+      await gatehouse.api("GET", `/revisions?resource_id=${id}`),
+    ];
+    for (const { body } of shown) expect(JSON.stringify(body)).not.toContain("/services/T");
+    await sendAndRead(route);
+    const [call] = await waitFor(() => (hooks.requests.length > 0 ? hooks.requests : null));
+    expect(call?.target).toBe("/services/T1/secret-of-hook");
   });
 
   test("a webhook at a metadata or link-local address is rejected", async () => {

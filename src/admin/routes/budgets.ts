@@ -1,8 +1,9 @@
-// Budgets of a gateway, and the state of each.
+// Budgets of a gateway, and the state of each. Responses show webhooks masked.
 import { z } from "zod";
 import type { JsonObject } from "../../base/json.ts";
 import { budgetSchema, type BudgetFields } from "../../model/budget.ts";
 import { validate } from "../../model/validate.ts";
+import { maskWebhook } from "../../model/webhook-mask.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import { adjustInput, BudgetStates, subjectInput } from "../budget-states.ts";
@@ -12,6 +13,7 @@ import { newChild } from "../record-fields.ts";
 import { childFieldSchemas } from "../record-schemas.ts";
 import { addResource, pathOfOne } from "../resource-operations.ts";
 import { childDeclaration, type Resource } from "../resource.ts";
+import { toStoredWebhook } from "../stored-webhook.ts";
 
 export const budgets: Resource<"budgets", BudgetFields> = {
   ...childDeclaration("budgets", "budget"),
@@ -30,9 +32,15 @@ export const budgets: Resource<"budgets", BudgetFields> = {
     mode: "enforce",
     warn_at: [0.5, 0.8],
   },
-  create: (fields, base, gatewayId) => ({ record: newChild(base, gatewayId, fields) }),
-  change: (before, fields, updated_at) => newChild({ ...before, updated_at }, before.gateway_id, fields),
-  show: (budget) => budget,
+  create: (fields, base, gatewayId) => {
+    const webhook = toStoredWebhook(fields.webhook, null);
+    return { record: newChild(base, gatewayId, { ...fields, webhook }) };
+  },
+  change: (before, fields, updated_at) => {
+    const webhook = toStoredWebhook(fields.webhook, before.webhook);
+    return newChild({ ...before, updated_at }, before.gateway_id, { ...fields, webhook });
+  },
+  show: (budget) => ({ ...budget, webhook: budget.webhook === null ? null : maskWebhook(budget.webhook) }),
 };
 
 export function addBudgetRoutes(table: RouteTable, current: CurrentConfiguration, book: BudgetBook): void {
