@@ -16,7 +16,7 @@ import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
 import { finishRoute, routeFacts } from "./virtual-models/finish-route.ts";
-import { settleUnanswered } from "./unanswered-usage.ts";
+import { settleWithoutResponse } from "./usage-without-response.ts";
 import { hasUsage, NANOS_PER_DOLLAR, recordUsage } from "./record-usage.ts";
 
 export interface FinishParts extends PluginParts, OffLoopPart {
@@ -38,13 +38,13 @@ export function finish(
 ): void {
   if (exchange.finished) return;
   exchange.finished = true;
-  const unanswered = exchange.attempts === 0 ? null : settleUnanswered(exchange);
+  const failed = exchange.attempts === 0 ? null : settleWithoutResponse(exchange);
   exchange.release();
   parts.inFlight.leave(exchange);
   const { apiKey, gateway, rule } = exchange;
   const unixNow = exchange.clock.unixNow();
   if (apiKey !== null) parts.recordKeyUse(apiKey.id, unixNow);
-  recordUsage(exchange, unanswered, parts.usageTotals);
+  recordUsage(exchange, failed, parts.usageTotals);
   if (exchange.route !== null) finishRoute(exchange, exchange.route, now);
   if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved);
   const chain = gateway?.chain ?? null;

@@ -54,13 +54,13 @@ export function hasUsage({ usage, costNanos, response, gateway }: Exchange): boo
   return usage !== null || costNanos !== null || (response?.isChat === true && response.upstreamResponse.ok);
 }
 
-/** Adds a request that has usage to the totals of its gateway, key, model, rule, and provider. `unanswered` is without a response. */
-export function recordUsage(exchange: Exchange, unanswered: AttemptFacts | null, totals: UsageTotals): void {
+/** Adds a request that has usage to the totals of its gateway, key, model, rule, and provider. `failed`: the attempt whose response did not arrive. */
+export function recordUsage(exchange: Exchange, failed: AttemptFacts | null, totals: UsageTotals): void {
   const { usage, costNanos, response, isUsageRecorded } = exchange;
   if (isUsageRecorded || !hasUsage(exchange)) return;
   if (response !== null) addToTotals(exchange, sentTo(response), usage, costNanos, totals);
-  else if (unanswered !== null) {
-    const { model, target } = unanswered;
+  else if (failed !== null) {
+    const { model, target } = failed;
     addToTotals(exchange, { model, provider: target.provider }, usage, costNanos, totals);
   }
 }

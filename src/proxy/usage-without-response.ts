@@ -10,7 +10,7 @@ import { costFor, estimateInput } from "./record-usage.ts";
  * Sets the usage of the exchange if the provider may have run the model: the estimated input, marked partial. Call before the body is
  * released. Returns the attempt, or null if there is none.
  */
-export function settleUnanswered(exchange: Exchange): AttemptFacts | null {
+export function settleWithoutResponse(exchange: Exchange): AttemptFacts | null {
   const { response, rule, handshake, attemptFacts } = exchange;
   if (response !== null || rule === null || handshake !== null) return null;
   const attempt = attemptFacts.findLast(isChargedFailure) ?? null;
