@@ -47,6 +47,11 @@ export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
   );
 }
 
+const VIRTUAL_MODELS = [
+  { value: "own", label: "Only their targets at this upstream" },
+  { value: "any", label: "Their targets at any upstream of the gateway" },
+];
+
 interface ServiceFormProps {
   readonly gateway: string;
   readonly before: ApiResponse<Service> | null;
@@ -65,6 +70,7 @@ function ServiceForm({ gateway, before, upstreams, copied }: ServiceFormProps): 
       return {
         name: service?.name ?? "",
         upstream_id: service?.upstream_id ?? (upstreams.length === 1 ? upstreams[0]?.id : undefined),
+        virtual_models: service?.virtual_models ?? "own",
         description: service?.description ?? "",
       };
     },
@@ -89,6 +95,7 @@ function ServiceForm({ gateway, before, upstreams, copied }: ServiceFormProps): 
           hint={upstreams.length === 0 ? "This gateway has no upstream yet. Create one first." : undefined}
           choices={upstreams.map(({ id, name }) => ({ value: id, label: name }))}
         />
+        <ChoiceField form={form} path="virtual_models" label="Virtual models" choices={VIRTUAL_MODELS} />
         <TextAreaField form={form} path="description" label="Description" rows={2} />
       </div>
     </ChildForm>
