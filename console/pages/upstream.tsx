@@ -9,10 +9,10 @@ import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { useReorder } from "../components/reorder.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
 import type { EditorProps } from "../forms/form-host.ts";
-import { Disclosure } from "../forms/disclosure.tsx";
 import { FieldErrors } from "../forms/field.tsx";
 import { CheckboxField, ChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
 import { TargetFields } from "../forms/target-fields.tsx";
+import { UpstreamAdvancedFields } from "../forms/upstream-advanced-fields.tsx";
 import { copyOf, hasSecrets } from "../state/copy.ts";
 import type { Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
@@ -27,12 +27,6 @@ const ALGORITHMS = [
   { value: "least-connections", label: "least-connections: fewest requests in flight" },
   { value: "lowest-latency", label: "lowest-latency: fastest first byte" },
   { value: "ip-hash", label: "ip-hash: same target for the same client IP" },
-];
-
-const MODEL_ROUTING = [
-  { value: "prefer", label: "Prefer targets that serve the model" },
-  { value: "any", label: "Any target; replace the model by the target's default if needed" },
-  { value: "require", label: "Only targets that serve the model, else 404" },
 ];
 
 const NEW_TARGET = { provider: "", weight: 1, priority: 1 };
@@ -135,7 +129,7 @@ function UpstreamForm({ gateway, before, providers, copied }: UpstreamFormProps)
           />
         </div>
       </Section>
-      <AdvancedFields form={form} />
+      <UpstreamAdvancedFields form={form} />
     </ChildForm>
   );
 }
@@ -186,87 +180,5 @@ function TargetsSection({ form, providers, gateway, upstreamId }: TargetsSection
         Add target
       </Button>
     </Section>
-  );
-}
-
-const HELD = { max_ms: 1500, max_bytes: 16_384 };
-
-/** Streams can be held until their first content, so that a stream that fails before can be retried. */
-function HeldStreamFields({ form }: FieldsProps): JSX.Element {
-  const { commit } = form.value;
-  if (commit === null || commit === undefined)
-    return <Button onClick={() => form.set("commit", HELD)}>Hold streams until their first content</Button>;
-  return (
-    <>
-      <NumberField
-        form={form}
-        path="commit.max_ms"
-        label="Hold streams for"
-        unit="ms"
-        placeholder="1500"
-        hint="A stream that fails before its first content is retried on another target."
-      />
-      <NumberField
-        form={form}
-        path="commit.max_bytes"
-        label="Maximum size held"
-        unit="bytes"
-        placeholder="16384"
-      />
-      <Button onClick={() => form.set("commit", null)}>Do not hold streams</Button>
-    </>
-  );
-}
-
-function AdvancedFields({ form }: FieldsProps): JSX.Element {
-  return (
-    <Disclosure
-      title="Models, attempts, timeouts"
-      form={form}
-      paths={["model_routing", "max_attempts", "commit", "timeouts"]}
-    >
-      <ChoiceField form={form} path="model_routing" label="Model routing" choices={MODEL_ROUTING} />
-      <NumberField
-        form={form}
-        path="max_attempts"
-        label="Maximum attempts"
-        placeholder="3"
-        hint="A failed request is retried on another target unless a part of the response was sent to the client."
-      />
-      <HeldStreamFields form={form} />
-      <NumberField form={form} path="timeouts.connect" label="Connect timeout" unit="ms" placeholder="5000" />
-      <NumberField
-        form={form}
-        path="timeouts.first_byte"
-        label="First byte timeout"
-        unit="ms"
-        placeholder="120000"
-      />
-      <NumberField
-        form={form}
-        path="timeouts.first_content"
-        label="First content timeout"
-        unit="ms"
-        placeholder="No limit"
-        emptyValue={null}
-        hint="Until the first text, reasoning or tool call of a stream."
-      />
-      <NumberField
-        form={form}
-        path="timeouts.idle"
-        label="Idle timeout"
-        unit="ms"
-        placeholder="120000"
-        hint="Longest pause within a response."
-      />
-      <NumberField
-        form={form}
-        path="timeouts.total"
-        label="Total timeout"
-        unit="ms"
-        placeholder="No limit"
-        emptyValue={null}
-      />
-    </Disclosure>
   );
 }
