@@ -21,6 +21,8 @@ import { KeyPage } from "./pages/key.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { NewAdministratorPage } from "./pages/new-administrator.tsx";
 import { NotFoundPage } from "./pages/not-found.tsx";
+import { ModelPage } from "./pages/model.tsx";
+import { ModelsPage } from "./pages/models.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
 import { PricePage } from "./pages/price.tsx";
@@ -52,6 +54,8 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/routes", RoutesPage],
   ["/gateways/:gateway/upstreams", UpstreamsPage],
   ["/gateways/:gateway/upstreams/:id", UpstreamPage],
+  ["/gateways/:gateway/models", ModelsPage],
+  ["/gateways/:gateway/models/:id", ModelPage],
   ["/gateways/:gateway/services", ServicesPage],
   ["/gateways/:gateway/services/:id", ServicePage],
   ["/gateways/:gateway/rules", RulesPage],

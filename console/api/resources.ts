@@ -14,6 +14,7 @@ import type {
   Rule,
   Service,
   Upstream,
+  VirtualModel,
 } from "./types.ts";
 
 /** The API's maximum page size. */
@@ -26,6 +27,7 @@ interface RecordOf {
   upstreams: Upstream;
   services: Service;
   rules: Rule;
+  models: VirtualModel;
   budgets: Budget;
 }
 

@@ -12,6 +12,7 @@ export const KIND_LABELS: Readonly<Record<NodeKind, { readonly one: string; read
   service: { one: "Service", many: "Services" },
   upstream: { one: "Upstream", many: "Upstreams" },
   target: { one: "Target", many: "Targets" },
+  model: { one: "Virtual model", many: "Virtual models" },
 };
 
 /** What the page knows about the nodes besides their records. */

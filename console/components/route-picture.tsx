@@ -1,7 +1,6 @@
 // The routes of a gateway as one picture: a column per kind of record, and edges with their live traffic.
 import type { JSX } from "preact";
 import {
-  COLUMNS,
   layOut,
   NODE_HEIGHT,
   type RouteEdge,
@@ -10,6 +9,9 @@ import {
 } from "../state/route-graph.ts";
 import { formatErrors, formatRate } from "../state/route-rates.ts";
 import { KIND_LABELS, NewRecordButton, RouteNodeButton, type RouteState } from "./route-node.tsx";
+
+/** Column of the targets. */
+const TARGETS = 3;
 
 interface RoutePictureProps {
   readonly graph: RouteGraph;
@@ -23,7 +25,7 @@ export function RoutePicture({ graph, state }: RoutePictureProps): JSX.Element {
   return (
     <div class="route-picture">
       <div class="route-columns">
-        {COLUMNS.map((kind) => (
+        {graph.kinds.map((kind) => (
           <div key={kind} style={{ width: `${columnWidth}%` }}>
             {KIND_LABELS[kind].many}
             <NewRecordButton kind={kind} state={state} />
@@ -51,7 +53,7 @@ export function RoutePicture({ graph, state }: RoutePictureProps): JSX.Element {
           />
         ))}
         {graph.columns.map((nodes, column) => (
-          <ul key={COLUMNS[column]} aria-label={KIND_LABELS[COLUMNS[column] ?? "rule"].many}>
+          <ul key={column} aria-label={KIND_LABELS[graph.kinds[column] ?? "rule"].many}>
             {nodes.map((node) => {
               const { left = 0, top = 0 } = places.get(node.id) ?? {};
               const style = {
@@ -74,7 +76,7 @@ export function RoutePicture({ graph, state }: RoutePictureProps): JSX.Element {
 }
 
 function classOf(edge: RouteEdge, { rates }: RouteState, off: ReadonlySet<string>): string {
-  if (off.has(edge.from) || off.has(edge.to)) return "off";
+  if (edge.isOff === true || off.has(edge.from) || off.has(edge.to)) return "off";
   const { requests, errors } = rates.ofEdge(edge);
   return requests === 0 ? "idle" : errors > 0 ? "failing" : "busy";
 }
@@ -99,22 +101,30 @@ interface EdgeLabelProps {
   readonly state: RouteState;
 }
 
-/** At the end that belongs to this edge only: the target, or the record that has one successor. */
+/** At the end that belongs to this edge only, or else halfway. */
 function EdgeLabel({ edge, graph, layout, state }: EdgeLabelProps): JSX.Element | null {
   const { places, columnWidth } = layout;
   const rate = state.rates.ofEdge(edge);
-  const isToTarget = graph.columns.at(-1)?.some(({ id }) => id === edge.to) === true;
   const start = places.get(edge.from);
   const end = places.get(edge.to);
   if (rate.requests === 0 || start === undefined || end === undefined) return null;
+  const position = positionOf(edge, graph);
   const left = start.left + columnWidth;
+  const top = { start: start.top, middle: (start.top + end.top) / 2, end: end.top }[position];
   return (
     <span
-      class={`route-label${isToTarget ? " end" : ""}${rate.errors > 0 ? " failing" : ""}`}
+      class={`route-label ${position}${rate.errors > 0 ? " failing" : ""}`}
       aria-hidden="true"
-      style={{ left: `${left}%`, width: `${end.left - left}%`, top: `${(isToTarget ? end : start).top}px` }}
+      style={{ left: `${left}%`, width: `${end.left - left}%`, top: `${top}px` }}
     >
       {formatRate(rate)} <span>{formatErrors(rate)}</span>
     </span>
   );
+}
+
+function positionOf(edge: RouteEdge, { edges, columns }: RouteGraph): "start" | "middle" | "end" {
+  // A target belongs to one upstream.
+  if (columns[TARGETS]?.some(({ id }) => id === edge.to) === true) return "end";
+  if (edges.filter(({ from }) => from === edge.from).length === 1) return "start";
+  return edges.filter(({ to }) => to === edge.to).length === 1 ? "end" : "middle";
 }

@@ -1,6 +1,7 @@
-// Drawer with the form of a rule, a service or an upstream, over the page that it was opened from.
+// Drawer with the form of a rule, a service, an upstream or a virtual model, over the page that it was opened from.
 import type { JSX } from "preact";
 import { Dialog } from "../components/dialog.tsx";
+import { ModelEditor } from "../pages/model.tsx";
 import { RuleEditor } from "../pages/rule.tsx";
 import { ServiceEditor } from "../pages/service.tsx";
 import { UpstreamEditor } from "../pages/upstream.tsx";
@@ -13,6 +14,7 @@ const EDITORS = {
   service: ServiceEditor,
   upstream: UpstreamEditor,
   target: UpstreamEditor,
+  model: ModelEditor,
 } as const;
 
 interface RecordDrawerProps {

@@ -1,4 +1,4 @@
-// Page with the routes of a gateway as one picture: rules, services, upstreams and targets, with live traffic and health.
+// Page with the routes of a gateway as one picture: rules, services, upstreams, targets and virtual models, with live traffic and health.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { collectionPath, listChildren } from "../api/resources.ts";
@@ -18,22 +18,24 @@ import { graphRates, WINDOW_SECONDS } from "../state/route-rates.ts";
 import { useRouteTraffic } from "../state/route-traffic.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
 
-const COLLECTIONS = { rule: "rules", service: "services", upstream: "upstreams" } as const;
+const COLLECTIONS = { rule: "rules", service: "services", upstream: "upstreams", model: "models" } as const;
 
 /** More rules would not be readable. A search finds the others. */
 const SHOWN_RULES = 40;
-const NARROW = "(max-width: 900px)";
+/** The picture needs more width with virtual models. */
+const NARROW = { without: "(max-width: 900px)", with: "(max-width: 1100px)" };
 
 export function RoutesPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const loaded = useLoad(
     async (signal): Promise<RouteRecords> => {
-      const [rules, services, upstreams] = await Promise.all([
+      const [rules, services, upstreams, models] = await Promise.all([
         listChildren(gateway, "rules", signal),
         listChildren(gateway, "services", signal),
         listChildren(gateway, "upstreams", signal),
+        listChildren(gateway, "models", signal),
       ]);
-      return { rules, services, upstreams };
+      return { rules, services, upstreams, models };
     },
     [gateway, activeRevision.value],
   );
@@ -70,7 +72,7 @@ interface RoutesProps {
 function Routes({ gateway, records, reload }: RoutesProps): JSX.Element {
   const [search, setSearch] = useState("");
   const [opened, setOpened] = useState<OpenedRecord | null>(null);
-  const isNarrow = useMediaQuery(NARROW);
+  const isNarrow = useMediaQuery(NARROW[records.models.length === 0 ? "without" : "with"]);
   const { rates, isLive, droppedCount } = useRouteTraffic(gateway);
   const health = useTargetHealth(gateway).data?.targets ?? [];
   const graph = routeGraph(records, search, SHOWN_RULES);
@@ -100,7 +102,7 @@ function Routes({ gateway, records, reload }: RoutesProps): JSX.Element {
             class="input"
             type="search"
             value={search}
-            placeholder="Path, name, or provider"
+            placeholder="Path, name, provider, or virtual model"
             onInput={(event) => setSearch(event.currentTarget.value)}
           />
         </label>
@@ -111,7 +113,9 @@ function Routes({ gateway, records, reload }: RoutesProps): JSX.Element {
         </p>
       </form>
       {shownCount === 0 && search !== "" ? (
-        <Empty title="No matching rule">Search for a part of a path, a name, or a provider.</Empty>
+        <Empty title="No matching rule">
+          Search for a part of a path, a name, a provider, or a virtual model.
+        </Empty>
       ) : isNarrow ? (
         <RouteList graph={graph} state={state} />
       ) : (

@@ -36,6 +36,7 @@ const GROUPS: readonly NavigationGroup[] = [
       { title: "Gateways", icon: "gateways", to: "/gateways" },
       { title: "Routes", icon: "routes", to: "routes" },
       { title: "Upstreams", icon: "upstreams", to: "upstreams" },
+      { title: "Virtual models", icon: "models", to: "models" },
       { title: "Services", icon: "services", to: "services" },
       { title: "Rules", icon: "rules", to: "rules" },
       { title: "API keys", icon: "keys", to: "keys" },

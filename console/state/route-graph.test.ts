@@ -1,6 +1,6 @@
 // The graph of routes: what it contains, and where its nodes are.
 import { expect, test } from "bun:test";
-import type { Rule, Service, Upstream } from "../api/types.ts";
+import type { Rule, Service, Upstream, VirtualModel } from "../api/types.ts";
 import { layOut, NODE_HEIGHT, routeGraph } from "./route-graph.ts";
 
 const base = { created_at: "", updated_at: "", gateway_id: "g" };
@@ -36,6 +36,7 @@ const upstream = (id: string, ...providers: string[]) =>
 const records = {
   rules: [rule("r1", "s2"), rule("r2", "s1"), rule("r3", "s2", { active: false })],
   services: [service("s1", "u1"), service("s2", "u2"), service("s3", "u1")],
+  models: [],
   upstreams: [upstream("u1", "openai"), upstream("u2", "groq", "mistral"), upstream("u3", "vllm")],
 };
 const ids = (column: readonly { readonly id: string }[] | undefined) => column?.map(({ id }) => id);
@@ -69,4 +70,38 @@ test("no two nodes of a column overlap, and the last one is within the height", 
       expect(top + NODE_HEIGHT).toBeLessThanOrEqual(height);
     }
   }
+});
+
+test("targets lead to the virtual models that they serve, which have a column if there are any", () => {
+  const model = (id: string, upstreamId: string, sent: string | null, weight = 1) =>
+    ({
+      ...{ ...base, id, name: id, aliases: [`${id}-latest`], strategy: "weighted", fallback: [] },
+      targets: [{ upstream: upstreamId, model: sent, weight }],
+    }) as unknown as VirtualModel;
+  const limited = upstream("u2", "groq", "mistral");
+  const [groq, mistral] = limited.targets;
+  const targets = [
+    { ...groq, models: ["llama"] },
+    { ...mistral, models: [], default_model: null },
+  ] as unknown as Upstream["targets"];
+  const models = [
+    model("m1", "u2", "llama"),
+    model("m2", "u2", "large", 0),
+    model("m3", "u1", null),
+    model("m4", "gone", null),
+  ];
+  const upstreams = [upstream("u1", "openai"), { ...limited, targets }];
+  const graph = routeGraph({ ...records, upstreams, models }, "", 50);
+  expect(graph.kinds.at(-1)).toBe("model");
+  expect(ids(graph.columns.at(-1))).toEqual(["m1", "m2", "m3", "m4"]);
+  const edges = graph.edges.filter(({ to }) => to.startsWith("m"));
+  expect(edges.map(({ from, to, isOff }) => [from, to, isOff])).toEqual([
+    ["u2-groq", "m1", false],
+    ["u2-mistral", "m1", false],
+    ["u2-mistral", "m2", true],
+    ["u1-openai", "m3", false],
+  ]);
+  const found = routeGraph({ ...records, upstreams, models }, "m3-latest", 50);
+  expect(found.columns.map(ids)).toEqual([["r2"], ["s1"], ["u1"], ["u1-openai"], ["m3"]]);
+  expect(routeGraph(records, "", 50).kinds).toEqual(["rule", "service", "upstream", "target"]);
 });

@@ -1,10 +1,8 @@
-// The routes of a gateway as a graph: rules, services, upstreams and targets in columns, and edges between neighboring columns.
-// A further kind of record is a further column.
-import type { Rule, Service, Upstream } from "../api/types.ts";
+// The routes of a gateway as a graph: rules, services, upstreams, targets and virtual models in columns, and edges between
+// neighboring columns.
+import type { Rule, Service, Upstream, VirtualModel } from "../api/types.ts";
 
-/** In the order of the columns. */
-export const COLUMNS = ["rule", "service", "upstream", "target"] as const;
-export type NodeKind = (typeof COLUMNS)[number];
+export type NodeKind = "rule" | "service" | "upstream" | "target" | "model";
 
 export interface RouteNode {
   /** Unique in the graph. */
@@ -16,6 +14,8 @@ export interface RouteNode {
   readonly recordId: string;
   /** Whether requests cannot pass it: an inactive rule, a target with weight 0. */
   readonly isOff: boolean;
+  /** What its traffic is counted as. */
+  readonly countId: string;
 }
 
 /** The record whose form is shown. The id of one that does not exist yet is `new`. */
@@ -24,9 +24,15 @@ export type OpenedRecord = Pick<RouteNode, "kind" | "title" | "recordId">;
 export interface RouteEdge {
   readonly from: string;
   readonly to: string;
+  /** What its traffic is counted as, if it is not that of one of its ends. */
+  readonly countId?: string;
+  /** Whether no requests pass it although they could pass both ends. */
+  readonly isOff?: boolean;
 }
 
 export interface RouteGraph {
+  /** One per column. */
+  readonly kinds: readonly NodeKind[];
   /** One list per column, from top to bottom. */
   readonly columns: readonly (readonly RouteNode[])[];
   readonly edges: readonly RouteEdge[];
@@ -39,9 +45,13 @@ export interface RouteRecords {
   readonly rules: readonly Rule[];
   readonly services: readonly Service[];
   readonly upstreams: readonly Upstream[];
+  readonly models: readonly VirtualModel[];
 }
 
-/** Returns the graph of the first `limit` rules that match the search. Records without a rule are included if nothing is searched. */
+/**
+ * Returns the graph of the first `limit` rules that match the search. Records without a rule are included if nothing is
+ * searched. Virtual models have a column if there are any.
+ */
 export function routeGraph(records: RouteRecords, search: string, limit: number): RouteGraph {
   const services = new Map(records.services.map((service) => [service.id, service]));
   const upstreams = new Map(records.upstreams.map((upstream) => [upstream.id, upstream]));
@@ -50,7 +60,9 @@ export function routeGraph(records: RouteRecords, search: string, limit: number)
     const service = services.get(rule.service_id);
     const upstream = upstreams.get(service?.upstream_id ?? "");
     const providers = upstream?.targets.map(({ provider }) => provider) ?? [];
+    const models = records.models.filter((model) => isAt(model, service, upstream));
     const texts = [rule.name ?? "", rule.path, service?.name ?? "", upstream?.name ?? "", ...providers];
+    texts.push(...models.flatMap(({ name, aliases }) => [name, ...aliases]));
     return text === "" || texts.some((each) => each.toLowerCase().includes(text));
   });
   const shown = matching.slice(0, limit);
@@ -64,17 +76,25 @@ export function routeGraph(records: RouteRecords, search: string, limit: number)
   );
   const rules = byUpstream.flatMap(({ id }) => shown.filter(({ service_id }) => service_id === id));
   const found = upstreamIds.flatMap((id) => upstreams.get(id) ?? []);
+  const served = found.flatMap((upstream) => modelEdges(upstream, records.models));
+  const shownModels = unique(served.map(({ to }) => to));
+  const modelIds = isWhole ? unique([...shownModels, ...records.models.map(({ id }) => id)]) : shownModels;
+  const models = modelIds.flatMap((id) => records.models.find((model) => model.id === id) ?? []);
+  const hasModels = records.models.length > 0;
   return {
+    kinds: ["rule", "service", "upstream", "target", ...(hasModels ? (["model"] as const) : [])],
     columns: [
       rules.map(ruleNode),
       byUpstream.map(({ id, name, description }) => node("service", id, name, description ?? "")),
       found.map((upstream) => node("upstream", upstream.id, upstream.name, upstream.algorithm)),
       found.flatMap(targetNodes),
+      ...(hasModels ? [models.map(modelNode)] : []),
     ],
     edges: [
       ...rules.map(({ id, service_id }) => ({ from: id, to: service_id })),
       ...byUpstream.map(({ id, upstream_id }) => ({ from: id, to: upstream_id })),
       ...found.flatMap(({ id, targets }) => targets.map((target) => ({ from: id, to: target.id ?? "" }))),
+      ...served,
     ],
     matchCount: matching.length,
     shownCount: shown.length,
@@ -82,7 +102,41 @@ export function routeGraph(records: RouteRecords, search: string, limit: number)
 }
 
 function node(kind: NodeKind, id: string, title: string, detail: string): RouteNode {
-  return { id, kind, title, detail, recordId: id, isOff: false };
+  return { id, kind, title, detail, recordId: id, isOff: false, countId: id };
+}
+
+/** Whether rules of the service can use the virtual model. */
+function isAt(model: VirtualModel, service: Service | undefined, upstream: Upstream | undefined): boolean {
+  return service?.virtual_models === "any" || model.targets.some((each) => each.upstream === upstream?.id);
+}
+
+/** Edges from the targets of the upstream to the virtual models that they serve. */
+function modelEdges({ id, targets }: Upstream, models: readonly VirtualModel[]): RouteEdge[] {
+  return targets.flatMap((target) =>
+    models.flatMap((model) => {
+      const own = model.targets.filter((each) => each.upstream === id && serves(target, model, each.model));
+      const isOff = own.every(({ weight }) => weight === 0);
+      const countId = `${target.id ?? ""} ${modelCountId(model.name)}`;
+      return own.length === 0 ? [] : { from: target.id ?? "", to: model.id, countId, isOff };
+    }),
+  );
+}
+
+function serves(target: Upstream["targets"][number], { name }: VirtualModel, sent: string | null): boolean {
+  const model = sent ?? (name.endsWith("*") ? null : name);
+  const { models, default_model } = target;
+  return model === null || models.length === 0 || models.includes(model) || default_model === model;
+}
+
+/** Requests carry the name of a virtual model, not its id. */
+export function modelCountId(name: string): string {
+  return `model ${name}`;
+}
+
+function modelNode({ id, name, strategy, fallback, targets }: VirtualModel): RouteNode {
+  const detail = fallback.length === 0 ? strategy : `${strategy} · then ${fallback.join(", ")}`;
+  const isOff = targets.every(({ weight }) => weight === 0);
+  return { ...node("model", id, name, detail), isOff, countId: modelCountId(name) };
 }
 
 function ruleNode({ id, name, path, methods, active }: Rule): RouteNode {
@@ -120,17 +174,18 @@ export interface RouteLayout {
 
 export const NODE_HEIGHT = 56;
 const GAP = 12;
-/** Share of the width between two columns, where the edges and their numbers are. */
-const BETWEEN = 9;
+/** Share of the width that is between the columns, where the edges and their numbers are. */
+const BETWEEN = 28;
 
 /** Places each node next to the middle of the nodes that lead to it, without overlap. */
 export function layOut({ columns, edges }: RouteGraph): RouteLayout {
-  const columnWidth = (100 - BETWEEN * (columns.length - 1)) / columns.length;
+  const between = BETWEEN / (columns.length - 1);
+  const columnWidth = (100 - BETWEEN) / columns.length;
   const places = new Map<string, { left: number; top: number }>();
   const sources = Map.groupBy(edges, ({ to }) => to);
   let height = 0;
   for (const [index, nodes] of columns.entries()) {
-    const left = index * (columnWidth + BETWEEN);
+    const left = index * (columnWidth + between);
     let next = 0;
     for (const { id } of nodes) {
       const tops = (sources.get(id) ?? []).flatMap(({ from }) => places.get(from)?.top ?? []);

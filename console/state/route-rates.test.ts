@@ -12,9 +12,10 @@ import {
 } from "./route-rates.ts";
 
 const node = (id: string, kind: RouteNode["kind"]): RouteNode => ({
-  ...{ id, kind, title: id, detail: "", recordId: id, isOff: false },
+  ...{ id, kind, title: id, detail: "", recordId: id, isOff: false, countId: id },
 });
 const GRAPH: RouteGraph = {
+  kinds: ["rule", "service", "upstream", "target"],
   columns: [
     [node("r1", "rule"), node("r2", "rule")],
     [node("s", "service")],
@@ -56,6 +57,22 @@ test("requests are counted at their rule and their targets, and leave the window
   expect(counts.tick().get("r1")?.requests).toBe(1.5);
   for (let seconds = 2; seconds < WINDOW_SECONDS; seconds++) counts.tick();
   expect(counts.tick().get("r1")).toBeUndefined();
+});
+
+test("requests for a virtual model are counted at it and on the edges to it, the last attempt at its fallback", () => {
+  const counts = new RateWindow();
+  counts.add({ ...request("r1", 200, [200]), virtual_model: { name: "a", fallback: null, reason: null } });
+  const fallback = { name: "a", fallback: "b", reason: "unavailable" } as const;
+  counts.add({ ...request("r1", 200, [500, 200]), virtual_model: fallback });
+  const model = (id: string) => ({ ...node(id, "model"), countId: `model ${id}` });
+  const rates = graphRates(
+    { ...GRAPH, columns: [...GRAPH.columns, [model("a"), model("b")]] },
+    counts.tick(),
+  );
+  expect(rates.ofNode("a")).toEqual({ requests: 2, errors: 0 });
+  expect(rates.ofNode("b")).toEqual({ requests: 1, errors: 0 });
+  expect(rates.ofEdge({ from: "t", to: "a", countId: "t model a" })).toEqual({ requests: 2, errors: 0.5 });
+  expect(rates.ofEdge({ from: "t", to: "b", countId: "t model b" })).toEqual({ requests: 1, errors: 0 });
 });
 
 test("rates are short, and complete for screen readers", () => {

@@ -1,6 +1,6 @@
 // Traffic at the nodes and on the edges of a graph of routes.
 import type { RequestRecord } from "../api/item-types.ts";
-import type { RouteEdge, RouteGraph } from "./route-graph.ts";
+import { modelCountId, type RouteEdge, type RouteGraph } from "./route-graph.ts";
 
 /** Rates are averages over this many seconds. */
 export const WINDOW_SECONDS = 10;
@@ -17,16 +17,24 @@ interface Count {
   errors: number;
 }
 
-/** Counts of the last seconds, by id of a rule or a target. */
+/** Counts of the last seconds, by id of a rule or a target, by virtual model, and by both a target and a virtual model. */
 export class RateWindow {
   /** One map per second, the newest last. */
   #seconds: Map<string, Count>[] = [new Map<string, Count>()];
 
   add(record: RequestRecord): void {
-    if (record.rule !== null)
-      this.#count(record.rule.id, record.status >= 400 || record.outcome === "incomplete");
-    for (const { target_id, status, fault } of record.attempts)
-      this.#count(target_id, fault !== null || status === null || status >= 400);
+    const isFailed = record.status >= 400 || record.outcome === "incomplete";
+    if (record.rule !== null) this.#count(record.rule.id, isFailed);
+    const { name = null, fallback = null } = record.virtual_model ?? {};
+    if (name !== null) this.#count(modelCountId(name), isFailed);
+    if (fallback !== null) this.#count(modelCountId(fallback), isFailed);
+    for (const [index, { target_id, status, fault }] of record.attempts.entries()) {
+      const isError = fault !== null || status === null || status >= 400;
+      this.#count(target_id, isError);
+      // The record does not say when the fallback was chosen. Its last attempt was for the fallback in any case.
+      const model = index === record.attempts.length - 1 ? (fallback ?? name) : name;
+      if (model !== null) this.#count(`${target_id} ${modelCountId(model)}`, isError);
+    }
   }
 
   #count(id: string, isError: boolean): void {
@@ -64,18 +72,22 @@ export interface GraphRates {
   ofEdge(edge: RouteEdge): Rate;
 }
 
-/** Rules and targets are counted. What passes a record in between is the sum of what leads to it. */
+/** Rules, targets and virtual models are counted. What passes a record in between is the sum of what leads to it. */
 export function graphRates({ columns, edges }: RouteGraph, counted: ReadonlyMap<string, Rate>): GraphRates {
   const rates = new Map<string, Rate>();
   const sources = Map.groupBy(edges, ({ to }) => to);
-  for (const { id, kind } of columns.flat()) {
-    const isCounted = kind === "rule" || kind === "target";
+  for (const { id, kind, countId } of columns.flat()) {
+    const isCounted = kind !== "service" && kind !== "upstream";
     const leading = (sources.get(id) ?? []).map(({ from }) => rates.get(from) ?? NO_TRAFFIC);
-    rates.set(id, isCounted ? (counted.get(id) ?? NO_TRAFFIC) : sum(leading));
+    rates.set(id, isCounted ? (counted.get(countId) ?? NO_TRAFFIC) : sum(leading));
   }
-  const targets = new Set(columns.at(-1)?.map(({ id }) => id));
+  const targets = new Set(columns.flat().flatMap(({ id, kind }) => (kind === "target" ? [id] : [])));
   const ofNode = (id: string) => rates.get(id) ?? NO_TRAFFIC;
-  return { ofNode, ofEdge: ({ from, to }) => ofNode(targets.has(to) ? to : from) };
+  return {
+    ofNode,
+    ofEdge: ({ from, to, countId }) =>
+      countId === undefined ? ofNode(targets.has(to) ? to : from) : (counted.get(countId) ?? NO_TRAFFIC),
+  };
 }
 
 function sum(rates: readonly Rate[]): Rate {

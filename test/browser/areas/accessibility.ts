@@ -60,6 +60,8 @@ async function seed(gatehouse: GatehouseProcess, provider: FakeProvider): Promis
   const upstream = await create(`${base}/upstreams`, { name: long("upstream"), targets });
   const fields = { name: long("service"), upstream_id: upstream.id, description: long("description") };
   const service = await create(`${base}/services`, fields);
+  const served = [{ upstream: upstream.id, model: long("model") }];
+  await create(`${base}/models`, { name: long("name"), aliases: [long("alias")], targets: served });
   const path = `/${long("path")}`;
   const rule = { name: long("rule"), path, methods: ["POST"], service_id: service.id };
   const { id: ruleId } = await create(`${base}/rules`, rule);

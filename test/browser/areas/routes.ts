@@ -6,7 +6,7 @@ import type { GetSetupContext } from "./setup.ts";
 export function testRoutes(context: GetSetupContext): void {
   let gateway = "";
 
-  test("the picture shows rules, services, upstreams and targets with live traffic and health", async () => {
+  test("the picture shows rules, services, upstreams, targets and virtual models with live traffic and health", async () => {
     const { ui, gatehouse, healthy, failing } = context();
     const { page } = ui;
     const target = (base_url: string, provider: string, priority: number) => ({
@@ -22,6 +22,7 @@ export function testRoutes(context: GetSetupContext): void {
           require_api_key: false,
           upstreams: [{ name: "models", targets, health_checks: { threshold: 1000 } }],
           services: [{ name: "chat", upstream: "models" }],
+          models: [{ name: "assistant", targets: [{ upstream: "models", model: "m" }] }],
           rules: [
             { name: "live", path: "/live/chat", methods: ["POST"], service: "chat" },
             { name: "idle", path: "/idle/chat", methods: ["POST"], service: "chat", active: false },
@@ -45,12 +46,13 @@ export function testRoutes(context: GetSetupContext): void {
       fetch(`${gatehouse.proxyUrl}/live/chat`, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hello" }] }),
+        body: JSON.stringify({ model: "assistant", messages: [{ role: "user", content: "Hello" }] }),
       }).then((response) => response.text());
     const expected = [
       /^Target broken.*Failing.*requests per second, 100% errors$/,
       /^Target good.*Healthy.*[\d.]+ requests per second$/,
       /^Service chat, [\d.]+ requests per second$/,
+      /^Virtual model assistant, weighted, [\d.]+ requests per second$/,
     ];
     // Few requests: more retries than the retry budget allows would fail.
     await Promise.all([send(), send(), send()]);
@@ -59,8 +61,8 @@ export function testRoutes(context: GetSetupContext): void {
       return (await Promise.all(counts)).every((count) => count > 0) ? true : null;
     });
     if (!ui.isPhone) {
-      expect(await page.locator(".route-canvas path").count()).toBe(5);
-      expect(await page.locator(".route-canvas path.failing").count()).toBe(1);
+      expect(await page.locator(".route-canvas path").count()).toBe(7);
+      expect(await page.locator(".route-canvas path.failing").count()).toBe(2);
       expect(await page.locator(".route-canvas path.off").count()).toBe(1);
     }
     await ui.expectAccessible();
@@ -101,7 +103,7 @@ export function testRoutes(context: GetSetupContext): void {
       .waitFor();
   });
 
-  test("a target opens the form of its upstream", async () => {
+  test("a target opens the form of its upstream, and a virtual model its own", async () => {
     const { ui } = context();
     const { page } = ui;
     await page
@@ -113,15 +115,25 @@ export function testRoutes(context: GetSetupContext): void {
     await ui.expectAccessible();
     await ui.dialog().getByRole("button", { name: "Cancel" }).click();
     await ui.dialog().waitFor({ state: "detached" });
+    await page
+      .getByRole("button", { name: /^Virtual model assistant/ })
+      .first()
+      .click();
+    await ui.field("Strategy", ui.dialog()).selectOption({ label: "lowest-cost: lowest price" });
+    await ui.dialog().getByRole("button", { name: "Save", exact: true }).click();
+    await page
+      .getByRole("button", { name: /^Virtual model assistant, lowest-cost/ })
+      .first()
+      .waitFor();
   });
 
-  test("with 50 rules, the first ones are shown, and a search finds the others", async () => {
+  test("with 43 rules, the first ones are shown, and a search finds the others", async () => {
     const { ui, gatehouse } = context();
     const { page } = ui;
     const base = `/gateways/${gateway}`;
     const [service] = (await gatehouse.api("GET", `${base}/services`)).body.services;
     await Promise.all(
-      Array.from({ length: 50 }, (_, index) =>
+      Array.from({ length: 41 }, (_, index) =>
         gatehouse.api("POST", `${base}/rules`, {
           name: `rule ${index}`,
           path: `/many/${index}/${"x".repeat(60)}`,
@@ -131,11 +143,11 @@ export function testRoutes(context: GetSetupContext): void {
       ),
     );
     await page.reload();
-    await page.getByText("The first 40 of 52 rules. Search to find the others.").waitFor();
-    await ui.expectAccessible();
-    await page.getByRole("searchbox", { name: "Search" }).fill("/many/47/");
-    await page.getByText("1 of 52 rules.").waitFor();
+    await page.getByText("The first 40 of 43 rules. Search to find the others.").waitFor();
+    await page.getByRole("searchbox", { name: "Search" }).fill("/many/40/");
+    await page.getByText("1 of 43 rules.").waitFor();
     expect(await page.getByRole("button", { name: /^Rule / }).count()).toBe(1);
+    await ui.expectAccessible();
     await page.getByRole("searchbox", { name: "Search" }).fill("nothing like this");
     await page.getByText("No matching rule").waitFor();
     await gatehouse.api("DELETE", `/gateways/${gateway}?cascade=true`);

@@ -7,6 +7,7 @@ import { openConsole, SCREENS, type ConsoleSession } from "../console-session.ts
 import { testImportExport } from "./import-export.ts";
 import { testProviderSetup } from "./provider-setup.ts";
 import { testRoutes } from "./routes.ts";
+import { testVirtualModels } from "./virtual-models.ts";
 
 interface SetupContext {
   readonly ui: ConsoleSession;
@@ -43,5 +44,6 @@ export function testSetup(
     testProviderSetup(context);
     testImportExport(context);
     testRoutes(context);
+    testVirtualModels(context);
   });
 }
