@@ -1,5 +1,6 @@
 // Selects targets for one upstream with one configuration. A plan never changes. The state that it reads and writes is
 // shared with earlier and later plans of the upstream, so a request can finish with the plan that it started with.
+import type { HedgeState } from "./hedge-state.ts";
 import { pickLeastConnections } from "./least-connections.ts";
 import { pickLowestLatency, type RemeasurePace } from "./lowest-latency.ts";
 import { pickByHash } from "./rendezvous-hash.ts";
@@ -35,6 +36,8 @@ export type TargetCondition = "healthy" | "ejected" | "probing" | "resting";
 export interface UpstreamBalanceState {
   readonly retries: RetryBudget;
   readonly remeasurePace: RemeasurePace;
+  /** Created when it is first needed. */
+  readonly hedging: () => HedgeState;
   readonly random: RandomSource;
 }
 
@@ -73,6 +76,10 @@ export class BalancePlan {
     this.contenders = contenders;
     this.retries = shared.retries;
     this.#shared = shared;
+  }
+
+  get hedging(): HedgeState {
+    return this.#shared.hedging();
   }
 
   /**
@@ -114,8 +121,8 @@ export class BalancePlan {
   /** Returns the same plan with copies of all state: its picks and reports do not change this plan. */
   simulation(): BalancePlan {
     const contenders = this.contenders.map((contender) => ({ ...contender, state: contender.state.copy() }));
-    const { remeasurePace, random } = this.#shared;
-    const shared = { retries: new RetryBudget(), remeasurePace: remeasurePace.copy(), random };
+    const { remeasurePace, random, hedging } = this.#shared;
+    const shared = { retries: new RetryBudget(), remeasurePace: remeasurePace.copy(), random, hedging };
     return new BalancePlan(this.upstreamId, this.config, contenders, shared);
   }
 
@@ -158,6 +165,12 @@ export class BalancePlan {
       state.latency.reset();
     }
     return isEjected;
+  }
+
+  /** The attempt was aborted because another one was faster: a slow target must not stay the one with the lowest latency. */
+  recordSlow(index: number, elapsedMs: number, now: number): void {
+    const { latency } = this.#at(index).state;
+    if (elapsedMs > latency.averageMs) latency.recordFirstByte(elapsedMs, now);
   }
 
   /** 4xx, or the client disconnected: not evidence for or against the target's health. Frees the trial slot. */

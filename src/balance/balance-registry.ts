@@ -1,5 +1,6 @@
 // The balancing state of a gateway by upstream and target id, across configuration changes.
 import { type BalanceConfig, BalancePlan, type UpstreamBalanceState } from "./balance-plan.ts";
+import { HedgeState } from "./hedge-state.ts";
 import { RemeasurePace } from "./lowest-latency.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { TargetState } from "./target-state.ts";
@@ -10,10 +11,13 @@ class UpstreamState implements UpstreamBalanceState {
   readonly retries = new RetryBudget();
   readonly remeasurePace = new RemeasurePace();
   readonly random: RandomSource;
+  #hedging: HedgeState | null = null;
 
   constructor(random: RandomSource) {
     this.random = random;
   }
+
+  readonly hedging = (): HedgeState => (this.#hedging ??= new HedgeState());
 }
 
 export class BalanceRegistry {

@@ -20,7 +20,7 @@ import { encodeForTarget } from "../proxy/realtime/encode-handshake.ts";
 import { isStoredAt } from "../proxy/stored-ids/stored-at.ts";
 
 /** An explanation sends no request, so it needs no connections. */
-export type ExplainTargetsParts = Omit<AttemptParts, "upstreamPool">;
+export type ExplainTargetsParts = Omit<AttemptParts, "upstreamPool" | "offLoop" | "reservations">;
 type UpstreamRequest = Explanation["upstream_request"];
 
 export interface ExplainedAttempt {

@@ -44,6 +44,8 @@ export interface Format {
   readonly content: ContentReader;
   /** Says what the first events of a stream mean. */
   readonly openingOf: OpeningOf;
+  /** Whether the provider stores the response of a request that does not say whether to. */
+  readonly storesByDefault: boolean;
   /** Null if streams of this format always report their usage. */
   readonly streamUsageOption: StreamUsageOption | null;
 }

@@ -10,6 +10,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import { allowedCandidates } from "./allowed-models.ts";
 import { taskFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
+import { attemptHedged, type HedgeParts } from "./hedging/attempt-hedged.ts";
 import { modelFor } from "./model-for.ts";
 import { servingCandidates, storingCandidates } from "./operation.ts";
 import type { RequestBody } from "./request-body.ts";
@@ -25,13 +26,15 @@ interface ClientAddressPart {
   readonly clientAddress: (exchange: Exchange) => string;
 }
 
-export interface AttemptParts extends UpstreamAttemptParts, ClientAddressPart {}
+export interface AttemptParts extends UpstreamAttemptParts, ClientAddressPart, HedgeParts {}
 
 /** An attempt at one of several upstreams. */
 interface LegAttempt {
   readonly candidates: Candidates;
   /** The request was sent to another upstream before. */
   readonly isRetry: boolean;
+  /** The targets that a hedge may be sent to. */
+  readonly others: Candidates;
 }
 
 /**
@@ -47,22 +50,26 @@ export async function attempt(
 ): Promise<TargetResponse> {
   const { upstream } = rule;
   const { plan, targets } = upstream;
-  const { preferred, fallback } = leg?.candidates ?? candidatesFor(exchange, rule);
+  const candidates = leg?.candidates ?? candidatesFor(exchange, rule);
+  const { preferred, fallback } = candidates;
   const maxAttempts = exchange.attempts + upstream.maxAttempts;
   const clientHash = clientHashFor(exchange, upstream, parts);
-  const { clock } = exchange;
-  let now = clock.now();
-  if (leg?.isRetry !== true) plan.retries.recordRequest(now);
+  let now = exchange.clock.now();
+  if (leg?.isRetry !== true) recordRequest(upstream, now);
   const tried: number[] = [];
   let lastResponse: TargetResponse | null = null;
   let lastError: Error | null = null;
   let isSameTargetRetried = false;
   let index = plan.pick(preferred, fallback, null, clientHash, now);
   for (let target = targets[index]; target !== undefined; target = targets[index]) {
-    const started = startAttempt(exchange, rule, target, observed, parts, now);
+    const started = startAttempt(exchange, rule, target, observed, parts, now, false);
     let result: TargetResponse | Error;
     if (started instanceof Error) result = started;
-    else {
+    else if (upstream.hedge !== null) {
+      const context = { exchange, rule, observed, parts, start: startAttempt };
+      const search = { ...(leg?.others ?? candidates), tried, index, clientHash, maxAttempts };
+      result = await attemptHedged(started, context, search);
+    } else {
       try {
         await started.headersReceived;
         const response = started.receive();
@@ -80,7 +87,7 @@ export async function attempt(
     // What was forwarded of a body cannot be sent again.
     if (exchange.isOver || exchange.attempts >= maxAttempts || exchange.upload?.isUntouched === false) break;
     tried.push(index);
-    now = clock.now();
+    now = exchange.clock.now();
     const next = plan.pick(preferred, fallback, tried, clientHash, now);
     if (next < 0) {
       // No other target is left. The failed connection may have been stale, so try the same target once more.
@@ -92,11 +99,20 @@ export async function attempt(
   }
   if (lastResponse !== null && !exchange.isClientDisconnected) return lastResponse;
   lastResponse?.reader?.cancel();
-  throw (
-    exchange.upload?.error ??
-    lastError ??
-    noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, clock.now()))
-  );
+  throw exchange.upload?.error ?? lastError ?? noneAvailable(exchange, upstream, candidates);
+}
+
+function noneAvailable(
+  { clock }: Exchange,
+  upstream: CompiledUpstream,
+  { preferred, fallback }: Candidates,
+): GatehouseError {
+  return noHealthyTarget(upstream, upstream.plan.retryAfterMs(preferred, fallback, clock.now()));
+}
+
+function recordRequest({ plan, hedge }: CompiledUpstream, now: number): void {
+  plan.retries.recordRequest(now);
+  if (hedge !== null) plan.hedging.recordRequest(now);
 }
 
 /** Returns the targets that may serve the request. Throws if none may, or if the model must be known and is not. */
@@ -154,9 +170,10 @@ function startAttempt(
   observed: ObservedRule,
   parts: AttemptParts,
   now: number,
+  isHedge: boolean,
 ): UpstreamAttempt | GatehouseError {
   try {
-    return new UpstreamAttempt(exchange, rule, target, observed, parts, now);
+    return new UpstreamAttempt(exchange, rule, target, observed, parts, now, isHedge);
   } catch (error) {
     if (isUntranslatable(error) || hasNoEndpoint(error)) return error;
     throw error;

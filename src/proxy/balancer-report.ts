@@ -32,6 +32,11 @@ export class BalancerReport {
     this.#plan.recordResponse(this.#index, this.#ticket, firstByteMs, now);
   }
 
+  /** Call before `end` for an attempt that was aborted because another one was faster. */
+  wasSlow(elapsedMs: number, now: number): void {
+    if (this.#isOpen) this.#plan.recordSlow(this.#index, elapsedMs, now);
+  }
+
   /** Call for a 429 with Retry-After: the target is not used for this time if others can serve. */
   rest(milliseconds: number, now: number): void {
     this.#plan.rest(this.#index, milliseconds, now);

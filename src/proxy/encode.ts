@@ -112,7 +112,7 @@ export function encodeRequest(
 
 /** Whether the first events of every stream are read. */
 function readsOpening({ upstream }: CompiledRule): boolean {
-  return upstream.commit !== null || upstream.timeouts.first_content !== null;
+  return upstream.commit !== null || upstream.hedge !== null || upstream.timeouts.first_content !== null;
 }
 
 /** Returns the option to add to a stream request, or null if it is not needed or the target does not accept it. */

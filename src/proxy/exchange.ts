@@ -21,6 +21,7 @@ import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { KnownSize } from "./budgets/request-size.ts";
 import type { ReservedClaims } from "./budgets/reserved-claims.ts";
+import type { Hedge } from "./hedging/hedge.ts";
 import type { ClientHandshake } from "./realtime/client-handshake.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
@@ -119,8 +120,13 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** The usage is in the totals and metrics already: that of a WebSocket is recorded while it is open. */
   isUsageRecorded = false;
 
+  /** The second attempt that was sent because the first one had no content; null if there is none. */
+  hedge: Hedge | null = null;
+
   /** The upstream attempt in progress, or the last one. */
   #attempt: UpstreamResponse | null = null;
+  /** The second attempt in progress of a hedged request, or the last one. */
+  #hedgeAttempt: UpstreamResponse | null = null;
   #totalTimer: ClockTimer | null = null;
   /** Rejects when the total timeout expires, and never resolves; null without a total timeout. */
   totalTimeout: Promise<never> | null = null;
@@ -178,6 +184,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** Whether nothing else refers to the memory of the body: no plugin had it, it is not captured, and it has been sent. */
   #ownsBody(): boolean {
     if (this.bodies !== null || this.gateway?.chain?.needsRequestBody === true) return false;
+    if (this.#hedgeAttempt?.holdsBody === true) return false;
     return this.body !== null && this.#attempt !== null && !this.#attempt.holdsBody;
   }
 
@@ -205,14 +212,15 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     return notes;
   }
 
-  beginAttempt(attempt: UpstreamResponse): void {
+  beginAttempt(attempt: UpstreamResponse, isHedge: boolean): void {
     this.attempts++;
-    this.replaceAttempt(attempt);
+    this.replaceAttempt(attempt, isHedge);
   }
 
   /** Sends the same attempt again, for a reason that says nothing about the health of the target. */
-  replaceAttempt(attempt: UpstreamResponse): void {
-    this.#attempt = attempt;
+  replaceAttempt(attempt: UpstreamResponse, isHedge: boolean): void {
+    if (isHedge) this.#hedgeAttempt = attempt;
+    else this.#attempt = attempt;
     if (this.isOver) attempt.cancel();
   }
 
@@ -225,6 +233,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
       const error = new UpstreamError("total_timeout");
       this.isOver = true;
       this.#attempt?.abort(error);
+      this.#hedgeAttempt?.abort(error);
       reject(error);
     }, milliseconds);
   }
@@ -233,6 +242,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     this.isOver = true;
     this.isClientDisconnected = true;
     this.#attempt?.cancel();
+    this.#hedgeAttempt?.cancel();
   }
 
   release(): void {

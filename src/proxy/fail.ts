@@ -35,6 +35,8 @@ const UPSTREAM_ERRORS: Readonly<Record<UpstreamErrorKind, readonly [code: ErrorC
   cut: ["upstream_unreachable", "The provider closed the connection before its response was complete."],
   // A client that disconnected gets no response, so that this message is never sent.
   client_left: ["upstream_unreachable", "The client disconnected before the provider responded."],
+  // Another attempt serves the request.
+  hedge_lost: ["upstream_unreachable", "Another attempt had content first."],
   invalid: ["upstream_bad_answer", "The provider's response is not valid HTTP."],
   forbidden: ["upstream_forbidden", "The provider's host name resolves to a link-local or metadata address."],
   credentials: ["upstream_credentials", "The credentials of the target could not be obtained."],

@@ -9,6 +9,7 @@ import type { RequestSeries } from "../telemetry/metrics/request-series.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { Reservations } from "./budgets/reservations.ts";
 import type { Exchange } from "./exchange.ts";
+import { finishHedge } from "./hedging/unused-attempt.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
@@ -47,6 +48,7 @@ export function finish(
   recordUsage(exchange, failed, parts.usageTotals);
   if (exchange.route !== null) finishRoute(exchange, exchange.route, now);
   if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved);
+  if (exchange.hedge !== null) finishHedge(exchange, exchange.hedge, parts.reservations, parts.usageTotals);
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);

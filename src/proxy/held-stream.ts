@@ -11,6 +11,9 @@ export interface HoldLimits {
 
 export const HOLD_NOTHING: HoldLimits = { max_ms: 0, max_bytes: 0 };
 
+/** Of an upstream that hedges: the client gets nothing of a target before its first content. The bytes limit the memory. */
+export const HOLD_UNTIL_CONTENT: HoldLimits = { max_ms: Infinity, max_bytes: 1024 * 1024 };
+
 const LATE = Symbol("late");
 
 export class HeldStream implements BodyReader {
@@ -37,7 +40,7 @@ export class HeldStream implements BodyReader {
   async hold({ max_ms, max_bytes }: HoldLimits, clock: Clock): Promise<void> {
     if (max_ms === 0) return;
     const late = Promise.withResolvers<typeof LATE>();
-    const timer = clock.setTimeout(() => late.resolve(LATE), max_ms);
+    const timer = max_ms === Infinity ? null : clock.setTimeout(() => late.resolve(LATE), max_ms);
     try {
       while (this.#opening !== null && this.#heldBytes < max_bytes) {
         const read = this.#reader.next();
@@ -54,8 +57,13 @@ export class HeldStream implements BodyReader {
         if (this.#inspect(chunk) === "error") throw new UpstreamError("error_event");
       }
     } finally {
-      timer.close();
+      timer?.close();
     }
+  }
+
+  /** What is held now. */
+  get held(): readonly Uint8Array[] {
+    return this.#held;
   }
 
   async next(): Promise<Uint8Array | null> {

@@ -4,7 +4,7 @@ import type { CompiledPrice } from "../usage/compiled-price.ts";
 import { NO_LABELS } from "../usage/label-set.ts";
 import { RequestSample } from "../usage/request-sample.ts";
 import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
-import type { UsageTotals } from "../usage/usage-totals.ts";
+import type { CountedRequest, UsageTotals } from "../usage/usage-totals.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { Exchange } from "./exchange.ts";
 import type { TargetResponse } from "./target-response.ts";
@@ -66,10 +66,7 @@ export function recordUsage(exchange: Exchange, failed: AttemptFacts | null, tot
 }
 
 /** What was sent to which provider. */
-interface Sent {
-  readonly model: string | null;
-  readonly provider: string;
-}
+type Sent = Pick<CountedRequest, "model" | "provider"> & Partial<Pick<CountedRequest, "purpose">>;
 
 export function sentTo({ model, target }: TargetResponse): Sent {
   return { model, provider: target.provider };
@@ -77,7 +74,7 @@ export function sentTo({ model, target }: TargetResponse): Sent {
 
 export function addToTotals(
   { gateway, apiKey, rule }: Exchange,
-  { model, provider }: Sent,
+  { model, provider, purpose = "request" }: Sent,
   usage: Usage | null,
   costNanos: number | null,
   totals: UsageTotals,
@@ -92,7 +89,7 @@ export function addToTotals(
     ruleName: rule.rule.name ?? rule.rule.path,
     provider,
     labels: apiKey?.labels ?? NO_LABELS,
-    purpose: "request",
+    purpose,
     // The tokens of a successful response without usage are unknown, like those of a response that was cut.
     isPartial: usage?.isPartial ?? true,
     inputTokens: usage?.inputTokens ?? 0,

@@ -10,6 +10,8 @@ import { parseContentEncoding } from "../http/content-encoding.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
+import { usageOfBody, usageOfStart } from "../usage/usage-tap.ts";
+import type { Usage } from "../usage/usage-accumulator.ts";
 import type { BalancerReport } from "./balancer-report.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
 import { HeldStream, type HoldLimits } from "./held-stream.ts";
@@ -69,6 +71,9 @@ export class TargetResponse {
   /** The first bytes of the body, or all of it. `body` or `reader` still has these bytes. */
   firstBytes: Uint8Array | null = null;
 
+  /** The start of the stream while it is held, and afterwards; null if it is not held. */
+  #heldStream: HeldStream | null = null;
+
   constructor(
     target: CompiledTarget,
     response: UpstreamResponse,
@@ -115,6 +120,14 @@ export class TargetResponse {
     return null;
   }
 
+  /** Returns what the response has reported so far, of which nothing was relayed. */
+  usageSoFar(): Usage | null {
+    if (this.body !== null) return usageOfBody(this);
+    return this.upstreamResponse.ok && this.#heldStream !== null
+      ? usageOfStart(this.usageReader, this.#heldStream.held)
+      : null;
+  }
+
   async #read(reader: BodyReader, holding: Holding | null): Promise<void> {
     const length = Number(this.upstreamResponse.headers.get("content-length") ?? Infinity);
     // A decoded body can be much larger than its Content-Length, hence the second limit.
@@ -127,7 +140,7 @@ export class TargetResponse {
   }
 
   async #hold(reader: BodyReader, { limits, clock, onContent }: Holding): Promise<BodyReader> {
-    const held = new HeldStream(reader, this.#openingOf, onContent);
+    const held = (this.#heldStream = new HeldStream(reader, this.#openingOf, onContent));
     await held.hold(limits, clock);
     return held;
   }

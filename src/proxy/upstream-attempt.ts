@@ -15,6 +15,7 @@ import { CredentialError } from "../upstream/request-credential.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import type { Usage } from "../usage/usage-accumulator.ts";
 import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
 import { BalancerReport, healthResultOf } from "./balancer-report.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
@@ -22,7 +23,7 @@ import type { AddedUsageOption, EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeForTarget } from "./realtime/encode-handshake.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
-import { HOLD_NOTHING } from "./held-stream.ts";
+import { HOLD_NOTHING, HOLD_UNTIL_CONTENT } from "./held-stream.ts";
 import { TargetResponse, type Holding } from "./target-response.ts";
 
 /** Responses with these statuses are retried at another target; all others go to the client. */
@@ -45,6 +46,10 @@ export class UpstreamAttempt {
   #response: UpstreamResponse;
   /** Null if there is no limit for the first content. */
   #contentTimer: ClockTimer | null = null;
+  /** The second attempt at a request that is hedged. */
+  readonly #isHedge: boolean;
+  /** Null until the headers have been received. */
+  #accepted: TargetResponse | null = null;
 
   /** Throws a GatehouseError if the target's format cannot express the request, or the request cannot be sent. */
   constructor(
@@ -54,8 +59,10 @@ export class UpstreamAttempt {
     observed: ObservedRule,
     parts: UpstreamAttemptParts,
     now: number,
+    isHedge: boolean,
   ) {
     const { upstreamPool } = parts;
+    this.#isHedge = isHedge;
     this.#upstreamPool = upstreamPool;
     this.#exchange = exchange;
     this.#rule = rule;
@@ -75,7 +82,7 @@ export class UpstreamAttempt {
     this.#facts.model = truncateText(this.#encoded.model);
     this.#facts.translation = this.#encoded.translationFacts;
     exchange.attemptFacts.push(this.#facts);
-    exchange.beginAttempt(this.#response);
+    exchange.beginAttempt(this.#response, isHedge);
     if (rule.upstream.timeouts.first_content !== null && exchange.fields.wantsStream)
       this.#limitContent(rule.upstream.timeouts.first_content);
   }
@@ -103,13 +110,44 @@ export class UpstreamAttempt {
     return error.kind === "credentials" ? credentialFailure(error, this.#rule, this.#target) : error;
   }
 
+  get facts(): AttemptFacts {
+    return this.#facts;
+  }
+
+  /** Resolves to the response, or to the error to report. */
+  async result(): Promise<TargetResponse | Error> {
+    try {
+      await this.#response.headersReceived;
+      return await this.receive();
+    } catch (cause) {
+      return this.fail(cause);
+    }
+  }
+
+  /** Aborts the attempt, because another one serves the request. Returns the usage that it has reported. */
+  lose(): Usage | null {
+    const now = this.#exchange.clock.now();
+    const usage = this.#accepted?.usageSoFar() ?? null;
+    const elapsedMs = now - this.#facts.startedAt;
+    this.#contentTimer?.close();
+    this.#facts.fault ??= "hedge_lost";
+    this.#facts.wasSent = this.#response.wasSent;
+    if (!this.#isHedge) {
+      this.#recordTime(elapsedMs);
+      if (this.#accepted === null) this.#report.wasSlow(elapsedMs, now);
+    }
+    this.#report.end("neutral", now);
+    this.#response.abort(new UpstreamError("hedge_lost"));
+    return usage;
+  }
+
   /** Repeats the request without the usage option that the gateway added if the target rejects that option. */
   async #acceptOrRepeat({ option, bodyWithout }: AddedUsageOption): Promise<TargetResponse> {
     const { timeouts } = this.#rule.upstream;
     if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#accept(true);
     const now = this.#exchange.clock.now();
     this.#response = this.#upstreamPool.send({ ...this.#encoded, body: bodyWithout }, timeouts, now);
-    this.#exchange.replaceAttempt(this.#response);
+    this.#exchange.replaceAttempt(this.#response, this.#isHedge);
     await this.#response.headersReceived;
     // An error that merely quoted the request occurs again, and says nothing about the option.
     if (this.#response.ok) rememberRejection(this.#target);
@@ -124,7 +162,10 @@ export class UpstreamAttempt {
     this.#facts.status = response.status;
     this.#facts.firstByteAt = now;
     if (response.ok || response.writer !== null) this.#report.responseStarted(firstByteMs, now);
-    if (response.status === 429) applyRetryAfter(this.#report, response, clock);
+    if (response.status === 429) {
+      applyRetryAfter(this.#report, response, clock);
+      if (this.#rule.upstream.hedge !== null) this.#rule.upstream.plan.hedging.recordRateLimit(now);
+    }
     const accepted = new TargetResponse(
       this.#target,
       response,
@@ -133,6 +174,7 @@ export class UpstreamAttempt {
       firstByteMs,
       hidesUsage,
     );
+    this.#accepted = accepted;
     const holding = response.ok && accepted.isStream ? this.#holding() : null;
     if (holding === null) this.#contentTimer?.close();
     const opening = accepted.open(this.#rule.upstream.timeouts.idle, holding);
@@ -146,11 +188,19 @@ export class UpstreamAttempt {
 
   /** Returns how the start of a stream is held; null if nobody has to read it. */
   #holding(): Holding | null {
-    const { commit } = this.#rule.upstream;
-    const limits = commit ?? (this.#encoded.translation === null ? HOLD_NOTHING : DEFAULT_COMMIT);
+    const { commit, hedge } = this.#rule.upstream;
+    const standard = this.#encoded.translation === null ? HOLD_NOTHING : DEFAULT_COMMIT;
+    const limits = hedge === null ? (commit ?? standard) : HOLD_UNTIL_CONTENT;
     if (limits.max_ms === 0 && this.#contentTimer === null) return null;
     const onContent = () => this.#contentTimer?.close();
     return { limits, clock: this.#exchange.clock, onContent };
+  }
+
+  /** For the percentile after which requests are hedged. */
+  #recordTime(milliseconds: number): void {
+    const { hedge, plan } = this.#rule.upstream;
+    if (hedge === null || hedge.after !== "p95") return;
+    plan.hedging.recordTime(this.#encoded.model, this.#exchange.fields.wantsStream, milliseconds);
   }
 
   /** Returns when the body was forwarded completely; null if it was in memory or is not complete. Sets the time that it took. */
@@ -173,6 +223,9 @@ export class UpstreamAttempt {
       if (!detailsReader.readsModel) this.#facts.responseModel = modelIn(response.firstBytes);
       if (this.#response.ok) this.#facts.details = response.details = new ResponseDetails(detailsReader);
     }
+    // An attempt that has lost may still have received everything.
+    if (this.#response.ok && this.#facts.fault === null)
+      this.#recordTime(this.#exchange.clock.now() - this.#facts.startedAt);
     if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status), this.#exchange.clock.now());
     return response;
   }

@@ -13,10 +13,15 @@ import { costFor, estimateInput } from "./record-usage.ts";
 export function settleWithoutResponse(exchange: Exchange): AttemptFacts | null {
   const { response, rule, handshake, attemptFacts } = exchange;
   if (response !== null || rule === null || handshake !== null) return null;
-  const attempt = attemptFacts.findLast(isChargedFailure) ?? null;
+  const attempt = attemptFacts.findLast(isUnanswered) ?? null;
   if (attempt === null || !mayCost(exchange, rule)) return null;
   const usage = { ...NO_TOKENS, inputTokens: estimateInput(exchange), isPartial: true };
   exchange.usage = usage;
   exchange.costNanos = costFor(exchange, attempt.model, usage);
   return attempt;
+}
+
+/** That of a hedge is counted by itself. */
+function isUnanswered(facts: AttemptFacts): boolean {
+  return facts.purpose !== "hedge" && isChargedFailure(facts);
 }

@@ -23,6 +23,8 @@ export type UpstreamErrorKind =
   | "forbidden"
   /** The request was not sent, because its token or its keys could not be obtained. */
   | "credentials"
+  /** Not an error of the provider: another attempt at the request had content first. */
+  | "hedge_lost"
   /** Not an error of the provider: the client disconnected. */
   | "client_left";
 

@@ -90,6 +90,14 @@ export function usageOfBody({
   return json === null ? null : usageOf(usageReader, usageReader.readBody(json));
 }
 
+/** Returns the usage that the first events of a stream report; null if they report none. */
+export function usageOfStart(usageReader: UsageReader, chunks: readonly Uint8Array[]): Usage | null {
+  const usage = new UsageAccumulator(usageReader);
+  const filter = new StreamUsageFilter(usageReader, usage, false);
+  for (const chunk of chunks) filter.push(chunk);
+  return usage.result(false, false);
+}
+
 /** Returns null if the body has no encoding, cannot be decoded, or is not a JSON object. */
 function decodeObject(body: Uint8Array, response: UpstreamResponse): Uint8Array | null {
   const encoding = parseContentEncoding(response.headers.get("content-encoding"));

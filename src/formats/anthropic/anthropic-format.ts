@@ -40,5 +40,6 @@ export const ANTHROPIC: Format = {
   details: anthropicDetails,
   content: anthropicContent,
   openingOf: anthropicOpening,
+  storesByDefault: false,
   streamUsageOption: null,
 };

@@ -38,5 +38,6 @@ export const GEMINI: Format = {
   details: geminiDetails,
   content: geminiContent,
   openingOf: geminiOpening,
+  storesByDefault: false,
   streamUsageOption: null,
 };

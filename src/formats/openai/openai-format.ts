@@ -28,5 +28,6 @@ export const OPENAI: Format = {
   details: openaiDetails,
   content: openaiContent,
   openingOf: openaiOpening,
+  storesByDefault: false,
   streamUsageOption,
 };

@@ -30,5 +30,6 @@ export const RESPONSES: Format = {
   content: openaiContent,
   openingOf: openaiOpening,
   // The last event of a stream always reports usage.
+  storesByDefault: true,
   streamUsageOption: null,
 };

@@ -4,7 +4,7 @@ import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
-import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
+import { countsModel, type Charge, type PlannedClaim } from "./reserved-claims.ts";
 
 /** The provider may have run the model: the request was sent, and its response did not arrive completely. */
 const CHARGED_FAILURES: ReadonlySet<string> = new Set([
@@ -15,19 +15,10 @@ const CHARGED_FAILURES: ReadonlySet<string> = new Set([
   "idle_timeout",
   "total_timeout",
   "cut",
+  "hedge_lost",
 ]);
 /** Charged as reserved: it is not an amount. */
 const AS_RESERVED = NaN;
-
-/** What one attempt used. Amounts are AS_RESERVED if they are not known. */
-export interface Charge {
-  readonly model: string | null;
-  readonly nanos: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** The response was cut, and what the provider generated is not known: at least what was reserved is charged. */
-  readonly isPartial: boolean;
-}
 
 /** Returns what the attempts of a request used: the response that was relayed, and attempts whose response did not arrive. */
 export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
@@ -37,7 +28,8 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
   const relayed = response?.report.facts ?? null;
   const charges: Charge[] = [];
   for (const facts of attemptFacts) {
-    if (facts === relayed || !isChargedFailure(facts)) continue;
+    // That of a hedge has its own reservation.
+    if (facts === relayed || facts.purpose === "hedge" || !isChargedFailure(facts)) continue;
     const price = priceFor(exchange, facts.model);
     const nanos = price === null ? 0 : price.costOf({ ...NO_TOKENS, inputTokens });
     charges.push({ model: facts.model, nanos, inputTokens, outputTokens: 0, isPartial: false });

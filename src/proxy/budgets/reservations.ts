@@ -7,8 +7,8 @@ import type { BudgetBook } from "../../runtime/budget-book.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
-import { amountOfBudget, amountOfLimit, chargesOf, type Charge } from "./charges.ts";
-import type { PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
+import { amountOfBudget, amountOfLimit, chargesOf } from "./charges.ts";
+import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
 
 const NO_AMOUNTS: readonly number[] = [];
 

@@ -32,6 +32,16 @@ export interface PlannedRequest {
   readonly path: string;
 }
 
+/** What one attempt used. Amounts are NaN if they are not known: charged as reserved. */
+export interface Charge {
+  readonly model: string | null;
+  readonly nanos: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** The response was cut, and what the provider generated is not known: at least what was reserved is charged. */
+  readonly isPartial: boolean;
+}
+
 /** Whether the claim counts a response of this model. */
 export function countsModel(
   { budget, model }: Pick<PlannedClaim, "budget" | "model">,

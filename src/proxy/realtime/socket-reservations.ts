@@ -6,7 +6,7 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import type { TokensLimitClaim } from "../../sdk/index.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
 import type { ChainLink } from "../../snapshot/plugin-chain.ts";
-import type { Charge } from "../budgets/charges.ts";
+import type { Charge } from "../budgets/reserved-claims.ts";
 import { planBudgets } from "../budgets/plan-budgets.ts";
 import type { Reservations } from "../budgets/reservations.ts";
 import type { PlannedClaim, ReservedClaims } from "../budgets/reserved-claims.ts";

@@ -70,7 +70,9 @@ async function attemptLeg(
   }
   route.begin(leg, clock.now());
   try {
-    return await attempt(exchange, leg.rule, observed, parts, { candidates: leg.candidates, isRetry });
+    const { candidates } = leg;
+    const others = leg.rule.upstream.hedge === null ? candidates : route.candidatesBeside(leg);
+    return await attempt(exchange, leg.rule, observed, parts, { candidates, isRetry, others });
   } catch (error) {
     if (error instanceof Error) return error;
     throw error;

@@ -2,6 +2,7 @@
 import type { BalancePlan } from "../../balance/balance-plan.ts";
 import { pickByAffinity } from "../../balance/cache-affinity.ts";
 import type { ChainEntry, ServedModel } from "../../snapshot/compile-virtual-models.ts";
+import type { Candidates } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { FallbackReason } from "../../model/virtual-model.ts";
 import { legsOf, type EligibleLeg, type Leg } from "./leg.ts";
@@ -105,6 +106,15 @@ export class VirtualRoute {
   /** The target that is used although none is available, so that the request fails for its reason. */
   lastResort(): EligibleLeg | null {
     return this.eligible.flat().find((leg) => !this.#tried.has(leg)) ?? null;
+  }
+
+  /** Returns the candidates of all legs to the same target: with cache affinity, each target of an upstream is a leg. */
+  candidatesBeside({ place, target, rule }: EligibleLeg): Candidates {
+    const legs = (this.eligible[place] ?? []).filter((leg) => leg.target === target && leg.rule === rule);
+    return {
+      preferred: legs.flatMap(({ candidates }) => candidates.preferred),
+      fallback: legs.flatMap(({ candidates }) => candidates.fallback),
+    };
   }
 
   begin(leg: EligibleLeg, now: number): void {

@@ -47,6 +47,8 @@ export class AttemptFacts {
   wasSent = true;
   firstByteAt: number | null = null;
   endedAt: number | null = null;
+  /** `hedge`: the attempt of a hedged request whose response was not used. */
+  purpose: "request" | "hedge" = "request";
   /** Set if the request is traced. */
   spanId: string | null = null;
   /** The model that the response names; set if the request is traced. */

@@ -89,6 +89,7 @@ const FAILURES: Readonly<Record<UpstreamErrorKind, string>> = {
   connect_timeout: "did not accept a connection in time",
   first_byte_timeout: "did not respond in time",
   idle_timeout: "did not respond in time",
+  hedge_lost: "was not waited for",
   first_content_timeout: "did not respond in time",
   error_event: "reported an error",
   empty_stream: "sent an empty response",

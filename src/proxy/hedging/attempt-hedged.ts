@@ -1,0 +1,188 @@
+// Waits for an attempt and, if it has no content in time, sends the same request to another target too: the first content wins,
+// and the other attempt is aborted.
+import type { GatehouseError } from "../../base/errors.ts";
+import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { ObservedRule } from "../../telemetry/metrics/observed-route.ts";
+import type { OffLoopPart } from "../../off-loop/off-loop.ts";
+import type { Reservations } from "../budgets/reservations.ts";
+import type { Exchange } from "../exchange.ts";
+import { modelFor } from "../model-for.ts";
+import type { TargetResponse } from "../target-response.ts";
+import { FAILOVER_STATUSES, type UpstreamAttempt } from "../upstream-attempt.ts";
+import type { Hedge } from "./hedge.ts";
+import { hedgeDelay } from "./hedge-delay.ts";
+import { isRepeatable, mayBeHedged } from "./hedgeable.ts";
+import { reserveHedge } from "./reserve-hedge.ts";
+import { settleUnused } from "./unused-attempt.ts";
+
+export interface HedgeParts extends OffLoopPart {
+  readonly reservations: Reservations;
+}
+
+interface HedgeCandidates {
+  readonly preferred: readonly number[];
+  readonly fallback: readonly number[];
+  /** Targets of earlier attempts. The target of the second attempt is added. */
+  readonly tried: number[];
+  /** The target of the first attempt. */
+  readonly index: number;
+  readonly clientHash: number;
+  readonly maxAttempts: number;
+}
+
+/** `P` are the parts that the attempts need. */
+interface AttemptContext<P extends HedgeParts> {
+  readonly exchange: Exchange;
+  readonly rule: CompiledRule;
+  readonly observed: ObservedRule;
+  readonly parts: P;
+  readonly start: (
+    exchange: Exchange,
+    rule: CompiledRule,
+    target: CompiledTarget,
+    observed: ObservedRule,
+    parts: P,
+    now: number,
+    isHedge: boolean,
+  ) => UpstreamAttempt | GatehouseError;
+}
+
+interface HedgeContext {
+  readonly exchange: Exchange;
+  readonly rule: CompiledRule;
+  readonly candidates: HedgeCandidates;
+  readonly parts: HedgeParts;
+  readonly start: (target: CompiledTarget, now: number) => UpstreamAttempt | GatehouseError;
+}
+
+type Result = TargetResponse | Error;
+
+/** Resolves to the response or the error of one of the attempts. */
+export async function attemptHedged<P extends HedgeParts>(
+  first: UpstreamAttempt,
+  { exchange, rule, observed, parts, start }: AttemptContext<P>,
+  candidates: HedgeCandidates,
+): Promise<Result> {
+  const startSecondAt = (target: CompiledTarget, now: number) =>
+    start(exchange, rule, target, observed, parts, now, true);
+  const context = { exchange, rule, candidates, parts, start: startSecondAt };
+  const result = first.result();
+  const afterMs = exchange.hedge === null ? delayOf(context) : null;
+  if (afterMs === null || !(await isPendingAfter(afterMs, result, exchange))) return result;
+  let isPending = true;
+  void result.then(() => (isPending = false));
+  const second = await startSecond(context, afterMs, () => isPending);
+  if (second === null) return result;
+  const { attempt, hedge } = second;
+  exchange.hedge = hedge;
+  const results = [result, attempt.result()] as const;
+  const winner = await firstSuccess(results);
+  if (winner === null) return afterFailures(await Promise.all(results), [first, attempt], exchange, hedge);
+  hedge.result = winner === 1 ? "won" : "lost";
+  const loser = winner === 1 ? first : attempt;
+  settleUnused(exchange, hedge, loser.facts, loser.lose());
+  exchange.setResponseHeader("X-GW-Hedged", hedge.result);
+  return results[winner];
+}
+
+/** Returns after how many milliseconds without content a second attempt is made; null if it is not. */
+function delayOf({ exchange, rule, candidates }: HedgeContext): number | null {
+  const { hedge, plan, targets, timeouts } = rule.upstream;
+  const target = targets[candidates.index];
+  if (hedge === null || target === undefined || !mayBeHedged(exchange, rule, target)) return null;
+  return hedgeDelay(hedge, plan, modelFor(exchange.fields, target), exchange, timeouts.first_content);
+}
+
+/** Whether the attempt is still open after the time. */
+async function isPendingAfter(
+  milliseconds: number,
+  result: Promise<Result>,
+  { clock }: Exchange,
+): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = clock.setTimeout(() => late.resolve(true), milliseconds);
+  const isPending = await Promise.race([late.promise, result.then(() => false)]);
+  timer.close();
+  return isPending;
+}
+
+interface SecondAttempt {
+  readonly attempt: UpstreamAttempt;
+  readonly hedge: Hedge;
+}
+
+/** Resolves to null if no second attempt may be made, or the first one has ended meanwhile. */
+async function startSecond(
+  context: HedgeContext,
+  afterMs: number,
+  isPending: () => boolean,
+): Promise<SecondAttempt | null> {
+  const { exchange, rule, candidates, parts } = context;
+  const { plan, targets } = rule.upstream;
+  const { preferred, fallback, tried, index } = candidates;
+  const used = [...tried, index];
+  if (!isAllowed(context) || plan.eligible(preferred, fallback, used, exchange.clock.now()).length === 0)
+    return null;
+  if (!(await isRepeatable(exchange, rule, [...preferred, ...fallback], parts))) return null;
+  const reserved = await reserveHedge(exchange, parts.reservations);
+  if (reserved === "refused") return null;
+  const now = exchange.clock.now();
+  const attempt =
+    isPending() && isAllowed(context)
+      ? startAt(plan.pick(preferred, fallback, used, candidates.clientHash, now), context, now)
+      : null;
+  if (attempt === null) {
+    reserved?.reservation.release();
+    return null;
+  }
+  return { attempt, hedge: { afterMs, reserved, result: null, unused: null } };
+  function startAt(other: number, { start }: HedgeContext, at: number): UpstreamAttempt | null {
+    const target = targets[other];
+    // A target that has asked for a rest is not worth a second attempt.
+    if (target === undefined || plan.state(other, at) === "resting" || !plan.retries.tryRetry(at))
+      return null;
+    const started = start(target, at);
+    if (started instanceof Error) return null;
+    plan.hedging.recordHedge(at);
+    tried.push(other);
+    return started;
+  }
+}
+
+function isAllowed({ exchange, rule, candidates }: HedgeContext): boolean {
+  const { hedge, plan } = rule.upstream;
+  if (hedge === null || exchange.isOver || exchange.attempts >= candidates.maxAttempts) return false;
+  return plan.hedging.refusal(hedge.budget, exchange.clock.now()) === null;
+}
+
+/** Resolves to the index of the first result that can be relayed and is no error; null if there is none. */
+function firstSuccess(results: readonly [Promise<Result>, Promise<Result>]): Promise<0 | 1 | null> {
+  const { promise, resolve } = Promise.withResolvers<0 | 1 | null>();
+  let failures = 0;
+  const settle = (at: 0 | 1, result: Result) => {
+    if (!(result instanceof Error) && result.upstreamResponse.status < 400) resolve(at);
+    else if (++failures === 2) resolve(null);
+  };
+  void results[0].then((result) => settle(0, result));
+  void results[1].then((result) => settle(1, result));
+  return promise;
+}
+
+/** Returns the result that says most: a response that is not retried, else any response, else the error of the first attempt. */
+function afterFailures(
+  results: readonly [Result, Result],
+  [first, second]: readonly [UpstreamAttempt, UpstreamAttempt],
+  exchange: Exchange,
+  hedge: Hedge,
+): Result {
+  const isFinal = (result: Result) =>
+    !(result instanceof Error) && !FAILOVER_STATUSES.has(result.upstreamResponse.status);
+  const relayed = results.find(isFinal) ?? results.find((result) => !(result instanceof Error)) ?? results[0];
+  for (const result of results) if (!(result instanceof Error) && result !== relayed) result.reader?.cancel();
+  const isWon = relayed === results[1] && isFinal(relayed);
+  hedge.result = isWon ? "won" : isFinal(relayed) ? "lost" : "failed";
+  settleUnused(exchange, hedge, (isWon ? first : second).facts, null);
+  exchange.setResponseHeader("X-GW-Hedged", isWon ? "won" : "lost");
+  return relayed;
+}

@@ -1,0 +1,61 @@
+// Which requests may be sent twice: those that run a model and change nothing at the provider.
+import { endpointIn, type Operation } from "../../formats/operations.ts";
+import { hasSideEffects } from "../../formats/side-effects.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import type { OffLoopPart } from "../../off-loop/off-loop.ts";
+import type { ValueOrPromise } from "../../base/value-or-promise.ts";
+import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { Exchange } from "../exchange.ts";
+import { endpointAt } from "../request-endpoint.ts";
+import type * as sideEffectsTask from "./side-effects-task.ts";
+
+const TASK = new URL("./side-effects-task.ts", import.meta.url);
+const HEDGED: ReadonlySet<Operation> = new Set([
+  "chat",
+  "messages",
+  "responses",
+  "completions",
+  "generate_content",
+  "embeddings",
+  "moderations",
+  "rerank",
+]);
+
+/** Whether the operation may be hedged; its body decides too. `target` is that of the first attempt. */
+export function mayBeHedged(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): boolean {
+  const { method, body, upload, handshake, fields } = exchange;
+  if (method !== "POST" || upload !== null || handshake !== null || body === null || !fields.isObject)
+    return false;
+  const endpoint = exchange.endpoint ?? endpointIn(endpointAt(exchange, rule, target).path);
+  if (endpoint === null) return fields.hasMessages;
+  const { operation, tail } = endpoint;
+  // A longer path names a stored response, for example to cancel it.
+  return HEDGED.has(operation) && (operation !== "responses" || tail === "/responses");
+}
+
+/** Whether a provider that gets the request stores nothing and runs no tools. */
+export function isRepeatable(
+  exchange: Exchange,
+  rule: CompiledRule,
+  candidates: readonly number[],
+  { offLoop }: OffLoopPart,
+): ValueOrPromise<boolean> {
+  const { body } = exchange;
+  if (body === null) return false;
+  const storesByDefault = candidates.some((index) => {
+    const target = rule.upstream.targets[index];
+    if (target === undefined) return false;
+    const { format, requestFormat } = endpointAt(exchange, rule, target);
+    return format.storesByDefault && requestFormat === null;
+  });
+  if (body.bytes.byteLength > LARGE_BODY_BYTES) {
+    const { bytes } = body;
+    const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
+    return offLoop
+      .run<typeof sideEffectsTask>(TASK, { bytes, storesByDefault }, limits)
+      .then((has) => !has)
+      .catch(() => false);
+  }
+  return body.json !== null && !hasSideEffects(body.json, storesByDefault);
+}
