@@ -1,4 +1,5 @@
 // What the test areas share: the browser session and the gateway of the current screen, and the fake providers.
+import type { Page } from "playwright-core";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import type { GatehouseProcess } from "../support/gatehouse-process.ts";
 import type { ConsoleSession } from "./console-session.ts";
@@ -37,6 +38,15 @@ export async function openPage({ ui }: TestContext, path: string, title: string)
   await ui.heading(title).or(token).first().waitFor();
   if (await token.isVisible()) await ui.signIn();
   await ui.heading(title).waitFor();
+}
+
+/** Responds to writes as if the token were not accepted any more. What the page reads by itself must not open the sign-in first. */
+export async function rejectWrites(page: Page): Promise<void> {
+  await page.route("**/api/v1/**", (route) =>
+    route.request().method() === "GET"
+      ? route.continue()
+      : route.fulfill({ status: 401, json: { error: "The token is not accepted.", code: "unauthorized" } }),
+  );
 }
 
 /** Sends a chat request over the rule with two targets and returns its status. */

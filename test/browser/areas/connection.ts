@@ -1,6 +1,6 @@
 // A rejected token, and a gateway that does not respond.
 import { expect, test } from "bun:test";
-import { type GetContext } from "../test-context.ts";
+import { rejectWrites, type GetContext } from "../test-context.ts";
 
 export function testConnection(context: GetContext): void {
   test("a rejected token does not lose form input", async () => {
@@ -9,9 +9,7 @@ export function testConnection(context: GetContext): void {
     await ui.visit("Services");
     await ui.link("New service").click();
     await ui.field("Name").fill("half-filled");
-    await page.route("**/api/v1/**", (route) =>
-      route.fulfill({ status: 401, json: { error: "The token is not accepted.", code: "unauthorized" } }),
-    );
+    await rejectWrites(page);
     await ui.button("Create service").click();
     await ui.dialog().getByText("Sign in again").waitFor();
     await page.unroute("**/api/v1/**");

@@ -1,6 +1,6 @@
 // Forms with unsaved input: changes of other operators, and ways to leave the page.
 import { expect, test } from "bun:test";
-import { firstGatewayId, type GetContext } from "../test-context.ts";
+import { firstGatewayId, rejectWrites, type GetContext } from "../test-context.ts";
 
 export function testUnsavedInput(context: GetContext): void {
   /** Creates a service and opens its page with a changed description, which is not saved. */
@@ -28,9 +28,7 @@ export function testUnsavedInput(context: GetContext): void {
     await page.getByRole("alert").getByText("The gateway does not respond").waitFor();
     await page.context().setOffline(false);
     await page.getByRole("alert").getByText("The gateway does not respond").waitFor({ state: "hidden" });
-    await page.route("**/api/v1/**", (route) =>
-      route.fulfill({ status: 401, json: { error: "The token is not accepted.", code: "unauthorized" } }),
-    );
+    await rejectWrites(page);
     await ui.button("Save").click();
     await ui.field("Admin token").fill(gatehouse.token);
     await page.unroute("**/api/v1/**");
@@ -85,9 +83,7 @@ export function testUnsavedInput(context: GetContext): void {
     await page.waitForURL(address);
     expect(await ui.field("Description").inputValue()).toBe("mine");
 
-    await page.route("**/api/v1/**", (route) =>
-      route.fulfill({ status: 401, json: { error: "The token is not accepted.", code: "unauthorized" } }),
-    );
+    await rejectWrites(page);
     await ui.button("Save").click();
     await ui.field("Admin token").waitFor();
     await page.unroute("**/api/v1/**");
