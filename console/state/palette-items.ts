@@ -141,12 +141,16 @@ const KINDS: Readonly<
 function toItem({ kind, id, name, detail, gateway_id, gateway }: Result): PaletteItem | [] {
   const [label, icon, section] = KINDS[kind] ?? [];
   if (label === undefined || icon === undefined) return [];
-  const details = [name === null ? null : detail, label, kind === "gateway" ? null : gateway];
+  const place = gateway_id === null ? "reached no gateway" : gateway;
+  const details = [name === null ? null : detail, label, kind === "gateway" ? null : place];
   return {
     title: name ?? detail ?? id,
     icon,
     detail: details.filter((each) => each !== null).join(" · "),
-    to: `/gateways/${gateway_id}/${section}${kind === "gateway" ? "" : encodeURIComponent(id)}`,
+    // Request logs are those of gateways, so that a request without one has no page.
+    ...(gateway_id !== null && {
+      to: `/gateways/${gateway_id}/${section}${kind === "gateway" ? "" : encodeURIComponent(id)}`,
+    }),
   };
 }
 

@@ -186,7 +186,7 @@ const searchResult = z.object({
     description:
       "Subdomain of a gateway, path of a rule, prefix of an API key, method and path of a request.",
   }),
-  gateway_id: z.string(),
+  gateway_id: z.string().nullable().meta({ description: "Null for a request that reached no gateway." }),
   gateway: z.string().nullable().meta({ description: "Name of the gateway." }),
 });
 

@@ -20,7 +20,8 @@ interface SearchResult {
   readonly id: string;
   readonly name: string | null;
   readonly detail: string | null;
-  readonly gateway_id: string;
+  /** Null for a request that no gateway has received, because its host belongs to none. */
+  readonly gateway_id: string | null;
 }
 
 type Describe<K extends Kind> = (record: RecordOf[K]) => SearchResult;
@@ -77,7 +78,7 @@ export function addSearchRoutes(
       ]);
       const results = found.flat().map((result) => ({
         ...result,
-        gateway: current.snapshot.gateways.get(result.gateway_id)?.gateway.name ?? null,
+        gateway: current.snapshot.gateways.get(result.gateway_id ?? "")?.gateway.name ?? null,
       }));
       // Paths of requests are text from clients, so the response is redacted like log lines.
       return new Response(redact(JSON.stringify({ results, limit })), {
@@ -97,8 +98,13 @@ async function findRequests(
   if (!source.isOn) return [];
   const { requests } = await source.listRequests({ gatewayId: null, requestId }, limit);
   return requests.flatMap(({ request_id, method, path, status, gateway_id }) =>
-    gateway_id === null || !mayAccessGateway(identity, gateway_id)
-      ? []
-      : { kind: "request", id: request_id, name: null, detail: `${status} ${method} ${path}`, gateway_id },
+    maySee(identity, gateway_id)
+      ? { kind: "request", id: request_id, name: null, detail: `${status} ${method} ${path}`, gateway_id }
+      : [],
   );
+}
+
+/** A request without a gateway concerns only administrators of all gateways. */
+function maySee(identity: Identity, gatewayId: string | null): boolean {
+  return gatewayId === null ? identity.gateways === null : mayAccessGateway(identity, gatewayId);
 }
