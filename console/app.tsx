@@ -3,36 +3,20 @@ import type { ComponentType, JSX } from "preact";
 import { Banner } from "./components/banner.tsx";
 import { CommandPalette } from "./components/command-palette.tsx";
 import { DialogHost } from "./components/dialog-host.tsx";
+import { lazyPage } from "./components/lazy-page.tsx";
 import { Navigation } from "./components/navigation.tsx";
-import { AdministratorsPage } from "./pages/administrators.tsx";
-import { AuditPage } from "./pages/audit.tsx";
-import { BlocksPage } from "./pages/blocks.tsx";
-import { BudgetPage } from "./pages/budget.tsx";
-import { BudgetStatePage } from "./pages/budget-state.tsx";
-import { BudgetsPage } from "./pages/budgets.tsx";
-import { ExplainPage } from "./pages/explain.tsx";
-import { FirstRunPage } from "./pages/first-run.tsx";
+import { Loading } from "./components/notice.tsx";
 import { GatewayOverviewPage } from "./pages/gateway-overview.tsx";
 import { GatewayPage } from "./pages/gateway.tsx";
 import { GatewaysPage } from "./pages/gateways.tsx";
-import { HistoryPage } from "./pages/history.tsx";
-import { ImportExportPage } from "./pages/import-export.tsx";
 import { KeyPage } from "./pages/key.tsx";
 import { KeysPage } from "./pages/keys.tsx";
-import { NewAdministratorPage } from "./pages/new-administrator.tsx";
 import { NotFoundPage } from "./pages/not-found.tsx";
 import { ModelPage } from "./pages/model.tsx";
 import { ModelsPage } from "./pages/models.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
-import { PlaygroundPage } from "./pages/playground.tsx";
-import { PricePage } from "./pages/price.tsx";
-import { PricesPage } from "./pages/prices.tsx";
-import { PluginPage } from "./pages/plugin.tsx";
 import { PluginsPage } from "./pages/plugins.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
-import { RevisionPage } from "./pages/revision.tsx";
-import { RollbackPage } from "./pages/rollback.tsx";
-import { RoutesPage } from "./pages/routes.tsx";
 import { RulePage } from "./pages/rule.tsx";
 import { RulesPage } from "./pages/rules.tsx";
 import { ServicePage } from "./pages/service.tsx";
@@ -40,9 +24,31 @@ import { ServicesPage } from "./pages/services.tsx";
 import { SignInDialog, SignInPage } from "./pages/sign-in.tsx";
 import { UpstreamPage } from "./pages/upstream.tsx";
 import { UpstreamsPage } from "./pages/upstreams.tsx";
-import { UsagePage } from "./pages/usage.tsx";
+import { isChecked } from "./state/connection.ts";
 import { matchPath, route, type RoutedPageProps } from "./state/router.tsx";
 import { isTokenRejected, me } from "./state/session.ts";
+
+/** Pages that few visits need. They are one file of their own, which the first of them loads. */
+const rarePages = () => import("./rare-pages.ts");
+const AdministratorsPage = lazyPage(async () => (await rarePages()).AdministratorsPage);
+const AuditPage = lazyPage(async () => (await rarePages()).AuditPage);
+const BlocksPage = lazyPage(async () => (await rarePages()).BlocksPage);
+const BudgetPage = lazyPage(async () => (await rarePages()).BudgetPage);
+const BudgetStatePage = lazyPage(async () => (await rarePages()).BudgetStatePage);
+const BudgetsPage = lazyPage(async () => (await rarePages()).BudgetsPage);
+const ExplainPage = lazyPage(async () => (await rarePages()).ExplainPage);
+const FirstRunPage = lazyPage(async () => (await rarePages()).FirstRunPage);
+const HistoryPage = lazyPage(async () => (await rarePages()).HistoryPage);
+const ImportExportPage = lazyPage(async () => (await rarePages()).ImportExportPage);
+const NewAdministratorPage = lazyPage(async () => (await rarePages()).NewAdministratorPage);
+const PlaygroundPage = lazyPage(async () => (await rarePages()).PlaygroundPage);
+const PricePage = lazyPage(async () => (await rarePages()).PricePage);
+const PricesPage = lazyPage(async () => (await rarePages()).PricesPage);
+const PluginPage = lazyPage(async () => (await rarePages()).PluginPage);
+const RevisionPage = lazyPage(async () => (await rarePages()).RevisionPage);
+const RollbackPage = lazyPage(async () => (await rarePages()).RollbackPage);
+const RoutesPage = lazyPage(async () => (await rarePages()).RoutesPage);
+const UsagePage = lazyPage(async () => (await rarePages()).UsagePage);
 
 /** The first matching pattern wins. A page treats the id `new` as a record that does not exist yet. */
 const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPageProps>])[] = [
@@ -113,6 +119,7 @@ export function App(): JSX.Element {
 
 function CurrentPage(): JSX.Element {
   const { path } = route.value;
+  if (!isChecked.value) return <Loading what="the page" />;
   for (const [pattern, RoutedPage] of ROUTES) {
     const parameters = matchPath(pattern, path);
     // The key resets all component state when the path changes, for example to another record.

@@ -18,6 +18,8 @@ export async function buildConsole(): Promise<ConsoleFile[]> {
     entrypoints: [ENTRY],
     target: "browser",
     minify: true,
+    // Pages behind `import()` are files of their own.
+    splitting: true,
     publicPath: "/console/",
     define: { "process.env.NODE_ENV": '"production"' },
   });

@@ -1,5 +1,5 @@
 // Polls /readyz every few seconds, so that the console can warn when the data on the screen is out of date.
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 
 type Connection =
   | { readonly state: "ok" }
@@ -23,6 +23,9 @@ export const reconnectCount = signal(0);
 
 /** The active configuration revision. A new value means that the configuration was changed. */
 export const activeRevision = signal<number | null>(null);
+
+/** Whether the first check has ended. Pages wait for it: otherwise they would load their data twice, without and with a revision. */
+export const isChecked = signal(false);
 
 const CHECK_INTERVAL_MS = 4000;
 const RETRY_INTERVAL_MS = 1000;
@@ -50,10 +53,14 @@ async function checkReadiness(): Promise<void> {
     const response = await fetch("/readyz", { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
     const readiness = (await response.json()) as Readiness;
     lastResponseAt = new Date();
-    activeRevision.value = readiness.revision;
-    updateConnection(connectionFrom(readiness));
+    batch(() => {
+      activeRevision.value = readiness.revision;
+      updateConnection(connectionFrom(readiness));
+      isChecked.value = true;
+    });
   } catch {
     updateConnection({ state: "unreachable", since: lastResponseAt });
+    isChecked.value = true;
   }
   schedule(connection.value.state === "ok" ? CHECK_INTERVAL_MS : RETRY_INTERVAL_MS);
 }

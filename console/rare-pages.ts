@@ -1,0 +1,20 @@
+// The pages that are loaded when the first of them is opened, which keeps the first load of the console small.
+export { AdministratorsPage } from "./pages/administrators.tsx";
+export { AuditPage } from "./pages/audit.tsx";
+export { BlocksPage } from "./pages/blocks.tsx";
+export { BudgetPage } from "./pages/budget.tsx";
+export { BudgetStatePage } from "./pages/budget-state.tsx";
+export { BudgetsPage } from "./pages/budgets.tsx";
+export { ExplainPage } from "./pages/explain.tsx";
+export { FirstRunPage } from "./pages/first-run.tsx";
+export { HistoryPage } from "./pages/history.tsx";
+export { ImportExportPage } from "./pages/import-export.tsx";
+export { NewAdministratorPage } from "./pages/new-administrator.tsx";
+export { PlaygroundPage } from "./pages/playground.tsx";
+export { PricePage } from "./pages/price.tsx";
+export { PricesPage } from "./pages/prices.tsx";
+export { PluginPage } from "./pages/plugin.tsx";
+export { RevisionPage } from "./pages/revision.tsx";
+export { RollbackPage } from "./pages/rollback.tsx";
+export { RoutesPage } from "./pages/routes.tsx";
+export { UsagePage } from "./pages/usage.tsx";
