@@ -19,7 +19,7 @@ export interface Column<Row> {
 /** Cells without a title on a phone. */
 const UNTITLED = ["actions", "select", "order"];
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];

@@ -3,17 +3,18 @@ import type { JSX } from "preact";
 import { get, toQueryString } from "../api/client.ts";
 import type { Revision, RevisionList } from "../api/types.ts";
 import { Badge, type Tone } from "../components/badge.tsx";
+import { ChosenTable } from "../components/chosen-table.tsx";
 import { LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { pageIn, Pages, PAGE_SIZE } from "../components/pages.tsx";
 import { describeRecord } from "../components/record-changes.tsx";
-import { Table } from "../components/table.tsx";
 import { Time } from "../components/format.tsx";
 import { Filter } from "../forms/filter.tsx";
+import { GatewayFilter } from "../forms/gateway-filter.tsx";
 import { TimeFilter } from "../forms/time-filter.tsx";
 import { activeRevision } from "../state/connection.ts";
-import { gatewayChoices, gatewayName } from "../state/gateways.ts";
+import { gatewayName } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, route, replaceSearch } from "../state/router.tsx";
 import { me } from "../state/session.ts";
@@ -61,7 +62,7 @@ export function HistoryPage(): JSX.Element {
       description="Every configuration change creates a revision. Open one to see its changes or to roll back to it."
     >
       <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-        <Filter label="Gateway" {...filter("gateway_id")} choices={gatewayChoices(filters["gateway_id"])} />
+        <GatewayFilter label="Gateway" {...filter("gateway_id")} />
         <Filter label="Administrator" {...filter("actor")} />
         <Filter label="Record type" {...filter("resource")} choices={RESOURCES} />
         <TimeFilter label="From" {...filter("since")} />
@@ -108,7 +109,7 @@ interface RevisionTableProps {
 
 function RevisionTable({ revisions }: RevisionTableProps): JSX.Element {
   return (
-    <Table
+    <ChosenTable
       label="Revisions"
       rows={revisions}
       keyOf={(each) => String(each.revision)}

@@ -5,12 +5,12 @@ import { request, toError, toQueryString } from "../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Page, Section } from "../components/page.tsx";
-import { Filter } from "../forms/filter.tsx";
+import { GatewayFilter } from "../forms/gateway-filter.tsx";
 import { ImportForm } from "../forms/import-form.tsx";
 import { mayCall } from "../state/administrator.ts";
 import { showToast } from "../state/dialogs.ts";
 import { downloadText } from "../state/download.ts";
-import { gatewayChoices, gatewayName } from "../state/gateways.ts";
+import { gatewayName } from "../state/gateways.ts";
 import { me } from "../state/session.ts";
 
 export function ImportExportPage(): JSX.Element {
@@ -39,9 +39,7 @@ const FORMATS = {
 } as const;
 
 function ExportSection(): JSX.Element {
-  const isLimited = (me.value?.gateways ?? null) !== null;
-  const [first] = gatewayChoices("");
-  const [gateway, setGateway] = useState(isLimited ? (first?.[0] ?? "") : "");
+  const [gateway, setGateway] = useState(me.value?.gateways?.[0] ?? "");
   const [format, setFormat] = useState<keyof typeof FORMATS>("yaml");
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
@@ -67,13 +65,7 @@ function ExportSection(): JSX.Element {
     >
       <div class="card fields">
         <div class="export-options">
-          <Filter
-            label="Gateways"
-            value={gateway}
-            {...(!isLimited && { any: "All gateways" })}
-            onChange={setGateway}
-            choices={gatewayChoices(gateway)}
-          />
+          <GatewayFilter label="Gateways" value={gateway} any="All gateways" onChange={setGateway} />
           <div class="button-group" role="group" aria-label="Format">
             {(["yaml", "json"] as const).map((each) => (
               <Button key={each} isPressed={format === each} onClick={() => setFormat(each)}>

@@ -1,16 +1,16 @@
 // Creates an admin token, which is shown once.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, get } from "../api/client.ts";
-import type { AdminTokenInput, AdminTokenWithToken, GatewayList } from "../api/types.ts";
+import { call } from "../api/client.ts";
+import type { AdminTokenInput, AdminTokenWithToken } from "../api/types.ts";
 import { LinkButton } from "../components/button.tsx";
 import { Code } from "../components/code.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Page } from "../components/page.tsx";
-import { ChoiceField, DateTimeField, MultiChoiceField, TextField } from "../forms/inputs.tsx";
+import { GatewayListField } from "../forms/gateway-filter.tsx";
+import { ChoiceField, DateTimeField, TextField } from "../forms/inputs.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
 import { useForm } from "../state/form.ts";
-import { useLoad } from "../state/load.ts";
 
 const LIST = "/administrators";
 const DAY_MS = 86_400_000;
@@ -44,7 +44,6 @@ function TokenForm({
     gateways: [],
     expires_at: new Date(Date.now() + 90 * DAY_MS).toISOString(),
   });
-  const gateways = useLoad((signal) => get<GatewayList>("/gateways?sort=name&limit=1000", signal), []);
   const create = async () => {
     let created: AdminTokenWithToken | null = null;
     const isCreated = await form.submit(async ({ gateways: ids, ...value }) => {
@@ -71,12 +70,12 @@ function TokenForm({
           hint="The history and the audit log show it."
         />
         <ChoiceField form={form} path="role" label="Role" choices={ROLES} />
-        <MultiChoiceField
+        <GatewayListField
           form={form}
           path="gateways"
           label="Gateways"
-          hint="Select gateways to limit the token to them. None selected: all gateways. Role and gateways cannot be changed later."
-          choices={(gateways.data?.gateways ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          none="All gateways"
+          hint="Select gateways to limit the token to them. Role and gateways cannot be changed later."
         />
         <DateTimeField form={form} path="expires_at" label="Expires" hint="In your time zone." />
       </div>

@@ -6,11 +6,11 @@ import { Button, LinkButton } from "../components/button.tsx";
 import { Empty, Notice } from "../components/notice.tsx";
 import { Forbidden, Page, Section, WhenLoaded } from "../components/page.tsx";
 import { RecordChanges } from "../components/record-changes.tsx";
-import { Filter } from "../forms/filter.tsx";
+import { GatewayFilter } from "../forms/gateway-filter.tsx";
 import { reasonAgainst } from "../state/administrator.ts";
 import { activeRevision } from "../state/connection.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
-import { gatewayChoices, gatewayName, loadGateways } from "../state/gateways.ts";
+import { gatewayName, loadGateways } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import { navigate, replaceSearch, route, type RoutedPageProps } from "../state/router.tsx";
 import { me } from "../state/session.ts";
@@ -26,12 +26,11 @@ export function RollbackPage({ parameters }: RoutedPageProps): JSX.Element {
       description="A rollback restores the configuration as of this revision. It creates a new revision, so you can undo it by another rollback."
     >
       <form class="filters" aria-label="What to roll back" onSubmit={(event) => event.preventDefault()}>
-        <Filter
+        <GatewayFilter
           label="Roll back"
           value={gateway}
           any="All gateways"
           onChange={(value) => replaceSearch({ gateway: value })}
-          choices={gatewayChoices(gateway)}
         />
       </form>
       {reason === null ? <Preview id={id} gateway={gateway} /> : <Forbidden reason={reason} />}

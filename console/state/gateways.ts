@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { get } from "../api/client.ts";
 import type { GatewayList } from "../api/types.ts";
-import { reconnectCount, activeRevision } from "./connection.ts";
+import { activeRevision, isChecked, reconnectCount } from "./connection.ts";
 import { route } from "./router.tsx";
 import { me, onSignOut, signInCount } from "./session.ts";
 
@@ -33,12 +33,6 @@ export function gatewayName(id: string): string {
   const name = names.value.get(id);
   if (name === undefined) requestName(id);
   return name ?? "…";
-}
-
-/** Choices of a filter: its selected gateway, those that the administrator is limited to, and the current one. */
-export function gatewayChoices(selected: string): (readonly [id: string, name: string])[] {
-  const ids = [selected, ...(me.value?.gateways ?? []), currentGatewayId.value ?? ""];
-  return [...new Set(ids.filter((id) => id !== ""))].map((id) => [id, gatewayName(id)]);
 }
 
 /** Remembers names that another request has loaded. */
@@ -113,5 +107,5 @@ const isSignedIn = computed(() => me.value !== null);
 // Reload on sign-in, after a reconnect, and when the configuration was changed.
 effect(() => {
   const triggers = [reconnectCount.value, signInCount.value, activeRevision.value];
-  if (isSignedIn.value && triggers.length > 0) void loadGateways();
+  if (isSignedIn.value && isChecked.value && triggers.length > 0) void loadGateways();
 });
