@@ -2335,7 +2335,8 @@ export interface SearchResultList {
     name: string | null;
     /** Subdomain of a gateway, path of a rule, prefix of an API key, method and path of a request. */
     detail: string | null;
-    gateway_id: string;
+    /** Null for a request that reached no gateway. */
+    gateway_id: string | null;
     /** Name of the gateway. */
     gateway: string | null;
   }[];

@@ -2,9 +2,9 @@
 import type { JSX, TargetedKeyboardEvent } from "preact";
 import type { RequestRecord } from "../api/item-types.ts";
 import { Badge, statusTone } from "./badge.tsx";
+import { ChosenTable } from "./chosen-table.tsx";
 import { formatCost, formatCount, formatMs, Time } from "./format.tsx";
 import { OUTCOMES } from "./labels.ts";
-import { Table } from "./table.tsx";
 
 interface RequestTableProps {
   readonly records: readonly RequestRecord[];
@@ -20,7 +20,7 @@ export function RequestTable({ records, onOpen }: RequestTableProps): JSX.Elemen
   const slowest = Math.max(1, ...records.map(({ timings }) => timings.total_ms));
   return (
     <div onKeyDown={moveSelection}>
-      <Table
+      <ChosenTable
         label="Requests"
         rows={records}
         keyOf={({ request_id, time }) => request_id + time}

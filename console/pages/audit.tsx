@@ -5,11 +5,11 @@ import { get, toQueryString } from "../api/client.ts";
 import type { AuditEntry, AuditEntryList, AuditVerification } from "../api/types.ts";
 import { AuditDetail, AUDIT_ACTIONS, describeEntry } from "../components/audit-detail.tsx";
 import { Badge } from "../components/badge.tsx";
+import { ChosenTable } from "../components/chosen-table.tsx";
 import { Time } from "../components/format.tsx";
 import { Empty, Notice } from "../components/notice.tsx";
 import { Forbidden, Page, WhenLoaded } from "../components/page.tsx";
 import { pageIn, Pages } from "../components/pages.tsx";
-import { Table } from "../components/table.tsx";
 import { Filter } from "../forms/filter.tsx";
 import { TimeFilter } from "../forms/time-filter.tsx";
 import { reasonAgainst } from "../state/administrator.ts";
@@ -117,7 +117,7 @@ interface EntryTableProps {
 
 function EntryTable({ entries, onShow }: EntryTableProps): JSX.Element {
   return (
-    <Table
+    <ChosenTable
       label="Audit log"
       rows={entries}
       keyOf={({ sequence }) => String(sequence)}

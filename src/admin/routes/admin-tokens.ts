@@ -11,6 +11,7 @@ import type { StoredAdminToken } from "../../store/admin-tokens.ts";
 import type { IdentityStore } from "../../store/sql-identities.ts";
 import type { Store } from "../../store/store.ts";
 import { readResponse, recordResponse, requireMatch } from "../etag.ts";
+import { boundedListQuery, isStoreOrder, pageOfAll } from "../bounded-list.ts";
 import { listQuery, listResponse } from "../list-query.ts";
 import { addOperation, type Call, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
 import { rejectReadOnly, timeOfChange, withoutFields } from "../record-fields.ts";
@@ -38,6 +39,10 @@ const tag = "admin tokens";
 const collection = "/iam/admin-tokens";
 const one = `${collection}/{admin_token_id}`;
 const access = { role: "owner" } as const;
+const SORT_FIELDS = ["name", "role", "expires_at", "last_used_at"] as const;
+const tokensQuery = boundedListQuery(...SORT_FIELDS).extend({ name: listQuery.shape.name });
+/** The store keeps at most 1,000 admin tokens. */
+const ALL = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
 export function addAdminTokenRoutes(table: RouteTable, store: Store): void {
   const { identities } = store;
@@ -65,15 +70,22 @@ function addReadRoutes(table: RouteTable, identities: IdentityStore): void {
     tag,
     summary: "List admin tokens",
     access,
-    query: listQuery,
+    query: tokensQuery,
     response: {
       status: 200,
       schema: "AdminTokenList",
       description:
-        "Oldest first, without the tokens themselves. Tokens signed with SERVER_SECRET_KEY are not stored.",
+        "Oldest first by default, without the tokens themselves. Tokens signed with SERVER_SECRET_KEY are not stored.",
     },
     handle: async ({ query }) => {
-      const { records, count } = await identities.listAdminTokens(query);
+      const { records, count } = isStoreOrder(query)
+        ? await identities.listAdminTokens(query)
+        : pageOfAll(
+            (await identities.listAdminTokens({ ...query, ...ALL })).records,
+            query,
+            ({ name, prefix, role, created_by }) => [name, prefix, role, created_by],
+            valueOf,
+          );
       return listResponse("admin_tokens", records.map(show), count, query);
     },
   });
@@ -240,6 +252,12 @@ function idIn(params: PathParameters): string {
 
 function unknownToken(params: PathParameters): GatehouseError {
   return new GatehouseError("not_found", `There is no admin token "${idIn(params).slice(0, 64)}".`);
+}
+
+/** A token that was never used sorts before the others. */
+function valueOf(token: StoredAdminToken, field: string): string {
+  const name = SORT_FIELDS.find((each) => each === field);
+  return name === undefined ? "" : (token[name] ?? "");
 }
 
 function show(token: StoredAdminToken) {

@@ -4,12 +4,18 @@ import type { Blocks } from "../../runtime/blocks.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Block } from "../../store/blocks.ts";
 import type { Log } from "../../telemetry/log/log.ts";
-import { listResponse, pageQuery } from "../list-query.ts";
+import { boundedListQuery, isStoreOrder, pageOfAll } from "../bounded-list.ts";
+import { listResponse } from "../list-query.ts";
 import { addOperation, type Call, type PathParameters, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
 
 const tag = "blocks";
 const collection = "/gateways/{gateway_id}/blocks";
+const SORT_FIELDS = ["subject", "type", "expires_at"] as const;
+/** The number of blocks of a gateway and type is bounded, and their subjects can contain characters that PostgreSQL cannot compare. */
+const ALL = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
+/** Sorts a block that does not expire after those that do. */
+const NEVER = "9999";
 const removal = {
   method: "delete",
   tag,
@@ -29,11 +35,15 @@ export function addBlockRoutes(
     tag,
     summary: "List the blocks of a gateway",
     access: { role: "viewer" },
-    query: pageQuery,
-    response: { status: 200, schema: "BlockList", description: "Oldest first." },
+    query: boundedListQuery(...SORT_FIELDS),
+    response: { status: 200, schema: "BlockList", description: "Oldest first by default." },
     handle: async ({ params, query }) => {
       await requireGateway(current.store, gatewayIdIn(params));
-      const page = await current.store.listBlocks(gatewayIdIn(params), query);
+      const list = (page: { limit: number; offset: number }) =>
+        current.store.listBlocks(gatewayIdIn(params), page);
+      const page = isStoreOrder(query)
+        ? await list(query)
+        : pageOfAll((await list(ALL)).records, query, ({ subject, type }) => [subject, type], valueOf);
       return listResponse("blocks", page.records.map(show), page.count, query);
     },
   });
@@ -68,6 +78,11 @@ export function addBlockRoutes(
 
 function gatewayIdIn(params: PathParameters): string {
   return params["gateway_id"] ?? "";
+}
+
+function valueOf({ subject, type, expires_at }: Block, field: string): string {
+  if (field === "subject") return subject;
+  return field === "type" ? type : (expires_at ?? NEVER);
 }
 
 function show({ id, type, subject, created_at, expires_at }: Block) {

@@ -186,6 +186,84 @@ export function testLists(browser: () => Browser): void {
     await ui.expectAccessible();
   });
 
+  test("admin tokens are searched, sorted, and revoked together", async () => {
+    for (const name of ["tab one", "tab two", "other"])
+      await create(gatehouse, "/iam/admin-tokens", { name, role: "viewer" });
+    await ui.page.goto("/console/administrators?sort=-name");
+    await ui.row("tab two").waitFor();
+    const names = await ui.page.getByRole("rowheader").allInnerTexts();
+    expect(names.map((name) => name.trim())).toEqual(["tab two", "tab one", "other"]);
+    await search("admin tokens").fill("tab");
+    await ui.page.getByText("1–2 of 2").waitFor();
+    await ui.page.getByRole("checkbox", { name: "Select all rows of this page" }).check();
+    await ui.page
+      .getByRole("group", { name: "Selected rows" })
+      .getByRole("button", { name: "Revoke" })
+      .click();
+    await ui.dialog().getByRole("button", { name: "Revoke 2" }).click();
+    await ui.waitForToast("Revoked 2 admin tokens.");
+    await ui.row("tab one").getByText("Revoked").waitFor();
+    await ui.expectAccessible();
+  });
+
+  test("blocks are searched, sorted, and removed together", async () => {
+    const settings = {
+      limits: { per_user: { limit: 1, window: "1h" } },
+      actions: { type: "block" },
+    };
+    const required_plugins = [{ name: "rate_limiter", stage: "pre_request", settings }];
+    const limited = await seedRoute(gatehouse, {
+      gateway: { name: "limited", subdomain: "limited", required_plugins },
+      upstream: { targets: [{ provider: "openai", base_url: "http://127.0.0.1:9" }] },
+      rule: { path: "/limited" },
+    });
+    const headers = { "Content-Type": "application/json", Host: "limited.localhost" };
+    for (const user of ["zoe", "ann", "bob"])
+      for (let turn = 0; turn < 2; turn++)
+        await fetch(`${gatehouse.proxyUrl}/limited`, {
+          method: "POST",
+          headers: { ...headers, "X-User-ID": user },
+          body: "{}",
+        });
+    await ui.page.goto(`/console/gateways/${limited.gateway}/blocks?sort=subject`);
+    await ui.page.getByText("1–3 of 3").waitFor();
+    const clients = await ui.page.getByRole("rowheader").allInnerTexts();
+    expect(clients.map((client) => client.trim().slice(-3))).toEqual(["ann", "bob", "zoe"]);
+    await ui.page.getByRole("checkbox", { name: /^Select .*ann$/ }).check();
+    await ui.page.getByRole("checkbox", { name: /^Select .*zoe$/ }).check();
+    await ui.page
+      .getByRole("group", { name: "Selected rows" })
+      .getByRole("button", { name: "Unblock" })
+      .click();
+    await ui.dialog().getByRole("button", { name: "Unblock 2" }).click();
+    await ui.waitForToast("Removed 2 blocks.");
+    await ui.page.getByText("1–1 of 1").waitFor();
+    await search("blocks").fill("nobody");
+    await ui.page.getByText("No blocks match “nobody”.").waitFor();
+    await ui.expectAccessible();
+  });
+
+  test.each([
+    ["history", "/history", "Administrator"],
+    ["the audit log", "/audit", "Address"],
+    ["the request log", "", "Cost"],
+  ])("%s remembers its hidden columns", async (_, path, column) => {
+    await ui.page.goto(`/console${path || `/gateways/${route.gateway}/requests`}`);
+    if (path === "")
+      await (await fetch(`${gatehouse.proxyUrl}/v1/chat`, { method: "POST", body: "{}" })).text();
+    const header = ui.page.getByRole("columnheader", { name: column });
+    await header.waitFor();
+    await ui.page.getByText("Columns", { exact: true }).click();
+    await ui.page.getByRole("checkbox", { name: column }).uncheck();
+    await header.waitFor({ state: "detached" });
+    await ui.page.reload();
+    await ui.page.getByRole("columnheader").first().waitFor();
+    expect(await header.count()).toBe(0);
+    await ui.page.getByText("Columns", { exact: true }).click();
+    await ui.page.getByRole("checkbox", { name: column }).check();
+    await header.waitFor();
+  });
+
   test("lists are usable on a phone", async () => {
     await ui.page.setViewportSize(PHONE);
     for (const [path, row] of [
