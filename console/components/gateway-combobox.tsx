@@ -144,6 +144,8 @@ function OptionList({ id, options, active, status, onSelect }: OptionListProps):
 }
 
 interface FoundGateways {
+  /** The text that they were searched by. */
+  readonly search: string;
   readonly gateways: readonly Option[];
   readonly count: number;
   readonly isLoading: boolean;
@@ -155,7 +157,12 @@ function describeFound({ gateways, count, isLoading }: FoundGateways): string {
 }
 
 function useFoundGateways(search: string | null): FoundGateways {
-  const [found, setFound] = useState<FoundGateways>({ gateways: [], count: 0, isLoading: true });
+  const [found, setFound] = useState<FoundGateways>({
+    search: "",
+    gateways: [],
+    count: 0,
+    isLoading: true,
+  });
   useEffect(() => {
     if (search === null) return undefined;
     const abort = new AbortController();
@@ -163,11 +170,14 @@ function useFoundGateways(search: string | null): FoundGateways {
     get<GatewayList>(path, abort.signal).then(
       ({ gateways, count }) => {
         rememberGateways(gateways);
-        setFound({ gateways, count, isLoading: false });
+        setFound({ search, gateways, count, isLoading: false });
       },
       () => undefined, // A newer search has replaced this one, or the banner reports the server as unreachable.
     );
     return () => abort.abort();
   }, [search]);
-  return found;
+  if (search === null || search === found.search) return found;
+  // Until the response arrives, those of the last one that match: otherwise Enter would select a gateway of another search.
+  const wanted = search.trim().toLowerCase();
+  return { ...found, gateways: found.gateways.filter(({ name }) => name.toLowerCase().includes(wanted)) };
 }
