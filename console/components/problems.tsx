@@ -10,7 +10,7 @@ import { targetStateLabel } from "./labels.ts";
 import { Section } from "./page.tsx";
 import { Table } from "./table.tsx";
 import type { TargetRow } from "./target-health.tsx";
-import { TextWithCode } from "./text-with-code.tsx";
+import { ErrorCode, TextWithCode } from "./text-with-code.tsx";
 
 interface ProblemsProps {
   readonly gateway: string;
@@ -110,7 +110,7 @@ function errorProblems({ gateway, total, since }: ProblemsProps): Problem[] {
       key: `${kind} ${code}`,
       kind,
       tone,
-      what: <code>{code}</code>,
+      what: <ErrorCode code={code} />,
       count,
       detail: <TextWithCode text={meaningOf(code)} />,
       to: requestsPath(gateway, { ...filterOf(code), since }),

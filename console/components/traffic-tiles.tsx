@@ -32,7 +32,7 @@ export function TrafficTiles({ total, seconds, title }: TrafficTilesProps): JSX.
     ],
   ];
   return (
-    <section aria-label={title}>
+    <section class="traffic" aria-label={title}>
       <h2 class="tiles-title">{title}</h2>
       <dl class="tiles">
         {tiles.map(([label, value, note]) => (

@@ -93,6 +93,16 @@ export function testCharts(context: GetContext): void {
     expect(await tile("Cost").textContent()).toContain("Unpriced");
     expect(await tile("Cost").textContent()).not.toContain("$0.00");
     expect(await tile("Cost").textContent()).toContain("12 requests");
+    // Each row has the same number of tiles, at any width.
+    for (const width of [1440, 1120, 800, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      const tops = (await page.evaluate(
+        `[...document.querySelectorAll(".traffic .tile")].map((tile) => tile.offsetTop)`,
+      )) as number[];
+      const rows = Map.groupBy(tops, (top) => top);
+      expect(new Set([...rows.values()].map((row) => row.length)).size).toBe(1);
+    }
+    await page.setViewportSize(ui.screen);
     await page.unroute(/\/api\/v1\/traffic\?/);
   });
 
