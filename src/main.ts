@@ -2,6 +2,7 @@
 import type { Server } from "bun";
 import packageJson from "../package.json" with { type: "json" };
 import type { AdminApi } from "./admin/api.ts";
+import type { ServerAddresses } from "./admin/routes/server.ts";
 import { listenAdmin } from "./admin/server.ts";
 import { systemClock, type Clock } from "./base/clock.ts";
 import { resolveServerSecret } from "./config/server-secret.ts";
@@ -86,7 +87,9 @@ export async function startGatehouse(
   const parts: Parts = { ...started, ...opened };
   const servers: Listener[] = [];
   const dataPlaneParts = createDataPlaneParts(parts);
-  const adminApi = loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE);
+  let proxyPort: number | null = null;
+  const addresses = { publicUrl: settings.PUBLIC_URL, proxyPort: () => proxyPort };
+  const adminApi = loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE, addresses);
   const stop = async (seconds: number) => {
     health.phase = "draining";
     // Clients that follow the logs would keep their connections open until the timeout.
@@ -103,6 +106,7 @@ export async function startGatehouse(
   };
   try {
     const listeners = openListeners(parts, { role, siblings, servers, dataPlaneParts, adminApi });
+    proxyPort = listeners.proxy?.port ?? null;
     health.phase = "serving";
     return {
       adminUrl: listeners.admin?.url.origin ?? null,
@@ -248,6 +252,7 @@ function loadAdminApiOnDemand(
   { settings, log, health, configuration, telemetry, deadlines }: Parts,
   dataPlaneParts: DataPlaneParts,
   siblings: Siblings,
+  addresses: ServerAddresses,
 ): AdminApi {
   const { current, registry } = configuration;
   const shared = {
@@ -270,6 +275,7 @@ function loadAdminApiOnDemand(
       explain: createExplain({ ...dataPlaneParts, health }),
       signIn: signInSettings(settings),
       version,
+      addresses,
     });
   };
   let loading: Promise<AdminApi> | null = null;

@@ -1504,6 +1504,13 @@ export interface Me {
   expires_at: string | null;
 }
 
+export interface Server {
+  /** Address at which clients reach the data plane: the setting PUBLIC_URL. */
+  public_url: string | null;
+  /** Port of the data plane; null if this process serves only the Admin API. */
+  proxy_port: number | null;
+}
+
 export interface AuditVerification {
   valid: boolean;
   /** Number of verified entries. */

@@ -62,6 +62,7 @@ const REFERENCE = [
   "admin tokens",
   "plugins",
   "providers",
+  "server",
   "prices",
   "requests",
   "traffic",

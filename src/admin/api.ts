@@ -40,6 +40,7 @@ import { virtualModels } from "./routes/models.ts";
 import { addLogRoutes } from "./routes/logs.ts";
 import { addConnectionTestRoutes } from "./routes/test-connection.ts";
 import { addSearchRoutes } from "./routes/search.ts";
+import { addServerRoutes, type ServerAddresses } from "./routes/server.ts";
 import { addOverviewRoutes } from "./routes/overview.ts";
 import { addPluginRoutes } from "./routes/plugins.ts";
 import { addPriceRoutes } from "./routes/prices.ts";
@@ -70,6 +71,7 @@ interface AdminApiParts {
   readonly bodyBudget: BodyBudget;
   readonly deadlines: CoarseDeadlines;
   readonly version: string;
+  readonly addresses: ServerAddresses;
   readonly log: Log;
   readonly requests: RequestSource;
   readonly logs: LogSource;
@@ -165,6 +167,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addExplainRoutes(table, current, parts.explain, parts.requests);
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);
+  addServerRoutes(table, parts.addresses);
   addRequestRoutes(table, current, parts.requests);
   addLogRoutes(table, parts.logs);
   addTargetHealthRoutes(table, current, parts.targetHealth);

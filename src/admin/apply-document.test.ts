@@ -81,6 +81,7 @@ async function startNode(): Promise<Node> {
     signIn: null,
     maxBodyBytes: 10_000_000,
     version: "0",
+    addresses: { publicUrl: null, proxyPort: () => null },
   });
   const key = new TextEncoder().encode(SECRET);
   const token = await new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(key);

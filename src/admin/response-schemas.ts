@@ -16,6 +16,7 @@ import { adminTokenWithTokenSchema, shownAdminTokenSchema } from "./routes/admin
 import { budgetStateListSchema, budgetStateSchema } from "./budget-states.ts";
 import { gameDayStateSchema } from "./game-day-states.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
+import { serverSchema } from "./routes/server.ts";
 
 const count = z.int().min(0);
 
@@ -273,6 +274,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ApiKeyWithKey: apiKeyWithKeySchema,
   AdminTokenWithToken: adminTokenWithTokenSchema,
   Me: meSchema,
+  Server: serverSchema,
   AuditVerification: auditVerificationSchema,
   BudgetState: budgetStateSchema,
   GameDayState: gameDayStateSchema,

@@ -176,3 +176,15 @@ export function trustedProxies(text: string | undefined): BlockList {
   }
   return list;
 }
+
+/** Returns the address without a slash at the end. */
+export function publicUrl(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPlain = url?.search === "" && url.hash === "" && url.username === "" && url.password === "";
+  if (url !== null && isPlain && /^https?:$/.test(url.protocol) && !/[?#]/.test(text))
+    return url.href.replace(/\/+$/, "");
+  throw new Error(
+    `is "${text}"; give an http or https address without query and credentials, such as https://ai.example.com`,
+  );
+}

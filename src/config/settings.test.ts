@@ -23,6 +23,7 @@ describe("readSettings", () => {
       WORKERS: 1,
       PLUGINS_DIR: "plugins",
       BASE_DOMAIN: null,
+      PUBLIC_URL: null,
       REQUIRE_API_KEY: false,
       MAX_BODY_BYTES: 10_485_760,
       MAX_UPLOAD_BYTES: 104_857_600,
@@ -78,6 +79,19 @@ describe("readSettings", () => {
   test("an empty or blank value is unset", () => {
     const blank = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, "  "]));
     expect(JSON.stringify(readSettings(blank))).toBe(JSON.stringify(readSettings({})));
+  });
+
+  test("PUBLIC_URL is an address of HTTP, without a slash at the end", () => {
+    const read = (text: string) => readSettings({ PUBLIC_URL: text }).PUBLIC_URL;
+    expect(read("https://ai.example.com/")).toBe("https://ai.example.com");
+    expect(read("http://10.0.0.1:8081/llm/")).toBe("http://10.0.0.1:8081/llm");
+    for (const text of [
+      "ai.example.com",
+      "ftp://ai.example.com",
+      "https://user@ai.example.com",
+      "https://ai.example.com/?",
+    ])
+      expect(() => read(text)).toThrow(/^PUBLIC_URL is "/);
   });
 
   describe("sign-in", () => {

@@ -11,6 +11,7 @@ import {
   integer,
   optionalInteger,
   optionalText,
+  publicUrl,
   redisUrl,
   trustedProxies,
   workers,
@@ -80,6 +81,11 @@ export const SETTINGS = {
     "none",
     "domain of subdomains: Host `acme.<BASE_DOMAIN>` selects the gateway with subdomain `acme`",
     baseDomain,
+  ),
+  PUBLIC_URL: setting(
+    "none",
+    "address at which clients reach the data plane, such as https://ai.example.com; the console shows it in code for applications",
+    publicUrl,
   ),
   TRUSTED_PROXIES: setting(
     "loopback and private ranges",

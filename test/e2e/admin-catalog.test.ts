@@ -1,5 +1,6 @@
-// The lists of registered plugins and known providers.
+// The lists of registered plugins and known providers, and the address of the data plane.
 import { describe, expect, test } from "bun:test";
+import { startGatehouseProcess } from "../support/gatehouse-process.ts";
 import { allowedMethods, expectError, expectProblemsAt, useAdminApi } from "../support/admin-fixtures.ts";
 
 const admin = useAdminApi();
@@ -87,5 +88,23 @@ describe("GET /providers lists the known providers", () => {
   test("has pages like every list", async () => {
     const page = await admin.api("GET", "/providers?limit=2&offset=15");
     expect(page.body).toMatchObject({ providers: [{ name: "vllm" }], count: 16, limit: 2, offset: 15 });
+  });
+});
+
+describe("GET /server has the address of the data plane", () => {
+  test("the port, without PUBLIC_URL", async () => {
+    const { body } = await admin.api("GET", "/server");
+    expect(body).toEqual({ public_url: null, proxy_port: Number(new URL(admin.gatehouse.proxyUrl).port) });
+  });
+
+  test("PUBLIC_URL without a slash at the end; no port on a node without a data plane", async () => {
+    const env = { PUBLIC_URL: "https://ai.example.com/llm/" };
+    const node = await startGatehouseProcess({ env, args: ["--role", "admin"] });
+    try {
+      const { body } = await node.api("GET", "/server");
+      expect(body).toEqual({ public_url: "https://ai.example.com/llm", proxy_port: null });
+    } finally {
+      await node.stop();
+    }
   });
 });

@@ -87,6 +87,7 @@ const TABLE: Readonly<Record<string, readonly [AdminRole, "gateway" | "filtered"
   "POST /gateways/{gateway_id}/explain": ["viewer", "gateway"],
   "GET /plugins": ["viewer", "shared"],
   "GET /providers": ["viewer", "shared"],
+  "GET /server": ["viewer", "shared"],
   "GET /gateways/{gateway_id}/requests": ["viewer", "gateway"],
   "POST /gateways/{gateway_id}/requests/{request_id}/explain": ["viewer", "gateway"],
   "GET /gateways/{gateway_id}/requests/stream": ["viewer", "gateway"],

@@ -116,7 +116,11 @@ export function testPlayground(context: GetContext): void {
     const gateways = (await gatehouse.api("GET", "/gateways?name=talks")).body.gateways;
     const gateway = gateways[0].id;
     await openPage(context(), `/gateways/${gateway}/playground`, "Playground");
-    await ui.field("Address of the proxy").fill("https://ai.example.com/");
+    // Without PUBLIC_URL, the port of the data plane is reported by the Admin API.
+    const address = ui.field("Address of the proxy");
+    await page.getByText("Derived from the address of the console.").waitFor();
+    expect(await address.inputValue()).toBe(gatehouse.proxyUrl);
+    await address.fill("https://ai.example.com/");
     await ui.field("Model").fill("talk-1");
     for (const [client, text] of [
       ["curl", "https://ai.example.com/talk/v1/chat/completions"],
@@ -131,7 +135,10 @@ export function testPlayground(context: GetContext): void {
       await page.getByLabel(`Code for ${client}`, { exact: true }).getByText(text).waitFor();
     }
     await ui.expectAccessible();
-    await page.evaluate("localStorage.removeItem('gatehouse.proxy-address')");
+    // An empty field returns to the address of the server.
+    await address.fill("");
+    await ui.field("Client").focus();
+    expect(await address.inputValue()).toBe(gatehouse.proxyUrl);
     await leaveGateway(context(), gateway);
   });
 }

@@ -1,0 +1,33 @@
+// What the console has to know about the server: where clients reach the data plane.
+import { z } from "zod";
+import { addOperation, type RouteTable } from "../operation.ts";
+
+export interface ServerAddresses {
+  /** Setting PUBLIC_URL. */
+  readonly publicUrl: string | null;
+  /** Port of the data plane on this node; null if this process does not serve it. */
+  readonly proxyPort: () => number | null;
+}
+
+export const serverSchema = z.object({
+  public_url: z
+    .string()
+    .nullable()
+    .meta({ description: "Address at which clients reach the data plane: the setting PUBLIC_URL." }),
+  proxy_port: z
+    .int()
+    .nullable()
+    .meta({ description: "Port of the data plane; null if this process serves only the Admin API." }),
+});
+
+export function addServerRoutes(table: RouteTable, { publicUrl, proxyPort }: ServerAddresses): void {
+  addOperation(table, {
+    method: "get",
+    path: "/server",
+    tag: "server",
+    summary: "Get the address of the data plane",
+    access: { role: "viewer", limited: "shared" },
+    response: { status: 200, schema: "Server", description: "The address." },
+    handle: () => Promise.resolve(Response.json({ public_url: publicUrl, proxy_port: proxyPort() })),
+  });
+}
