@@ -2,7 +2,6 @@
 import type { Server } from "bun";
 import packageJson from "../package.json" with { type: "json" };
 import type { AdminApi } from "./admin/api.ts";
-import type { ServerAddresses } from "./admin/routes/server.ts";
 import { listenAdmin } from "./admin/server.ts";
 import { systemClock, type Clock } from "./base/clock.ts";
 import { resolveServerSecret } from "./config/server-secret.ts";
@@ -87,9 +86,8 @@ export async function startGatehouse(
   const parts: Parts = { ...started, ...opened };
   const servers: Listener[] = [];
   const dataPlaneParts = createDataPlaneParts(parts);
-  let proxyPort: number | null = null;
-  const addresses = { publicUrl: settings.PUBLIC_URL, proxyPort: () => proxyPort };
-  const adminApi = loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE, addresses);
+  let listeners: Listeners | null = null;
+  const adminApi = loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE, () => listeners);
   const stop = async (seconds: number) => {
     health.phase = "draining";
     // Clients that follow the logs would keep their connections open until the timeout.
@@ -105,8 +103,7 @@ export async function startGatehouse(
     await storage.close();
   };
   try {
-    const listeners = openListeners(parts, { role, siblings, servers, dataPlaneParts, adminApi });
-    proxyPort = listeners.proxy?.port ?? null;
+    listeners = openListeners(parts, { role, siblings, servers, dataPlaneParts, adminApi });
     health.phase = "serving";
     return {
       adminUrl: listeners.admin?.url.origin ?? null,
@@ -252,7 +249,7 @@ function loadAdminApiOnDemand(
   { settings, log, health, configuration, telemetry, deadlines }: Parts,
   dataPlaneParts: DataPlaneParts,
   siblings: Siblings,
-  addresses: ServerAddresses,
+  listeners: () => Listeners | null,
 ): AdminApi {
   const { current, registry } = configuration;
   const shared = {
@@ -275,7 +272,7 @@ function loadAdminApiOnDemand(
       explain: createExplain({ ...dataPlaneParts, health }),
       signIn: signInSettings(settings),
       version,
-      addresses,
+      addresses: { publicUrl: settings.PUBLIC_URL, proxyPort: () => listeners()?.proxy?.port ?? null },
     });
   };
   let loading: Promise<AdminApi> | null = null;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { pageQuery } from "./list-query.ts";
 
 /** Query of such a list. `fields` are those that it can be sorted by, besides created_at. */
-export function boundedListQuery<Field extends string>(...fields: readonly Field[]) {
+export function boundedListQuery(...fields: readonly string[]) {
   const names: readonly string[] = ["created_at", ...fields];
   return pageQuery.extend({
     search: z

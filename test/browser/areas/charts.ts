@@ -96,9 +96,9 @@ export function testCharts(context: GetContext): void {
     // Each row has the same number of tiles, at any width.
     for (const width of [1440, 1120, 800, 390]) {
       await page.setViewportSize({ width, height: 800 });
-      const tops = (await page.evaluate(
+      const tops = await page.evaluate<number[]>(
         `[...document.querySelectorAll(".traffic .tile")].map((tile) => tile.offsetTop)`,
-      )) as number[];
+      );
       const rows = Map.groupBy(tops, (top) => top);
       expect(new Set([...rows.values()].map((row) => row.length)).size).toBe(1);
     }
