@@ -1504,13 +1504,6 @@ export interface Me {
   expires_at: string | null;
 }
 
-export interface Server {
-  /** Address at which clients reach the data plane: the setting PUBLIC_URL. */
-  public_url: string | null;
-  /** Port of the data plane; null if this process serves only the Admin API. */
-  proxy_port: number | null;
-}
-
 export interface AuditVerification {
   valid: boolean;
   /** Number of verified entries. */
@@ -2153,6 +2146,13 @@ export interface Error {
     column?: number;
   }[];
   retry_after?: string;
+}
+
+export interface Server {
+  /** Address at which clients reach the data plane: the setting PUBLIC_URL. */
+  public_url: string | null;
+  /** Port of the data plane; null if this process serves only the Admin API. */
+  proxy_port: number | null;
 }
 
 export interface LogLineList {

@@ -190,7 +190,19 @@ const searchResult = z.object({
   gateway: z.string().nullable().meta({ description: "Name of the gateway." }),
 });
 
+const server = z.object({
+  public_url: z
+    .string()
+    .nullable()
+    .meta({ description: "Address at which clients reach the data plane: the setting PUBLIC_URL." }),
+  proxy_port: z
+    .int()
+    .nullable()
+    .meta({ description: "Port of the data plane; null if this process serves only the Admin API." }),
+});
+
 export const OBSERVATION_SCHEMAS = {
+  Server: server,
   LogLineList: z.object({ logs: z.array(logLine), limit: count }),
   RequestList: z.object({ requests: z.array(request), count, limit: count }),
   Overview: overview,

@@ -16,7 +16,6 @@ import { adminTokenWithTokenSchema, shownAdminTokenSchema } from "./routes/admin
 import { budgetStateListSchema, budgetStateSchema } from "./budget-states.ts";
 import { gameDayStateSchema } from "./game-day-states.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
-import { serverSchema } from "./routes/server.ts";
 
 const count = z.int().min(0);
 
@@ -274,7 +273,6 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ApiKeyWithKey: apiKeyWithKeySchema,
   AdminTokenWithToken: adminTokenWithTokenSchema,
   Me: meSchema,
-  Server: serverSchema,
   AuditVerification: auditVerificationSchema,
   BudgetState: budgetStateSchema,
   GameDayState: gameDayStateSchema,

@@ -1,5 +1,4 @@
 // What the console has to know about the server: where clients reach the data plane.
-import { z } from "zod";
 import { addOperation, type RouteTable } from "../operation.ts";
 
 export interface ServerAddresses {
@@ -8,17 +7,6 @@ export interface ServerAddresses {
   /** Port of the data plane on this node; null if this process does not serve it. */
   readonly proxyPort: () => number | null;
 }
-
-export const serverSchema = z.object({
-  public_url: z
-    .string()
-    .nullable()
-    .meta({ description: "Address at which clients reach the data plane: the setting PUBLIC_URL." }),
-  proxy_port: z
-    .int()
-    .nullable()
-    .meta({ description: "Port of the data plane; null if this process serves only the Admin API." }),
-});
 
 export function addServerRoutes(table: RouteTable, { publicUrl, proxyPort }: ServerAddresses): void {
   addOperation(table, {
