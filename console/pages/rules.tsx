@@ -150,7 +150,7 @@ function columnsOf(gateway: string, toggle: (rule: Row) => JSX.Element): readonl
           "Optional"
         ),
     },
-    { title: "Priority", kind: "number", cell: ({ priority }) => priority },
+    { title: "Priority", kind: "number", sort: "priority", cell: ({ priority }) => priority },
     { title: "State", cell: toggle },
     { title: "Updated", sort: "updated_at", cell: ({ updated_at }) => <Time at={updated_at} /> },
     {

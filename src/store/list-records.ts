@@ -28,6 +28,7 @@ const ORDERS: Readonly<Record<SortField, Expression>> = {
   updated_at: () => "updated_at",
   name: () => "LOWER(COALESCE(name, ''))",
   path,
+  priority: (jsonField) => `CAST(${jsonField("body", "priority")} AS INTEGER)`,
   last_used_at: () => "COALESCE(last_used_at, '')",
 };
 

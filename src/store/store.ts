@@ -46,8 +46,8 @@ export interface StoredPrices {
  */
 export type RevisionKind = Kind | "prices" | "blocks";
 
-/** What a list can be sorted by: `path` only for rules, `last_used_at` only for API keys. */
-export type SortField = "created_at" | "updated_at" | "name" | "path" | "last_used_at";
+/** What a list can be sorted by: `path` and `priority` only for rules, `last_used_at` only for API keys. */
+export type SortField = "created_at" | "updated_at" | "name" | "path" | "priority" | "last_used_at";
 
 export interface ListQuery {
   /** Only records of this gateway. For API keys, this is their subject. */

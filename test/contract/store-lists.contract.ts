@@ -66,5 +66,25 @@ export function describeStoreLists({ database, createMigrated }: StoreMaker): vo
       expect(await names({ ids, search: "A" })).toEqual(["a"]);
       expect(await names({ ids: [] })).toEqual([]);
     });
+
+    test("rules are sorted by priority as numbers", async () => {
+      const store = openForTest(await createMigrated());
+      const gateway = gatewayRecord();
+      const upstream = upstreamRecord(gateway.id);
+      const service = serviceRecord(gateway.id, upstream.id);
+      await store.write(async (transaction) => {
+        await transaction.insert("gateways", gateway);
+        await transaction.insert("upstreams", upstream);
+        await transaction.insert("services", service);
+        for (const priority of [10, 9, 0])
+          await transaction.insert("rules", ruleRecord(gateway.id, service.id, { priority }));
+      });
+      const priorities = async (query: Partial<ListQuery>) =>
+        (await store.list("rules", { ...ALL, sort: "priority", ...query })).records.map(
+          ({ priority }) => priority,
+        );
+      expect(await priorities({})).toEqual([0, 9, 10]);
+      expect(await priorities({ descending: true })).toEqual([10, 9, 0]);
+    });
   });
 }

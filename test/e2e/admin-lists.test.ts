@@ -35,6 +35,7 @@ test("a list of records can be searched, sorted, and limited to ids", async () =
     expectProblemsAt(await gatehouse.api("GET", `/gateways?${query}`), `?${query.split("=")[0]}`);
   const { gateway } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
   const { rules } = await get(`/gateways/${gateway}/rules?sort=path`);
+  expect((await get(`/gateways/${gateway}/rules?sort=-priority`)).count).toBe(1);
   expect((await get(`/gateways/${gateway}/rules?search=${rules[0].path.toUpperCase()}`)).count).toBe(1);
   expect((await get(`/iam/api-keys?subject=${gateway}&sort=-last_used_at`)).count).toBe(0);
 });

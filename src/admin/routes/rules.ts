@@ -15,7 +15,7 @@ export const rules: Resource<"rules", RuleFields> = {
     path: "/v1/chat/completions",
     methods: ["POST"],
   },
-  listQuery: recordQuery("path"),
+  listQuery: recordQuery("path", "priority"),
   create: (fields, base, gatewayId) => ({ record: newChild(base, gatewayId, fields) }),
   change: (before, fields, updated_at) => newChild({ ...before, updated_at }, before.gateway_id, fields),
   show: (rule) => rule,
