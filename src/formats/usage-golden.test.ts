@@ -136,6 +136,29 @@ const CASES: [string, Format, object, object][] = [
     { inputTokens: 100, outputTokens: 30 },
   ],
   [
+    "Gemini with audio: inside the prompt and the output, and cached audio counts as cached",
+    GEMINI,
+    {
+      promptTokenCount: 1500,
+      cachedContentTokenCount: 300,
+      candidatesTokenCount: 90,
+      totalTokenCount: 1590,
+      promptTokensDetails: [
+        { modality: "TEXT", tokenCount: 500 },
+        { modality: "AUDIO", tokenCount: 1000 },
+      ],
+      cacheTokensDetails: [{ modality: "AUDIO", tokenCount: 200 }],
+      candidatesTokensDetails: [{ tokenCount: 80, modality: "AUDIO" }],
+    },
+    {
+      inputTokens: 1500,
+      outputTokens: 90,
+      cachedInputTokens: 300,
+      audioInputTokens: 800,
+      audioOutputTokens: 80,
+    },
+  ],
+  [
     "Gemini that spent all tokens on thoughts",
     GEMINI,
     { promptTokenCount: 9, thoughtsTokenCount: 64, totalTokenCount: 73 },

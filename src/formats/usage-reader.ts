@@ -3,9 +3,9 @@
 import { indexOfBytes, lastIndexOfBytes, latin1From } from "../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { TokenCounts } from "./token-counts.ts";
-import { toCount, UsageScanner } from "./usage-scanner.ts";
+import { ABSENT, toCount, UsageScanner } from "./usage-scanner.ts";
 
-/** Values of `UsageFields.counters`, in that order; ABSENT for those that a usage object does not have. */
+/** Values of `UsageFields.counters` and `audioIn`, in that order; ABSENT for those that a usage object does not have. */
 export type Counters = readonly number[];
 
 interface UsageFields {
@@ -13,6 +13,8 @@ interface UsageFields {
   readonly key: string;
   /** Integer fields of the usage object that `toTokenCounts` needs; `a.b` for the field `b` of its object `a`. */
   readonly counters: readonly string[];
+  /** Further counters, after those: the `tokenCount` of audio in a list of counts by modality. */
+  readonly audioIn?: readonly string[];
   /** Returns null if all counters are absent. */
   readonly toTokenCounts: (counters: Counters) => TokenCounts | null;
   /** Returns the usage object in a stream event, or null if the event reports no usage. */
@@ -38,6 +40,8 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const LETTER_N = 0x6e;
+const AUDIO = "AUDIO";
+const QUOTED_AUDIO = Buffer.from(`"${AUDIO}"`);
 
 export class UsageReader {
   readonly toTokenCounts: UsageFields["toTokenCounts"];
@@ -46,20 +50,24 @@ export class UsageReader {
   readonly #key: string;
   readonly #quotedKey: Uint8Array;
   readonly #counters: readonly (readonly string[])[];
+  readonly #audioIn: readonly string[];
   readonly #scanner: UsageScanner;
 
-  constructor({ key, counters, toTokenCounts, findInEvent, textOf }: UsageFields) {
+  constructor({ key, counters, audioIn = [], toTokenCounts, findInEvent, textOf }: UsageFields) {
     this.toTokenCounts = toTokenCounts;
     this.findInEvent = findInEvent;
     this.textOf = textOf;
     this.#key = key;
     this.#quotedKey = Buffer.from(JSON.stringify(key));
     this.#counters = counters.map((name) => name.split("."));
+    this.#audioIn = audioIn;
     this.#scanner = new UsageScanner(counters);
   }
 
   countersOf(usage: JsonObject): Counters {
-    return this.#counters.map((path) => toCount(valueAt(usage, path)));
+    const counters = this.#counters.map((path) => toCount(valueAt(usage, path)));
+    for (const name of this.#audioIn) counters.push(audioTokensIn(usage[name]));
+    return counters;
   }
 
   /**
@@ -76,7 +84,7 @@ export class UsageReader {
     for (let candidates = 0; at > 0; candidates++) {
       if (candidates === MAX_CANDIDATES) return this.#readObject(parse(latin1From(body, 0)));
       if (body[at - 1] !== BACKSLASH) {
-        const counters = this.#scanner.scan(body, at + key.byteLength);
+        const counters = this.#scan(body, at + key.byteLength);
         if (counters !== null) return counters;
         // Strings are not decoded as UTF-8, because only numbers are read.
         const tail = parse(`{${latin1From(body, at)}`);
@@ -100,10 +108,24 @@ export class UsageReader {
     }
   }
 
+  /** Lists are not scanned: usage with audio, which is rare, is parsed. */
+  #scan(body: Uint8Array, from: number): Counters | null {
+    if (this.#audioIn.length === 0) return this.#scanner.scan(body, from);
+    if (indexOfBytes(body, QUOTED_AUDIO, from) >= 0) return null;
+    const counters = this.#scanner.scan(body, from);
+    return counters === null ? null : [...counters, ...this.#audioIn.map(() => ABSENT)];
+  }
+
   #readObject(body: unknown): Counters | null {
     const usage = isJsonObject(body) ? body[this.#key] : null;
     return isJsonObject(usage) ? this.countersOf(usage) : null;
   }
+}
+
+/** Returns the tokens of audio in a list of counts by modality. */
+function audioTokensIn(list: unknown): number {
+  const counts = Array.isArray(list) ? list.filter(isJsonObject) : [];
+  return toCount(counts.find(({ modality }) => modality === AUDIO)?.["tokenCount"]);
 }
 
 function valueAt(usage: JsonObject, path: readonly string[]): unknown {

@@ -4,11 +4,11 @@ import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import type { Endpoint } from "../formats/operations.ts";
 import { estimateRequestTokens, tokenCountResponse } from "../formats/token-estimate.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
-import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type * as estimateTokensTask from "./estimate-tokens-task.ts";
 import { HeaderFields } from "../http/header-fields.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
+import type { EstimateParts } from "./budgets/request-estimate.ts";
 import type { Exchange } from "./exchange.ts";
 import { isServed } from "./operation.ts";
 import type { RequestBody } from "./request-body.ts";
@@ -19,7 +19,7 @@ const TASK = new URL("./estimate-tokens-task.ts", import.meta.url);
 export function estimateWithoutEndpoint(
   exchange: Exchange,
   rule: CompiledRule,
-  offLoop: OffLoop,
+  parts: EstimateParts,
 ): ValueOrPromise<OutgoingResponse | null> {
   const { endpoint, method, body, fields } = exchange;
   const { upstream } = rule;
@@ -28,29 +28,35 @@ export function estimateWithoutEndpoint(
   const candidates = upstream.candidatesFor(fields.model);
   if (candidates === null || isServed(endpoint, rule, candidates)) return null;
   if (body !== null && fields.isObject && body.bytes.byteLength > LARGE_BODY_BYTES)
-    return estimateOffLoop(exchange, endpoint, body, offLoop);
+    return estimateOffLoop(exchange, endpoint, body, parts);
   const json = body?.json ?? null;
   if (json === null)
     throw new GatehouseError(
       "bad_request",
       "To count tokens, send a JSON object with the Content-Type application/json and without a Content-Encoding.",
     );
-  return responseWith(exchange, endpoint, estimateRequestTokens(json));
+  return responseWith(exchange, endpoint, estimateRequestTokens(json), parts);
 }
 
 async function estimateOffLoop(
   exchange: Exchange,
   endpoint: Endpoint,
   { bytes }: RequestBody,
-  offLoop: OffLoop,
+  parts: EstimateParts,
 ): Promise<OutgoingResponse> {
   const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
-  const tokens = await offLoop.run<typeof estimateTokensTask>(TASK, { bytes }, limits);
-  return responseWith(exchange, endpoint, tokens);
+  const tokens = await parts.offLoop.run<typeof estimateTokensTask>(TASK, { bytes }, limits);
+  return responseWith(exchange, endpoint, tokens, parts);
 }
 
-function responseWith(exchange: Exchange, endpoint: Endpoint, tokens: number): OutgoingResponse {
-  const { requestId } = exchange;
+function responseWith(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  estimated: number,
+  { budgetAccounts }: EstimateParts,
+): OutgoingResponse {
+  const { requestId, gateway, fields } = exchange;
+  const tokens = budgetAccounts.inputCalibration.calibrate(gateway?.id ?? "", fields.model, estimated);
   exchange.isServedHere = true;
   const headers = new HeaderFields();
   exchange.addResponseHeaders(headers);

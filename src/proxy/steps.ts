@@ -269,10 +269,12 @@ function openStoredIds(exchange: Exchange, parts: StepParts): ValueOrPromise<nul
 /** After the plugins, so that limits apply and the body is the one that would be sent. */
 function respondWithTokenEstimate(
   exchange: Exchange,
-  { offLoop }: StepParts,
+  { offLoop, budgetAccounts }: StepParts,
 ): ValueOrPromise<OutgoingResponse | null> {
   const isEstimated = exchange.endpoint?.operation === "count_tokens";
-  return isEstimated ? estimateWithoutEndpoint(exchange, matchedRule(exchange), offLoop) : null;
+  return isEstimated
+    ? estimateWithoutEndpoint(exchange, matchedRule(exchange), { offLoop, budgetAccounts })
+    : null;
 }
 
 function matchedGateway({ gateway }: Exchange): CompiledGateway {

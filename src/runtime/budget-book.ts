@@ -5,6 +5,7 @@ import type { BudgetAmounts, BudgetTarget, Ledger } from "../ledger/ledger.ts";
 import type { CompiledBudget, Threshold } from "../snapshot/compiled-budget.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
+import { InputCalibration } from "../usage/input-calibration.ts";
 import { OutputSizes } from "../usage/output-sizes.ts";
 import type { BudgetSubjects } from "./budget-subjects.ts";
 import type { BudgetWebhooks } from "./budget-webhooks.ts";
@@ -21,11 +22,12 @@ interface ReportedClaim extends BudgetTarget {
 type NamedGateway = { readonly id: string; readonly gateway: { readonly name: string } } | null;
 
 /** What a plan needs. */
-export type BudgetAccounts = Pick<BudgetBook, "accountOf" | "outputSizes">;
+export type BudgetAccounts = Pick<BudgetBook, "accountOf" | "outputSizes" | "inputCalibration">;
 
 export class BudgetBook {
   readonly ledger: Ledger;
   readonly outputSizes = new OutputSizes();
+  readonly inputCalibration = new InputCalibration();
   readonly #subjects: BudgetSubjects;
   readonly #metrics: Metrics;
   readonly #log: Log;

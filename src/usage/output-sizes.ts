@@ -1,9 +1,7 @@
 // The sizes of recent responses per model: the 95th percentile is reserved for a request that does not limit its output.
-import { BoundedCache } from "../base/bounded-cache.ts";
+import { ByModel } from "./by-model.ts";
 
 const KEPT_RESPONSES = 100;
-/** Clients may send any model name. */
-const KEPT_MODELS = 1000;
 const PERCENTILE = 0.95;
 
 class RecentSizes {
@@ -25,17 +23,14 @@ class RecentSizes {
 }
 
 export class OutputSizes {
-  readonly #models = new BoundedCache<string, RecentSizes>(KEPT_MODELS);
+  readonly #models = new ByModel<RecentSizes>();
 
   add(gatewayId: string, model: string, tokens: number): void {
-    const key = `${gatewayId} ${model}`;
-    let sizes = this.#models.get(key);
-    if (sizes === undefined) this.#models.set(key, (sizes = new RecentSizes()));
-    sizes.add(tokens);
+    this.#models.getOrCreate(gatewayId, model, () => new RecentSizes()).add(tokens);
   }
 
   /** Returns the output tokens that 95 percent of the last 100 responses did not exceed; null if there were none. */
   percentile(gatewayId: string, model: string): number | null {
-    return this.#models.get(`${gatewayId} ${model}`)?.percentile ?? null;
+    return this.#models.get(gatewayId, model)?.percentile ?? null;
   }
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { expectError } from "../support/admin-fixtures.ts";
 import type { Fields } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { estimateRequestTokens } from "../../src/formats/token-estimate.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
@@ -84,6 +85,67 @@ describe("token limits", () => {
     const remaining = Number(headers.get("x-ratelimit-global_tokens-remaining"));
     expect(remaining).toBeGreaterThanOrEqual(280);
     expect(remaining).toBeLessThanOrEqual(300);
+  });
+
+  /** What a request reserves, whose header shows the rest: of a limit of which nothing but `settled` is used. */
+  const reservedBy = async (route: SeededRoute, limit: number, settled: number, body: Fields = {}) => {
+    const { headers } = await send(route, { body });
+    return limit - settled - Number(headers.get("x-ratelimit-global_tokens-remaining"));
+  };
+
+  test("without max_tokens, the 95th percentile of the last outputs of the model is reserved, times n", async () => {
+    const limit = 1_000_000;
+    const route = await seed([tokens({ global: { limit, window: "1h", count: "output" } })]);
+    let settled = 0;
+    const answer = async (output: number, body: Fields = {}) => {
+      provider.behave({ usage: { input: 1, output } });
+      const reserved = await reservedBy(route, limit, settled, body);
+      settled += output;
+      return reserved;
+    };
+    expect(await answer(700)).toBe(1000);
+    for (let sent = 0; sent < 18; sent++) await answer(100);
+    // The 19th of 20 values.
+    expect(await answer(600)).toBe(700);
+    expect(await answer(50)).toBe(600);
+    // Limited outputs say nothing about others, and another model has its own.
+    await answer(9000, { max_tokens: 9000 });
+    expect(await answer(50, { n: 3 })).toBe(3 * 600);
+    expect(await answer(1, { model: "gpt-other" })).toBe(1000);
+    // Only the last 100 responses count.
+    for (let sent = 0; sent < 100; sent++) await answer(10);
+    expect(await answer(10)).toBe(10);
+  });
+
+  test("the estimate of the input follows what the provider reports for the model", async () => {
+    const limit = 10_000_000;
+    const route = await seed([tokens({ global: { limit, window: "1h", count: "input" } })]);
+    const body = {
+      messages: [{ role: "user", content: "The harbor waits for the northern wind. ".repeat(500) }],
+    };
+    const estimate = estimateRequestTokens({ ...CHAT, ...body });
+    const reported = Math.round(estimate * 1.5);
+    provider.behave({ usage: { input: reported, output: 1 } });
+    expect(await reservedBy(route, limit, 0, body)).toBe(estimate);
+    for (let sent = 1; sent < 30; sent++) await send(route, { body });
+    const reserved = await reservedBy(route, limit, 30 * reported, body);
+    expect(reserved / reported).toBeWithin(0.97, 1.001);
+    const other = await reservedBy(route, limit, 31 * reported, { ...body, model: "gpt-other" });
+    expect(other).toBe(estimate);
+    const counting = await seedRoute(gatehouse, {
+      gateway: route.gateway,
+      upstream: { name: "counting", targets: [targetAt(provider)] },
+      rule: { path: "/v1/messages/*" },
+    });
+    expect(counting.gateway).toBe(route.gateway);
+    const counted = await fetch(`${gatehouse.proxyUrl}/v1/messages/count_tokens`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...CHAT, ...body }),
+    });
+    expect(counted.headers.get("x-gw-estimated")).toBe("true");
+    const { input_tokens } = (await counted.json()) as { input_tokens: number };
+    expect(input_tokens).toBeWithin(reserved, reported + 2);
   });
 
   test("a rejection says limit, remaining, requested and retry_after, in the error format of the gateway", async () => {

@@ -16,6 +16,7 @@ export const geminiUsage = new UsageReader({
     "thoughtsTokenCount",
     "totalTokenCount",
   ],
+  audioIn: ["promptTokensDetails", "cacheTokensDetails", "candidatesTokensDetails"],
   toTokenCounts,
   findInEvent,
   textOf,
@@ -29,6 +30,9 @@ function toTokenCounts([
   candidates = ABSENT,
   thoughts = ABSENT,
   total = ABSENT,
+  audio = ABSENT,
+  cachedAudio = ABSENT,
+  audioOutput = ABSENT,
 ]: Counters): TokenCounts | null {
   if (prompt === ABSENT && candidates === ABSENT && total === ABSENT) return null;
   const input = Math.max(prompt, 0) + Math.max(toolUse, 0);
@@ -37,9 +41,10 @@ function toTokenCounts([
     cachedInputTokens: cached,
     cacheWrite5mTokens: 0,
     cacheWrite1hTokens: 0,
-    audioInputTokens: 0,
+    // Cached audio is part of both lists; each token is counted once, as cached.
+    audioInputTokens: audio - Math.max(cachedAudio, 0),
     reasoningTokens: thoughts,
-    audioOutputTokens: 0,
+    audioOutputTokens: audioOutput,
   });
 }
 

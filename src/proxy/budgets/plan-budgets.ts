@@ -14,7 +14,7 @@ import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
-import { eligibleModels, outputTokensOf, sizeOf } from "./request-estimate.ts";
+import { eligibleModels, inputTokensOf, outputTokensOf, sizeOf } from "./request-estimate.ts";
 import { dependsOnModel, requireOneModel } from "./require-one-model.ts";
 import { UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
 
@@ -173,7 +173,8 @@ function amountFor(
   size: RequestSize,
   book: BudgetAccounts,
 ): number {
-  const { inputTokens, maxOutputTokens } = size;
+  const { maxOutputTokens } = size;
+  const inputTokens = inputTokensOf(exchange, [name], size, book);
   const quarter = Math.floor(limit / 4);
   const output = outputTokensOf(exchange, name, price, size, book);
   const isLimited = maxOutputTokens !== null;

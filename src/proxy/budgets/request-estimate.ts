@@ -24,7 +24,7 @@ const MAX_OUTPUT_TOKENS = 1_000_000_000;
 const NO_CANDIDATES: Candidates = { preferred: [], fallback: [] };
 
 export interface EstimateParts extends OffLoopPart {
-  readonly budgetAccounts: Pick<BudgetAccounts, "outputSizes">;
+  readonly budgetAccounts: Pick<BudgetAccounts, "outputSizes" | "inputCalibration">;
 }
 
 /** Returns the models that the request may be sent to; null is one that is not known. */
@@ -65,6 +65,19 @@ function measure(
   }
   const { json } = body;
   return json === null ? UNKNOWN_SIZE : requestSizeOf(json, operation);
+}
+
+/** Returns the estimated input of a request to the model that counts most tokens. */
+export function inputTokensOf(
+  { gateway }: Exchange,
+  models: readonly (string | null)[],
+  { inputTokens }: RequestSize,
+  { inputCalibration }: Pick<BudgetAccounts, "inputCalibration">,
+): number {
+  let most = 0;
+  for (const model of models)
+    most = Math.max(most, inputCalibration.calibrate(gateway?.id ?? "", model, inputTokens));
+  return most;
 }
 
 /** Returns the output of all choices that a model will generate at most or, if the request does not limit it, probably. */

@@ -56,6 +56,7 @@ export class Reservations {
     }
     const size = exchange.knownSize?.size ?? null;
     const known = size === null || isPromise(size) ? null : size;
+    if (known !== null) this.#recordInput(exchange, known.inputTokens);
     // Responses to requests with a limit say little about those without one.
     if (known === null || known.maxOutputTokens === null) this.recordOutput(exchange, exchange.usage);
     this.settleWith(exchange, reserved, chargesOf(exchange, known?.inputTokens ?? 0));
@@ -74,6 +75,13 @@ export class Reservations {
       this.#book.report(claim, used + excess, gateway);
     }
     if (added !== null) this.settleWith(exchange, added, charges);
+  }
+
+  /** Remembers how the estimated input of a request differs from that which the provider has reported. */
+  #recordInput({ response, gateway, usage }: Exchange, estimated: number): void {
+    const model = response?.model ?? null;
+    if (model === null || gateway === null || usage === null || usage.isPartial) return;
+    this.#book.inputCalibration.add(gateway.id, model, estimated, usage.inputTokens);
   }
 
   /** Remembers the output of a response for the estimates of later ones. Unknown if `usage` is partial or null. */

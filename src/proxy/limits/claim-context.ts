@@ -2,7 +2,13 @@
 import { isPromise } from "../../base/value-or-promise.ts";
 import type { ClaimContext, TokenEstimate } from "../../sdk/index.ts";
 import { mayCost } from "../budgets/plan-budgets.ts";
-import { eligibleModels, outputTokensOf, sizeOf, type EstimateParts } from "../budgets/request-estimate.ts";
+import {
+  eligibleModels,
+  inputTokensOf,
+  outputTokensOf,
+  sizeOf,
+  type EstimateParts,
+} from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
 import type { PluginCall } from "../plugin-call.ts";
 import { PreRequestContext } from "../pre-request-context.ts";
@@ -11,6 +17,7 @@ import { priceFor } from "../record-usage.ts";
 export class ClaimsContext extends PreRequestContext implements ClaimContext {
   readonly #call: PluginCall;
   readonly #parts: EstimateParts;
+  #eligibleModels: readonly (string | null)[] | null = null;
 
   constructor(call: PluginCall, parts: EstimateParts) {
     super(call);
@@ -25,7 +32,8 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
 
   get eligibleModels(): readonly (string | null)[] {
     const { exchange } = this.#call;
-    return exchange.rule === null ? [] : eligibleModels(exchange, exchange.rule);
+    this.#eligibleModels ??= exchange.rule === null ? [] : eligibleModels(exchange, exchange.rule);
+    return this.#eligibleModels;
   }
 
   estimateTokens(): TokenEstimate | Promise<TokenEstimate> {
@@ -36,7 +44,7 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
   #estimateOf(size: RequestSize): TokenEstimate {
     const { exchange } = this.#call;
     return {
-      inputTokens: size.inputTokens,
+      inputTokens: inputTokensOf(exchange, this.eligibleModels, size, this.#parts.budgetAccounts),
       limitsOutput: size.maxOutputTokens !== null,
       outputTokens: (model) =>
         outputTokensOf(exchange, model, priceFor(exchange, model), size, this.#parts.budgetAccounts),
