@@ -13,7 +13,7 @@ const IN_README = ["overview", "request", "playground"];
 const README_SCREEN = { name: "readme", width: 1120, height: 720 };
 
 /** Duration of the traffic before the first screenshot, which fills the charts. */
-const TRAFFIC_SECONDS = Number(process.env["TRAFFIC_SECONDS"] ?? 60);
+const TRAFFIC_SECONDS = Number(process.env["TRAFFIC_SECONDS"] ?? 240);
 const REQUESTS_PER_SECOND = 8;
 
 const PLUGINS = [
@@ -59,13 +59,19 @@ async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, flaky: Fake
     health_checks: { passive: true, threshold: 1000, interval: 30 },
     targets: [
       {
-        provider: "northwind",
+        provider: "openai",
         base_url: fast.url,
         weight: 5,
-        default_model: "north-large",
-        models: ["north-large", "north-mini"],
+        default_model: "gpt-4.1",
+        models: ["gpt-4.1", "gpt-4.1-mini"],
       },
-      { provider: "eastgate", base_url: flaky.url, weight: 2, default_model: "east-1", models: ["east-1"] },
+      {
+        provider: "mistral",
+        base_url: flaky.url,
+        weight: 2,
+        default_model: "mistral-large-latest",
+        models: ["mistral-large-latest"],
+      },
     ],
   });
   const service = await create(`${base}/services`, {
@@ -88,12 +94,10 @@ async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, flaky: Fake
   const keys: string[] = [];
   for (const name of ["mobile app", "support desk", "batch jobs"])
     keys.push((await create("/iam/api-keys", { name, subject: gateway, policies: [rule.id] })).key);
-  await gatehouse.api("PUT", "/prices", {
-    prices: [
-      { model: "north-*", input_per_million: 2.5, output_per_million: 10 },
-      { model: "east-*", input_per_million: 3, output_per_million: 15 },
-    ],
-  });
+  await gatehouse.api("PATCH", base, { prices: [{ model: "gpt-4.1", input: "1.80", output: "7.20" }] });
+  await create(`${base}/budgets`, { name: "monthly spend", unit: "usd", amount: "250.00", period: "month" });
+  await create("/iam/admin-tokens", { name: "deploy pipeline", role: "operator" });
+  await create("/iam/admin-tokens", { name: "on-call dashboard", role: "viewer", gateways: [gateway] });
   return { gateway, upstream, rule: rule.id, keys };
 }
 
@@ -113,7 +117,7 @@ async function sendTraffic(gatehouse: GatehouseProcess, { keys }: Seeded, second
         method: "POST",
         headers: { "Content-Type": "application/json", "X-GW-API-Key": key },
         body: JSON.stringify({
-          model: ["north-large", "north-mini", "east-1"][turn % 3],
+          model: ["gpt-4.1", "gpt-4.1-mini", "mistral-large-latest"][turn % 3],
           messages: [{ role: "user", content }],
           stream: turn % 2 === 0,
         }),
@@ -163,7 +167,7 @@ async function takeScreenshots(ui: ConsoleSession, seeded: Seeded, suffix: strin
   await ui.button("Explain").click();
   await page.locator(".explanation").waitFor();
   await take("explain");
-  for (const kind of ["upstreams", "services", "rules", "keys", "plugins", "blocks"])
+  for (const kind of ["upstreams", "services", "rules", "keys", "plugins", "blocks", "budgets", "routes"])
     await open(`${base}/${kind}`, kind);
   await open("/gateways", "gateways");
   await open(`${base}/upstreams/${seeded.upstream}`, "upstream");
@@ -171,13 +175,18 @@ async function takeScreenshots(ui: ConsoleSession, seeded: Seeded, suffix: strin
   await open(`${base}/plugins/0`, "plugin");
   await open("/history", "history");
   await open("/history/3", "revision");
+  await open("/history/3/rollback", "rollback");
+  await open("/administrators", "administrators");
+  await open("/administrators/new", "administrator");
+  await open("/audit", "audit");
+  await open("/import-export", "import-export");
   await open("/start", "start");
 }
 
 const [browser, fast, flaky, gatehouse] = await Promise.all([
   launchBrowser(),
-  startFakeProvider({ name: "northwind" }),
-  startFakeProvider({ name: "eastgate" }),
+  startFakeProvider({ name: "openai" }),
+  startFakeProvider({ name: "mistral" }),
   startGatehouseProcess(),
 ]);
 const text =
