@@ -15,6 +15,12 @@ export class Budget implements BudgetAmounts {
   reservedElsewhere = 0;
   /** The part of `spent` that has not been written to the journal. */
   unwritten = 0;
+  /** The running sum of what was spent here; includes `unwritten`. */
+  spentHere = 0;
+  /** The part of `reservedHere` that the journal has. */
+  reservedWritten = 0;
+  /** The slot in the file for the case that this process is killed; -1 if there is none. */
+  slot = -1;
   /** When the journal may be read again because of a rejected request; a time of the clock. */
   recheckAt = -Infinity;
 
@@ -34,6 +40,7 @@ export class Budget implements BudgetAmounts {
   spend(amount: number): void {
     const spent = Math.max(0, add(this.spent, amount));
     this.unwritten += spent - this.spent;
+    this.spentHere += spent - this.spent;
     this.spent = spent;
   }
 }

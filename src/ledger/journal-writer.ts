@@ -2,6 +2,9 @@
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { Budget, Budgets } from "./budgets.ts";
 import { LEASE_MS, type BudgetTarget } from "./ledger.ts";
+import { thisProcess } from "./process-owner.ts";
+import { recoverSpending } from "./recover-spending.ts";
+import { SpentFile } from "./spent-file.ts";
 import type { JournalBatch, JournalTotal, SpentJournal } from "./spent-journal.ts";
 import { add } from "./window.ts";
 
@@ -15,6 +18,15 @@ const RECHECK_MS = 1000;
 /** How often open reservations are written again, so that others know that this process is alive. */
 const RENEWAL_MS = LEASE_MS / 3;
 
+interface JournalWriterOptions {
+  /** Where to keep what is not written yet, for the case that this process is killed. */
+  readonly directory?: string;
+  /** Called once if no file can be created there. */
+  readonly onFileError?: (error: unknown) => void;
+  /** Called when the journal could not be read or written. */
+  readonly onJournalError?: (error: unknown) => void;
+}
+
 interface PendingBatch extends JournalBatch {
   readonly budgets: readonly Budget[];
 }
@@ -26,7 +38,7 @@ export class JournalWriter {
   readonly #journal: SpentJournal;
   readonly #budgets: Budgets;
   readonly #clock: Clock;
-  readonly #onError: (error: unknown) => void;
+  readonly #options: JournalWriterOptions;
   readonly #changed = new Set<Budget>();
   readonly #open = new Set<Budget>();
   /** Budgets to read again. */
@@ -38,12 +50,17 @@ export class JournalWriter {
   #writing: Promise<void> | null = null;
   #timer: ClockTimer | null = null;
   readonly #renewal: ClockTimer;
+  /** Undefined before the first change, null if it could not be created. */
+  #file: SpentFile | null | undefined;
+  /** Whether there are files of processes that may run elsewhere. */
+  #isRecoveryDue = false;
 
-  constructor(journal: SpentJournal, budgets: Budgets, clock: Clock, onError: (error: unknown) => void) {
+  constructor(journal: SpentJournal, budgets: Budgets, clock: Clock, options: JournalWriterOptions) {
     this.#journal = journal;
     this.#budgets = budgets;
     this.#clock = clock;
-    this.#onError = onError;
+    this.#options = options;
+    if (options.directory === undefined) this.#file = null;
     this.#renewal = clock.setInterval(() => this.#renew(), RENEWAL_MS);
     this.#renewal.unref();
     this.settled = this.#load();
@@ -57,6 +74,11 @@ export class JournalWriter {
   /** Notes that a budget has changed. */
   mark(budget: Budget): void {
     this.#changed.add(budget);
+    const file = this.#file === undefined ? this.#openFile() : this.#file;
+    if (file !== null) {
+      if (budget.slot === -1) budget.slot = file.allocate(budget.target, budget.spentHere - budget.unwritten);
+      if (budget.slot !== -1) file.update(budget.slot, budget.spentHere, budget.reservedHere);
+    }
     if (this.#timer === null) this.#schedule(WRITE_DELAY_MS);
   }
 
@@ -85,6 +107,22 @@ export class JournalWriter {
     do await this.#write();
     while (this.#changed.size > 0 && this.#pending === null);
     this.#timer?.close();
+    // Otherwise the next process charges what remains.
+    const isWritten = this.#pending === null && this.#changed.size === 0 && this.#open.size === 0;
+    if (isWritten) this.#file?.remove();
+    this.#file = null;
+  }
+
+  #openFile(): SpentFile | null {
+    const { directory = "", onFileError } = this.#options;
+    try {
+      this.#file = new SpentFile(directory, this.#writer, thisProcess());
+      this.#file.renew(this.#clock.unixNow());
+    } catch (error) {
+      this.#file = null;
+      onFileError?.(error);
+    }
+    return this.#file;
   }
 
   #readUnsure(): Promise<void> {
@@ -111,7 +149,7 @@ export class JournalWriter {
         if (budget !== undefined) apply(budget, total);
       }
     } catch (error) {
-      this.#onError(error);
+      this.#options.onJournalError?.(error);
     }
   }
 
@@ -125,16 +163,31 @@ export class JournalWriter {
   }
 
   #renew(): void {
+    this.#file?.renew(this.#clock.unixNow());
+    if (this.#isRecoveryDue && this.#isLoaded)
+      this.#recover().catch((error: unknown) => this.#options.onJournalError?.(error));
     for (const budget of this.#open) this.mark(budget);
+  }
+
+  async #recover(): Promise<void> {
+    const { directory } = this.#options;
+    if (directory === undefined) return;
+    this.#isRecoveryDue = await recoverSpending(
+      directory,
+      this.#journal,
+      this.#writer,
+      this.#clock.unixNow(),
+    );
   }
 
   async #load(): Promise<void> {
     try {
+      await this.#recover();
       const totals = await this.#journal.loadSpending(this.#writer, this.#clock.unixNow());
       for (const total of totals) apply(this.#budgets.findOrCreate(total.budget), total);
       this.#isLoaded = true;
     } catch (error) {
-      this.#onError(error);
+      this.#options.onJournalError?.(error);
       const timer = this.#clock.setTimeout(() => void this.#load(), RETRY_MS);
       timer.unref();
     }
@@ -158,15 +211,24 @@ export class JournalWriter {
       this.#pending = null;
       for (const [at, budget] of budgets.entries()) {
         budget.unwritten -= batch.changes[at]?.spentChange ?? 0;
+        budget.reservedWritten = batch.changes[at]?.reserved ?? 0;
         const total = totals[at];
         if (total !== undefined) apply(budget, total);
+        this.#releaseSlot(budget);
       }
       if (this.#changed.size > 0)
         this.#schedule(batch.changes.length < MAX_BATCH_CHANGES ? WRITE_DELAY_MS : 0);
     } catch (error) {
-      this.#onError(error);
+      this.#options.onJournalError?.(error);
       this.#schedule(RETRY_MS);
     }
+  }
+
+  #releaseSlot(budget: Budget): void {
+    const { unwritten, reservedHere, reservedWritten } = budget;
+    if (budget.slot === -1 || unwritten !== 0 || reservedHere > 0 || reservedWritten > 0) return;
+    this.#file?.release(budget.slot);
+    budget.slot = -1;
   }
 
   #nextBatch(): PendingBatch | null {
@@ -176,13 +238,17 @@ export class JournalWriter {
     for (const budget of budgets)
       if (budget.reservedHere > 0) this.#open.add(budget);
       else this.#open.delete(budget);
-    const changes = budgets.map(({ target, unwritten, reservedHere }) => ({
+    const changes = budgets.map(({ target, unwritten, reservedHere, reservedWritten }) => ({
       budget: target,
       spentChange: unwritten,
       reserved: reservedHere,
+      reservedBefore: reservedWritten,
     }));
-    const writtenAt = this.#clock.unixNow();
-    return { writer: this.#writer, number: ++this.#batches, writtenAt, changes, budgets };
+    const [number, writtenAt] = [++this.#batches, this.#clock.unixNow()];
+    for (const { slot, spentHere, reservedHere } of budgets)
+      if (slot !== -1) this.#file?.mark(slot, number, spentHere, reservedHere);
+    this.#file?.startBatch(number);
+    return { writer: this.#writer, number, writtenAt, changes, budgets };
   }
 }
 

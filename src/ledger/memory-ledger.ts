@@ -38,6 +38,10 @@ interface MemoryLedgerOptions {
   readonly journal?: SpentJournal;
   /** Called when the journal could not be read or written. This is tried again every second. */
   readonly onJournalError?: (error: unknown) => void;
+  /** Where a process keeps what it has not written to the journal yet, for the case that it is killed. */
+  readonly directory?: string;
+  /** Called once if no file can be created there. */
+  readonly onFileError?: (error: unknown) => void;
   /** Maximum number of windows; see Windows and RequestLogs for what happens then. */
   readonly maxKeys?: number;
 }
@@ -64,11 +68,11 @@ export class MemoryLedger implements Ledger {
   #wallOffset = NaN;
 
   constructor(options: MemoryLedgerOptions = {}) {
-    const { clock = systemClock, journal, onJournalError = () => undefined } = options;
+    const { clock = systemClock, journal } = options;
     this.#clock = clock;
     this.#accounts = new MemoryAccounts(options.maxKeys ?? MAX_KEYS);
     const { budgets } = this.#accounts;
-    this.#journal = journal === undefined ? null : new JournalWriter(journal, budgets, clock, onJournalError);
+    this.#journal = journal === undefined ? null : new JournalWriter(journal, budgets, clock, options);
   }
 
   /** The number of windows and budgets. */

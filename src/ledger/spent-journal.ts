@@ -8,6 +8,11 @@ export interface JournalChange {
   readonly spentChange: number;
   /** The sum of the reservations that are open in this process now. Replaces the last one that this process wrote. */
   readonly reserved: number;
+  /**
+   * What this process wrote last as `reserved`. If others have taken the process for dead and charged it, that is undone, so that no
+   * reservation is charged twice.
+   */
+  readonly reservedBefore: number;
 }
 
 /** A batch is written completely or not at all, and only once, however often it is retried. */
@@ -36,4 +41,9 @@ export interface SpentJournal {
   readSpending(writer: string, budgets: readonly BudgetTarget[]): Promise<readonly JournalTotal[]>;
   /** Writes a batch in one transaction, and resolves to the totals of the same budgets. */
   writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]>;
+  /**
+   * Writes what a process that has ended did not write. `batchAfter` gets the number of its last batch that was written, 0 if there is
+   * none, and returns the final one, or null if that was written before.
+   */
+  finishSpending(writer: string, batchAfter: (written: number) => JournalBatch | null): Promise<void>;
 }

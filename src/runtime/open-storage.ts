@@ -56,6 +56,12 @@ async function openLedger(
   const ledger = new MemoryLedger({
     clock,
     journal: store.spending,
+    directory: join(settings.DATA_DIR, "spending"),
+    onFileError: (error) =>
+      log.warn(
+        { err: error },
+        "file for unwritten budgets not created in DATA_DIR; the last half second is not charged if this process is killed",
+      ),
     onJournalError: (error) => log.warn({ err: error }, "spent amounts of budgets not written; will retry"),
   });
   await ledger.settled;

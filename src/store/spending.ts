@@ -30,13 +30,44 @@ export async function writeSpending(query: Query, batch: JournalBatch): Promise<
   );
   // Else an earlier attempt succeeded, but its confirmation was lost.
   if (recorded !== undefined) {
-    await spend(query, changes);
+    await spend(query, await withoutCharged(query, writer, changes));
     await replaceReservations(query, writer, writtenAt, changes);
   }
   await chargeDead(query, writtenAt);
   if (number % BATCHES_PER_REMOVAL === 1) await removeOld(query, writtenAt);
   const budgets = changes.map(({ budget }) => budget);
   return readSpending(query, writer, budgets);
+}
+
+/** Must run in a transaction. See SpentJournal. */
+export async function finishSpending(
+  query: Query,
+  writer: string,
+  batchAfter: (written: number) => JournalBatch | null,
+): Promise<void> {
+  const [row] = await query("SELECT batch FROM spending_writers WHERE id = $1", [writer]);
+  const batch = batchAfter(Number(row?.["batch"] ?? 0));
+  if (batch !== null) await writeSpending(query, batch);
+}
+
+/** Subtracts reservations that another process has charged because this one had not renewed them. */
+async function withoutCharged(
+  query: Query,
+  writer: string,
+  changes: readonly JournalChange[],
+): Promise<readonly Spent[]> {
+  const reserved = changes.filter(({ reservedBefore }) => reservedBefore > 0);
+  const present = new Set<string>();
+  for (const part of partsOf(reserved)) {
+    const text = `SELECT budget, period FROM spending_reservations WHERE writer = $1 AND (budget, period) IN (VALUES ${places(part.length, 2, 1)})`;
+    const keys = part.flatMap(({ budget }) => [budget.key, budget.period]);
+    for (const row of await query(text, [writer, ...keys]))
+      present.add(`${String(column(row, "period"))} ${String(column(row, "budget"))}`);
+  }
+  return changes.map(({ budget, spentChange, reservedBefore }) => {
+    const isCharged = reservedBefore > 0 && !present.has(nameOf(budget));
+    return { budget, spentChange: spentChange - (isCharged ? reservedBefore : 0) };
+  });
 }
 
 /** Must run in a transaction. */

@@ -2,7 +2,14 @@
 import type { BudgetTarget } from "../ledger/ledger.ts";
 import type { JournalBatch, JournalTotal, SpentJournal } from "../ledger/spent-journal.ts";
 import type { Database, Query } from "./database.ts";
-import { budgetKeys, loadSpending, noteBudgets, readSpending, writeSpending } from "./spending.ts";
+import {
+  budgetKeys,
+  finishSpending,
+  loadSpending,
+  noteBudgets,
+  readSpending,
+  writeSpending,
+} from "./spending.ts";
 
 export interface SpendingStore extends SpentJournal {
   /** Remembers that these budgets exist, with nothing spent if they are new. */
@@ -31,6 +38,10 @@ export class SqlSpending implements SpendingStore {
 
   writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]> {
     return this.#write((query) => writeSpending(query, batch));
+  }
+
+  finishSpending(writer: string, batchAfter: (written: number) => JournalBatch | null): Promise<void> {
+    return this.#write((query) => finishSpending(query, writer, batchAfter));
   }
 
   noteBudgets(budgets: readonly BudgetTarget[]): Promise<void> {

@@ -92,7 +92,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
         writer: "w",
         number,
         writtenAt: clock.unixNow(),
-        changes: [{ budget, spentChange, reserved: 0 }],
+        changes: [{ budget, spentChange, reserved: 0, reservedBefore: 0 }],
       });
       const expectSpent = async (number: number, change: number, spent: number) => {
         expect(await store.spending.writeSpending(batch(number, change))).toEqual([
@@ -157,6 +157,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
               budget: { kind: "budget", key: "b:1", period: String(number), endsAt },
               spentChange: 1,
               reserved: 0,
+              reservedBefore: 0,
             },
           ],
         });
@@ -182,6 +183,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
         readSpending: (writer, budgets) => store.spending.readSpending(writer, budgets),
         writeSpending: (batch) =>
           isAvailable ? store.spending.writeSpending(batch) : Promise.reject(new Error("unavailable")),
+        finishSpending: (writer, batchAfter) => store.spending.finishSpending(writer, batchAfter),
       };
       const ledger = new MemoryLedger({ clock, journal, onJournalError: (error) => errors.push(error) });
       await ledger.settled;

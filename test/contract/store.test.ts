@@ -16,6 +16,7 @@ import { describeStoreReferences } from "./store-references.contract.ts";
 import { describeStoreRevisions } from "./store-revisions.contract.ts";
 import { describeStoreSecrets } from "./store-secrets.contract.ts";
 import { describeStoreTraffic } from "./store-traffic.contract.ts";
+import { describeStoreKilled } from "./store-killed.contract.ts";
 import { describeStoreSpending } from "./store-spending.contract.ts";
 import { describeStoreUsage } from "./store-usage.contract.ts";
 import { describeStoreRecords } from "./store.contract.ts";
@@ -59,6 +60,7 @@ for (const maker of [sqlite, postgres]) {
     describeStoreUsage(maker);
     describeStoreTraffic(maker);
     describeStoreSpending(maker);
+    describeStoreKilled(maker);
     describeStoreBlocks(maker);
     describeStoreIdentities(maker);
     describeStoreAudit(maker);
