@@ -1,7 +1,5 @@
-// Budgets over three nodes with PostgreSQL and Redis: never exceeded when a node is killed, and equal to what the provider counted whatever
-// happened to requests and to Redis. `GATEHOUSE_LONG=1` sends 10,000 requests.
+// Budgets over three nodes with PostgreSQL and Redis are never exceeded when a node is killed. `GATEHOUSE_LONG=1` sends 10,000 requests.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Behavior } from "../../src/fake-provider/server.ts";
 import { create } from "../support/admin-fixtures.ts";
 import type { GatehouseProcess } from "../support/gatehouse-process.ts";
 import { runs } from "../support/long-form.ts";
@@ -9,7 +7,7 @@ import { hasPostgres } from "../support/postgres.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis } from "../support/redis.ts";
 import { startSharedNodes, untilAllFollow, type SharedNodes } from "../support/shared-nodes.ts";
-import { randomPause, waitUntil } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const REQUESTS = runs({ short: 1200, long: 10_000 });
 const SENDERS = 60;
@@ -20,12 +18,6 @@ const EXPIRY_MS = 35_000;
 interface Seeded {
   readonly route: SeededRoute;
   readonly state: string;
-}
-
-interface SendOptions {
-  readonly body?: object;
-  readonly headers?: Record<string, string>;
-  readonly signal?: AbortSignal;
 }
 
 describe.skipIf(!hasPostgres || !hasRedis)("budgets of three nodes", () => {
@@ -51,20 +43,12 @@ describe.skipIf(!hasPostgres || !hasRedis)("budgets of three nodes", () => {
   }
 
   /** Resolves to the status; 0 if the connection broke. */
-  async function send(
-    { proxyUrl }: GatehouseProcess,
-    { path }: SeededRoute,
-    { body = {}, headers = {}, signal }: SendOptions = {},
-  ): Promise<number> {
+  async function send({ proxyUrl }: GatehouseProcess, { path }: SeededRoute): Promise<number> {
     try {
       const response = await fetch(proxyUrl + path, {
         method: "POST",
-        headers: {
-          "Content-Type": "application/json",
-          ...headers,
-        },
-        body: JSON.stringify({ ...CHAT, ...body }),
-        ...(signal !== undefined && { signal }),
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(CHAT),
       });
       await response.bytes();
       return response.status;
@@ -93,60 +77,6 @@ describe.skipIf(!hasPostgres || !hasRedis)("budgets of three nodes", () => {
     await Promise.all([during(), ...senders]);
     return statuses.filter((status) => status === 200).length;
   }
-
-  test(
-    "in a random walk with failures the budget is what the provider counted",
-    async () => {
-      const seeded = await seed({ unit: "usd", amount: "1000" });
-      const behaviors: [Behavior, isBilled: boolean][] = [
-        [{}, true],
-        [{ delayMs: 30 }, true],
-        [{ status: 500 }, false],
-        [{ status: 400 }, false],
-        [{ rateLimited: { retryAfter: 0 } }, false],
-        [{ cutAfterChunks: 2, chunkDelayMs: 1 }, true],
-        [{ chunkDelayMs: 10 }, true],
-      ];
-      let left = REQUESTS / 4;
-      /** Of requests whose client disconnected. */
-      const abandoned = new Set<string>();
-      const sender = async (node: GatehouseProcess) => {
-        while (left-- > 0) {
-          const id = crypto.randomUUID();
-          const [fake] = behaviors[Math.floor(Math.random() * behaviors.length)]!;
-          const headers = { "x-fake": JSON.stringify(fake), "x-id": id };
-          const body = { stream: Math.random() < 0.5 };
-          const leaves = Math.random() < 0.3 ? AbortSignal.timeout(1 + Math.floor(Math.random() * 60)) : null;
-          const status = await send(node, seeded.route, {
-            body,
-            headers,
-            ...(leaves !== null && { signal: leaves }),
-          });
-          if (status === 0 && leaves?.aborted === true) abandoned.add(id);
-        }
-      };
-      const pauses = async () => {
-        for (let count = 0; count < 3; count++) {
-          await randomPause(600);
-          shared.redis?.pause();
-          await randomPause(400);
-          shared.redis?.resume();
-        }
-      };
-      await Promise.all([pauses(), ...Array.from({ length: 12 }, (_, at) => sender(shared.nodes[at % 3]!))]);
-      const spent = Math.round((await settledAmounts(seeded)) * 100);
-      const billing = new Map(behaviors.map(([fake, isBilled]) => [JSON.stringify(fake), isBilled]));
-      const [billed, free] = [true, false].map((isBilled) =>
-        shared.provider.requests.filter(
-          (request) => billing.get(request.header("x-fake") ?? "") === isBilled,
-        ),
-      );
-      // The gateway does not know what the provider did for a client that disconnected before the response, and charges it.
-      const unknown = free!.filter((request) => abandoned.has(request.header("x-id") ?? ""));
-      expect(spent).toBeWithin(billed!.length, billed!.length + unknown.length + 1);
-    },
-    START_MS * 3,
-  );
 
   test(
     "with a node killed in the middle never more than 100, and its reservations expire",
