@@ -18,6 +18,7 @@ import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { OpenSockets } from "./proxy/realtime/open-sockets.ts";
 import { listenProxy } from "./proxy/server.ts";
 import type { BudgetBook } from "./runtime/budget-book.ts";
+import type { GameDays } from "./runtime/game-days/game-days.ts";
 import { openBudgets } from "./runtime/open-budgets.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
 import { openCredentials } from "./runtime/open-credentials.ts";
@@ -83,7 +84,7 @@ export async function startGatehouse(
   const sockets = new OpenSockets(telemetry.metrics.number("gatehouse_open_websockets", {}));
   const budgetBook = openBudgets(storage, telemetry.metrics, log, upstreamPool, clock);
   const opened = { storage, telemetry, deadlines, upstreamPool, sockets, offLoop, budgetBook };
-  const parts: Parts = { ...started, ...opened };
+  const parts: Parts = { ...started, ...opened, gameDays: storage.gameDays };
   const servers: Listener[] = [];
   const dataPlaneParts = createDataPlaneParts(parts);
   let listeners: Listeners | null = null;
@@ -133,6 +134,7 @@ interface Parts {
   readonly sockets: OpenSockets;
   readonly offLoop: OffLoop;
   readonly budgetBook: BudgetBook;
+  readonly gameDays: GameDays;
 }
 
 function readServerSecret(settings: Settings, log: Log): string {
@@ -229,6 +231,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     observation: telemetry.observation,
     usageTotals: storage.usageTotals,
     budgetBook: parts.budgetBook,
+    gameDays: parts.gameDays,
     upstreamPool,
     sockets: parts.sockets,
   };

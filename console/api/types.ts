@@ -1733,6 +1733,26 @@ export interface Explanation {
     resets_at: string | null;
     fits: boolean;
   }[];
+  /** The game day that may affect the request. Null: none. */
+  game_day: {
+    id: string;
+    name: string;
+    /** The share of such requests that is affected. */
+    share: number;
+    faults: (
+      | "refuse"
+      | "delay"
+      | "status"
+      | "cut"
+      | "stall"
+      | "slow"
+      | "error_event"
+      | "empty"
+      | "truncated_json"
+      | "missing_usage"
+      | "redis_away"
+    )[];
+  } | null;
   /** The virtual model with the requested name, with its targets and those of its fallbacks. Null if it is none. */
   virtual_model: {
     requested: string;
@@ -1889,6 +1909,26 @@ export interface Replay {
       resets_at: string | null;
       fits: boolean;
     }[];
+    /** The game day that may affect the request. Null: none. */
+    game_day: {
+      id: string;
+      name: string;
+      /** The share of such requests that is affected. */
+      share: number;
+      faults: (
+        | "refuse"
+        | "delay"
+        | "status"
+        | "cut"
+        | "stall"
+        | "slow"
+        | "error_event"
+        | "empty"
+        | "truncated_json"
+        | "missing_usage"
+        | "redis_away"
+      )[];
+    } | null;
     /** The virtual model with the requested name, with its targets and those of its fallbacks. Null if it is none. */
     virtual_model: {
       requested: string;
@@ -2223,6 +2263,8 @@ export interface RequestList {
       /** Why it was used. */
       reason: "unavailable" | "rate_limited" | "context" | "content_filter" | "budget" | null;
     } | null;
+    /** The faults that a game day injected, separated by commas. Null: none. */
+    fault: string | null;
     /** Null if neither the request nor its response was translated. */
     translation: {
       /** The format of the client. */

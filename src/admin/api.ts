@@ -10,6 +10,7 @@ import type { Explain } from "../model/explanation.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { BudgetBook } from "../runtime/budget-book.ts";
 import type { Blocks } from "../runtime/blocks.ts";
+import type { GameDays } from "../runtime/game-days/game-days.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { TargetHealthSource } from "../runtime/target-health.ts";
 import type { TrafficRollups } from "../runtime/traffic-rollups.ts";
@@ -61,6 +62,7 @@ interface AdminApiParts {
   readonly registry: PluginRegistry;
   readonly blocks: Blocks;
   readonly budgetBook: BudgetBook;
+  readonly gameDays: Pick<GameDays, "flush">;
   readonly usageTotals: UsageTotals;
   readonly upstreamPool: Pick<UpstreamPool, "send">;
   readonly explain: Explain;
@@ -158,7 +160,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, rules);
   addResource(table, current, virtualModels);
   addBudgetRoutes(table, current, parts.budgetBook);
-  addGameDayRoutes(table, current, () => Promise.resolve());
+  addGameDayRoutes(table, current, (id) => parts.gameDays.flush(id));
   addApiKeyRoutes(table, current);
   addAdminTokenRoutes(table, current.store);
   addBlockRoutes(table, current, parts.blocks, parts.log);

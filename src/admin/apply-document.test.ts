@@ -56,6 +56,7 @@ async function startNode(): Promise<Node> {
     current,
     registry: new PluginRegistry(),
     blocks: new Blocks(store, new MemoryLedger(), 1, log, new ManualClock()),
+    gameDays: { flush: () => Promise.resolve() },
     budgetBook: openBudgets(
       { ledger: new MemoryLedger(), store },
       new Metrics(),

@@ -55,6 +55,10 @@ const request = z.object({
     })
     .nullable()
     .meta({ description: "The virtual model with the requested name. Null if it is none." }),
+  fault: z
+    .string()
+    .nullable()
+    .meta({ description: "The faults that a game day injected, separated by commas. Null: none." }),
   translation: z
     .object({
       from: z.enum(FORMAT_NAMES).meta({ description: "The format of the client." }),

@@ -28,6 +28,7 @@ import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
 import { decisionOf, explainBudgets, explainLimits } from "./explain-claims.ts";
 import { explainPlugins, type ExplainedChain } from "./explain-plugins.ts";
+import { gameDayFor } from "./explain-game-day.ts";
 import { exchangeFor } from "./explain-request.ts";
 import { explainRules } from "./explain-rules.ts";
 import { explainVirtualModel } from "./explain-virtual-model.ts";
@@ -77,6 +78,7 @@ class RequestExplainer {
   #budgets: ExplainedBudget[] = [];
   readonly #limits: ExplainedLimit[] = [];
   #virtualModel: ExplainedVirtualModel | null = null;
+  #gameDay: Explanation["game_day"] = null;
   /** Null until the upstream attempt has been rehearsed. */
   #attempt: ExplainedAttempt | null = null;
 
@@ -143,6 +145,10 @@ class RequestExplainer {
       reserveInLedger: (exchange, claims) => this.#compare(exchange, claims),
       onBudgetsDecided: doNothing,
       onBudgetRefusal: doNothing,
+      enterGameDay: (exchange) => {
+        this.#gameDay = gameDayFor(exchange, this.#parts.clock.unixNow());
+        return null;
+      },
       runPreRequest: async (exchange, chain) => {
         const explained = await explainPlugins(exchange, chain, this.#claimParts(), true);
         this.#chain = explained;
@@ -182,6 +188,7 @@ class RequestExplainer {
       plugins: chain.plugins,
       limits: [...this.#limits, ...chain.limits],
       budgets: this.#budgets,
+      game_day: this.#gameDay,
       virtual_model: this.#virtualModel,
       targets: this.#attempt?.targets ?? [],
       upstream_request: this.#attempt?.request ?? null,

@@ -164,6 +164,12 @@ export interface Ledger {
   ): Reservation | Refusal | Promise<Reservation | Refusal>;
   /** Returns what `reserve` would decide now, without reserving. Never rejects. */
   peek(gatewayId: string, claims: readonly Claim[], policy: UnavailablePolicy): Forecast | Promise<Forecast>;
+  /** Decides as if the shared store were unavailable. Absent if there is none. */
+  reserveUnavailable?(
+    gatewayId: string,
+    claims: readonly Claim[],
+    policy: UnavailablePolicy,
+  ): Reservation | Refusal;
   /**
    * Returns the refusal of these claims if this process knows without waiting that one does not fit, else null. Changes nothing.
    * Use an amount of 1 if the amount is not known yet. A ledger on Redis knows what Redis has reported within the last second.

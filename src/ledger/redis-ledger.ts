@@ -96,6 +96,14 @@ export class RedisLedger implements Ledger {
       : this.#reserveWithoutRedis(gatewayId, claims, policy);
   }
 
+  reserveUnavailable(
+    gatewayId: string,
+    claims: readonly Claim[],
+    policy: UnavailablePolicy,
+  ): Reservation | Refusal {
+    return this.#reserveWithoutRedis(gatewayId, claims, policy);
+  }
+
   async peek(gatewayId: string, claims: readonly Claim[], policy: UnavailablePolicy): Promise<Forecast> {
     try {
       const reply = await this.#link.run(RESERVE_SCRIPT, reserveCall(gatewayId, claims, null));

@@ -1,4 +1,5 @@
 // An explanation: a simulated request, and how the gateway would process it.
+import { FAULT_TYPES } from "./game-day.ts";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { BUDGET_UNITS } from "./budget.ts";
@@ -89,6 +90,15 @@ export const explanationSchema = z.object({
       }),
     )
     .meta({ description: "The budgets that the request has to fit into." }),
+  game_day: z
+    .object({
+      id: z.string(),
+      name: z.string(),
+      share: z.number().meta({ description: "The share of such requests that is affected." }),
+      faults: z.array(z.enum(FAULT_TYPES)),
+    })
+    .nullable()
+    .meta({ description: "The game day that may affect the request. Null: none." }),
   virtual_model: z
     .object({
       requested: z.string(),

@@ -182,5 +182,7 @@ export const gameDaySchema = z
   })
   .meta({ id: "GameDay" });
 
+export type Fault = z.output<typeof faultSchema>;
+export type GameDayAbort = z.output<typeof abortSchema>;
 export type GameDayFields = z.output<typeof gameDaySchema>;
 export type GameDay = GameDayFields & ChildFields;

@@ -1,5 +1,6 @@
 // The only retry loop: picks a target, makes an upstream attempt, and tries another target if it fails. Retries only
 // while no byte of a response has been sent to the client.
+import type { BalancePlan } from "../balance/balance-plan.ts";
 import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise } from "../base/value-or-promise.ts";
@@ -13,6 +14,7 @@ import type { Exchange } from "./exchange.ts";
 import { attemptHedged, type HedgeParts } from "./hedging/attempt-hedged.ts";
 import { modelFor } from "./model-for.ts";
 import { servingCandidates, storingCandidates } from "./operation.ts";
+import { planOf } from "./plan-of.ts";
 import type { RequestBody } from "./request-body.ts";
 import { endpointAt } from "./request-endpoint.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
@@ -49,19 +51,19 @@ export async function attempt(
   leg: LegAttempt | null = null,
 ): Promise<TargetResponse> {
   const { upstream } = rule;
-  const { plan, targets } = upstream;
+  const plan = planOf(exchange, upstream);
   const candidates = leg?.candidates ?? candidatesFor(exchange, rule);
   const { preferred, fallback } = candidates;
   const maxAttempts = exchange.attempts + upstream.maxAttempts;
   const clientHash = clientHashFor(exchange, upstream, parts);
   let now = exchange.clock.now();
-  if (leg?.isRetry !== true) recordRequest(upstream, now);
+  if (leg?.isRetry !== true) recordRequest(plan, upstream, now);
   const tried: number[] = [];
   let lastResponse: TargetResponse | null = null;
   let lastError: Error | null = null;
   let isSameTargetRetried = false;
   let index = plan.pick(preferred, fallback, null, clientHash, now);
-  for (let target = targets[index]; target !== undefined; target = targets[index]) {
+  for (let target = upstream.targets[index]; target !== undefined; target = upstream.targets[index]) {
     const started = startAttempt(exchange, rule, target, observed, parts, now, false);
     let result: TargetResponse | Error;
     if (started instanceof Error) result = started;
@@ -99,18 +101,19 @@ export async function attempt(
   }
   if (lastResponse !== null && !exchange.isClientDisconnected) return lastResponse;
   lastResponse?.reader?.cancel();
-  throw exchange.upload?.error ?? lastError ?? noneAvailable(exchange, upstream, candidates);
+  throw exchange.upload?.error ?? lastError ?? noneAvailable(exchange, plan, upstream, candidates);
 }
 
 function noneAvailable(
   { clock }: Exchange,
+  plan: BalancePlan,
   upstream: CompiledUpstream,
   { preferred, fallback }: Candidates,
 ): GatehouseError {
-  return noHealthyTarget(upstream, upstream.plan.retryAfterMs(preferred, fallback, clock.now()));
+  return noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, clock.now()));
 }
 
-function recordRequest({ plan, hedge }: CompiledUpstream, now: number): void {
+function recordRequest(plan: BalancePlan, { hedge }: CompiledUpstream, now: number): void {
   plan.retries.recordRequest(now);
   if (hedge !== null) plan.hedging.recordRequest(now);
 }

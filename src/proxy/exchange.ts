@@ -22,6 +22,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { KnownSize } from "./budgets/request-size.ts";
 import type { ReservedClaims } from "./budgets/reserved-claims.ts";
 import type { Hedge } from "./hedging/hedge.ts";
+import type { GameDayRequest } from "./game-day-request.ts";
 import type { ClientHandshake } from "./realtime/client-handshake.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
@@ -81,6 +82,9 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   route: VirtualRoute | null = null;
   /** Translations of a large body; null if there are none. */
   translations: Translations | null = null;
+
+  /** Null unless a game day affects the request. */
+  gameDay: GameDayRequest | null = null;
 
   /** What the request has reserved of limits and budgets; null if nothing. */
   reserved: ReservedClaims | null = null;

@@ -8,8 +8,10 @@ import type { AttemptFacts, RequestFacts, TokenFacts } from "../telemetry/reques
 import type { RequestSeries } from "../telemetry/metrics/request-series.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { Reservations } from "./budgets/reservations.ts";
+import type { GameDays } from "../runtime/game-days/game-days.ts";
 import type { Exchange } from "./exchange.ts";
 import { finishHedge } from "./hedging/unused-attempt.ts";
+import { countForGameDay } from "./enter-game-day.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
@@ -27,6 +29,7 @@ export interface FinishParts extends PluginParts, OffLoopPart {
   readonly inFlight: InFlightLimits;
   readonly usageTotals: UsageTotals;
   readonly reservations: Reservations;
+  readonly gameDays: GameDays;
 }
 
 /** `now` is the time of the exchange's clock. */
@@ -45,10 +48,17 @@ export function finish(
   const { apiKey, gateway, rule } = exchange;
   const unixNow = exchange.clock.unixNow();
   if (apiKey !== null) parts.recordKeyUse(apiKey.id, unixNow);
+  if (exchange.gameDay?.isAffected === true) {
+    // Responses with an injected fault are not billed.
+    exchange.isUsageRecorded = true;
+    exchange.costNanos = 0;
+  }
   recordUsage(exchange, failed, parts.usageTotals);
   if (exchange.route !== null) finishRoute(exchange, exchange.route, now);
   if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved);
   if (exchange.hedge !== null) finishHedge(exchange, exchange.hedge, parts.reservations, parts.usageTotals);
+  if (gateway !== null && gateway.gameDays !== null)
+    countForGameDay(exchange, parts.gameDays, outcome, status, now);
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);
@@ -88,6 +98,7 @@ function factsOf(
     errorCode: exchange.errorCode,
     requestedModel: truncateText(exchange.route?.requested ?? exchange.fields.model),
     virtualModel: exchange.route === null ? null : routeFacts(exchange, exchange.route),
+    fault: exchange.gameDay?.isAffected === true ? exchange.gameDay.faults.join(", ") : null,
     isStream: exchange.fields.wantsStream || response?.isStream === true,
     firstTokenAt: exchange.firstContent?.seenAt ?? null,
     relaysReasoning: exchange.firstContent?.kind === "reasoning",

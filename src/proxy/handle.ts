@@ -11,6 +11,7 @@ import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { BudgetBook } from "../runtime/budget-book.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
+import type { GameDays } from "../runtime/game-days/game-days.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Observation } from "../telemetry/observation.ts";
@@ -25,6 +26,7 @@ import { addCorsHeaders } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
 import { finish } from "./finish.ts";
+import { enterGameDay } from "./enter-game-day.ts";
 import { observeRule } from "./observe-rule.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import { OwnCredentials } from "./own-credentials.ts";
@@ -60,6 +62,7 @@ export interface DataPlaneParts {
   readonly budgetBook: BudgetBook;
   readonly upstreamPool: UpstreamPool;
   readonly sockets: OpenSockets;
+  readonly gameDays: GameDays;
 }
 
 type ServingParts = StepParts & AttemptParts & SocketParts;
@@ -104,6 +107,8 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     onBudgetRefusal: (exchange, budget) => reservations.countRefusal(exchange, budget),
     upstreamPool: parts.upstreamPool,
     sockets: parts.sockets,
+    gameDays: parts.gameDays,
+    enterGameDay: (exchange) => enterGameDay(exchange, parts),
     current: parts.current,
     baseDomain: parts.baseDomain,
     requireApiKey: parts.requireApiKey,

@@ -47,6 +47,8 @@ export interface StepParts extends UploadLimits, ClaimParts {
   readonly onAuthenticated: (exchange: Exchange, rule: CompiledRule) => void;
   /** Runs the before_body hooks of plugins if the body is still arriving. Returns the response of a plugin, or null. */
   readonly runBeforeBody: (exchange: Exchange) => OutgoingResponse | null;
+  /** Called if the gateway has a game day. Serving finds out whether it affects the request. */
+  readonly enterGameDay: (exchange: Exchange) => ValueOrPromise<null>;
   /** Runs the pre_request plugins. Returns the response of a plugin, or null. Explain runs them without side effects. */
   readonly runPreRequest: (exchange: Exchange, chain: PluginChain) => ValueOrPromise<OutgoingResponse | null>;
 }
@@ -74,6 +76,7 @@ export const STEPS: readonly Step[] = [
   finishBody,
   checkOperation,
   checkModel,
+  findGameDay,
   runPlugins,
   scanBodyOfPlugin,
   checkOperationOfPlugin,
@@ -217,6 +220,12 @@ function checkModel(exchange: Exchange): null {
   const allowed = exchange.apiKey?.models ?? null;
   if (allowed !== null) requireAllowedModel(exchange, allowed);
   return null;
+}
+
+/** Before limits are reserved: a fault may be that Redis is unavailable. */
+function findGameDay(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
+  const hasGameDay = exchange.gateway !== null && exchange.gateway.gameDays !== null;
+  return hasGameDay ? parts.enterGameDay(exchange) : null;
 }
 
 function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<OutgoingResponse | null> {

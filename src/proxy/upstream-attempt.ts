@@ -6,12 +6,14 @@ import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import { ResponseDetails } from "../formats/response-details.ts";
 import { DEFAULT_COMMIT } from "../model/default-commit.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import { planOf } from "./plan-of.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import { modelIn } from "../telemetry/traces/trace-context.ts";
 import { truncateText } from "../telemetry/truncate-text.ts";
 import { CredentialError } from "../upstream/request-credential.ts";
+import type { UpstreamClient } from "../upstream/upstream-client.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
@@ -36,7 +38,7 @@ export interface UpstreamAttemptParts {
 }
 
 export class UpstreamAttempt {
-  readonly #upstreamPool: UpstreamPool;
+  #client: UpstreamClient;
   readonly #exchange: Exchange;
   readonly #rule: CompiledRule;
   readonly #target: CompiledTarget;
@@ -63,18 +65,20 @@ export class UpstreamAttempt {
   ) {
     const { upstreamPool } = parts;
     this.#isHedge = isHedge;
-    this.#upstreamPool = upstreamPool;
+    this.#client = upstreamPool;
     this.#exchange = exchange;
     this.#rule = rule;
     this.#target = target;
     const observedTarget = observed.targets[target.index];
     if (observedTarget === undefined) throw new RangeError(`telemetry has no target number ${target.index}`);
     this.#facts = new AttemptFacts(observedTarget, now);
-    this.#report = new BalancerReport(rule.upstream.plan, target.index, now, this.#facts);
+    this.#report = new BalancerReport(planOf(exchange, rule.upstream), target.index, now, this.#facts);
     try {
       this.#encoded = encodeForTarget(exchange, rule, target, parts);
       if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
-      this.#response = upstreamPool.send(this.#encoded, rule.upstream.timeouts, now);
+      if (exchange.gameDay !== null)
+        this.#client = exchange.gameDay.clientFor(target, this.#encoded.path, upstreamPool);
+      this.#response = this.#client.send(this.#encoded, rule.upstream.timeouts, now);
     } catch (error) {
       this.#report.end("neutral", now);
       throw error;
@@ -146,7 +150,7 @@ export class UpstreamAttempt {
     const { timeouts } = this.#rule.upstream;
     if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#accept(true);
     const now = this.#exchange.clock.now();
-    this.#response = this.#upstreamPool.send({ ...this.#encoded, body: bodyWithout }, timeouts, now);
+    this.#response = this.#client.send({ ...this.#encoded, body: bodyWithout }, timeouts, now);
     this.#exchange.replaceAttempt(this.#response, this.#isHedge);
     await this.#response.headersReceived;
     // An error that merely quoted the request occurs again, and says nothing about the option.

@@ -10,6 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { Dependency, Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { KeyUsage } from "../usage/key-usage.ts";
+import { GameDays } from "./game-days/game-days.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
 
 export interface Storage {
@@ -18,6 +19,7 @@ export interface Storage {
   readonly ledger: Ledger;
   readonly keyUsage: KeyUsage;
   readonly usageTotals: UsageTotals;
+  readonly gameDays: GameDays;
   close(): Promise<void>;
 }
 
@@ -35,13 +37,15 @@ export async function openStorage(
   const ledger = await openLedger(settings, store, health, log, clock);
   const keyUsage = new KeyUsage(store, log, clock);
   const usageTotals = new UsageTotals(store, log, clock);
+  const gameDays = new GameDays(store.gameDays, clock, log);
   const close = async () => {
+    await gameDays.close();
     await keyUsage.stop();
     await usageTotals.stop();
     await ledger.close();
     await store.close();
   };
-  return { databaseUrl, store, ledger, keyUsage, usageTotals, close };
+  return { databaseUrl, store, ledger, keyUsage, usageTotals, gameDays, close };
 }
 
 /** Opens a ledger that is shared through Redis if REDIS_URL is set, else one in memory that keeps what is spent in the database. */

@@ -8,6 +8,7 @@ import type { GatewayParts, StoredApiKey } from "../store/store.ts";
 import { labelSetOf, type LabelSet } from "../usage/label-set.ts";
 import type { TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
 import { compileBudgets, type CompiledBudget } from "./compiled-budget.ts";
+import { compileGameDays, type CompiledGameDay } from "./compiled-game-day.ts";
 import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { compileVirtualModels, type VirtualModels } from "./compile-virtual-models.ts";
@@ -34,6 +35,8 @@ export interface CompiledGateway {
   readonly virtualModels: VirtualModels | null;
   /** The budgets of the gateway; null if it has none. */
   readonly budgets: readonly CompiledBudget[] | null;
+  /** Game days that may still run; null if the gateway has none. */
+  readonly gameDays: readonly CompiledGameDay[] | null;
   /** The records it was compiled from, needed to compile it again when a plugin changes. */
   readonly parts: GatewayParts;
 }
@@ -108,6 +111,7 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
     prices,
     virtualModels,
     budgets: compileBudgets(parts.budgets),
+    gameDays: compileGameDays(parts.game_days),
     parts,
   };
 }

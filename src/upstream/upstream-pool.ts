@@ -11,6 +11,7 @@ import { serializeRequestHeaders, type OutgoingRequest } from "./outgoing-reques
 import { ProviderAddress } from "./provider-address.ts";
 import { credentialHeadersFor, withHeaders } from "./authorize-request.ts";
 import type { Authorize, RequestCredential } from "./request-credential.ts";
+import type { SendTimeouts, UpstreamClient } from "./upstream-client.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import { UpstreamResponse, type ResponseSource } from "./upstream-response.ts";
 
@@ -21,13 +22,7 @@ const KEPT_CLIENT_ORIGINS = 500;
 const KEPT_ADDRESSES = 4000;
 const SWEEP_MS = 5000;
 
-/** In milliseconds. */
-interface SendTimeouts {
-  readonly connect: number;
-  readonly first_byte: number;
-}
-
-export class UpstreamPool {
+export class UpstreamPool implements UpstreamClient {
   readonly #deadlines: CoarseDeadlines;
   readonly #resolver: HostResolver;
   readonly #origins = new BoundedCache<string, Origin>(KEPT_ORIGINS, closeOrigin);

@@ -20,8 +20,11 @@ export class Reservations {
   }
 
   /** Reserves claims in the ledger. Those of budgets come last. */
-  reserve({ gateway }: Exchange, claims: readonly Claim[]): ValueOrPromise<Reservation | Refusal> {
-    return this.#book.ledger.reserve(gateway?.id ?? "", claims, "closed");
+  reserve({ gateway, gameDay }: Exchange, claims: readonly Claim[]): ValueOrPromise<Reservation | Refusal> {
+    const { ledger } = this.#book;
+    if (gameDay !== null && ledger.reserveUnavailable !== undefined && gameDay.takeRedisAway())
+      return ledger.reserveUnavailable(gateway?.id ?? "", claims, "closed");
+    return ledger.reserve(gateway?.id ?? "", claims, "closed");
   }
 
   /** Call when the ledger has decided about claims on budgets. `first` is the index of the first one. */
@@ -59,7 +62,8 @@ export class Reservations {
     if (known !== null) this.#recordInput(exchange, known.inputTokens);
     // Responses to requests with a limit say little about those without one.
     if (known === null || known.maxOutputTokens === null) this.recordOutput(exchange, exchange.usage);
-    this.settleWith(exchange, reserved, chargesOf(exchange, known?.inputTokens ?? 0));
+    const isBilled = exchange.gameDay?.isAffected !== true;
+    this.settleWith(exchange, reserved, isBilled ? chargesOf(exchange, known?.inputTokens ?? 0) : []);
   }
 
   /** Settles what is reserved with these charges; without any, nothing is charged. */

@@ -14,6 +14,7 @@ import type { Hedge } from "./hedge.ts";
 import { hedgeDelay } from "./hedge-delay.ts";
 import { isRepeatable, mayBeHedged } from "./hedgeable.ts";
 import { reserveHedge } from "./reserve-hedge.ts";
+import { planOf } from "../plan-of.ts";
 import { settleUnused } from "./unused-attempt.ts";
 
 export interface HedgeParts extends OffLoopPart {
@@ -88,7 +89,8 @@ export async function attemptHedged<P extends HedgeParts>(
 
 /** Returns after how many milliseconds without content a second attempt is made; null if it is not. */
 function delayOf({ exchange, rule, candidates }: HedgeContext): number | null {
-  const { hedge, plan, targets, timeouts } = rule.upstream;
+  const { hedge, targets, timeouts } = rule.upstream;
+  const plan = planOf(exchange, rule.upstream);
   const target = targets[candidates.index];
   if (hedge === null || target === undefined || !mayBeHedged(exchange, rule, target)) return null;
   return hedgeDelay(hedge, plan, modelFor(exchange.fields, target), exchange, timeouts.first_content);
@@ -119,7 +121,8 @@ async function startSecond(
   isPending: () => boolean,
 ): Promise<SecondAttempt | null> {
   const { exchange, rule, candidates, parts } = context;
-  const { plan, targets } = rule.upstream;
+  const { targets } = rule.upstream;
+  const plan = planOf(exchange, rule.upstream);
   const { preferred, fallback, tried, index } = candidates;
   const used = [...tried, index];
   if (!isAllowed(context) || plan.eligible(preferred, fallback, used, exchange.clock.now()).length === 0)
@@ -151,7 +154,8 @@ async function startSecond(
 }
 
 function isAllowed({ exchange, rule, candidates }: HedgeContext): boolean {
-  const { hedge, plan } = rule.upstream;
+  const { hedge } = rule.upstream;
+  const plan = planOf(exchange, rule.upstream);
   if (hedge === null || exchange.isOver || exchange.attempts >= candidates.maxAttempts) return false;
   return plan.hedging.refusal(hedge.budget, exchange.clock.now()) === null;
 }

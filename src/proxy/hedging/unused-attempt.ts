@@ -16,7 +16,7 @@ export function settleUnused(
   reported: Usage | null,
 ): void {
   facts.purpose = "hedge";
-  if (!isChargedFailure(facts)) return;
+  if (!isChargedFailure(facts) || exchange.gameDay?.isAffected === true) return;
   // Aborted before its first content: without a report, the input is what the provider has read.
   const usage =
     reported !== null && reported.inputTokens > 0

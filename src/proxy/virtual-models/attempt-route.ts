@@ -6,6 +6,7 @@ import { attempt, translationTasks, type AttemptParts } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
 import { observeRule } from "../observe-rule.ts";
 import { toHeaderValue } from "../header-value.ts";
+import { planOf } from "../plan-of.ts";
 import type { TargetResponse } from "../target-response.ts";
 import type { TranslationTask } from "../translate-request.ts";
 import { fallbackReasonOf } from "./fallback-reason.ts";
@@ -42,7 +43,8 @@ export async function attemptRoute(
     const next = route.next(reason, now);
     if (next === null) break;
     // What was sent to this upstream is repeated, so that its retry budget applies.
-    if (exchange.attempts > attemptsBefore && !leg.rule.upstream.plan.retries.tryRetry(now)) break;
+    if (exchange.attempts > attemptsBefore && !planOf(exchange, leg.rule.upstream).retries.tryRetry(now))
+      break;
     route.fail(now);
     leg = next;
   }

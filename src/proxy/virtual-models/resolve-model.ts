@@ -58,6 +58,8 @@ export function selectTargets(
   route: VirtualRoute,
   parts: OffLoopPart,
 ): ValueOrPromise<null> {
+  const { gameDay } = exchange;
+  if (gameDay !== null) route.usePlans((plan) => gameDay.planOf(plan));
   const tokens = inputTokensOf(exchange, route, parts);
   const hash = conversationHashOf(exchange, route, parts);
   if (!isPromise(tokens) && !isPromise(hash)) return select(exchange, route, tokens, hash);

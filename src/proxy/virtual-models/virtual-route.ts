@@ -42,7 +42,7 @@ export class VirtualRoute {
   /** The last target that the request was sent to. */
   lastLeg: EligibleLeg | null = null;
   /** Copies of plans, if nothing may change; null when serving. */
-  #copies: Map<BalancePlan, BalancePlan> | null = null;
+  #planFor: ((plan: BalancePlan) => BalancePlan) | null = null;
 
   constructor(requested: string, chain: readonly ChainEntry[], rule: CompiledRule) {
     this.requested = requested;
@@ -57,9 +57,19 @@ export class VirtualRoute {
     return first.model;
   }
 
+  /** Uses copies of balancing state, which `planOf` returns. */
+  usePlans(planOf: (plan: BalancePlan) => BalancePlan): void {
+    this.#planFor = planOf;
+  }
+
   /** Makes picks from copies of all balancing state, which a real request does not see. */
   simulate(): void {
-    this.#copies = new Map();
+    const copies = new Map<BalancePlan, BalancePlan>();
+    this.usePlans((plan) => {
+      let copy = copies.get(plan);
+      if (copy === undefined) copies.set(plan, (copy = plan.simulation()));
+      return copy;
+    });
   }
 
   /** Whether a fallback could be used for the reason. */
@@ -190,10 +200,7 @@ export class VirtualRoute {
   }
 
   #planOf({ plan }: ServedModel): BalancePlan {
-    if (this.#copies === null) return plan;
-    let copy = this.#copies.get(plan);
-    if (copy === undefined) this.#copies.set(plan, (copy = plan.simulation()));
-    return copy;
+    return this.#planFor === null ? plan : this.#planFor(plan);
   }
 }
 

@@ -4,6 +4,16 @@ import type { FaultType } from "../../model/game-day.ts";
 /** Ratio of the limits of neighboring buckets of durations: a percentile is at most this much too high. */
 const BUCKET_RATIO = 1.05;
 
+/** How the client saw the end of a request. */
+export interface ObservedRequest {
+  readonly succeeded: boolean;
+  /** Status 5xx, or an incomplete response. */
+  readonly failed: boolean;
+  /** Succeeded at another attempt than the first. */
+  readonly failedOver: boolean;
+  readonly durationMs: number;
+}
+
 /** Counts of a group of requests. Durations are counted in buckets, by the number of the bucket. */
 export interface RequestCounts {
   requests: number;
@@ -20,12 +30,21 @@ export interface GameDayCounts {
   readonly by_fault: Partial<Record<FaultType, number>>;
 }
 
-function noRequests(): RequestCounts {
+export function noRequests(): RequestCounts {
   return { requests: 0, succeeded: 0, failed: 0, failed_over: 0, durations: {} };
 }
 
 export function noCounts(): GameDayCounts {
   return { affected: noRequests(), others: noRequests(), by_fault: {} };
+}
+
+export function countRequest(counts: RequestCounts, request: ObservedRequest): void {
+  counts.requests++;
+  if (request.succeeded) counts.succeeded++;
+  if (request.failed) counts.failed++;
+  if (request.failedOver) counts.failed_over++;
+  const bucket = Math.ceil(Math.log(Math.max(1, request.durationMs)) / Math.log(BUCKET_RATIO));
+  counts.durations[bucket] = (counts.durations[bucket] ?? 0) + 1;
 }
 
 /** Returns the 99th percentile of the durations in milliseconds; null without requests. */
@@ -46,7 +65,7 @@ export function addCounts(sum: GameDayCounts, counts: GameDayCounts): void {
   addNumbers(sum.by_fault, counts.by_fault);
 }
 
-function addRequests(sum: RequestCounts, counts: RequestCounts): void {
+export function addRequests(sum: RequestCounts, counts: RequestCounts): void {
   sum.requests += counts.requests;
   sum.succeeded += counts.succeeded;
   sum.failed += counts.failed;

@@ -27,6 +27,7 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   if (finalAttempt !== null && finalAttempt.model !== null)
     fields += `,"model":${nameText(finalAttempt.model)}`;
   if (facts.virtualModel !== null) fields += virtualModelText(facts.virtualModel);
+  if (facts.fault !== null) fields += `,"fault":"${facts.fault}"`;
   if (translation !== null) fields += `,"translation":"${translation.from}->${translation.to}"`;
   fields += `,"attempts":${facts.attempts.length},"ms":${round(facts.endedAt - facts.startedAt)}`;
   if (finalAttempt !== null && firstByteAt !== null)

@@ -27,6 +27,7 @@ export function countRequest(facts: RequestFacts): void {
   const translation = translationOf(facts);
   if (translation !== null) gateway.countTranslation(translation.from, translation.to);
   if (facts.virtualModel !== null) countVirtualModel(facts, facts.virtualModel);
+  if (facts.fault !== null) gateway.countFaults(facts.fault.split(", "));
   let previous: AttemptFacts | null = null;
   for (const attempt of attempts) {
     attempt.target.countAttempt(attempt.fault ?? attempt.status ?? "none");

@@ -69,6 +69,11 @@ export const METRICS = {
     labels: ["gateway", "budget"],
     merge: "max",
   },
+  gatehouse_game_day_requests_total: {
+    type: "counter",
+    help: "Requests that a game day affected, by the type of the fault. They are not billed.",
+    labels: ["gateway", "fault"],
+  },
   gatehouse_virtual_model_requests_total: {
     type: "counter",
     help: "Finished requests for virtual models, by the upstream and the model that served them. `model` is empty if the target gets the requested name.",

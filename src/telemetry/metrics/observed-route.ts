@@ -142,6 +142,12 @@ export class ObservedGateway {
     }
   }
 
+  /** Counts a request that a game day affected. */
+  countFaults(faults: readonly string[]): void {
+    for (const fault of new Set(faults))
+      this.#metrics.number("gatehouse_game_day_requests_total", { gateway: this.#name, fault }).add();
+  }
+
   /** Not on the path of a request, and the names are those of the configuration. */
   countVirtualModel(model: VirtualModelNames, upstream: string, outcome: string): void {
     const [gateway, virtual_model] = [this.#name, model.name];

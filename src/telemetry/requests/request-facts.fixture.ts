@@ -42,6 +42,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     errorCode: null,
     requestedModel: "wanted",
     virtualModel: null,
+    fault: null,
     isStream: false,
     firstTokenAt: null,
     relaysReasoning: false,

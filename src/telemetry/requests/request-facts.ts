@@ -105,6 +105,8 @@ export interface RequestFacts {
   readonly requestedModel: string | null;
   /** Null if the requested model is not a virtual one. */
   readonly virtualModel: VirtualModelNames | null;
+  /** The faults that a game day injected, separated by commas; null if none. */
+  readonly fault: string | null;
   readonly isStream: boolean;
   /** When the first content of a stream was relayed; null if there was none, and for a response that is not streamed. */
   readonly firstTokenAt: number | null;

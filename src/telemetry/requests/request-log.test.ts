@@ -95,6 +95,7 @@ test("a record contains the start and duration of each step", () => {
     model: "m",
     requested_model: "wanted",
     virtual_model: null,
+    fault: null,
     translation: { from: "responses", to: "anthropic", dropped: ["seed"] },
     stream: false,
     attempts: [

@@ -49,6 +49,7 @@ export interface RequestRecord {
     readonly fallback: string | null;
     readonly reason: string | null;
   } | null;
+  readonly fault: string | null;
   readonly translation: TranslationFacts | null;
   readonly stream: boolean;
   readonly attempts: readonly AttemptRecord[];
@@ -118,6 +119,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     model: attempt?.model ?? null,
     requested_model: facts.requestedModel,
     virtual_model: virtualModelOf(facts),
+    fault: facts.fault,
     translation: translationOf(facts),
     stream: facts.isStream,
     attempts: facts.attempts.map((each) => attemptRecord(each, facts)),

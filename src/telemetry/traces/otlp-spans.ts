@@ -182,8 +182,20 @@ const commonWriter = new ProtobufWriter();
 
 function commonPartOfRequest(facts: RequestFacts): Uint8Array {
   const { method, path, status, outcome, gatewayName, attempts, revision, errorCode } = facts;
+  const injected = facts.fault;
   const error = facts.finalAttempt?.fault ?? null;
-  const values = [method, path, status, outcome, gatewayName, attempts.length, revision, errorCode, error];
+  const values = [
+    method,
+    path,
+    status,
+    outcome,
+    gatewayName,
+    attempts.length,
+    revision,
+    errorCode,
+    error,
+    injected,
+  ];
   const owner = facts.rule ?? facts.gateway;
   const known = requestParts.get(owner);
   if (known !== undefined && isSame(known.values, values)) return known.bytes;
@@ -208,6 +220,7 @@ function commonPartOfRequest(facts: RequestFacts): Uint8Array {
     writeText(write, SPAN.attributes, "gatehouse.outcome", outcome);
     writeNumber(write, SPAN.attributes, "gatehouse.attempts", attempts.length);
     writeNumber(write, SPAN.attributes, "gatehouse.revision", revision);
+    writeText(write, SPAN.attributes, "gatehouse.fault", injected);
   });
   requestParts.set(owner, { values, bytes });
   return bytes;
