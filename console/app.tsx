@@ -38,6 +38,7 @@ const BudgetStatePage = lazyPage(async () => (await rarePages()).BudgetStatePage
 const BudgetsPage = lazyPage(async () => (await rarePages()).BudgetsPage);
 const ExplainPage = lazyPage(async () => (await rarePages()).ExplainPage);
 const FirstRunPage = lazyPage(async () => (await rarePages()).FirstRunPage);
+const GameDaysPage = lazyPage(async () => (await rarePages()).GameDaysPage);
 const HistoryPage = lazyPage(async () => (await rarePages()).HistoryPage);
 const ImportExportPage = lazyPage(async () => (await rarePages()).ImportExportPage);
 const NewAdministratorPage = lazyPage(async () => (await rarePages()).NewAdministratorPage);
@@ -82,6 +83,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/prices/new", PricePage],
   ["/gateways/:gateway/prices/price", PricePage],
   ["/gateways/:gateway/blocks", BlocksPage],
+  ["/gateways/:gateway/game-days", GameDaysPage],
   ["/prices", PricesPage],
   ["/prices/new", PricePage],
   ["/prices/price", PricePage],

@@ -7,6 +7,7 @@ export { BudgetStatePage } from "./pages/budget-state.tsx";
 export { BudgetsPage } from "./pages/budgets.tsx";
 export { ExplainPage } from "./pages/explain.tsx";
 export { FirstRunPage } from "./pages/first-run.tsx";
+export { GameDaysPage } from "./pages/game-days.tsx";
 export { HistoryPage } from "./pages/history.tsx";
 export { ImportExportPage } from "./pages/import-export.tsx";
 export { NewAdministratorPage } from "./pages/new-administrator.tsx";

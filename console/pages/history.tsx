@@ -34,6 +34,7 @@ const RESOURCES = [
   ["rule", "Rule"],
   ["model", "Virtual model"],
   ["budget", "Budget"],
+  ["game_day", "Game day"],
   ["api_key", "API key"],
   ["prices", "Prices"],
   ["configuration", "Several records"],

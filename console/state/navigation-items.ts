@@ -51,6 +51,7 @@ const GROUPS: readonly NavigationGroup[] = [
       { title: "History", icon: "history", to: "/history" },
       { title: "Import and export", icon: "document", to: "/import-export" },
       { title: "Blocks", icon: "blocks", to: "blocks" },
+      { title: "Game days", icon: "game-days", to: "game-days", operation: "GET /gateways/one/game-days" },
       {
         title: "Administrators",
         icon: "administrators",

@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   rollback: async () => (await import("./rollback.ts")).rollback,
   blocks: async () => (await import("./blocks.ts")).blocks,
   budgets: async () => (await import("./budgets.ts")).budgets,
+  "game-day": async () => (await import("./game-day.ts")).gameDay,
   usage: async () => (await import("./usage.ts")).usage,
   reconcile: async () => (await import("./reconcile/reconcile.ts")).reconcile,
   requests: async () => (await import("./requests.ts")).requests,

@@ -5,6 +5,7 @@ import { pluginsDirectory } from "../support/plugin-fixtures.ts";
 import { testAdministrators } from "./areas/administrators.ts";
 import { testAppearance } from "./areas/appearance.ts";
 import { testBudgets } from "./areas/budgets.ts";
+import { testGameDays } from "./areas/game-days.ts";
 import { testCharts } from "./areas/charts.ts";
 import { testConnection } from "./areas/connection.ts";
 import { testFirstRun } from "./areas/first-run.ts";
@@ -52,6 +53,7 @@ export function testScreen(screen: Screen): void {
     testAdministrators(context);
     testAppearance(context);
     testBudgets(context);
+    testGameDays(context);
     testPrices(context);
     testPlayground(context);
     testHistory(context);
