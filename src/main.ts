@@ -17,6 +17,7 @@ import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { OpenSockets } from "./proxy/realtime/open-sockets.ts";
 import { listenProxy } from "./proxy/server.ts";
+import { CanaryWatch } from "./runtime/canary-watch.ts";
 import type { BudgetBook } from "./runtime/budget-book.ts";
 import type { GameDays } from "./runtime/game-days/game-days.ts";
 import { openBudgets } from "./runtime/open-budgets.ts";
@@ -234,13 +235,13 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     gameDays: parts.gameDays,
     upstreamPool,
     sockets: parts.sockets,
+    canaries: new CanaryWatch(configuration.current, telemetry.metrics, log, deadlines.clock),
   };
 }
 
 function createBodyBudget(settings: Settings, metrics: Metrics, clock: Clock): BodyBudget {
   // The limit of the container if there is one, else the memory of the machine.
-  const memory = process.constrainedMemory();
-  const limit = settings.MAX_BUFFERED_BYTES ?? Math.floor(memory / 4 / settings.WORKERS);
+  const limit = settings.MAX_BUFFERED_BYTES ?? Math.floor(process.constrainedMemory() / 4 / settings.WORKERS);
   const budget = new BodyBudget(limit, clock);
   const used = metrics.number("gatehouse_buffered_body_bytes", {});
   metrics.onCollect(() => (used.value = budget.used));

@@ -657,6 +657,37 @@ export interface VirtualModel {
   sticky: boolean;
   /** Whether GET /v1/models lists the name. */
   visible: boolean;
+  /** Another target that serves a share of the users. */
+  canary: {
+    /** The upstream and the model that are tried. */
+    target: {
+      /** Id of an upstream of the same gateway. */
+      upstream: string;
+      /** The model that is sent. Null: the name that the client requested. */
+      model: string | null;
+    };
+    /** Share of the subjects that the canary serves, from 0 (off) to 1. */
+    share: number;
+    /** What is assigned to the canary or to the other targets, and stays there: API keys, users of API keys, or conversations. */
+    by: "api_key" | "user" | "conversation";
+    /** When the gateway sets `share` to 0 by itself. Null: never. */
+    rollback_if: {
+      /** The canary is switched off if its share of failed requests is this many times that of the other targets. */
+      error_ratio: number | null;
+      /** The canary is switched off if its mean time to the first byte is this many times that of the other targets. */
+      first_byte_ratio: number | null;
+      /** Nothing is compared before the canary and the other targets had this many requests each. */
+      min_requests: number;
+    } | null;
+    /** Set by the gateway when it sets `share` to 0. Null if the share is above 0. */
+    rolled_back: {
+      /** When the gateway has switched the canary off. */
+      at: string;
+      /** The share that it had. */
+      share: number;
+      reason: string;
+    } | null;
+  } | null;
   id: string;
   created_at: string;
   updated_at: string;
@@ -701,6 +732,37 @@ export interface VirtualModelInput {
   sticky?: boolean;
   /** Whether GET /v1/models lists the name. */
   visible?: boolean;
+  /** Another target that serves a share of the users. */
+  canary?: {
+    /** The upstream and the model that are tried. */
+    target: {
+      /** Id of an upstream of the same gateway. */
+      upstream: string;
+      /** The model that is sent. Null: the name that the client requested. */
+      model?: string | null;
+    };
+    /** Share of the subjects that the canary serves, from 0 (off) to 1. */
+    share: number;
+    /** What is assigned to the canary or to the other targets, and stays there: API keys, users of API keys, or conversations. */
+    by?: "api_key" | "user" | "conversation";
+    /** When the gateway sets `share` to 0 by itself. Null: never. */
+    rollback_if?: {
+      /** The canary is switched off if its share of failed requests is this many times that of the other targets. */
+      error_ratio?: number | null;
+      /** The canary is switched off if its mean time to the first byte is this many times that of the other targets. */
+      first_byte_ratio?: number | null;
+      /** Nothing is compared before the canary and the other targets had this many requests each. */
+      min_requests?: number;
+    } | null;
+    /** Set by the gateway when it sets `share` to 0. Null if the share is above 0. */
+    rolled_back?: {
+      /** When the gateway has switched the canary off. */
+      at: string;
+      /** The share that it had. */
+      share: number;
+      reason: string;
+    } | null;
+  } | null;
 }
 
 export interface Budget {
@@ -1110,8 +1172,8 @@ export interface Revision {
   subject: string | null;
   /** The administrator who made the change. Null for revisions of versions that did not record it. */
   actor: {
-    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
-    type: "server_secret" | "admin_token" | "oidc";
+    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. `gatehouse`: the gateway itself. */
+    type: "server_secret" | "admin_token" | "oidc" | "gatehouse";
     /** Id of the stored token, or `sub` of the user. */
     id: string | null;
     name: string;
@@ -1122,6 +1184,8 @@ export interface Revision {
   resource_id: string | null;
   gateway_id: string | null;
   name: string | null;
+  /** Why the gateway itself made the change. Null for changes of administrators. */
+  reason: string | null;
 }
 
 export interface RevisionList {
@@ -1137,8 +1201,8 @@ export interface AuditEntry {
   created_at: string;
   /** Null for requests that were rejected. */
   actor: {
-    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
-    type: "server_secret" | "admin_token" | "oidc";
+    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. `gatehouse`: the gateway itself. */
+    type: "server_secret" | "admin_token" | "oidc" | "gatehouse";
     /** Id of the stored token, or `sub` of the user. */
     id: string | null;
     name: string;
@@ -1411,6 +1475,37 @@ export interface DocumentInput {
       sticky?: boolean;
       /** Whether GET /v1/models lists the name. */
       visible?: boolean;
+      /** Another target that serves a share of the users. */
+      canary?: {
+        /** The upstream and the model that are tried. */
+        target: {
+          /** Name of an upstream of the same gateway. */
+          upstream: string;
+          /** The model that is sent. Null: the name that the client requested. */
+          model?: string | null;
+        };
+        /** Share of the subjects that the canary serves, from 0 (off) to 1. */
+        share: number;
+        /** What is assigned to the canary or to the other targets, and stays there: API keys, users of API keys, or conversations. */
+        by?: "api_key" | "user" | "conversation";
+        /** When the gateway sets `share` to 0 by itself. Null: never. */
+        rollback_if?: {
+          /** The canary is switched off if its share of failed requests is this many times that of the other targets. */
+          error_ratio?: number | null;
+          /** The canary is switched off if its mean time to the first byte is this many times that of the other targets. */
+          first_byte_ratio?: number | null;
+          /** Nothing is compared before the canary and the other targets had this many requests each. */
+          min_requests?: number;
+        } | null;
+        /** Set by the gateway when it sets `share` to 0. Null if the share is above 0. */
+        rolled_back?: {
+          /** When the gateway has switched the canary off. */
+          at: string;
+          /** The share that it had. */
+          share: number;
+          reason: string;
+        } | null;
+      } | null;
     }[];
     budgets?: BudgetInput[];
     /** Absent: the stored keys do not change. */
@@ -1491,8 +1586,8 @@ export interface AdminTokenWithToken {
 
 export interface Me {
   actor: {
-    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
-    type: "server_secret" | "admin_token" | "oidc";
+    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. `gatehouse`: the gateway itself. */
+    type: "server_secret" | "admin_token" | "oidc" | "gatehouse";
     /** Id of the stored token, or `sub` of the user. */
     id: string | null;
     name: string;
@@ -1763,10 +1858,14 @@ export interface Explanation {
       name: string;
       reason: "unavailable" | "rate_limited" | "context" | "content_filter" | "budget";
     } | null;
+    /** Whether the canary or another target would serve. Null without a canary. */
+    canary: "canary" | "stable" | null;
     targets: {
       virtual_model: string;
       upstream: string;
       model: string;
+      /** Whether it is the canary. */
+      canary: boolean;
       weight: number;
       eligible: boolean;
       next: boolean;
@@ -1939,10 +2038,14 @@ export interface Replay {
         name: string;
         reason: "unavailable" | "rate_limited" | "context" | "content_filter" | "budget";
       } | null;
+      /** Whether the canary or another target would serve. Null without a canary. */
+      canary: "canary" | "stable" | null;
       targets: {
         virtual_model: string;
         upstream: string;
         model: string;
+        /** Whether it is the canary. */
+        canary: boolean;
         weight: number;
         eligible: boolean;
         next: boolean;
@@ -1994,8 +2097,8 @@ export interface RevisionWithDiff {
   subject: string | null;
   /** The administrator who made the change. Null for revisions of versions that did not record it. */
   actor: {
-    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
-    type: "server_secret" | "admin_token" | "oidc";
+    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. `gatehouse`: the gateway itself. */
+    type: "server_secret" | "admin_token" | "oidc" | "gatehouse";
     /** Id of the stored token, or `sub` of the user. */
     id: string | null;
     name: string;
@@ -2006,6 +2109,8 @@ export interface RevisionWithDiff {
   resource_id: string | null;
   gateway_id: string | null;
   name: string | null;
+  /** Why the gateway itself made the change. Null for changes of administrators. */
+  reason: string | null;
   diff: {
     path: string;
     before: unknown;
@@ -2262,6 +2367,8 @@ export interface RequestList {
       fallback: string | null;
       /** Why it was used. */
       reason: "unavailable" | "rate_limited" | "context" | "content_filter" | "budget" | null;
+      /** Whether the canary or another target served. Null without a canary. */
+      canary: "canary" | "stable" | null;
     } | null;
     /** The faults that a game day injected, separated by commas. Null: none. */
     fault: string | null;

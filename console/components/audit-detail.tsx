@@ -27,6 +27,7 @@ const ACTOR_TYPES = {
   server_secret: "token signed with SERVER_SECRET_KEY",
   admin_token: "stored admin token",
   oidc: "OIDC sign-in",
+  gatehouse: "the gateway itself",
 };
 
 /** What the action concerns, such as `gateway “acme”`. */

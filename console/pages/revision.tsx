@@ -24,6 +24,7 @@ export function RevisionPage({ parameters }: RoutedPageProps): JSX.Element {
           <>
             {ACTIONS[loaded.data.action].text} {describeRevision(loaded.data)},{" "}
             <Time at={loaded.data.created_at} />, by {authorOf(loaded.data)}
+            {loaded.data.reason !== null && `: ${loaded.data.reason}`}
           </>
         )
       }

@@ -61,8 +61,11 @@ test("requests are counted at their rule and their targets, and leave the window
 
 test("requests for a virtual model are counted at it and on the edges to it, the last attempt at its fallback", () => {
   const counts = new RateWindow();
-  counts.add({ ...request("r1", 200, [200]), virtual_model: { name: "a", fallback: null, reason: null } });
-  const fallback = { name: "a", fallback: "b", reason: "unavailable" } as const;
+  counts.add({
+    ...request("r1", 200, [200]),
+    virtual_model: { name: "a", fallback: null, reason: null, canary: null },
+  });
+  const fallback = { name: "a", fallback: "b", reason: "unavailable", canary: null } as const;
   counts.add({ ...request("r1", 200, [500, 200]), virtual_model: fallback });
   const model = (id: string) => ({ ...node(id, "model"), countId: `model ${id}` });
   const rates = graphRates(

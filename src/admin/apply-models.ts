@@ -1,5 +1,6 @@
 // Writes the virtual models of a document.
 import { virtualModelForm } from "../model/document-export.ts";
+import { keepSwitchedOff } from "../model/canary.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Upstream } from "../model/upstream.ts";
 import type { DocumentVirtualModel, VirtualModel } from "../model/virtual-model.ts";
@@ -30,15 +31,25 @@ export async function putVirtualModels(
       ...target,
       upstream: idOfName(upstreams, target.upstream),
     }));
+    const known = findByName(before?.models ?? [], model.name, "virtual models", `${at}.name`);
+    const canary = model.canary && {
+      ...model.canary,
+      target: { ...model.canary.target, upstream: idOfName(upstreams, model.canary.target.upstream) },
+    };
     stored.push(
       await writer.put({
         kind: "models",
         gateway: gateway.name,
         name: model.name,
         place: at,
-        before: findByName(before?.models ?? [], model.name, "virtual models", `${at}.name`),
+        before: known,
         toForm: (record) => virtualModelForm(record, allUpstreams),
-        build: (base) => newChild(base, gateway.id, { ...model, targets }),
+        build: (base) =>
+          newChild(base, gateway.id, {
+            ...model,
+            targets,
+            canary: keepSwitchedOff(canary, known?.canary ?? null),
+          }),
       }),
     );
   }

@@ -52,6 +52,10 @@ const request = z.object({
       name: z.string(),
       fallback: z.string().nullable().meta({ description: "The virtual model that served instead." }),
       reason: z.enum(FALLBACK_REASONS).nullable().meta({ description: "Why it was used." }),
+      canary: z
+        .enum(["canary", "stable"])
+        .nullable()
+        .meta({ description: "Whether the canary or another target served. Null without a canary." }),
     })
     .nullable()
     .meta({ description: "The virtual model with the requested name. Null if it is none." }),

@@ -6,27 +6,19 @@ import { OPERATIONS } from "../formats/operations.ts";
 import { PROVIDER_GROUPS, SETUP_CREDENTIAL_TYPES } from "../formats/provider-setup.ts";
 import { connectionTestSchema } from "../model/connection-test.ts";
 import { explanationSchema, replaySchema } from "../model/explanation.ts";
-import { ACTOR_TYPES, ADMIN_ROLES } from "../model/administrator.ts";
+import { ADMIN_ROLES } from "../model/administrator.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
 import { AUDIT_ACTIONS } from "../store/audit.ts";
 import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
 import { resourceSchema, timeSchema, warningsSchema } from "./record-schemas.ts";
+import { actorSchema, revisionSchema } from "./revision-schemas.ts";
 import { adminTokenWithTokenSchema, shownAdminTokenSchema } from "./routes/admin-tokens.ts";
 import { budgetStateListSchema, budgetStateSchema } from "./budget-states.ts";
 import { gameDayStateSchema } from "./game-day-states.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
 
 const count = z.int().min(0);
-
-const actorSchema = z.object({
-  type: z.enum(ACTOR_TYPES).meta({
-    description:
-      "`server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in.",
-  }),
-  id: z.string().nullable().meta({ description: "Id of the stored token, or `sub` of the user." }),
-  name: z.string(),
-});
 
 const meSchema = z.object({
   actor: actorSchema,
@@ -70,26 +62,6 @@ const auditVerificationSchema = z.object({
   sequence: count.meta({ description: "The newest entry." }),
   hash: z.string().meta({ description: "Its hash, to compare with a log line." }),
   problem: z.object({ sequence: z.int(), message: z.string() }).nullable(),
-});
-
-const revisionSchema = z.object({
-  revision: z.int(),
-  created_at: timeSchema,
-  subject: z
-    .string()
-    .nullable()
-    .meta({ description: "Name of the administrator; null for a token without `sub`." }),
-  actor: actorSchema.nullable().meta({
-    description:
-      "The administrator who made the change. Null for revisions of versions that did not record it.",
-  }),
-  action: z.enum(["create", "update", "delete", "rollback", "apply"]),
-  resource: z.string().meta({
-    description: "`gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records.",
-  }),
-  resource_id: z.string().nullable(),
-  gateway_id: z.string().nullable(),
-  name: z.string().nullable(),
 });
 
 const fieldChanges = z.array(

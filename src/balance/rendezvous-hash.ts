@@ -12,13 +12,17 @@ function mix(client: number, target: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+/** Returns a number above 0 and below 1, uniformly distributed over clients and over targets. */
+export function uniformHash(client: number, target: number): number {
+  return (mix(client, target) + 0.5) / 0x1_0000_0000;
+}
+
 /**
  * Exponentially distributed with the weight as rate: the lowest value wins with a probability proportional to the weight,
  * independently of the other targets.
  */
 export function rendezvousRank(clientHash: number, targetHash: number, weight: number): number {
-  const uniform = (mix(clientHash, targetHash) + 0.5) / 0x1_0000_0000;
-  return -Math.log(uniform) / weight;
+  return -Math.log(uniformHash(clientHash, targetHash)) / weight;
 }
 
 /** Returns the index of a contender, -1 if there is none. */

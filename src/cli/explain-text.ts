@@ -59,7 +59,8 @@ const skipped = () => paint("dim", "·");
 function virtualModel({ virtual_model: model }: Explanation): string[] {
   if (model === null) return [];
   const { name, requested, strategy, fallback, targets } = model;
-  const head = `${requested === name ? name : `${requested} is ${name}`}, ${strategy}`;
+  const served = model.canary === null ? "" : `, ${model.canary}`;
+  const head = `${requested === name ? name : `${requested} is ${name}`}, ${strategy}${served}`;
   const instead = fallback === null ? [] : [`${no()} ${fallback.name} is used instead (${fallback.reason})`];
   const lines = targets.map(({ next, eligible, virtual_model, upstream, model: sent, reason }) => {
     const mark = next ? yes() : eligible ? skipped() : no();

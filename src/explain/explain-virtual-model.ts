@@ -17,10 +17,15 @@ export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): Ex
     const isAvailable = found !== undefined && availabilityOf(found, now) === "available";
     const weight = leg.entry.model.plan.contenders[leg.target.index]?.weight ?? 0;
     const isNext = found !== undefined && found === next;
+    const { isCanary } = leg.target;
     const reason = isNext
-      ? "receives this request"
+      ? isCanary
+        ? "the canary receives this request"
+        : "receives this request"
       : found === undefined
-        ? "cannot hold the input, or may not serve the request"
+        ? isCanary
+          ? "the canary does not serve this subject, or may not serve the request"
+          : "cannot hold the input, or may not serve the request"
         : weight === 0
           ? "its weight is 0"
           : isAvailable
@@ -30,6 +35,7 @@ export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): Ex
       virtual_model: leg.entry.model.name,
       upstream: leg.rule.upstream.name,
       model: leg.model,
+      canary: isCanary,
       weight,
       eligible: isAvailable && weight > 0,
       next: isNext,
@@ -42,6 +48,8 @@ export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): Ex
     name: model.name,
     strategy: model.record.strategy,
     fallback: fallback === null ? null : { ...fallback },
+    canary:
+      next === null || next.entry.model.canary === null ? null : next.target.isCanary ? "canary" : "stable",
     targets: route.legs.flat().map(describe),
   };
 }

@@ -36,7 +36,14 @@ import { explainTargets, type ExplainedAttempt, type ExplainTargetsParts } from 
 
 type ExplainParts = Omit<
   DataPlaneParts,
-  "recordKeyUse" | "usageTotals" | "inFlight" | "observation" | "upstreamPool" | "sockets" | "isDraining"
+  | "recordKeyUse"
+  | "usageTotals"
+  | "inFlight"
+  | "observation"
+  | "upstreamPool"
+  | "sockets"
+  | "canaries"
+  | "isDraining"
 > & { readonly health: Health };
 
 type CallParts = PluginParts & ExplainTargetsParts;
@@ -135,6 +142,7 @@ class RequestExplainer {
       bodyBudget,
       offLoop,
       idSeal: this.#callParts.idSeal,
+      clientAddress: this.#parts.clientAddress,
       // Every real request has a Host header. An explanation without one is about the gateway in question.
       gatewayWithoutHost: this.#gateway,
       assumedKeyId: this.#apiKeyId,

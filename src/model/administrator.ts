@@ -15,8 +15,11 @@ export function includesRole(role: AdminRole, required: AdminRole): boolean {
   return ADMIN_ROLES.indexOf(role) >= ADMIN_ROLES.indexOf(required);
 }
 
-/** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
-export const ACTOR_TYPES = ["server_secret", "admin_token", "oidc"] as const;
+/**
+ * `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. `gatehouse`: the
+ * gateway itself.
+ */
+export const ACTOR_TYPES = ["server_secret", "admin_token", "oidc", "gatehouse"] as const;
 type ActorType = (typeof ACTOR_TYPES)[number];
 
 export interface Actor {

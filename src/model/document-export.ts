@@ -61,7 +61,11 @@ export function virtualModelForm(model: VirtualModel, upstreams: readonly Upstre
     ...target,
     upstream: nameOf(upstreams, target.upstream),
   }));
-  return { ...ownFields(model), targets };
+  const canary = model.canary && {
+    ...model.canary,
+    target: { ...model.canary.target, upstream: nameOf(upstreams, model.canary.target.upstream) },
+  };
+  return { ...ownFields(model), targets, canary };
 }
 
 export function budgetForm(budget: Budget) {

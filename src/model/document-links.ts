@@ -97,9 +97,13 @@ function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
     checkReference(`${place}.services[${index}].upstream`, "upstream", upstream, upstreams);
   for (const [index, { service }] of rules.entries())
     checkReference(`${place}.rules[${index}].service`, "service", service, services);
-  for (const [index, { targets }] of models.entries())
-    for (const [at, { upstream }] of targets.entries())
-      checkReference(`${place}.models[${index}].targets[${at}].upstream`, "upstream", upstream, upstreams);
+  for (const [index, { targets, canary }] of models.entries()) {
+    const at = `${place}.models[${index}]`;
+    for (const [number, { upstream }] of targets.entries())
+      checkReference(`${at}.targets[${number}].upstream`, "upstream", upstream, upstreams);
+    if (canary !== null)
+      checkReference(`${at}.canary.target.upstream`, "upstream", canary.target.upstream, upstreams);
+  }
   const identified = rules.filter(isIdentified);
   for (const [index, key] of api_keys.entries()) {
     if (key.prefix !== null && key.key_sha256 === null) {

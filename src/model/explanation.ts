@@ -108,11 +108,16 @@ export const explanationSchema = z.object({
         .object({ name: z.string(), reason: z.enum(FALLBACK_REASONS) })
         .nullable()
         .meta({ description: "The virtual model that would be used instead, and why." }),
+      canary: z
+        .enum(["canary", "stable"])
+        .nullable()
+        .meta({ description: "Whether the canary or another target would serve. Null without a canary." }),
       targets: z.array(
         z.object({
           virtual_model: z.string(),
           upstream: z.string(),
           model: z.string(),
+          canary: z.boolean().meta({ description: "Whether it is the canary." }),
           weight: z.int(),
           eligible: z.boolean(),
           next: z.boolean(),

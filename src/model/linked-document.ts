@@ -26,7 +26,15 @@ const linkedGateway = entry({
     }),
   ),
   models: listOf(
-    entry({ name: text, aliases: texts, fallback: texts, targets: listOf(entry({ upstream: text })) }),
+    entry({
+      name: text,
+      aliases: texts,
+      fallback: texts,
+      targets: listOf(entry({ upstream: text })),
+      canary: entry({ target: entry({ upstream: text }) })
+        .nullable()
+        .catch(null),
+    }),
   ),
   budgets: listOf(entry({ name: text })),
   api_keys: listOf(linkedApiKey).optional(),

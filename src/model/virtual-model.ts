@@ -1,5 +1,6 @@
 // Virtual model: a name that clients request, and the upstreams and models that serve it.
 import { z } from "zod";
+import { canaryOf } from "./canary.ts";
 import { idField, nameField } from "./fields.ts";
 import { modelPatternField } from "./model-pattern.ts";
 import type { ChildFields } from "./record.ts";
@@ -25,10 +26,14 @@ export type FallbackReason = (typeof FALLBACK_REASONS)[number];
 
 const exactNameField = nameField.refine((name) => !name.includes("*"), "must not contain *");
 
-const targetFields = {
+const sentModel = {
   model: exactNameField.nullable().default(null).meta({
     description: "The model that is sent. Null: the name that the client requested.",
   }),
+};
+
+const targetFields = {
+  ...sentModel,
   weight: z
     .int()
     .min(0)
@@ -54,6 +59,27 @@ const targetsOf = <T extends z.ZodType<{ readonly upstream: string; readonly mod
       }
     })
     .meta({ description: "The upstreams and models that serve the name." });
+
+const upstreamId = {
+  upstream: idField.meta({ description: "Id of an upstream of the same gateway." }),
+};
+const upstreamName = {
+  upstream: nameField.meta({ description: "Name of an upstream of the same gateway." }),
+};
+
+interface WithCanary {
+  readonly targets: readonly { readonly upstream: string; readonly model: string | null }[];
+  readonly canary: { readonly target: { readonly upstream: string; readonly model: string | null } } | null;
+}
+
+/** A canary that is also an ordinary target could not be compared with the others. */
+function rejectCanaryAmongTargets({ targets, canary }: WithCanary, context: z.RefinementCtx): void {
+  const { upstream, model } = canary?.target ?? {};
+  const index = targets.findIndex((target) => target.upstream === upstream && target.model === model);
+  if (index < 0) return;
+  const message = `is the same as targets[${index}]`;
+  context.addIssue({ code: "custom", path: ["canary", "target"], message });
+}
 
 const fallbackFields = {
   fallback: z
@@ -82,12 +108,7 @@ export const virtualModelSchema = z
       .max(64, "must not contain more than 64 names")
       .default([])
       .meta({ description: "Further exact names." }),
-    targets: targetsOf(
-      z.strictObject({
-        upstream: idField.meta({ description: "Id of an upstream of the same gateway." }),
-        ...targetFields,
-      }),
-    ),
+    targets: targetsOf(z.strictObject({ ...upstreamId, ...targetFields })),
     strategy: z
       .enum(STRATEGIES)
       .default("weighted")
@@ -101,17 +122,15 @@ export const virtualModelSchema = z
       description: "With the strategy `weighted`: the requests of a conversation go to the same target.",
     }),
     visible: z.boolean().default(true).meta({ description: "Whether GET /v1/models lists the name." }),
+    canary: canaryOf(z.strictObject({ ...upstreamId, ...sentModel })),
   })
+  .superRefine(rejectCanaryAmongTargets)
   .meta({ id: "VirtualModel" });
 
 /** In documents, upstreams have names instead of ids. */
-export const documentVirtualModelSchema = virtualModelSchema.extend({
-  targets: targetsOf(
-    z.strictObject({
-      upstream: nameField.meta({ description: "Name of an upstream of the same gateway." }),
-      ...targetFields,
-    }),
-  ),
+export const documentVirtualModelSchema = virtualModelSchema.safeExtend({
+  targets: targetsOf(z.strictObject({ ...upstreamName, ...targetFields })),
+  canary: canaryOf(z.strictObject({ ...upstreamName, ...sentModel })),
 });
 
 export type VirtualModelFields = z.output<typeof virtualModelSchema>;

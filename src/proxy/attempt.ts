@@ -24,7 +24,7 @@ import { Translations } from "./translations.ts";
 import { isUntranslatable } from "./untranslatable.ts";
 import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
-interface ClientAddressPart {
+export interface ClientAddressPart {
   readonly clientAddress: (exchange: Exchange) => string;
 }
 

@@ -18,11 +18,11 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
-import { finishRoute, routeFacts } from "./virtual-models/finish-route.ts";
+import { finishRoute, routeFacts, type CanaryPart } from "./virtual-models/finish-route.ts";
 import { settleWithoutResponse } from "./usage-without-response.ts";
 import { hasUsage, NANOS_PER_DOLLAR, recordUsage } from "./record-usage.ts";
 
-export interface FinishParts extends PluginParts, OffLoopPart {
+export interface FinishParts extends PluginParts, OffLoopPart, CanaryPart {
   readonly deadlines: CoarseDeadlines;
   readonly observation: Observation;
   readonly recordKeyUse: (apiKeyId: string, unixNow: number) => void;
@@ -54,7 +54,7 @@ export function finish(
     exchange.costNanos = 0;
   }
   recordUsage(exchange, failed, parts.usageTotals);
-  if (exchange.route !== null) finishRoute(exchange, exchange.route, now);
+  if (exchange.route !== null) finishRoute(exchange, exchange.route, outcome, now, parts);
   if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved);
   if (exchange.hedge !== null) finishHedge(exchange, exchange.hedge, parts.reservations, parts.usageTotals);
   if (gateway !== null && gateway.gameDays !== null)

@@ -10,6 +10,7 @@ import type { ClientRequest } from "../http/server/client-request.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { BudgetBook } from "../runtime/budget-book.ts";
+import type { CanaryWatch } from "../runtime/canary-watch.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { GameDays } from "../runtime/game-days/game-days.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -63,6 +64,7 @@ export interface DataPlaneParts {
   readonly upstreamPool: UpstreamPool;
   readonly sockets: OpenSockets;
   readonly gameDays: GameDays;
+  readonly canaries: CanaryWatch;
 }
 
 type ServingParts = StepParts & AttemptParts & SocketParts;
@@ -109,6 +111,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     sockets: parts.sockets,
     gameDays: parts.gameDays,
     enterGameDay: (exchange) => enterGameDay(exchange, parts),
+    canaries: parts.canaries,
     current: parts.current,
     baseDomain: parts.baseDomain,
     requireApiKey: parts.requireApiKey,

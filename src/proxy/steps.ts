@@ -8,6 +8,7 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { requireAllowedModel } from "./allowed-models.ts";
+import type { ClientAddressPart } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
@@ -33,7 +34,7 @@ import type { IdSeal } from "./stored-ids/id-seal.ts";
 import { resolveVirtualModel, selectTargets } from "./virtual-models/resolve-model.ts";
 import { openRequestIds } from "./stored-ids/open-request-ids.ts";
 
-export interface StepParts extends UploadLimits, ClaimParts {
+export interface StepParts extends UploadLimits, ClaimParts, ClientAddressPart {
   readonly idSeal: IdSeal;
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;

@@ -14,6 +14,8 @@ export interface VirtualTarget {
   readonly upstream: CompiledUpstream;
   /** Null: the requested name is sent. */
   readonly model: string | null;
+  /** Serves only a share of the subjects. */
+  readonly isCanary: boolean;
 }
 
 /** A virtual model with the targets that some rules can use. */
@@ -22,6 +24,8 @@ export interface ServedModel {
   readonly name: string;
   readonly record: VirtualModel;
   readonly targets: readonly VirtualTarget[];
+  /** Null if there is none, or if it is off. */
+  readonly canary: VirtualTarget | null;
   /** Chooses among the targets. Shared by all rules, and by all restrictions of the virtual model. */
   readonly plan: BalancePlan;
   /** Whether the choice depends on the conversation of the request. */
@@ -69,7 +73,8 @@ export function compileVirtualModels(
     for (const [id, targets] of Map.groupBy(model.targets, ({ upstream }) => upstream.id)) {
       const served = byUpstream.get(id) ?? [];
       byUpstream.set(id, served);
-      served.push({ ...model, targets });
+      const canary = model.canary?.upstream.id === id ? model.canary : null;
+      served.push({ ...model, targets, canary });
     }
   return {
     any: new VirtualModelTable(models),
@@ -94,25 +99,36 @@ function compileModel(
   balance: BalanceRegistry,
 ): ServedModel {
   const { id, name, strategy } = record;
-  const keepsConversations = (record.sticky && strategy === "weighted") || strategy === "cache-affinity";
+  const isSplit = (record.sticky && strategy === "weighted") || strategy === "cache-affinity";
+  // Without a share it is off.
+  const tried = record.canary !== null && record.canary.share > 0 ? record.canary : null;
   const plan = balance.plan(planIdOf(id), {
-    algorithm: keepsConversations ? "ip-hash" : ALGORITHMS[strategy],
-    targets: record.targets.map(({ upstream, model, weight }, index) => ({
-      id: `${upstream} ${model ?? ""}`,
-      weight,
-      priority: strategy === "fallback" ? index : 1,
-    })),
+    algorithm: isSplit ? "ip-hash" : ALGORITHMS[strategy],
+    targets: [...record.targets, ...(tried === null ? [] : [{ ...tried.target, weight: 1 }])].map(
+      ({ upstream, model, weight }, index) => ({
+        id: `${upstream} ${model ?? ""}`,
+        weight,
+        priority: strategy === "fallback" ? index : 1,
+      }),
+    ),
     passive: false,
     threshold: 1,
     intervalMs: 1000,
   });
-  const targets = record.targets.flatMap((target, index) => {
+  const compileTarget = (target: TargetFields, index: number, isCanary: boolean): VirtualTarget[] => {
     const upstream = upstreams.get(target.upstream);
     const model = target.model ?? (name.endsWith("*") ? null : name);
-    return upstream === undefined ? [] : { index, upstream: serving(upstream, model, null), model };
-  });
-  return { id, name, record, targets, plan, keepsConversations };
+    return upstream === undefined
+      ? []
+      : [{ index, upstream: serving(upstream, model, null), model, isCanary }];
+  };
+  const targets = record.targets.flatMap((target, index) => compileTarget(target, index, false));
+  const [canary = null] = tried === null ? [] : compileTarget(tried.target, record.targets.length, true);
+  const keepsConversations = isSplit || tried?.by === "conversation";
+  return { id, name, record, targets, canary, plan, keepsConversations };
 }
+
+type TargetFields = Pick<VirtualModel["targets"][number], "upstream" | "model">;
 
 /** The id of the balancing state of a virtual model, among those of upstreams. */
 function planIdOf(modelId: string): string {
@@ -166,7 +182,8 @@ export class VirtualModelTable {
           const name = `${provider}/${target.model ?? ""}`;
           if (target.model === null || this.#qualified.has(name)) continue;
           const sent = model.targets.filter((each) => each.model === target.model);
-          const restricted = restrictedTo(provider, { ...model, targets: sent });
+          // A client that names a provider and a model gets these, and no canary.
+          const restricted = restrictedTo(provider, { ...model, targets: sent, canary: null });
           if (restricted !== null) this.#qualified.set(name, restricted);
         }
   }
@@ -200,7 +217,7 @@ export class VirtualModelTable {
     let restricted = this.#restricted.get(key);
     if (restricted === undefined) {
       const sent = model.targets.filter((target) => target.model === null);
-      restricted = restrictedTo(provider, { ...model, targets: sent });
+      restricted = restrictedTo(provider, { ...model, targets: sent, canary: null });
       // Clients may send any provider, so only those that exist are kept.
       if (restricted !== null) this.#restricted.set(key, restricted);
     }

@@ -46,6 +46,7 @@ function toEvent(
     details: {
       records,
       ...(rowChanges.length > MAX_RECORDS && { more_records: rowChanges.length - MAX_RECORDS }),
+      ...(about.reason !== null && { reason: about.reason }),
       ...(showsSecret?.() === true && { secret_shown: true }),
     },
   };

@@ -17,6 +17,7 @@ import { addSpending } from "./migrations/0014-spending.ts";
 import { addModels } from "./migrations/0015-models.ts";
 import { addUsagePurpose } from "./migrations/0016-usage-purpose.ts";
 import { addGameDays } from "./migrations/0017-game-days.ts";
+import { addCanaries } from "./migrations/0018-canaries.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -38,6 +39,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addModels,
   addUsagePurpose,
   addGameDays,
+  addCanaries,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -16,8 +16,9 @@ const CHECKS: ReferenceChecks = {
     requireAll(query, "upstreams", gateway_id, [{ path: "upstream_id", id: upstream_id }]),
   rules: (query, { gateway_id, service_id }) =>
     requireAll(query, "services", gateway_id, [{ path: "service_id", id: service_id }]),
-  models: (query, { gateway_id, targets }) => {
+  models: (query, { gateway_id, targets, canary }) => {
     const references = targets.map(({ upstream: id }, index) => ({ path: `targets[${index}].upstream`, id }));
+    if (canary !== null) references.push({ path: "canary.target.upstream", id: canary.target.upstream });
     return requireAll(query, "upstreams", gateway_id, references);
   },
   budgets: () => Promise.resolve(),

@@ -19,7 +19,7 @@ import type { RowChange, TransactionRecorder } from "./transaction-recorder.ts";
 
 /** The log is pruned once per this many revisions, so it can be that much longer than configured. */
 const PRUNE_EVERY = 100;
-const LISTED = "number, created_at, subject, actor, action, resource, resource_id, gateway_id, name";
+const LISTED = "number, created_at, subject, actor, action, resource, resource_id, gateway_id, name, reason";
 
 export async function readRevision(query: Query): Promise<number> {
   const [row] = await query("SELECT revision FROM configuration");
@@ -65,7 +65,7 @@ export async function recordRevision(
 
 function describe(
   recorder: TransactionRecorder,
-  { subject, audit, action, name }: WriteOptions,
+  { subject, audit, action, name, reason }: WriteOptions,
 ): Record<string, Parameter> {
   const { rowChanges, changes, latest } = recorder;
   const [change] = changes;
@@ -85,6 +85,7 @@ function describe(
     resource: about?.kind ?? null,
     resource_id: about?.id ?? null,
     name: name ?? nameInRow,
+    reason: reason ?? null,
     records: JSON.stringify(rowChanges),
   };
 }
@@ -188,6 +189,7 @@ function toRevision(row: Row): Revision {
     resource_id: textOf(row["resource_id"]),
     gateway_id: gatewayId === "" ? null : gatewayId,
     name: textOf(row["name"]),
+    reason: textOf(row["reason"]),
   };
 }
 

@@ -15,6 +15,7 @@ import { SqlAudit, type AuditStore } from "./sql-audit.ts";
 import { SqlGameDays, type GameDayStore } from "./sql-game-days.ts";
 import { SqlIdentities, type IdentityStore } from "./sql-identities.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
+import { SqlCanaries, type CanaryStore } from "./sql-canaries.ts";
 import { SqlSpending, type SpendingStore } from "./sql-spending.ts";
 import { SqlTraffic, type TrafficStore } from "./sql-traffic.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
@@ -41,6 +42,7 @@ class SqlStore implements Store {
   readonly traffic: TrafficStore;
   readonly spending: SpendingStore;
   readonly gameDays: GameDayStore;
+  readonly canaries: CanaryStore;
   readonly #url: string;
   readonly #cipher: CredentialCipher;
   readonly #keptRevisions: number;
@@ -62,6 +64,7 @@ class SqlStore implements Store {
     this.traffic = new SqlTraffic(use);
     this.spending = new SqlSpending(use);
     this.gameDays = new SqlGameDays(use);
+    this.canaries = new SqlCanaries(use);
   }
 
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {

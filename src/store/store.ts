@@ -11,6 +11,7 @@ import type { VirtualModel } from "../model/virtual-model.ts";
 import type { Actor } from "../model/administrator.ts";
 import type { AuditEntry, WriteAudit } from "./audit.ts";
 import type { BlockStore } from "./blocks.ts";
+import type { CanaryStore } from "./sql-canaries.ts";
 import type { AuditStore } from "./sql-audit.ts";
 import type { GameDayStore } from "./sql-game-days.ts";
 import type { SpendingStore } from "./sql-spending.ts";
@@ -148,6 +149,8 @@ export interface WriteOptions {
   readonly action?: "rollback" | "apply";
   /** The name of a write of many records in the log of revisions. */
   readonly name?: string;
+  /** Why the gateway itself writes. */
+  readonly reason?: string;
   /** Extends the deadline for a write of many records. */
   readonly deadlineMs?: number;
 }
@@ -179,6 +182,8 @@ export interface Revision {
   /** Null if the revision changed several gateways. */
   readonly gateway_id: string | null;
   readonly name: string | null;
+  /** Why the gateway itself made the revision; null if an administrator did. */
+  readonly reason: string | null;
 }
 
 /** A record before and after a revision; null if it did not exist. */
@@ -216,6 +221,7 @@ export interface Store extends Reader, BlockStore {
   readonly traffic: TrafficStore;
   readonly spending: SpendingStore;
   readonly gameDays: GameDayStore;
+  readonly canaries: CanaryStore;
   /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Runs reads that all see the same revision, whatever is written meanwhile. */

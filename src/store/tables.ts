@@ -29,6 +29,7 @@ const ADDED_FIELDS: {
   gateways: { error_format: "gatehouse", cors: null, prices: [], trust_user_header: false },
   upstreams: { commit: null, hedge: null, timeouts: { first_content: null } },
   services: { virtual_models: "own" },
+  models: { canary: null },
   rules: { error_format: null, operations: [] },
   api_keys: { labels: {}, models: null },
 };

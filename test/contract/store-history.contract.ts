@@ -34,6 +34,7 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
         kind: "upstreams",
         resource_id: upstream.id,
         gateway_id: gateway.id,
+        reason: null,
       };
       const created_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
       expect(records as unknown[]).toEqual([
@@ -50,6 +51,7 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
           resource_id: gateway.id,
           gateway_id: gateway.id,
           name: "acme",
+          reason: null,
         },
       ]);
       expect(await store.listRevisions({ limit: 1, offset: 2 })).toEqual({

@@ -181,6 +181,7 @@ export function virtualModelRecord(
     name: "a model",
     aliases: [],
     targets: [{ upstream: upstream_id, model: null, weight: 1 }],
+    canary: null,
     strategy: "weighted",
     fallback: [],
     fallback_on: ["unavailable", "rate_limited", "context"],

@@ -6,6 +6,7 @@ import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
 import { describeStoreAudit } from "./store-audit.contract.ts";
 import { describeStoreBlocks } from "./store-blocks.contract.ts";
+import { describeStoreCanaries } from "./store-canaries.contract.ts";
 import { describeStoreHistory } from "./store-history.contract.ts";
 import { describeStoreIdentities } from "./store-identities.contract.ts";
 import { describeStoreModel } from "./store-model.contract.ts";
@@ -61,6 +62,7 @@ for (const maker of [sqlite, postgres]) {
     describeStoreTraffic(maker);
     describeStoreSpending(maker);
     describeStoreKilled(maker);
+    describeStoreCanaries(maker);
     describeStoreBlocks(maker);
     describeStoreIdentities(maker);
     describeStoreAudit(maker);

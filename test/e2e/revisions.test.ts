@@ -76,6 +76,7 @@ describe.each(STORES)("revisions with %s", (_, environment) => {
       gateway_id: gateway.id,
       name: "logged",
       actor: { type: "server_secret", id: null, name: "alice" },
+      reason: null,
       ...fields,
     });
     expect(body).toEqual({

@@ -28,8 +28,9 @@ test("a virtual model has defaults, and unknown fields are rejected", async () =
     fallback_on: ["unavailable", "rate_limited", "context"],
     sticky: false,
     visible: true,
+    canary: null,
   });
-  for (const field of ["canary", "mirror", "other"])
+  for (const field of ["mirror", "other"])
     expect(await problemsOf({ name: "x", targets: [target()], [field]: {} })).toMatchObject([
       { path: field },
     ]);

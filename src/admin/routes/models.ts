@@ -10,7 +10,7 @@ export const virtualModels: Resource<"models", VirtualModelFields> = {
   plural: "virtual models",
   schemaName: "VirtualModel",
   schema: virtualModelSchema,
-  shownSchema: virtualModelSchema.extend(childFieldSchemas),
+  shownSchema: virtualModelSchema.safeExtend(childFieldSchemas),
   example: {
     name: "assistant",
     aliases: ["assistant-latest"],

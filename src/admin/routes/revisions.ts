@@ -198,7 +198,8 @@ function show({
   resource_id,
   gateway_id,
   name,
+  reason,
 }: Revision) {
   const resource = resourceOf(kind);
-  return { revision, created_at, subject, actor, action, resource, resource_id, gateway_id, name };
+  return { revision, created_at, subject, actor, action, resource, resource_id, gateway_id, name, reason };
 }

@@ -70,6 +70,8 @@ async function attemptLeg(
     const { name, reason } = route.fallback;
     exchange.setResponseHeader("X-GW-Fallback", toHeaderValue(`${name}; reason=${reason}`));
   }
+  const { canary } = leg.entry.model;
+  if (canary !== null) exchange.setResponseHeader("X-GW-Canary", leg.target.isCanary ? "canary" : "stable");
   route.begin(leg, clock.now());
   try {
     const { candidates } = leg;

@@ -1,20 +1,54 @@
 // Reports the end of a request for a virtual model: to its balancing the time to the first token and the tokens, and to telemetry.
+import type { Arm } from "../../balance/canary-window.ts";
+import type { CanaryWatch } from "../../runtime/canary-watch.ts";
+import type { VirtualTarget } from "../../snapshot/compile-virtual-models.ts";
+import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { VirtualModelNames } from "../../telemetry/metrics/observed-route.ts";
 import type { Exchange } from "../exchange.ts";
+import type { TargetResponse } from "../target-response.ts";
 import { NANOS_PER_DOLLAR, priceFor } from "../record-usage.ts";
 import type { VirtualRoute } from "./virtual-route.ts";
 
+export interface CanaryPart {
+  readonly canaries: Pick<CanaryWatch, "record">;
+}
+
 /** `now` is the time of the exchange's clock. Without a stream, the response as a whole is the first token. */
 export function finishRoute(
-  { response, usage, firstContent }: Exchange,
+  { response, usage, firstContent, gameDay }: Exchange,
   route: VirtualRoute,
+  outcome: Outcome,
   now: number,
+  { canaries }: CanaryPart,
 ): void {
   const isOk = response !== null && response.upstreamResponse.ok;
+  // Failures that a game day has injected say nothing about the targets.
+  if (gameDay?.isAffected !== true) recordArms(response, route, outcome, canaries);
   if (isOk && usage !== null && !usage.isPartial)
     route.recordTokens(usage.inputTokens, usage.cachedInputTokens, usage.outputTokens);
   const receivedAt = response?.report.facts?.firstByteAt ?? now;
   route.end(isOk ? (firstContent === null ? receivedAt : firstContent.seenAt) : null, now);
+}
+
+/** Reports to the canaries which targets have failed, and which has responded. */
+function recordArms(
+  response: TargetResponse | null,
+  route: VirtualRoute,
+  outcome: Outcome,
+  canaries: CanaryPart["canaries"],
+): void {
+  for (const { entry, target } of route.failures)
+    canaries.record(entry.model.record, armOf(target), true, null);
+  const { activeLeg: leg } = route;
+  // A client that disconnects says nothing about the target.
+  if (leg === null || leg.entry.model.canary === null || outcome === "client_left") return;
+  const isOk = response !== null && response.upstreamResponse.ok;
+  const isError = !isOk || outcome === "failed" || outcome === "incomplete";
+  canaries.record(leg.entry.model.record, armOf(leg.target), isError, isOk ? response.firstByteMs : null);
+}
+
+function armOf({ isCanary }: VirtualTarget): Arm {
+  return isCanary ? "canary" : "stable";
 }
 
 export function routeFacts(
@@ -26,6 +60,7 @@ export function routeFacts(
     target: lastLeg?.target.model ?? null,
     fallback: fallback?.name ?? null,
     reason: fallback?.reason ?? null,
+    canary: lastLeg === null || lastLeg.entry.model.canary === null ? null : armOf(lastLeg.target),
     cacheSavings: cacheSavings(exchange),
   };
 }

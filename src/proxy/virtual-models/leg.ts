@@ -26,7 +26,7 @@ const RULES = new WeakMap<CompiledRule, WeakMap<CompiledUpstream, CompiledRule>>
 
 export function legsOf(chain: readonly ChainEntry[], rule: CompiledRule): Leg[][] {
   return chain.map((entry, place) =>
-    entry.model.targets.map((target) => ({
+    targetsOf(entry).map((target) => ({
       place,
       entry,
       target,
@@ -34,6 +34,11 @@ export function legsOf(chain: readonly ChainEntry[], rule: CompiledRule): Leg[][
       model: target.model ?? entry.name,
     })),
   );
+}
+
+/** The canary is the last one. */
+function targetsOf({ model: { targets, canary } }: ChainEntry): readonly VirtualTarget[] {
+  return canary === null ? targets : [...targets, canary];
 }
 
 function ruleTo(upstream: CompiledUpstream, rule: CompiledRule): CompiledRule {

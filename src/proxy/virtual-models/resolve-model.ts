@@ -8,12 +8,13 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { VirtualModelTable } from "../../snapshot/compile-virtual-models.ts";
 import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
 import { estimateRequestTokens } from "../../formats/token-estimate.ts";
-import { candidatesFor } from "../attempt.ts";
+import { candidatesFor, type ClientAddressPart } from "../attempt.ts";
 import type * as estimateTokensTask from "../estimate-tokens-task.ts";
 import type { Exchange } from "../exchange.ts";
 import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "../operation.ts";
 import { priceFor } from "../record-usage.ts";
 import { toHeaderValue } from "../header-value.ts";
+import { isAssignedToCanary } from "./canary-subject.ts";
 import { conversationHashOf } from "./conversation-key.ts";
 import type { EligibleLeg, Leg } from "./leg.ts";
 import { VirtualRoute } from "./virtual-route.ts";
@@ -52,31 +53,41 @@ export function enterLeg(exchange: Exchange, { rule, target, entry }: Leg): void
   if (fields.model !== model) exchange.fields = { ...fields, model };
 }
 
+type SelectParts = OffLoopPart & ClientAddressPart;
+
 /** Throws if no target may serve the request. Returns a promise only if a large body has to be read. */
 export function selectTargets(
   exchange: Exchange,
   route: VirtualRoute,
-  parts: OffLoopPart,
+  parts: SelectParts,
 ): ValueOrPromise<null> {
   const { gameDay } = exchange;
   if (gameDay !== null) route.usePlans((plan) => gameDay.planOf(plan));
   const tokens = inputTokensOf(exchange, route, parts);
   const hash = conversationHashOf(exchange, route, parts);
-  if (!isPromise(tokens) && !isPromise(hash)) return select(exchange, route, tokens, hash);
+  if (!isPromise(tokens) && !isPromise(hash)) return select(exchange, route, tokens, hash, parts);
   return Promise.all([tokens, hash]).then(([input, conversation]) =>
-    select(exchange, route, input, conversation),
+    select(exchange, route, input, conversation, parts),
   );
 }
 
-function select(exchange: Exchange, route: VirtualRoute, inputTokens: number, hash: number): null {
+function select(
+  exchange: Exchange,
+  route: VirtualRoute,
+  inputTokens: number,
+  hash: number,
+  parts: SelectParts,
+): null {
   route.conversationHash = hash;
   const refusals: GatehouseError[] = [];
   let largestWindow = 0;
+  const isAssigned = route.chain.map((entry) => isAssignedToCanary(exchange, entry, hash, parts));
   const embedded = exchange.endpoint?.operation === "embeddings" ? (route.legs[0]?.[0]?.model ?? null) : null;
   route.eligible = route.legs.map((legs) =>
     legs.flatMap((leg): EligibleLeg[] => {
       // Vectors of different models cannot be compared.
       if (embedded !== null && leg.model !== embedded) return [];
+      if (leg.target.isCanary && isAssigned[leg.place] !== true) return [];
       const window = contextWindowOf(exchange, leg);
       if (inputTokens > window) {
         if (leg.place === 0) largestWindow = Math.max(largestWindow, window);

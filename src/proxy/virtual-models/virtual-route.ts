@@ -39,6 +39,8 @@ export class VirtualRoute {
   readonly #tried = new Set<Leg>();
   #place = 0;
   #active: ActiveLeg | null = null;
+  /** Targets of virtual models with a canary that have failed, or a canary that was not available. */
+  readonly failures: EligibleLeg[] = [];
   /** The last target that the request was sent to. */
   lastLeg: EligibleLeg | null = null;
   /** Copies of plans, if nothing may change; null when serving. */
@@ -138,9 +140,15 @@ export class VirtualRoute {
   fail(now: number): void {
     if (this.#active === null) return;
     const { plan, leg, ticket } = this.#active;
+    if (leg.entry.model.canary !== null) this.failures.push(leg);
     plan.recordFailure(leg.target.index, ticket, now);
     plan.endAttempt(leg.target.index, ticket);
     this.#active = null;
+  }
+
+  /** The target in use. */
+  get activeLeg(): EligibleLeg | null {
+    return this.#active?.leg ?? null;
   }
 
   /** The request has ended. `firstTokenAt` is null without a successful response. */
@@ -161,9 +169,10 @@ export class VirtualRoute {
   }
 
   #pick(place: number, now: number): EligibleLeg | null {
-    const legs = (this.eligible[place] ?? []).filter(
+    const usable = (this.eligible[place] ?? []).filter(
       (leg) => !this.#tried.has(leg) && availabilityOf(leg, now) === "available" && !this.#isExhausted(leg),
     );
+    const legs = this.#preferCanary(place, usable);
     const cheapest = Math.min(...legs.map(({ cost }) => cost));
     const indexes = legs.flatMap(({ cost, target }) => (cost === cheapest ? target.index : []));
     const [first] = legs;
@@ -172,6 +181,18 @@ export class VirtualRoute {
       return pickAffine(legs, this.conversationHash);
     const picked = this.#planOf(first.entry.model).pick(indexes, [], null, this.conversationHash, now);
     return legs.find(({ target }) => target.index === picked) ?? null;
+  }
+
+  /** A request is eligible for the canary only if it is assigned to it. If the canary cannot serve it, the other targets do. */
+  #preferCanary(place: number, usable: readonly EligibleLeg[]): readonly EligibleLeg[] {
+    if (this.chain[place]?.model.canary === null) return usable;
+    const canary = usable.filter(({ target }) => target.isCanary);
+    if (canary.length > 0) return canary;
+    const missing = (this.eligible[place] ?? []).find(
+      (leg) => leg.target.isCanary && !this.#tried.has(leg) && !this.failures.includes(leg),
+    );
+    if (missing !== undefined) this.failures.push(missing);
+    return usable;
   }
 
   /** Whether as many targets of the upstream were tried as it has attempts. */

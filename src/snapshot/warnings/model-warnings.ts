@@ -13,14 +13,14 @@ export function modelWarnings(
   const { id: recordId, name, targets, strategy, sticky, fallback_on, fallback } = model;
   const warnings: ConfigurationWarning[] = [];
   const warn = (path: string, message: string) => warnings.push({ places: [{ recordId, path }], message });
-  for (const [index, { upstream: upstreamId, model: sent }] of targets.entries()) {
+  const places = targets.map((target, index) => ({ ...target, path: `targets[${index}].model` }));
+  const { canary } = model;
+  if (canary !== null) places.push({ ...canary.target, weight: 1, path: "canary.target.model" });
+  for (const { upstream: upstreamId, model: sent, path } of places) {
     const upstream = upstreams.find(({ id }) => id === upstreamId);
     const served = sent ?? (name.endsWith("*") ? null : name);
     if (upstream !== undefined && served !== null && !serves(upstream, served))
-      warn(
-        `targets[${index}].model`,
-        `no target of the upstream "${upstream.name}" serves the model "${served}"`,
-      );
+      warn(path, `no target of the upstream "${upstream.name}" serves the model "${served}"`);
   }
   if (targets.every(({ weight }) => weight === 0))
     warn(
@@ -36,6 +36,16 @@ export function modelWarnings(
     warn("sticky", `has no effect with the strategy ${strategy}`);
   if (fallback.length > 0 && fallback_on.length === 0)
     warn("fallback_on", "is empty, so that fallback is never used");
+  if (canary !== null && canary.share > 0 && rules.length > 0) {
+    const isReached = rules.some(({ service }) => reaches(service, { targets: [canary.target] }));
+    if (!isReached)
+      warn(
+        "canary.target.upstream",
+        "no rule uses the canary: no service with a rule leads to its upstream or has virtual_models: any",
+      );
+  }
+  const { reason } = canary?.rolled_back ?? {};
+  if (reason !== undefined) warn("canary.share", `the gateway has switched the canary off: ${reason}`);
   return warnings;
 }
 
@@ -45,6 +55,9 @@ function serves({ targets }: Upstream, model: string): boolean {
   );
 }
 
-function reaches({ upstream_id, virtual_models }: Service, { targets }: VirtualModel): boolean {
+function reaches(
+  { upstream_id, virtual_models }: Service,
+  { targets }: { readonly targets: readonly { readonly upstream: string }[] },
+): boolean {
   return virtual_models === "any" || targets.some(({ upstream }) => upstream === upstream_id);
 }

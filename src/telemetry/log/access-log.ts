@@ -40,8 +40,14 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   log.infoRedacted(facts.endedWallMs, fields, "request");
 }
 
-function virtualModelText({ name, fallback, reason }: NonNullable<RequestFacts["virtualModel"]>): string {
-  const text = `,"virtual_model":${nameText(name)}`;
+function virtualModelText({
+  name,
+  fallback,
+  reason,
+  canary,
+}: NonNullable<RequestFacts["virtualModel"]>): string {
+  let text = `,"virtual_model":${nameText(name)}`;
+  if (canary !== null) text += `,"canary":"${canary}"`;
   return fallback === null ? text : `${text},"fallback":${nameText(fallback)},"fallback_reason":"${reason}"`;
 }
 

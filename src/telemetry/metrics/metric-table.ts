@@ -1,5 +1,6 @@
 // The table of all metrics: name, type, help text and labels. The registry, docs/metrics.md and the dashboard test are derived
 // from it.
+import { VIRTUAL_MODEL_METRICS } from "./virtual-model-metrics.ts";
 
 type MetricType = "counter" | "gauge" | "histogram";
 
@@ -74,26 +75,7 @@ export const METRICS = {
     help: "Requests that a game day affected, by the type of the fault. They are not billed.",
     labels: ["gateway", "fault"],
   },
-  gatehouse_virtual_model_requests_total: {
-    type: "counter",
-    help: "Finished requests for virtual models, by the upstream and the model that served them. `model` is empty if the target gets the requested name.",
-    labels: ["gateway", "virtual_model", "upstream", "model", "outcome"],
-  },
-  gatehouse_virtual_model_fallbacks_total: {
-    type: "counter",
-    help: "Requests for virtual models that a virtual model of `fallback` served, by reason.",
-    labels: ["gateway", "virtual_model", "fallback", "reason"],
-  },
-  gatehouse_virtual_model_input_tokens_total: {
-    type: "counter",
-    help: "Input tokens of requests for virtual models by target. `cache` is `read` for those that the provider read from its prompt cache, `none` for the others.",
-    labels: ["gateway", "virtual_model", "upstream", "target", "model", "cache"],
-  },
-  gatehouse_virtual_model_cache_savings_dollars_total: {
-    type: "counter",
-    help: "What input from prompt caches of providers would have cost in addition without them, in US dollars.",
-    labels: ["gateway", "virtual_model", "upstream", "target", "model"],
-  },
+  ...VIRTUAL_MODEL_METRICS,
   gatehouse_tokens_total: {
     type: "counter",
     help: "Tokens reported by providers; `direction` is `input` or `output`.",

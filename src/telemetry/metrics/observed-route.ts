@@ -37,6 +37,8 @@ export interface VirtualModelNames {
   /** The virtual model that served instead, and why; null if there was no fallback. */
   readonly fallback: string | null;
   readonly reason: string | null;
+  /** What served: the canary or another target; null without a canary. */
+  readonly canary: "canary" | "stable" | null;
   /** What the cached input would have cost in addition, in US dollars. */
   readonly cacheSavings: number;
 }
@@ -153,7 +155,11 @@ export class ObservedGateway {
     const [gateway, virtual_model] = [this.#name, model.name];
     const labels = { gateway, virtual_model, upstream, model: model.target ?? "", outcome };
     this.#metrics.number("gatehouse_virtual_model_requests_total", labels).add();
-    const { fallback, reason } = model;
+    const { fallback, reason, canary } = model;
+    if (canary !== null)
+      this.#metrics
+        .number("gatehouse_canary_requests_total", { gateway, virtual_model, served_by: canary, outcome })
+        .add();
     if (fallback === null || reason === null) return;
     const fallbackLabels = { gateway, virtual_model, fallback, reason };
     this.#metrics.number("gatehouse_virtual_model_fallbacks_total", fallbackLabels).add();

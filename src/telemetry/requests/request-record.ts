@@ -48,6 +48,7 @@ export interface RequestRecord {
     readonly name: string;
     readonly fallback: string | null;
     readonly reason: string | null;
+    readonly canary: "canary" | "stable" | null;
   } | null;
   readonly fault: string | null;
   readonly translation: TranslationFacts | null;
@@ -89,8 +90,8 @@ export function recordOf(facts: RequestFacts): ValueOrPromise<RequestRecord> {
 
 function virtualModelOf({ virtualModel }: RequestFacts): RequestRecord["virtual_model"] {
   if (virtualModel === null) return null;
-  const { name, fallback, reason } = virtualModel;
-  return { name, fallback, reason };
+  const { name, fallback, reason, canary } = virtualModel;
+  return { name, fallback, reason, canary };
 }
 
 function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
