@@ -1,8 +1,8 @@
 // Combinators that build matchers. Matchers do not backtrack and every repetition has a bound, so that the work of a matcher
 // is bounded for any text, however hostile.
-import { isInClass, toLower, WHITESPACE } from "./char-classes.ts";
+import { toLower, WHITESPACE } from "./char-classes.ts";
 import { CHAR_SET_SIZE, charSet, charSetHas, charSetIgnoringCase, charSetWhere } from "./char-set.ts";
-import { endOfWord, KeywordSet, MAX_WORD_LENGTH } from "./keyword-set.ts";
+import { endOfRun, endOfWord, KeywordSet, MAX_WORD_LENGTH } from "./keyword-set.ts";
 import {
   canMatchAt,
   firstSetOfChoice,
@@ -70,6 +70,7 @@ export function seq(...matchers: readonly Matcher[]): Matcher {
   const count = matchers.length;
   const match = (input: NormalizedText, at: number): number => {
     if (!canMatchAt(required, input, at)) return NO_MATCH;
+    input.work.steps++;
     let end = at;
     for (let index = 0; index < count && end >= 0; index++) {
       input.work.steps++;
@@ -184,9 +185,7 @@ function createOneOf(characters: string): Matcher {
 /** Matches `min` to `max` units of the classes. */
 export function run(classBits: number, min: number, max: number): Matcher {
   const match = (input: NormalizedText, at: number): number => {
-    let end = at;
-    while (end - at < max && end < input.length && isInClass(unitAt(input, end), classBits)) end++;
-    input.work.steps += stepsToRead(end - at);
+    const end = endOfRun(input, at, classBits, max);
     return end - at < min ? NO_MATCH : end;
   };
   const matcher = withPrefixes(prefixesStartingWith(charSet(classBits)), match, min === 0);
@@ -199,8 +198,10 @@ export function run(classBits: number, min: number, max: number): Matcher {
 export function except(characters: string, min: number, max: number): Matcher {
   const excluded = charTable(characters);
   return (input, at) => {
+    const { codes } = input;
+    const last = Math.min(at + max, input.length);
     let end = at;
-    while (end - at < max && end < input.length && excluded[unitAt(input, end)] !== 1) end++;
+    while (end < last && excluded[codes[end] ?? 0] !== 1) end++;
     input.work.steps += stepsToRead(end - at);
     return end - at < min ? NO_MATCH : end;
   };
@@ -215,16 +216,19 @@ export function skipTo(matcher: Matcher, max: number, stops = ""): Matcher {
     (code) => required === null || required.prefixes[code] !== 0 || isStop[code] === 1,
   );
   const match: Matcher = (input, at) => {
+    const { codes } = input;
     const last = Math.min(at + max, input.length);
-    input.work.steps += 1 + (Math.max(last - at, 0) >> 3);
+    let counted = at;
     for (let from = at; from <= last; from++) {
-      const code = unitAt(input, from);
+      const code = codes[from] ?? 0;
       if (!charSetHas(isChecked, code)) continue;
-      input.work.steps++;
+      input.work.steps += stepsToRead(from - counted);
+      counted = from;
       const end = canMatchAt(required, input, from) ? matcher(input, from) : NO_MATCH;
       if (end >= 0) return end;
       if (isStop[code] === 1) return NO_MATCH;
     }
+    input.work.steps += stepsToRead(Math.max(last - counted, 0));
     return NO_MATCH;
   };
   return withPart(match, "repetition", matcher, (part) => skipTo(part, max, stops));

@@ -164,17 +164,21 @@ function endOfEmptyExpansion(input: NormalizedText, at: number, next: number): n
 function endOfNoOpQuotes(input: NormalizedText, at: number, code: number): number {
   const before = unitAt(input, at - 1);
   const next = unitAt(input, at + 1);
+  const isAfterWord = isInClass(before, WORD);
+  const mayClose = isAfterWord || before === SLASH;
+  const mayOpen = isWordOrPath(next);
   // No pattern is tried meanwhile, so check the limit here.
-  input.work.steps += STEPS_PER_QUOTE;
+  input.work.steps += mayClose ? STEPS_PER_QUOTE : mayOpen ? STEPS_PER_QUOTE / 2 : 1;
   checkWork(input.work);
-  if (next === code && isInClass(before, WORD)) return at + 2;
-  if (code !== BACKTICK && isInClass(before, WORD | QUOTE) === isInClass(before, WORD)) {
-    const end = endOfConcatenation(input, at, code);
+  if (isAfterWord) {
+    if (next === code) return at + 2;
+    const end = code === BACKTICK ? at : endOfConcatenation(input, at, code);
     if (end > at) return end;
   }
-  return closesPart(input, at, code) || opensPart(input, at, code) ? at + 1 : at;
+  return (mayClose && closesPart(input, at, code)) || (mayOpen && opensPart(input, at, code)) ? at + 1 : at;
 }
 
+/** `code` is a quote after a word. */
 function endOfConcatenation(input: NormalizedText, at: number, code: number): number {
   let end = at + 1;
   if (isInClass(unitAt(input, end), WHITESPACE)) end++;
@@ -182,7 +186,7 @@ function endOfConcatenation(input: NormalizedText, at: number, code: number): nu
   if (operator === DOT || operator === PLUS) end++;
   if (isInClass(unitAt(input, end), WHITESPACE)) end++;
   const follows = unitAt(input, end) === code && end > at + 1 && isInClass(unitAt(input, end + 1), WORD);
-  return follows && isInClass(unitAt(input, at - 1), WORD) ? end + 1 : at;
+  return follows ? end + 1 : at;
 }
 
 /** The opening quote around one to five characters of a longer word: `'wh'oami`, `/et'c/pa'sswd`. */

@@ -1,6 +1,6 @@
 // The detector: finds code of the selected languages in a text.
 import { toLower } from "./char-classes.ts";
-import type { Candidate } from "./candidates.ts";
+import type { Candidate, PatternName } from "./candidates.ts";
 import { charSetHas } from "./char-set.ts";
 import { MAX_CLEAN_UNITS } from "./clean-strings.ts";
 import {
@@ -21,9 +21,10 @@ import { normalizeJson } from "./normalize-json.ts";
 import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import type { Language } from "./settings.ts";
+import { sortFindings } from "./sort-findings.ts";
 import { BLOCK_UNITS, triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
 import { visitVariants, visitVariantsOf, type VariantVisitor } from "./variants.ts";
-import { checkWork, stepsToRead, type WorkCounter } from "./work-budget.ts";
+import { checkWork, stepsToScan, type WorkCounter } from "./work-budget.ts";
 
 /** A match. Positions are UTF-16 code units of the original text. */
 export interface Finding {
@@ -160,9 +161,7 @@ class PatternDetector implements Detector {
       this.#scan(variant, ranges, found, false),
     );
     if (isShort && found.length === 0) this.#addClean(units, start, end, before);
-    return found.length < 2
-      ? found
-      : found.sort((one, other) => one.start - other.start || other.end - one.end);
+    return sortFindings(found);
   }
 
   #isKnownClean(units: Uint16Array, start: number, end: number): boolean {
@@ -195,7 +194,7 @@ class PatternDetector implements Detector {
 
   /** Block by block: the automaton records the triggers of a block, then their patterns are tried. */
   #scanRange(input: NormalizedText, from: number, to: number, found: Finding[], onlyFirst: boolean): boolean {
-    input.work.steps += stepsToRead(to - from);
+    input.work.steps += stepsToScan(to - from);
     checkWork(input.work);
     scanner.state = 0;
     let covered = 0;
@@ -276,11 +275,19 @@ class PatternDetector implements Detector {
       const name = firstUsedName(candidate.owner, this.#excluded);
       if (name === null) continue;
       input.work.steps += STEPS_PER_FINDING;
-      found.push({ ...originalSpan(input, matchStart, matchEnd), ...name });
+      found.push(findingOf(originalSpan(input, matchStart, matchEnd), name));
       rightmost = Math.max(rightmost, matchEnd);
     }
     return rightmost;
   }
+}
+
+/** Without spread syntax, which takes ten times as long. */
+function findingOf(
+  { start, end }: { readonly start: number; readonly end: number },
+  { language, pattern }: PatternName,
+): Finding {
+  return { start, end, language, pattern };
 }
 
 /** Returns whether the text is at this position, ignoring ASCII case. */

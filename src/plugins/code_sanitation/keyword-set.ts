@@ -23,12 +23,12 @@ export class KeywordSet {
   }
 
   has(input: NormalizedText, from: number, to: number): boolean {
-    const lengths = this.#lengths[toLower(unitAt(input, from))] ?? 0;
+    const { codes } = input;
+    const lengths = this.#lengths[toLower(codes[from] ?? 0)] ?? 0;
     if ((lengths & (1 << (to - from))) === 0) return false;
     input.work.steps += STEPS_PER_LOOKUP + ((to - from) >> 2);
     let hash = 0;
-    for (let index = from; index < to; index++)
-      hash = (Math.imul(hash, 31) + toLower(unitAt(input, index))) | 0;
+    for (let index = from; index < to; index++) hash = (Math.imul(hash, 31) + toLower(codes[index] ?? 0)) | 0;
     const slots = (this.#slots ??= hashTableOf(this.#keywords));
     const last = slots.length - 1;
     for (let slot = slotOf(hash, last); slots[slot] !== 0; slot = (slot + 1) & last) {
@@ -40,7 +40,7 @@ export class KeywordSet {
 }
 
 /** The work of looking up a word that has the first letter and the length of a keyword. */
-const STEPS_PER_LOOKUP = 2;
+const STEPS_PER_LOOKUP = 3;
 
 function slotOf(hash: number, last: number): number {
   return (hash ^ (hash >>> 15)) & last;
@@ -74,8 +74,15 @@ function hashOf(text: string): number {
 
 /** Returns the end of the word at a position; the position itself if there is no word. */
 export function endOfWord(input: NormalizedText, at: number): number {
+  return endOfRun(input, at, WORD, MAX_WORD_LENGTH);
+}
+
+/** Returns the end of at most `max` units of the classes. */
+export function endOfRun(input: NormalizedText, at: number, classBits: number, max: number): number {
+  const { codes } = input;
+  const last = Math.min(at + max, input.length);
   let end = at;
-  while (end - at < MAX_WORD_LENGTH && end < input.length && isInClass(unitAt(input, end), WORD)) end++;
+  while (end < last && isInClass(codes[end] ?? 0, classBits)) end++;
   input.work.steps += stepsToRead(end - at);
   return end;
 }

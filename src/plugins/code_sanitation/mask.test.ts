@@ -33,6 +33,20 @@ test("never splits a surrogate pair", () => {
   expect(maskFindings("a😀b😀c", [{ ...finding, start: 2, end: 5 }], "X")).toBe("aXXXXXc");
 });
 
+test("masks many findings as it masks few", () => {
+  const part = "a😀eval(x)\ud800 %3Cscript%3E b 😀😀c ";
+  const [one, many] = [part, part.repeat(60)].map((text) => maskText(text, detector, "X"));
+  expect(detector.findAll(part.repeat(60)).length).toBeGreaterThan(50);
+  expect(many).toBe(one?.repeat(60));
+  // Overlapping, and in the middle of surrogate pairs.
+  const finding = { language: "sql", pattern: "sql.x" } as const;
+  const findings = Array.from({ length: 50 }, (_, index) => [
+    { ...finding, start: index * 8 + 2, end: index * 8 + 5 },
+    { ...finding, start: index * 8 + 3, end: index * 8 + 4 },
+  ]).flat();
+  expect(maskFindings("a😀b😀cd".repeat(50), findings, "X")).toBe("aXXXXXcd".repeat(50));
+});
+
 const piece = fc.oneof(
   fc.constantFrom(
     "eval(x)",

@@ -1,5 +1,8 @@
 // Maps the code units of a normalized text back to the text that it was created from.
 
+/** Entries after the last one that are tried before all are searched. */
+const MAX_STEPS = 8;
+
 /**
  * Records only what differs from a one-to-one mapping, so that clean text costs nothing. Each entry starts a range of
  * units that are consecutive in the source too, except that the first unit of the range may span several source units.
@@ -8,9 +11,11 @@ export class SourceMap {
   /** Three numbers per entry: index of the unit, start and end of its source. */
   #entries: Int32Array = new Int32Array(0);
   #count = 0;
+  /** The entry of the last query: findings are mapped in ascending order, so the next one is mostly at or close after it. */
+  #last = 0;
 
   clear(): void {
-    this.#count = 0;
+    this.#count = this.#last = 0;
   }
 
   /** The unit at `index` was created from `from` up to `to`; the units after it follow one by one. */
@@ -46,6 +51,22 @@ export class SourceMap {
 
   /** Returns the offset of the last entry at or before a unit; negative if there is none. */
   #entryOf(index: number): number {
+    const entries = this.#entries;
+    const count = this.#count;
+    let entry = this.#last;
+    if (entry < count && (entries[entry] ?? 0) <= index) {
+      for (let step = 0; step < MAX_STEPS; step++) {
+        const next = entry + 3;
+        if (next >= count || (entries[next] ?? 0) > index) return (this.#last = entry);
+        entry = next;
+      }
+    }
+    entry = this.#search(index);
+    if (entry >= 0) this.#last = entry;
+    return entry;
+  }
+
+  #search(index: number): number {
     let low = 0;
     let high = this.#count / 3;
     while (low < high) {

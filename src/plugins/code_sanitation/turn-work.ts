@@ -1,8 +1,8 @@
 // The work of all inspections in one turn of the event loop: many requests that take a few milliseconds each would together delay
 // all others.
 
-/** About 20 ms of prose, and at most 50 ms of hostile text. When they are used up, bodies are inspected in worker threads for the rest of the turn. */
-const STEPS_PER_TURN = 3_000_000;
+/** About 30 ms of prose, of programs or of hostile text. When they are used up, bodies are inspected in worker threads for the rest of the turn. */
+const STEPS_PER_TURN = 2_000_000;
 /** Work below this is not worth a callback at the end of the turn. */
 const NOTICED_STEPS = 100_000;
 /** The inspection of smaller bodies takes less time than a task. */

@@ -4,7 +4,7 @@ import { removeNoOpSyntax, replaceComments } from "./deobfuscate.ts";
 import { normalize } from "./normalize.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import { releaseParents } from "./scratch-buffer.ts";
-import { stepsToRead, type WorkCounter } from "./work-budget.ts";
+import { stepsToScan, type WorkCounter } from "./work-budget.ts";
 
 /** Double percent-encoding is common, and entities in percent-encoding in JSON occur; receivers decode no deeper. */
 const DECODING_ROUNDS = 3;
@@ -28,7 +28,7 @@ export function visitVariants(
 
 /** Visits a text that was normalized from `units` code units, and its further variants. */
 export function visitVariantsOf(text: NormalizedText, units: number, visit: VariantVisitor): void {
-  text.work.steps += stepsToRead(units) + STEPS_PER_TEXT;
+  text.work.steps += stepsToScan(units) + STEPS_PER_TEXT;
   // Without special characters, decoding and deobfuscation would change nothing.
   if (visit(text, null) || text.specials.count === 0) return;
   visitDecoded(text, visit);

@@ -1,17 +1,22 @@
 // The limit of the work of one inspection. Work is counted in steps, not in time, so that the same text always has the same result. A step
-// is a matcher that is tried or a few code units that are read, and takes 6 to 16 ns in hostile text.
+// is a matcher that is tried or a few code units that are read, and takes 5 to 15 ns in hostile text.
 
 /** 0.2 to 0.5 ms: a short text may consist of nothing but code. */
 const BASE_STEPS = 30_000;
 /**
- * 15 to 45 ns per byte. Prose takes 0.5 to 0.6 steps per byte, ordinary programs 0.9 to 1.6, one in a thousand more than the limit, and the
+ * 10 to 30 ns per byte. Prose takes 0.25 to 0.35 steps per byte, ordinary programs 0.5 to 1.3, one in a thousand more than the limit, and the
  * worst known text more than 200 without a limit (`npm run fuzz:sanitation`).
  */
-const STEPS_PER_BYTE = 2.4;
+const STEPS_PER_BYTE = 1.9;
 
 /** Returns the steps that the inspection of a text of this size may take. */
 export function stepsFor(bytes: number): number {
   return BASE_STEPS + bytes * STEPS_PER_BYTE;
+}
+
+/** Returns the steps of normalizing units, or of reading them in the automaton. Both together take 3 ns per unit. */
+export function stepsToScan(units: number): number {
+  return 1 + (units >> 3);
 }
 
 /** Returns the steps of reading units in a short loop, which takes a quarter of a step per unit. */

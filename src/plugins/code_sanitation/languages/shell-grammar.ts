@@ -124,10 +124,12 @@ const MAX_ATTEMPTS = 4;
 export function searchLine(characters: string, matcher: Matcher, max: number): Matcher {
   const starts = charSet(0, characters);
   return (input, at) => {
+    const { codes } = input;
+    const last = Math.min(at + max, input.length - 1);
     let attempts = 0;
     let index = at;
-    for (; index - at <= max && index < input.length && attempts < MAX_ATTEMPTS; index++) {
-      const code = unitAt(input, index);
+    for (; index <= last && attempts < MAX_ATTEMPTS; index++) {
+      const code = codes[index] ?? 0;
       if (code === NEWLINE) break;
       if (!charSetHas(starts, code)) continue;
       attempts++;

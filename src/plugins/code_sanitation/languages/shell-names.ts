@@ -1,6 +1,6 @@
 // Command names: matching one of a list, and cheap tests that reject most words.
 import { isInClass, QUOTE, SPACE, WORD } from "../char-classes.ts";
-import { DASH, DOT } from "../char-codes.ts";
+import { DOT } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { isTextAt, KeywordSet, splitWords } from "../keyword-set.ts";
 import { NO_MATCH, withPrefixes, type Matcher } from "../matcher.ts";
@@ -28,9 +28,14 @@ export function commandOf(names: Iterable<string>): Matcher {
   });
 }
 
+const MAX_NAME = 24;
+const NAME_UNITS = charSet(WORD, "-");
+
 function endOfCommandName(input: NormalizedText, start: number): number {
+  const { codes } = input;
+  const last = Math.min(start + MAX_NAME, input.length);
   let end = start;
-  while (end - start < 24 && (isInClass(unitAt(input, end), WORD) || unitAt(input, end) === DASH)) end++;
+  while (end < last && charSetHas(NAME_UNITS, codes[end] ?? 0)) end++;
   return end;
 }
 

@@ -29,7 +29,9 @@ const WILDCARD_IN_DIRECTORY = [
 ];
 
 const MAX_COMPONENTS = 4;
-const COMPONENT_UNITS = 16;
+/** The longest name, and a `*` that represents nothing. */
+const DIRECTORY_UNITS = 1 + Math.max(...DIRECTORIES.map(({ length }) => length));
+const COMPONENT_UNITS = 1 + Math.max(...FILES.map(({ length }) => length));
 const AFTER_PATH = charSet(0, "/ \n\"'`;|&)}],<>\\\0");
 /** Units of a component with at least one of them: letters, digits and wildcards. */
 const COMPONENT = charSet(LETTER | DIGIT, "?*[");
@@ -49,15 +51,16 @@ const glob = {
   end: 0,
 };
 
-/** Reads the component at a position into `glob`. Returns false if it contains units that no known name has. */
-function readComponent(input: NormalizedText, at: number): boolean {
+/** Reads the component at a position into `glob`. Returns false if it has more than `maxUnits`, or units that no known name has. */
+function readComponent(input: NormalizedText, at: number, maxUnits: number): boolean {
   glob.length = glob.letters = 0;
   glob.star = -1;
   glob.hasAny = glob.hasClass = false;
   let index = at;
+  input.work.steps += STEPS_PER_COMPONENT;
   while (!charSetHas(AFTER_PATH, unitAt(input, index))) {
     const code = toLower(unitAt(input, index));
-    if (!charSetHas(COMPONENT, code) || glob.length === COMPONENT_UNITS) return false;
+    if (!charSetHas(COMPONENT, code) || glob.length === maxUnits) return false;
     const classEnd = code === OPEN_BRACKET ? endOfClass(input, index + 1) : -1;
     if (code === OPEN_BRACKET && classEnd < 0) return false;
     if (code === STAR && glob.star < 0) glob.star = glob.length;
@@ -67,7 +70,6 @@ function readComponent(input: NormalizedText, at: number): boolean {
     glob.units[glob.length++] = classEnd < 0 ? code : QUESTION;
     index = classEnd < 0 ? index + 1 : classEnd;
   }
-  input.work.steps += 1 + ((index - at) >> 2);
   glob.end = index;
   return true;
 }
@@ -107,6 +109,8 @@ function isHidden(isDirectory: boolean): boolean {
   return letters > 1 && (hasAny || isDirectory || star < length - 1);
 }
 
+/** The work of reading a component of a few units, and of comparing it with all names. */
+const STEPS_PER_COMPONENT = 3;
 const STEPS_PER_LOOKUP = 6;
 const REST_OF_PATH = prefixesStartingWith(charSet(LETTER, "?[/*!^]"));
 
@@ -114,14 +118,17 @@ const REST_OF_PATH = prefixesStartingWith(charSet(LETTER, "?[/*!^]"));
 const hiddenPath: Matcher = withPrefixes(REST_OF_PATH, (input, at) => {
   let start = startOfPath(input, at);
   for (let count = 0; count < MAX_COMPONENTS; count++) {
-    if (!readComponent(input, start)) return NO_MATCH;
-    input.work.steps += STEPS_PER_LOOKUP;
-    if (!matchesOne(count === 0 ? DIRECTORIES : FILES)) return NO_MATCH;
+    const names = count === 0 ? DIRECTORIES : FILES;
+    if (!readComponent(input, start, count === 0 ? DIRECTORY_UNITS : COMPONENT_UNITS)) return NO_MATCH;
     const isDirectory = unitAt(input, glob.end) === SLASH;
     // "/us?" may be the end of a question.
     const isQuestion = count === 0 && !isDirectory && !glob.hasClass;
-    if (isHidden(isDirectory) && !isQuestion) return Math.max(at, glob.end);
-    if (!isDirectory) return NO_MATCH;
+    const isMatch = !isQuestion && isHidden(isDirectory);
+    // Before the names are compared: nearly all candidates are comments of programs.
+    if (!isMatch && !isDirectory) return NO_MATCH;
+    input.work.steps += STEPS_PER_LOOKUP;
+    if (!matchesOne(names)) return NO_MATCH;
+    if (isMatch) return Math.max(at, glob.end);
     start = glob.end + 1;
   }
   return NO_MATCH;

@@ -52,7 +52,8 @@ function mayCompare(input: NormalizedText, at: number): boolean {
 function isComparison(input: NormalizedText, at: number): boolean {
   if (at < 0) return false;
   const start = ows(input, at);
-  const [first, second] = [unitAt(input, start), unitAt(input, start + 1)];
+  const first = unitAt(input, start);
+  const second = unitAt(input, start + 1);
   // `===` is JavaScript.
   if (first === EQUALS) return second === EQUALS && unitAt(input, start + 2) !== EQUALS;
   return hasPrefix(COMPARISON_STARTS, first, second);

@@ -85,19 +85,16 @@ const WORDS_BEFORE_STRINGS = new Set([
 
 /** Returns whether a quote closes a string that was opened on the same line. In programs it does, in injected text it does not. */
 function closesString(input: NormalizedText, at: number): boolean {
+  const { codes } = input;
   const mark = unitAt(input, at);
   const first = Math.max(0, at - MAX_STRING);
-  for (let index = at - 1; index >= first; index--) {
-    const code = unitAt(input, index);
-    if (code === NEWLINE) break;
-    if (code !== mark) continue;
-    input.work.steps += stepsToRead(at - index);
-    // After a word a single quote is an apostrophe, unless the word is a keyword of a program: `return'x'`.
-    const isApostrophe = mark === SINGLE_QUOTE && isInClass(unitAt(input, index - 1), WORD);
-    return !isApostrophe || WORDS_BEFORE_STRINGS.has(wordBefore(input, index));
-  }
-  input.work.steps += stepsToRead(MAX_STRING);
-  return false;
+  let index = at - 1;
+  while (index >= first && codes[index] !== mark && codes[index] !== NEWLINE) index--;
+  input.work.steps += stepsToRead(at - index);
+  if (index < first || codes[index] !== mark) return false;
+  // After a word a single quote is an apostrophe, unless the word is a keyword of a program: `return'x'`.
+  const isApostrophe = mark === SINGLE_QUOTE && isInClass(unitAt(input, index - 1), WORD);
+  return !isApostrophe || WORDS_BEFORE_STRINGS.has(wordBefore(input, index));
 }
 
 /** Matches if the trigger starts with a quote that closes no string. */

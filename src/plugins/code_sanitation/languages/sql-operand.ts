@@ -31,6 +31,8 @@ const BEFORE_VALUE = OPEN | ARITHMETIC | PREFIX;
 export const MAX_TOKENS = 14;
 /** Operands that are longer are cut off here, so that a match stays near its trigger. */
 const MAX_OPERAND = 80;
+/** The work of reading an operand, besides its tokens. */
+const STEPS_PER_OPERAND = 3;
 const revealing = new KeywordSet(REVEALING_FUNCTIONS);
 
 /** Reads operands. The fields describe the last one; `token` is the first token after it. */
@@ -49,6 +51,7 @@ class OperandReader {
     this.kinds = 0;
     this.hasValue = this.isQuery = false;
     let needsValue = true;
+    input.work.steps += STEPS_PER_OPERAND;
     token.read(input, at);
     this.start = this.end = token.start;
     for (let count = 0; count < MAX_TOKENS && token.start - at < MAX_OPERAND; count++) {

@@ -17,7 +17,7 @@ import {
   STAR,
 } from "../char-codes.ts";
 import { charTable } from "../combinators.ts";
-import { splitWords } from "../keyword-set.ts";
+import { endOfRun, splitWords } from "../keyword-set.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { stepsToRead } from "../work-budget.ts";
 
@@ -251,12 +251,6 @@ function isComparing(code: number): boolean {
 
 function isExponent(input: NormalizedText, at: number): boolean {
   return (unitAt(input, at) | 0x20) === 0x65 && isInClass(unitAt(input, at + 1), DIGIT);
-}
-
-function endOfRun(input: NormalizedText, at: number, classBits: number, max: number): number {
-  let end = at;
-  while (end - at < max && end < input.length && isInClass(unitAt(input, end), classBits)) end++;
-  return end;
 }
 
 /** A scan is synchronous, so all conditions share one reader. */

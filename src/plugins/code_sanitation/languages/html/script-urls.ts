@@ -34,6 +34,8 @@ function schemeBefore(isSplit: boolean): LookBehind {
       input.work.steps += at - index;
       if (matched === letters.length && (gaps > 0 || !isSplit) && !isInClass(unitAt(input, index), WORD))
         return index + 1;
+      // All schemes end with `script`.
+      if (matched < SCRIPT_LENGTH) return NO_MATCH;
     }
     return NO_MATCH;
   };

@@ -1,13 +1,26 @@
 // PHP variables that are called, variables of the request, stream wrappers, serialized objects, directives and uploads.
 import { uploadedName } from "../uploaded-name.ts";
 import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "../../char-classes.ts";
-import { OPEN_PAREN } from "../../char-codes.ts";
-import { NOT_WORD } from "../../char-set.ts";
-import { choice, except, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../../combinators.ts";
-import { splitWords } from "../../keyword-set.ts";
+import { EQUALS, OPEN_PAREN } from "../../char-codes.ts";
+import { charSet, charSetHas, NOT_WORD } from "../../char-set.ts";
+import {
+  choice,
+  except,
+  keyword,
+  lit,
+  not,
+  oneOf,
+  opt,
+  run,
+  seq,
+  skipTo,
+  times,
+  where,
+} from "../../combinators.ts";
+import { endOfWord, splitWords } from "../../keyword-set.ts";
 import { atWordStart, wordBefore, type LookBehind } from "../../look-behind.ts";
 import { NO_MATCH } from "../../matcher.ts";
-import { unitAt } from "../../normalized-text.ts";
+import { unitAt, type NormalizedText } from "../../normalized-text.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
 import { digits, end, identifier, ows, owsAndComments, quote } from "../../tokens.ts";
 import { endsText, loneLiterals, startsText } from "../lone-text.ts";
@@ -24,6 +37,20 @@ const subscript = choice(
   seq(owsAndComments, lit("["), except("[]\n", 0, 24), lit("]")),
   seq(lit("{"), except("}\n ", 0, 12), lit("}")),
 );
+const SUBSCRIPT_STARTS = charSet(WHITESPACE, "[{/#");
+const SUBSCRIPT_AFTER_SPACE = charSet(WHITESPACE, "[/#");
+/** Returns false for most variables of programs: no subscript follows the name. */
+function mayHaveSubscript(input: NormalizedText, at: number): boolean {
+  const nameEnd = endOfWord(input, at);
+  const next = unitAt(input, nameEnd);
+  if (!charSetHas(SUBSCRIPT_STARTS, next)) return false;
+  return !isInClass(next, WHITESPACE) || charSetHas(SUBSCRIPT_AFTER_SPACE, unitAt(input, nameEnd + 1));
+}
+/** Returns false for most variables of programs: neither a parenthesis nor `=` follows the name directly. */
+function isCalledOrAssigned(input: NormalizedText, at: number): boolean {
+  const next = unitAt(input, endOfWord(input, at));
+  return next === OPEN_PAREN || next === EQUALS;
+}
 const callParen = seq(owsAndComments, lit("("));
 /** What an attacker passes to a function whose name is computed. */
 const injectedArgument = seq(
@@ -82,11 +109,14 @@ export const VARIABLES: readonly Pattern[] = [
     after: choice(
       seq(times(1, 3, lit("$")), identifier, callParen),
       seq(lit("{"), ows, oneOf("'\"@$_"), except("{}\n", 0, 24), lit("}"), times(0, 3, subscript), callParen),
-      seq(
-        identifier,
-        choice(seq(lit("("), digits, lit(")"), ows, lit("."), ows, lit("$")), lit("=@$")),
-        identifier,
-        lit("("),
+      where(
+        isCalledOrAssigned,
+        seq(
+          identifier,
+          choice(seq(lit("("), digits, lit(")"), ows, lit("."), ows, lit("$")), lit("=@$")),
+          identifier,
+          lit("("),
+        ),
       ),
     ),
   }),
@@ -94,7 +124,7 @@ export const VARIABLES: readonly Pattern[] = [
     catches: "a function from an array that is called with a command or with data of the request",
     finds: ["$f['g']('id')", "$f[0] ( $_GET['x'])", "$f{0}('whoami')"],
     ignores: ["x = $handlers['x']($row)", "x = $f('id')", "$rows[0]['id']"],
-    after: seq(identifier, times(1, 3, subscript), callParen, injectedArgument),
+    after: where(mayHaveSubscript, seq(identifier, times(1, 3, subscript), callParen, injectedArgument)),
   }),
   pattern("php.variable-function", ["$"], {
     catches: "a text that consists of a call of a variable, or of a variable in braces",
