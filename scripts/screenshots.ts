@@ -158,7 +158,7 @@ async function takeScreenshots(ui: ConsoleSession, seeded: Seeded, suffix: strin
   await page.getByLabel("Message").fill("What does an AI gateway do?");
   await ui.button("Send").click();
   await page.locator(".chat-response").getByText("Done", { exact: true }).waitFor();
-  await page.locator(".waterfall").waitFor();
+  await page.locator(".chat-response .stats").getByText("$").waitFor();
   await take("playground");
   await open(`${base}/explain`, "explain");
   await ui.button("Add header").click();

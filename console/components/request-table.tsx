@@ -101,7 +101,12 @@ function Status({ record }: { readonly record: RequestRecord }): JSX.Element {
       ) : (
         <Badge tone={statusTone(status)}>{status}</Badge>
       )}
-      {attempts.length > 1 && <Badge tone="warning">Failover</Badge>}
+      {attempts.length > 1 && (
+        <>
+          {" "}
+          <Badge tone="warning">Failover</Badge>
+        </>
+      )}
       {detail !== null && (
         <span class="muted" title={detail}>
           {" "}

@@ -110,7 +110,7 @@ function columnsOf(onRevoke: (token: AdminToken) => void): readonly ListColumn<A
         </>
       ),
     },
-    { title: "Role", sort: "role", cell: ({ role }) => role },
+    { title: "Role", sort: "role", cell: ({ role }) => <span class="whole">{role}</span> },
     {
       title: "Gateways",
       cell: ({ gateways }) => (gateways === null ? "All" : gateways.map(gatewayName).join(", ")),

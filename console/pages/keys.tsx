@@ -86,7 +86,7 @@ function columnsOf(base: string): readonly ListColumn<Row>[] {
       sort: "name",
       cell: ({ id, name }) => <Link to={`${base}/${id}`}>{name}</Link>,
     },
-    { title: "Key", cell: ({ prefix }) => <code>{prefix}…</code> },
+    { title: "Key", cell: ({ prefix }) => <code class="whole">{prefix}…</code> },
     { title: "Rules", cell: ({ rules }) => (rules.length === 0 ? "All rules" : rules.join(", ")) },
     {
       title: "Models",
