@@ -23,6 +23,7 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     ...block("plugins", explanation.plugins.map(plugin)),
     ...block("limits", explanation.limits.map(limit)),
     ...block("budgets", explanation.budgets.map(budget)),
+    ...block("game day", gameDay(explanation)),
     ...block("model", virtualModel(explanation)),
     ...block("targets", explanation.targets.map(target)),
     ...block("upstream", upstreamRequest(explanation)),
@@ -55,6 +56,15 @@ function block(title: string, lines: readonly string[]): string[] {
 const yes = () => paint("green", "✓");
 const no = () => paint("red", "✗");
 const skipped = () => paint("dim", "·");
+
+/** A gateway of an older version sends none. */
+function gameDay({ game_day = null }: Partial<Explanation>): string[] {
+  if (game_day === null) return [];
+  const { name, share, faults } = game_day;
+  return [
+    `${paint("yellow", name)} may affect ${share === 1 ? "the request" : `${share * 100} % of such requests`}: ${faults.join(", ")}`,
+  ];
+}
 
 function virtualModel({ virtual_model: model }: Explanation): string[] {
   if (model === null) return [];

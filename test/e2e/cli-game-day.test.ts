@@ -55,6 +55,18 @@ describe("gatehouse game-day run", () => {
     });
   });
 
+  test("ends early with Ctrl-C, prints the verdict so far, and removes the game day", async () => {
+    const file = join(directory, "long.yaml");
+    writeFileSync(file, "name: long\nfaults: [{ type: slow, ms: 1 }]\n");
+    const running = runCommand(["game-day", "run", file, "--for=3600"], settingsOf(gatehouse));
+    await waitUntil(async () => (await countOfGameDays()) === 1);
+    await (await postChat(gatehouse, route)).text();
+    process.emit("SIGINT");
+    const { code, stdout } = await running;
+    expect([code, stdout.split("\n")[0]]).toEqual([0, expect.stringMatching(/^affected {2}1 requests/)]);
+    expect(await countOfGameDays()).toBe(0);
+  });
+
   test("ends by itself after --for, and says what is wrong with a file", async () => {
     const { code, stdout } = await runFile(
       "name: short\nmatch: { models: [none] }\nfaults: [{ type: empty }]\n",
