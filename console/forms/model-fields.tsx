@@ -6,8 +6,10 @@ import { Section } from "../components/page.tsx";
 import { useReorder, type Reorder } from "../components/reorder.tsx";
 import type { Form } from "../state/form.ts";
 import { moveItem } from "../state/order.ts";
+import { CanarySection } from "./canary-fields.tsx";
 import { StringListField } from "./collections.tsx";
 import { FieldErrors, fieldId } from "./field.tsx";
+import { newTarget, UpstreamAndModel } from "./model-target.tsx";
 import { CheckboxField, ChoiceField, MultiChoiceField, NumberField, TextField } from "./inputs.tsx";
 
 const STRATEGIES = [
@@ -41,6 +43,7 @@ export function ModelFields(props: ModelFieldsProps): JSX.Element {
       <NameFields {...props} />
       <TargetsSection {...props} />
       <FallbackSection {...props} />
+      <CanarySection {...props} />
     </>
   );
 }
@@ -87,10 +90,7 @@ function TargetsSection(props: ModelFieldsProps): JSX.Element {
     onMove: (from, to) => form.set("targets", moveItem(targets, from, to)),
     nameOf: (index) => `target ${index + 1}`,
   });
-  const add = () => {
-    const upstream = upstreams.length === 1 ? (upstreams[0]?.id ?? "") : "";
-    form.set("targets", [...targets, { upstream, model: null, weight: 1 }]);
-  };
+  const add = () => form.set("targets", [...targets, { ...newTarget(upstreams), weight: 1 }]);
   return (
     <Section
       title="Targets"
@@ -107,11 +107,10 @@ function TargetsSection(props: ModelFieldsProps): JSX.Element {
           />
         )}
       </div>
-      {targets.map((target, index) => (
+      {targets.map((_, index) => (
         <TargetFields
           key={index}
           {...props}
-          target={target}
           index={index}
           reorder={targets.length === 1 ? undefined : reorder}
         />
@@ -125,13 +124,12 @@ function TargetsSection(props: ModelFieldsProps): JSX.Element {
 }
 
 interface TargetFieldsProps extends ModelFieldsProps {
-  readonly target: VirtualModelInput["targets"][number];
   readonly index: number;
   /** Undefined if there is only one target. */
   readonly reorder: Reorder | undefined;
 }
 
-function TargetFields({ form, upstreams, target, index, reorder }: TargetFieldsProps): JSX.Element {
+function TargetFields({ form, upstreams, index, reorder }: TargetFieldsProps): JSX.Element {
   const path = `targets[${index}]`;
   const remove = () =>
     form.set(
@@ -143,23 +141,7 @@ function TargetFields({ form, upstreams, target, index, reorder }: TargetFieldsP
       <legend>Target {index + 1}</legend>
       {reorder !== undefined && <div class="target-order">{reorder.controls(index)}</div>}
       <div class="fields inline">
-        <ChoiceField
-          form={form}
-          path={`${path}.upstream`}
-          label="Upstream"
-          isRequired
-          hint={upstreams.length === 0 ? "This gateway has no upstream yet. Create one first." : undefined}
-          choices={upstreams.map(({ id, name }) => ({ value: id, label: name }))}
-        />
-        <TextField
-          form={form}
-          path={`${path}.model`}
-          label="Model"
-          isMono
-          emptyValue={null}
-          placeholder="As requested"
-          suggestions={modelsOf(upstreams.find(({ id }) => id === target.upstream))}
-        />
+        <UpstreamAndModel form={form} path={path} upstreams={upstreams} />
         <NumberField form={form} path={`${path}.weight`} label="Weight" placeholder="1" />
       </div>
       <FieldErrors form={form} path={path} isShallow />
@@ -172,12 +154,6 @@ function TargetFields({ form, upstreams, target, index, reorder }: TargetFieldsP
       )}
     </fieldset>
   );
-}
-
-/** Models that the upstream is known to serve. */
-function modelsOf(upstream: Upstream | undefined): readonly string[] {
-  const names = upstream?.targets.flatMap(({ models, default_model }) => [default_model, ...models]) ?? [];
-  return [...new Set(names)].filter((name) => name !== null && name !== undefined);
 }
 
 function FallbackSection({ form, others }: ModelFieldsProps): JSX.Element {

@@ -6,6 +6,7 @@ import type { Upstream, VirtualModel, VirtualModelInput } from "../api/types.ts"
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
 import type { EditorProps } from "../forms/form-host.ts";
+import { newTarget } from "../forms/model-target.tsx";
 import { ModelFields } from "../forms/model-fields.tsx";
 import { copyOf } from "../state/copy.ts";
 import { useLoad } from "../state/load.ts";
@@ -64,9 +65,7 @@ function newModel({ upstreams, copied }: ModelFormProps): VirtualModelInput {
     const name = copied.name.endsWith("*") ? `${copied.name.slice(0, -1)}copy-*` : copy.name;
     return { ...copy, name, aliases: [] };
   }
-  const [only, ...others] = upstreams;
-  const upstream = only !== undefined && others.length === 0 ? only.id : "";
-  return { name: "", targets: [{ upstream, model: null, weight: 1 }] };
+  return { name: "", targets: [{ ...newTarget(upstreams), weight: 1 }] };
 }
 
 function ModelForm(props: ModelFormProps): JSX.Element {

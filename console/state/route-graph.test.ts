@@ -39,6 +39,7 @@ const records = {
   models: [],
   upstreams: [upstream("u1", "openai"), upstream("u2", "groq", "mistral"), upstream("u3", "vllm")],
 };
+const CANARY = { by: "user", rollback_if: null, rolled_back: null } as const;
 const ids = (column: readonly { readonly id: string }[] | undefined) => column?.map(({ id }) => id);
 
 test("the columns follow the upstreams, and records without a rule are at the end", () => {
@@ -77,6 +78,7 @@ test("targets lead to the virtual models that they serve, which have a column if
     ({
       ...{ ...base, id, name: id, aliases: [`${id}-latest`], strategy: "weighted", fallback: [] },
       targets: [{ upstream: upstreamId, model: sent, weight }],
+      canary: null,
     }) as unknown as VirtualModel;
   const limited = upstream("u2", "groq", "mistral");
   const [groq, mistral] = limited.targets;
@@ -87,21 +89,30 @@ test("targets lead to the virtual models that they serve, which have a column if
   const models = [
     model("m1", "u2", "llama"),
     model("m2", "u2", "large", 0),
-    model("m3", "u1", null),
+    {
+      ...model("m3", "u1", null),
+      canary: { ...CANARY, target: { upstream: "u2", model: "llama" }, share: 0.1 },
+    },
     model("m4", "gone", null),
   ];
   const upstreams = [upstream("u1", "openai"), { ...limited, targets }];
   const graph = routeGraph({ ...records, upstreams, models }, "", 50);
   expect(graph.kinds.at(-1)).toBe("model");
-  expect(ids(graph.columns.at(-1))).toEqual(["m1", "m2", "m3", "m4"]);
+  expect(ids(graph.columns.at(-1))).toEqual(["m1", "m3", "m2", "m4"]);
   const edges = graph.edges.filter(({ to }) => to.startsWith("m"));
   expect(edges.map(({ from, to, isOff }) => [from, to, isOff])).toEqual([
     ["u2-groq", "m1", false],
+    ["u2-groq", "m3", false],
     ["u2-mistral", "m1", false],
     ["u2-mistral", "m2", true],
+    ["u2-mistral", "m3", false],
     ["u1-openai", "m3", false],
   ]);
-  const found = routeGraph({ ...records, upstreams, models }, "m3-latest", 50);
-  expect(found.columns.map(ids)).toEqual([["r2"], ["s1"], ["u1"], ["u1-openai"], ["m3"]]);
+  const found = routeGraph({ ...records, upstreams, models: models.slice(0, 3) }, "m3-latest", 50);
+  expect(found.columns.map(ids).slice(0, 2)).toEqual([
+    ["r1", "r3", "r2"],
+    ["s2", "s1"],
+  ]);
+  expect(ids(routeGraph({ ...records, upstreams, models }, "openai", 50).columns.at(-1))).toEqual(["m3"]);
   expect(routeGraph(records, "", 50).kinds).toEqual(["rule", "service", "upstream", "target"]);
 });

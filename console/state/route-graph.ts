@@ -107,19 +107,28 @@ function node(kind: NodeKind, id: string, title: string, detail: string): RouteN
 
 /** Whether rules of the service can use the virtual model. */
 function isAt(model: VirtualModel, service: Service | undefined, upstream: Upstream | undefined): boolean {
-  return service?.virtual_models === "any" || model.targets.some((each) => each.upstream === upstream?.id);
+  return (
+    service?.virtual_models === "any" || allTargets(model).some((each) => each.upstream === upstream?.id)
+  );
 }
 
 /** Edges from the targets of the upstream to the virtual models that they serve. */
 function modelEdges({ id, targets }: Upstream, models: readonly VirtualModel[]): RouteEdge[] {
   return targets.flatMap((target) =>
     models.flatMap((model) => {
-      const own = model.targets.filter((each) => each.upstream === id && serves(target, model, each.model));
+      const own = allTargets(model).filter(
+        (each) => each.upstream === id && serves(target, model, each.model),
+      );
       const isOff = own.every(({ weight }) => weight === 0);
       const countId = `${target.id ?? ""} ${modelCountId(model.name)}`;
       return own.length === 0 ? [] : { from: target.id ?? "", to: model.id, countId, isOff };
     }),
   );
+}
+
+/** With the canary, whose share is its weight. */
+function allTargets({ targets, canary }: VirtualModel): VirtualModel["targets"] {
+  return canary === null ? targets : [...targets, { ...canary.target, weight: canary.share }];
 }
 
 function serves(target: Upstream["targets"][number], { name }: VirtualModel, sent: string | null): boolean {

@@ -105,6 +105,42 @@ export function testVirtualModels(context: GetSetupContext): void {
     expect(await ui.row("gpt-*").count()).toBe(1);
   });
 
+  test("a canary is added, and the form shows why the gateway has switched it off", async () => {
+    const { ui, gatehouse, gateway } = context();
+    const { page } = ui;
+    const [{ id }] = await records("models");
+    await open(`models/${id}`);
+    await ui.button("Add canary").click();
+    await ui.field("Upstream").last().selectOption({ label: "pool" });
+    await ui.field("Model").last().fill("small");
+    await ui.field("Share").fill("0.2");
+    await ui.button("Save").click();
+    await page.getByRole("link", { name: "canary.target" }).waitFor();
+    await ui.field("Upstream").last().selectOption({ label: "spare pool" });
+    await ui.field("Assigned by").selectOption({ label: "API keys" });
+    await ui.field("First byte ratio").fill("1.5");
+    await ui.expectAccessible();
+    await ui.button("Save").click();
+    await ui.heading("Virtual models").waitFor();
+    const [stored] = await records("models");
+    expect(stored.canary).toEqual({
+      target: { upstream: second, model: "small" },
+      share: 0.2,
+      by: "api_key",
+      rollback_if: { error_ratio: 2, first_byte_ratio: 1.5, min_requests: 100 },
+      rolled_back: null,
+    });
+    const rolled_back = { at: "2026-11-17T03:00:00.000Z", share: 0.2, reason: "It failed too often." };
+    const canary = { ...stored.canary, share: 0, rolled_back };
+    await gatehouse.api("PATCH", `/gateways/${gateway}/models/${id}`, { canary });
+    await open(`models/${id}`);
+    await page.getByText("Its share was 0.2. It failed too often.").waitFor();
+    await ui.button("Remove canary").click();
+    await ui.button("Save").click();
+    await ui.heading("Virtual models").waitFor();
+    expect((await records("models"))[0].canary).toBeNull();
+  });
+
   test("the form of a service keeps which virtual models its rules use", async () => {
     const { ui } = context();
     const fields = { name: "anywhere", upstream_id: upstream, virtual_models: "any" };
