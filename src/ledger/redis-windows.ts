@@ -161,7 +161,8 @@ local function charge_window(window, amount, span, width, at)
     trim(window)
     local length = redis.call('RPUSH', window.key, bucket_text(window.last, window.amount, window.start))
     if window.oldest == 0 then window.oldest = window.last end
-    if width > 0 and length > 120 then
+    -- A window that was shortened by an operator would grow without this. No decision of an exact limit depends on more requests.
+    if length > (width > 0 and 120 or 10000) then
       local oldest, second = parse(redis.call('LINDEX', window.key, 1)), parse(redis.call('LINDEX', window.key, 2))
       redis.call('LSET', window.key, 2, bucket_text(second.last, add(oldest.amount, second.amount), oldest.start))
       window.oldest, window.expired = second.last, 1

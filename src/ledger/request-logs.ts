@@ -6,16 +6,14 @@ import { MAX_EXACT_REQUESTS, Window } from "./window.ts";
 /** Timestamps per slot in the shared array. A log with more gets a separate ring. */
 const INLINE_ENTRIES = 2;
 const [MIN_CAPACITY, SLOTS_PER_SWEEP, EVICTION_SAMPLE] = [96, 256, 16];
-/** Rings up to this size are not shrunk. */
-const MIN_SHRINKABLE_RING = 32;
-/** Larger rings grow by a quarter instead of doubling: the rings of busy limits are most of the memory. */
-const LARGE_RING = 1024;
+/** Rings up to the first size are not shrunk; those from the second on grow by a quarter instead of doubling: they are most of the memory. */
+const [MIN_SHRINKABLE_RING, LARGE_RING] = [32, 1024];
 
 // `?? 0` is for the type checker: all indexes are in bounds.
 /**
  * A log keeps entries for the longest window used with it, so that no count is lost when an operator shortens a window and
- * extends it again, and at most MAX_EXACT_REQUESTS of them: no decision of an exact limit depends on more. Since a larger limit was
- * used with a key, a Window replaces its entries, which counts requests in sub-buckets.
+ * extends it again. Since a larger limit was used with a key, or there were more than MAX_EXACT_REQUESTS entries because a window was
+ * shortened, a Window replaces its entries, which counts requests in sub-buckets.
  *
  * When the newest entry is older than the longest window, the log is dropped.
  */
@@ -127,13 +125,15 @@ export class RequestLogs {
     const isExact = limit <= MAX_EXACT_REQUESTS;
     const retentionMs = this.#maxWindowsMs[slot] ?? 0;
     this.#maxWindowsMs[slot] = Math.max(retentionMs, windowMs);
-    const window = this.#windows[slot] ?? (isExact ? undefined : this.#toWindow(slot, retentionMs, now));
+    let window = this.#windows[slot];
+    if (window === undefined) {
+      this.#dropOldest(slot, this.#countUntil(slot, now - retentionMs));
+      if (!isExact || this.#counts[slot] === MAX_EXACT_REQUESTS) window = this.#toWindow(slot, retentionMs);
+    }
     if (window !== undefined) {
       window.charge(1, windowMs, isExact, now);
       return;
     }
-    const surplus = (this.#counts[slot] ?? 0) + 1 - MAX_EXACT_REQUESTS;
-    this.#dropOldest(slot, Math.max(this.#countUntil(slot, now - retentionMs), surplus));
     const count = this.#counts[slot] ?? 0;
     const size = this.#rings[slot]?.length ?? INLINE_ENTRIES;
     if (count === size) this.#resizeRing(slot, Math.min(grownSize(size), Math.max(limit, count + 1)));
@@ -191,12 +191,12 @@ export class RequestLogs {
     return count === 0 ? -Infinity : this.#entry(slot, count - 1);
   }
 
-  /** Moves the entries of a slot to a window. */
-  #toWindow(slot: number, retentionMs: number, now: number): Window {
+  /** Moves the entries of a slot to a window. Each keeps its time: the next window used may be a shorter one. */
+  #toWindow(slot: number, retentionMs: number): Window {
     const window = new Window();
     const count = this.#counts[slot] ?? 0;
-    for (let position = this.#countUntil(slot, now - retentionMs); position < count; position++)
-      window.charge(1, retentionMs, false, this.#entry(slot, position));
+    for (let position = 0; position < count; position++)
+      window.charge(1, retentionMs, true, this.#entry(slot, position));
     this.#heads[slot] = 0;
     this.#counts[slot] = 0;
     this.#rings[slot] = undefined;

@@ -118,12 +118,7 @@ export class Window {
       this.clear();
       return;
     }
-    if (this.#head > MAX_DROPPED && this.#head * 2 > ends.length) {
-      this.#starts.splice(0, this.#head);
-      ends.splice(0, this.#head);
-      this.#amounts.splice(0, this.#head);
-      this.#head = 0;
-    }
+    this.#compact();
     // Subtracting from a sum that had stopped at MAX_AMOUNT would make it too small.
     if (isCapped) this.#total = this.#sumFrom(this.#head);
   }
@@ -139,6 +134,16 @@ export class Window {
     this.#amounts[next] = add(this.#amounts[this.#head] ?? 0, this.#amounts[next] ?? 0);
     this.#starts[next] = this.#starts[this.#head] ?? 0;
     this.#head = next;
+    this.#compact();
+  }
+
+  /** Removes dropped buckets from the arrays. */
+  #compact(): void {
+    if (this.#head <= MAX_DROPPED || this.#head * 2 <= this.#ends.length) return;
+    this.#starts.splice(0, this.#head);
+    this.#ends.splice(0, this.#head);
+    this.#amounts.splice(0, this.#head);
+    this.#head = 0;
   }
 
   #remove(at: number): void {

@@ -181,6 +181,36 @@ export function describeLedger(maker: LedgerMaker): void {
       expect(await used(claim)).toBe(0);
     });
 
+    test("a limit that is raised above 10,000 and lowered again is late by 1/60 at most and never early", async () => {
+      const trace = fc.array(
+        fc.record({
+          limit: fc.constantFrom(3, 10_000, 10_001, 1_000_000),
+          count: fc.integer({ min: 1, max: 30 }),
+          everyMs: fc.constantFrom(0, 1, 20, 150, 999, 1000, 1001, 5000),
+        }),
+        { minLength: 2, maxLength: 8, size: "max" },
+      );
+      const windowMs = MINUTE_MS;
+      const property = fc.asyncProperty(trace, async (phases) => {
+        const key = freshKey();
+        const times: number[] = [];
+        const countedIn = (ms: number) => times.filter((time) => time > clock.unixNow() - ms).length;
+        for (const { limit, count, everyMs } of phases) {
+          const claim: RequestsClaim = { kind: "requests", key, limit, windowMs };
+          for (let sent = 0; sent < count; sent++) {
+            const outcome = await ledger.reserve("gw", [claim], "closed");
+            const [least, most] = [countedIn(windowMs), countedIn(windowMs + windowMs / 60)];
+            const before = (outcome.states[0]?.used ?? NaN) - (outcome.reserved ? 1 : 0);
+            expect(before).toBeWithin(least, most + 1);
+            expect(outcome.reserved).toBe(before < limit);
+            if (outcome.reserved) times.push(clock.unixNow());
+            await pass(everyMs);
+          }
+        }
+      });
+      await fc.assert(property, { numRuns: maker.walks / 5 });
+    }, 120_000);
+
     test("a large limit has sub-buckets, and releasing works there too", async () => {
       const claim = requests(1_000_000_000);
       const open: Reservation[] = [];

@@ -123,6 +123,34 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     await Promise.all([alive.close(), dead.close()]);
   });
 
+  test("a window that was shortened has at most 10,000 entries, and forgets none", async () => {
+    const startMs = Date.now();
+    let calls = 0;
+    // Each at its own time.
+    const time = () => startMs + calls++;
+    const ledger = new RedisLedger(redis.url, { time, silenceTimeoutMs: 4000 });
+    await waitUntil(() => ledger.state.state === "ok");
+    await redis.command("FLUSHALL");
+    const claim = { kind: "requests", key: "bound", limit: 10_000, windowMs: 3_600_000 } as const;
+    const reserve = async () => (await ledger.reserve("gw bound", [claim], "closed")).reserved;
+    const outcomes = await Promise.all(Array.from({ length: 10_000 }, reserve));
+    expect(outcomes).not.toContain(false);
+    const short = { ...claim, windowMs: 1000 };
+    calls += 2000;
+    for (let count = 0; count < 10; count++)
+      expect(await ledger.reserve("gw bound", [short], "closed")).toMatchObject({
+        reserved: true,
+        states: [{ used: count + 1 }],
+      });
+    const [name = ""] = (await redis.command("KEYS", "*sliding*")) as string[];
+    expect(Number(await redis.command("LLEN", name))).toBe(10_000);
+    expect(await ledger.peek("gw bound", [claim], "closed")).toMatchObject({
+      fits: false,
+      states: [{ used: 10_010 }],
+    });
+    await ledger.close();
+  });
+
   test("every key expires, and a refused request creates none", async () => {
     const ledger = await connect(new ManualClock());
     await redis.command("FLUSHALL");

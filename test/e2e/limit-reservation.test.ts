@@ -36,6 +36,16 @@ const claiming = (code: string, fields: Fields = {}): Fields => ({
   ...fields,
 });
 
+const tokenLimiter = (limits: Readonly<Record<string, number>>): Fields => ({
+  name: "token_limiter",
+  stage: "pre_request",
+  settings: {
+    limits: Object.fromEntries(
+      Object.entries(limits).map(([type, limit]) => [type, { limit, window: "1h" }]),
+    ),
+  },
+});
+
 const seed = (plugins: readonly Fields[], on: RunningGatehouse = gatehouse) =>
   seedRoute(on, {
     gateway: {
@@ -209,11 +219,15 @@ describe("claims of custom plugins", () => {
 });
 
 describe.skipIf(!hasRedis)("on Redis", () => {
-  test("rate limits, and budgets take one script call before the request is forwarded and one afterwards", async () => {
+  test("rate limits, token limits and budgets take one script call before the request is forwarded and one afterwards", async () => {
     const redis = await startRedis(["--appendonly", "no"]);
     const shared = await useGatehouse({ env: { REDIS_URL: redis.url, REDIS_SILENT_MS: "1000" } });
     const route = await seed(
-      [limiter({ global: [1000, "1h"], per_ip: [1000, "1h"] }), limiter({ per_user: [1000, "1h"] })],
+      [
+        limiter({ global: [1000, "1h"], per_ip: [1000, "1h"] }),
+        tokenLimiter({ global: 1_000_000, per_user: 1_000_000, per_ip: 1_000_000 }),
+        limiter({ per_user: [1000, "1h"] }),
+      ],
       shared,
     );
     await budgetOf(route, { amount: "9", warn_at: [] }, shared);
