@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { ERRORS } from "../src/base/errors.ts";
 import { SETTINGS } from "../src/config/settings.ts";
 import { MAX_HISTOGRAM_SERIES, MAX_SERIES } from "../src/telemetry/metrics/metric-family.ts";
-import { METRICS, type MetricDeclaration } from "../src/telemetry/metrics/metric-table.ts";
+import type { MetricDeclaration } from "../src/telemetry/metrics/metric-declaration.ts";
+import { METRICS } from "../src/telemetry/metrics/metric-table.ts";
 
 export function references(): Map<string, string> {
   return new Map([

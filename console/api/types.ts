@@ -1901,6 +1901,14 @@ export interface Explanation {
       dropped: string[];
     } | null;
   } | null;
+  /** Null: the upstream has no `hedge`. */
+  hedge: {
+    possible: boolean;
+    /** Time without content after which a second target gets the request. Null: not known. */
+    after_ms: number | null;
+    /** Why the request would not be sent twice. */
+    reason: string | null;
+  } | null;
   /** The response, if the gateway itself would respond. */
   answer: {
     status: number;
@@ -2080,6 +2088,14 @@ export interface Replay {
         response_format: string;
         dropped: string[];
       } | null;
+    } | null;
+    /** Null: the upstream has no `hedge`. */
+    hedge: {
+      possible: boolean;
+      /** Time without content after which a second target gets the request. Null: not known. */
+      after_ms: number | null;
+      /** Why the request would not be sent twice. */
+      reason: string | null;
     } | null;
     /** The response, if the gateway itself would respond. */
     answer: {
@@ -2389,12 +2405,23 @@ export interface RequestList {
       status: number | null;
       /** Why there is no complete response. */
       fault: string | null;
+      /** `hedge`: the attempt of a hedged request whose response was not used. */
+      purpose: "request" | "hedge";
       /** Since the start of the request. */
       start_ms: number;
       /** Since the start of the attempt. */
       first_byte_ms: number | null;
       ms: number;
     }[];
+    /** Null if the request was not hedged. */
+    hedge: {
+      /** `won`: the second attempt served. `lost`: the first one. `failed`: neither. */
+      result: "won" | "lost" | "failed";
+      /** Time without content until the second attempt. */
+      after_ms: number;
+      /** Of the attempt that was not used, in US dollars; not part of `cost`. Null: unknown. */
+      cost: number | null;
+    } | null;
     tokens: {
       /** All input, cached input included. */
       input: number;

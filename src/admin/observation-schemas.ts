@@ -4,7 +4,7 @@ import { FALLBACK_REASONS } from "../model/virtual-model.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { OPERATIONS } from "../formats/operations.ts";
 import { LOG_LEVELS } from "../telemetry/log/log-levels.ts";
-import { OUTCOMES } from "../telemetry/requests/request-facts.ts";
+import { HEDGE_RESULTS, OUTCOMES } from "../telemetry/requests/request-facts.ts";
 
 const time = z.iso.datetime();
 const milliseconds = z.number();
@@ -16,6 +16,9 @@ const attempt = z.object({
   model: z.string().nullable(),
   status: z.int().nullable(),
   fault: z.string().nullable().meta({ description: "Why there is no complete response." }),
+  purpose: z.enum(["request", "hedge"]).meta({
+    description: "`hedge`: the attempt of a hedged request whose response was not used.",
+  }),
   start_ms: milliseconds.meta({ description: "Since the start of the request." }),
   first_byte_ms: milliseconds.nullable().meta({ description: "Since the start of the attempt." }),
   ms: milliseconds,
@@ -76,6 +79,18 @@ const request = z.object({
     .meta({ description: "Null if neither the request nor its response was translated." }),
   stream: z.boolean(),
   attempts: z.array(attempt),
+  hedge: z
+    .object({
+      result: z.enum(HEDGE_RESULTS).meta({
+        description: "`won`: the second attempt served. `lost`: the first one. `failed`: neither.",
+      }),
+      after_ms: milliseconds.meta({ description: "Time without content until the second attempt." }),
+      cost: z.number().nullable().meta({
+        description: "Of the attempt that was not used, in US dollars; not part of `cost`. Null: unknown.",
+      }),
+    })
+    .nullable()
+    .meta({ description: "Null if the request was not hedged." }),
   tokens: z
     .object({
       input: count.meta({ description: "All input, cached input included." }),

@@ -26,7 +26,7 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     ...block("game day", gameDay(explanation)),
     ...block("model", virtualModel(explanation)),
     ...block("targets", explanation.targets.map(target)),
-    ...block("upstream", upstreamRequest(explanation)),
+    ...block("upstream", [...upstreamRequest(explanation), ...hedge(explanation)]),
     ...block("response", response(explanation)),
   ].join("\n");
 }
@@ -137,6 +137,12 @@ function upstreamRequest({ upstream_request: request }: Explanation): string[] {
   const text = request.body.slice(0, MAX_BODY);
   const rest = request.body.length - text.length;
   return [...lines, ...text.split("\n"), ...(rest > 0 ? [paint("dim", `… and ${rest} more (--json)`)] : [])];
+}
+
+function hedge({ hedge: explained }: Explanation): string[] {
+  if (explained === null) return [];
+  const { after_ms, reason } = explained;
+  return [reason === null ? `hedged after ${after_ms ?? 0} ms without content` : `not hedged: ${reason}`];
 }
 
 function translation({ translation: formats }: NonNullable<Explanation["upstream_request"]>): string[] {

@@ -11,6 +11,7 @@ import { redact } from "../telemetry/log/redact.ts";
 import { modelRefusal } from "../proxy/allowed-models.ts";
 import { BalancerReport } from "../proxy/balancer-report.ts";
 import { candidatesFor, clientHashFor, noHealthyTarget, type AttemptParts } from "../proxy/attempt.ts";
+import { explainHedge } from "./explain-hedge.ts";
 import type { EncodedRequest } from "../proxy/encode.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { CREDENTIAL_HEADERS } from "../proxy/header-filter.ts";
@@ -26,6 +27,8 @@ type UpstreamRequest = Explanation["upstream_request"];
 export interface ExplainedAttempt {
   readonly targets: ExplainedTarget[];
   readonly request: UpstreamRequest;
+  /** Whether the request would be hedged; null if the upstream does not hedge, or no request would be sent. */
+  readonly hedge: Explanation["hedge"];
   /** Why no request would be sent; null if one would. */
   readonly error: GatehouseError | null;
 }
@@ -49,7 +52,7 @@ export function explainTargets(
       const own = operationReason(exchange, target) ?? refusalOf(exchange, rule, target);
       return describeTarget(exchange, rule, target, now, own ?? reason);
     });
-    return { targets, request: null, error };
+    return { targets, request: null, hedge: null, error };
   }
   const pick = rehearsePick(exchange, rule, candidates, parts, now);
   const targets = upstream.targets.map((target) =>
@@ -61,11 +64,13 @@ export function explainTargets(
     return {
       targets,
       request: { ...describeRequest(exchange, rule, target, encoded), translation },
+      hedge: explainHedge(exchange, rule, target, candidates, now),
       error: null,
     };
   }
   const waitMs = upstream.plan.retryAfterMs(candidates.preferred, candidates.fallback, now);
-  return { targets, request: null, error: [...errors.values()].at(-1) ?? noHealthyTarget(upstream, waitMs) };
+  const error = [...errors.values()].at(-1) ?? noHealthyTarget(upstream, waitMs);
+  return { targets, request: null, hedge: null, error };
 }
 
 /** Which target would be picked, and the request that would be sent to it. */

@@ -200,6 +200,7 @@ class RequestExplainer {
       virtual_model: this.#virtualModel,
       targets: this.#attempt?.targets ?? [],
       upstream_request: this.#attempt?.request ?? null,
+      hedge: this.#attempt?.hedge ?? null,
       answer: end === null ? null : describeEnd(end),
     };
   }

@@ -173,6 +173,16 @@ export const explanationSchema = z.object({
     })
     .nullable()
     .meta({ description: "The request of the first attempt, with credentials masked." }),
+  hedge: z
+    .object({
+      possible: z.boolean(),
+      after_ms: z.number().nullable().meta({
+        description: "Time without content after which a second target gets the request. Null: not known.",
+      }),
+      reason: z.string().nullable().meta({ description: "Why the request would not be sent twice." }),
+    })
+    .nullable()
+    .meta({ description: "Null: the upstream has no `hedge`." }),
   answer: z
     .object({ status: z.int(), code: z.string().nullable(), error: z.string().nullable() })
     .nullable()

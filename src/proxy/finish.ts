@@ -10,8 +10,8 @@ import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { Reservations } from "./budgets/reservations.ts";
 import type { GameDays } from "../runtime/game-days/game-days.ts";
 import type { Exchange } from "./exchange.ts";
-import { finishHedge } from "./hedging/unused-attempt.ts";
 import { countForGameDay } from "./enter-game-day.ts";
+import { finishHedge, hedgeFactsOf } from "./hedging/unused-attempt.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
@@ -103,6 +103,7 @@ function factsOf(
     firstTokenAt: exchange.firstContent?.seenAt ?? null,
     relaysReasoning: exchange.firstContent?.kind === "reasoning",
     attempts: attemptFacts,
+    hedge: exchange.hedge === null ? null : hedgeFactsOf(exchange.hedge),
     finalAttempt,
     tokens: usage === null ? null : tokensOf(usage, outcome),
     cost: exchange.costNanos === null ? null : exchange.costNanos / NANOS_PER_DOLLAR,

@@ -25,9 +25,10 @@ import { attempt, prepareTranslations, translationTasks, type AttemptParts } fro
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { addCorsHeaders } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
-import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
+import { CLIENT_DISCONNECTED_STATUS, fail, toGatehouseError } from "./fail.ts";
 import { finish } from "./finish.ts";
 import { enterGameDay } from "./enter-game-day.ts";
+import { earlyStream, type EarlyParts } from "./hedging/early-stream.ts";
 import { observeRule } from "./observe-rule.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import { OwnCredentials } from "./own-credentials.ts";
@@ -37,6 +38,7 @@ import type { SocketParts } from "./realtime/socket-relay.ts";
 import { relay } from "./relay.ts";
 import { runBeforeBody, runPreRequest } from "./run-plugins.ts";
 import { serverTiming } from "./server-timing.ts";
+import type { TargetResponse } from "./target-response.ts";
 import { isLarge } from "./translations.ts";
 import { STEPS, type StepParts } from "./steps.ts";
 import { IdSeal } from "./stored-ids/id-seal.ts";
@@ -185,9 +187,13 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Outgoing
     // The client may have disconnected, or the total timeout expired, while plugins ran.
     if (exchange.isOver)
       throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");
-    const upstreamResponse = await (route === null
-      ? attempt(exchange, rule, observed, parts)
-      : attemptRoute(exchange, route, parts));
+    const attempted =
+      route === null ? attempt(exchange, rule, observed, parts) : attemptRoute(exchange, route, parts);
+    if (rule.upstream.hedge !== null) {
+      const early = await earlyStream(exchange, rule, earlyParts(exchange, attempted, parts));
+      if (early !== null) return early;
+    }
+    const upstreamResponse = await attempted;
     const { writer } = upstreamResponse.upstreamResponse;
     if (writer !== null) return openSocket(exchange, upstreamResponse, writer, parts);
     if (exchange.bodies !== null) captureUpstreamResponse(exchange.bodies, upstreamResponse);
@@ -196,6 +202,24 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Outgoing
   } catch (error) {
     return respondWithError(exchange, error, parts);
   }
+}
+
+function earlyParts(exchange: Exchange, attempted: Promise<TargetResponse>, parts: ServingParts): EarlyParts {
+  return {
+    attempted,
+    deadlines: parts.deadlines,
+    relay: (response) => {
+      if (exchange.bodies !== null) captureUpstreamResponse(exchange.bodies, response);
+      return relay(exchange, response, parts);
+    },
+    fail: (cause) => {
+      const error = toGatehouseError(cause, exchange.requestId, parts.log);
+      const outcome = exchange.request.isDisconnected ? "client_left" : "incomplete";
+      exchange.errorCode = error.code;
+      finish(exchange, outcome, 200, exchange.clock.now(), parts);
+      return error;
+    },
+  };
 }
 
 /** Ends a request whose response a step produced. */

@@ -81,11 +81,13 @@ describe("a record", () => {
         {
           ...served,
           fault: null,
+          purpose: "request",
           start_ms: expect.any(Number),
           first_byte_ms: expect.any(Number),
           ms: expect.any(Number),
         },
       ],
+      hedge: null,
       tokens: { input: 11, output: 22, cached_input: 0, cache_write: 0, reasoning: 0, partial: false },
       cost: null,
       timings: {

@@ -1,5 +1,6 @@
 // The series and labels that a PromQL expression uses, checked against the metric table.
-import { METRICS, type MetricDeclaration } from "../../src/telemetry/metrics/metric-table.ts";
+import type { MetricDeclaration } from "../../src/telemetry/metrics/metric-declaration.ts";
+import { METRICS } from "../../src/telemetry/metrics/metric-table.ts";
 
 /** Labels that Prometheus adds to every series when it scrapes. */
 const SCRAPE_LABELS = ["instance", "job"];

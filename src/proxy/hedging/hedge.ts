@@ -1,9 +1,6 @@
 // The second attempt of one hedged request: what it reserved, which of the two attempts served, and what the other one cost.
-import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
+import type { AttemptFacts, HedgeResult } from "../../telemetry/requests/request-facts.ts";
 import type { Charge, ReservedClaims } from "../budgets/reserved-claims.ts";
-
-/** `won`: the second attempt served. `lost`: the first one. `failed`: neither. */
-type HedgeResult = "won" | "lost" | "failed";
 
 /** The attempt whose response was not used. */
 interface UnusedAttempt {

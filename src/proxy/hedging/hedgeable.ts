@@ -34,6 +34,20 @@ export function mayBeHedged(exchange: Exchange, rule: CompiledRule, target: Comp
   return HEDGED.has(operation) && (operation !== "responses" || tail === "/responses");
 }
 
+/** Whether one of the targets stores the response unless the request says otherwise. A translated request says so. */
+export function storesByDefault(
+  exchange: Exchange,
+  rule: CompiledRule,
+  candidates: readonly number[],
+): boolean {
+  return candidates.some((index) => {
+    const target = rule.upstream.targets[index];
+    if (target === undefined) return false;
+    const { format, requestFormat } = endpointAt(exchange, rule, target);
+    return format.storesByDefault && requestFormat === null;
+  });
+}
+
 /** Whether a provider that gets the request stores nothing and runs no tools. */
 export function isRepeatable(
   exchange: Exchange,
@@ -43,19 +57,14 @@ export function isRepeatable(
 ): ValueOrPromise<boolean> {
   const { body } = exchange;
   if (body === null) return false;
-  const storesByDefault = candidates.some((index) => {
-    const target = rule.upstream.targets[index];
-    if (target === undefined) return false;
-    const { format, requestFormat } = endpointAt(exchange, rule, target);
-    return format.storesByDefault && requestFormat === null;
-  });
+  const stores = storesByDefault(exchange, rule, candidates);
   if (body.bytes.byteLength > LARGE_BODY_BYTES) {
     const { bytes } = body;
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop
-      .run<typeof sideEffectsTask>(TASK, { bytes, storesByDefault }, limits)
+      .run<typeof sideEffectsTask>(TASK, { bytes, storesByDefault: stores }, limits)
       .then((has) => !has)
       .catch(() => false);
   }
-  return body.json !== null && !hasSideEffects(body.json, storesByDefault);
+  return body.json !== null && !hasSideEffects(body.json, stores);
 }

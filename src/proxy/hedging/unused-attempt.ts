@@ -1,11 +1,11 @@
 // What the attempt of a hedged request cost whose response was not used, and where it is recorded.
-import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
+import type { AttemptFacts, HedgeFacts } from "../../telemetry/requests/request-facts.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
 import { isChargedFailure } from "../budgets/charges.ts";
 import type { Reservations } from "../budgets/reservations.ts";
 import type { Exchange } from "../exchange.ts";
-import { addToTotals, costFor, estimateInput } from "../record-usage.ts";
+import { addToTotals, costFor, estimateInput, NANOS_PER_DOLLAR } from "../record-usage.ts";
 import type { Hedge } from "./hedge.ts";
 
 /** Call when the other attempt serves the request, or both have failed. `reported` is the usage that the attempt has reported. */
@@ -26,6 +26,11 @@ export function settleUnused(
   const { inputTokens, outputTokens } = usage;
   const charge = { model: facts.model, nanos: costNanos ?? 0, inputTokens, outputTokens, isPartial: false };
   hedge.unused = { facts, charge, costNanos };
+}
+
+export function hedgeFactsOf({ result, afterMs, unused }: Hedge): HedgeFacts {
+  const nanos = unused === null ? 0 : unused.costNanos;
+  return { result: result ?? "failed", afterMs, cost: nanos === null ? null : nanos / NANOS_PER_DOLLAR };
 }
 
 /** Call once, when the request has ended. */

@@ -28,6 +28,7 @@ export function countRequest(facts: RequestFacts): void {
   if (translation !== null) gateway.countTranslation(translation.from, translation.to);
   if (facts.virtualModel !== null) countVirtualModel(facts, facts.virtualModel);
   if (facts.fault !== null) gateway.countFaults(facts.fault.split(", "));
+  if (facts.hedge !== null) gateway.countHedge(rule?.names.upstream ?? "", facts.hedge);
   let previous: AttemptFacts | null = null;
   for (const attempt of attempts) {
     attempt.target.countAttempt(attempt.fault ?? attempt.status ?? "none");

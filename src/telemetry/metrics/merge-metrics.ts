@@ -1,5 +1,6 @@
 // Merges the metrics pages of all worker processes into one: to Prometheus they are one service.
-import { METRICS, type MetricDeclaration } from "./metric-table.ts";
+import type { MetricDeclaration } from "./metric-declaration.ts";
+import { METRICS } from "./metric-table.ts";
 import { SAMPLE, unescapeLabel } from "./metrics-page.ts";
 
 /** The value of the label `gateway`, still escaped. */

@@ -1,6 +1,6 @@
 // One metric: its series (one per set of label values, bounded per gateway) and their Prometheus text. Callers on the request
 // path keep the series they add to, so that counting is one addition.
-import type { MetricDeclaration } from "./metric-table.ts";
+import type { MetricDeclaration } from "./metric-declaration.ts";
 
 /** Per gateway, so that the clients of one gateway cannot use up the series of another. */
 export const MAX_SERIES = 1000;

@@ -1,25 +1,14 @@
 // The table of all metrics: name, type, help text and labels. The registry, docs/metrics.md and the dashboard test are derived
 // from it.
+import {
+  LAG_SECONDS,
+  PLUGIN_SECONDS,
+  REQUEST_SECONDS,
+  TOKEN_SECONDS,
+  type MetricDeclaration,
+  type MetricType,
+} from "./metric-declaration.ts";
 import { VIRTUAL_MODEL_METRICS } from "./virtual-model-metrics.ts";
-
-type MetricType = "counter" | "gauge" | "histogram";
-
-export interface MetricDeclaration {
-  readonly type: MetricType;
-  readonly help: string;
-  readonly labels: readonly string[];
-  /** Upper bounds of a histogram's buckets. */
-  readonly buckets?: readonly number[];
-  /** How the values of several worker processes are merged; the default is their sum. */
-  readonly merge?: "min" | "max";
-}
-
-/** From a cached response to a model that reasons for minutes. */
-const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
-/** From a small model on fast hardware, more than 1,000 tokens per second, to a stalled stream. */
-const TOKEN_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1, 2.5];
-const PLUGIN_SECONDS = [0.00001, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5];
-const LAG_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
 const ROUTE = ["gateway", "rule", "provider", "model"] as const;
 const TARGET = ["gateway", "upstream", "target", "provider"] as const;
@@ -135,6 +124,16 @@ export const METRICS = {
     type: "counter",
     help: "Upstream attempts, by result: a status such as `200`, or an error such as `unreachable`.",
     labels: [...TARGET, "result"],
+  },
+  gatehouse_hedges_total: {
+    type: "counter",
+    help: "Second attempts of requests that had no content in time (`hedge` of upstreams), by result: `won` (the second attempt served), `lost` (the first one), `failed` (neither).",
+    labels: ["gateway", "upstream", "result"],
+  },
+  gatehouse_hedge_cost_dollars_total: {
+    type: "counter",
+    help: "Cost of the attempts of hedged requests whose responses were not used, in US dollars; not part of `gatehouse_cost_dollars_total`.",
+    labels: ["gateway", "upstream"],
   },
   gatehouse_retries_total: {
     type: "counter",

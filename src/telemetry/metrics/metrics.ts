@@ -3,13 +3,8 @@
 import type { OffLoop } from "../../off-loop/off-loop.ts";
 import type { Dependency, Health } from "../health.ts";
 import { HistogramSeries, MetricFamily, NumberSeries, OTHER, shorten, type Series } from "./metric-family.ts";
-import {
-  METRICS,
-  type LabelsOf,
-  type MetricDeclaration,
-  type MetricName,
-  type NameOf,
-} from "./metric-table.ts";
+import type { MetricDeclaration } from "./metric-declaration.ts";
+import { METRICS, type LabelsOf, type MetricName, type NameOf } from "./metric-table.ts";
 
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 

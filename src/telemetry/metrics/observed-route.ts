@@ -178,6 +178,16 @@ export class ObservedGateway {
     this.#metrics.number("gatehouse_virtual_model_cache_savings_dollars_total", labels).add(cacheSavings);
   }
 
+  countHedge(
+    upstream: string,
+    { result, cost }: { readonly result: string; readonly cost: number | null },
+  ): void {
+    const gateway = this.#name;
+    this.#metrics.number("gatehouse_hedges_total", { gateway, upstream, result }).add();
+    if (cost !== null)
+      this.#metrics.number("gatehouse_hedge_cost_dollars_total", { gateway, upstream }).add(cost);
+  }
+
   /** `from` and `to` are names of formats. */
   countTranslation(from: string, to: string): void {
     const key = `${from} ${to}`;

@@ -3,7 +3,8 @@
 import { writeResource, writeScope, writeText } from "../otlp/attributes.ts";
 import type { ResourceAttributes } from "../otlp/otlp-settings.ts";
 import { ProtobufWriter } from "../otlp/protobuf-writer.ts";
-import { METRICS, type MetricDeclaration } from "./metric-table.ts";
+import type { MetricDeclaration } from "./metric-declaration.ts";
+import { METRICS } from "./metric-table.ts";
 import { readPoints, type Labels, type Point } from "./metrics-page.ts";
 
 /** Collectors reject requests above 20 MiB by default. */

@@ -47,6 +47,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     firstTokenAt: null,
     relaysReasoning: false,
     attempts: [],
+    hedge: null,
     finalAttempt: null,
     tokens: null,
     cost: null,

@@ -62,6 +62,18 @@ export class AttemptFacts {
   }
 }
 
+/** `won`: the second attempt served the request. `lost`: the first one. `failed`: neither. */
+export const HEDGE_RESULTS = ["won", "lost", "failed"] as const;
+export type HedgeResult = (typeof HEDGE_RESULTS)[number];
+
+export interface HedgeFacts {
+  readonly result: HedgeResult;
+  /** The milliseconds without content after which the second attempt was made. */
+  readonly afterMs: number;
+  /** That of the attempt that was not used, in US dollars; null if it is unknown, 0 if the provider did not run the model. */
+  readonly cost: number | null;
+}
+
 /** The limits that a request sets for the model; null if it does not. */
 export interface Sampling {
   readonly maxTokens: number | null;
@@ -113,6 +125,8 @@ export interface RequestFacts {
   /** The first content of a stream is reasoning. */
   readonly relaysReasoning: boolean;
   readonly attempts: readonly AttemptFacts[];
+  /** Null if no second attempt was made because the first one had no content in time. */
+  readonly hedge: HedgeFacts | null;
   /** The attempt whose response was sent to the client. */
   readonly finalAttempt: AttemptFacts | null;
   readonly tokens: TokenFacts | null;

@@ -98,6 +98,7 @@ test("a record contains the start and duration of each step", () => {
     fault: null,
     translation: { from: "responses", to: "anthropic", dropped: ["seed"] },
     stream: false,
+    hedge: null,
     attempts: [
       {
         target_id: "target-1",
@@ -105,6 +106,7 @@ test("a record contains the start and duration of each step", () => {
         model: "m",
         status: null,
         fault: "broken",
+        purpose: "request",
         start_ms: 10,
         first_byte_ms: null,
         ms: 20,
@@ -115,6 +117,7 @@ test("a record contains the start and duration of each step", () => {
         model: "m",
         status: 200,
         fault: null,
+        purpose: "request",
         start_ms: 40,
         first_byte_ms: 60,
         ms: 200,

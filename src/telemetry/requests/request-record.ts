@@ -5,6 +5,7 @@ import type { Operation } from "../../formats/operations.ts";
 import {
   msPerOutputToken,
   type AttemptFacts,
+  type HedgeResult,
   type RequestFacts,
   type TranslationFacts,
 } from "./request-facts.ts";
@@ -17,6 +18,7 @@ interface AttemptRecord {
   readonly model: string | null;
   readonly status: number | null;
   readonly fault: string | null;
+  readonly purpose: AttemptFacts["purpose"];
   /** Since the request's start. */
   readonly start_ms: number;
   /** Since the attempt's start. */
@@ -54,6 +56,11 @@ export interface RequestRecord {
   readonly translation: TranslationFacts | null;
   readonly stream: boolean;
   readonly attempts: readonly AttemptRecord[];
+  readonly hedge: {
+    readonly result: HedgeResult;
+    readonly after_ms: number;
+    readonly cost: number | null;
+  } | null;
   readonly tokens: {
     readonly input: number;
     readonly output: number;
@@ -124,6 +131,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     translation: translationOf(facts),
     stream: facts.isStream,
     attempts: facts.attempts.map((each) => attemptRecord(each, facts)),
+    hedge: hedgeRecord(facts.hedge),
     tokens: tokens === null ? null : tokenRecord(tokens),
     cost: facts.cost,
     timings: {
@@ -146,6 +154,10 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
   };
 }
 
+function hedgeRecord(hedge: RequestFacts["hedge"]): RequestRecord["hedge"] {
+  return hedge === null ? null : { result: hedge.result, after_ms: hedge.afterMs, cost: hedge.cost };
+}
+
 /** Milliseconds since the epoch. */
 export function startOf({ startedAt, endedAt, endedWallMs }: RequestFacts): number {
   return endedWallMs - (endedAt - startedAt);
@@ -157,13 +169,14 @@ function tokenRecord(tokens: NonNullable<RequestFacts["tokens"]>): RequestRecord
 }
 
 function attemptRecord(attempt: AttemptFacts, facts: RequestFacts): AttemptRecord {
-  const { target, model, status, fault, startedAt, firstByteAt } = attempt;
+  const { target, model, status, fault, purpose, startedAt, firstByteAt } = attempt;
   return {
     target_id: target.id,
     provider: target.provider,
     model,
     status,
     fault,
+    purpose,
     start_ms: round(startedAt - facts.startedAt),
     first_byte_ms: firstByteAt === null ? null : round(firstByteAt - startedAt),
     ms: round(durationOf(attempt, facts)),

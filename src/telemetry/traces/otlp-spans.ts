@@ -228,11 +228,11 @@ function commonPartOfRequest(facts: RequestFacts): Uint8Array {
 
 function commonPartOfAttempt(facts: RequestFacts, attempt: AttemptFacts): Uint8Array {
   const { method } = facts;
-  const { target, model, status, fault } = attempt;
+  const { target, model, status, fault, purpose } = attempt;
   const operation = genAiOperationOf(facts);
   const responseModel = attempt.responseModel ?? truncateText(attempt.details?.model ?? null);
   const translation = translationText(attempt.translation);
-  const values = [method, operation, model, status, fault, responseModel, translation];
+  const values = [method, operation, model, status, fault, responseModel, translation, purpose];
   const known = attemptParts.get(target);
   if (known !== undefined && isSame(known.values, values)) return known.bytes;
   const hasFailed = fault !== null || (status !== null && status >= 400);
@@ -249,6 +249,7 @@ function commonPartOfAttempt(facts: RequestFacts, attempt: AttemptFacts): Uint8A
     if (hasFailed) writeText(write, SPAN.attributes, "error.type", fault ?? String(status));
     writeText(write, SPAN.attributes, "gatehouse.target", target.id);
     writeText(write, SPAN.attributes, "gatehouse.translation", translation);
+    if (purpose === "hedge") writeText(write, SPAN.attributes, "gatehouse.purpose", purpose);
   });
   attemptParts.set(target, { values, bytes });
   return bytes;
