@@ -107,6 +107,7 @@ export function launchGatehouse(options: GatehouseOptions): LaunchedGatehouse {
 interface RouteOptions {
   readonly gateway?: Readonly<Record<string, unknown>>;
   readonly targets: readonly Readonly<Record<string, unknown>>[];
+  readonly upstream?: Readonly<Record<string, unknown>>;
   readonly rule?: Readonly<Record<string, unknown>>;
   readonly path?: string;
 }
@@ -123,6 +124,7 @@ export async function createRoute(gatehouse: Gatehouse, options: RouteOptions): 
   const { id: upstream } = await gatehouse.create(`${gatewayPath}/upstreams`, {
     name: "models",
     targets: options.targets,
+    ...options.upstream,
   });
   const { id: service } = await gatehouse.create(`${gatewayPath}/services`, {
     name: "chat",

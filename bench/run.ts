@@ -5,6 +5,7 @@ import { benchConsole } from "./console.bench.ts";
 import { benchJsonScanner } from "./json-scanner.bench.ts";
 import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
+import { benchHedge } from "./hedge.bench.ts";
 import { benchLedger } from "./ledger.bench.ts";
 import { benchObserve } from "./observe.bench.ts";
 import { benchOverload } from "./overload.bench.ts";
@@ -15,6 +16,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
   console: benchConsole,
   growth: benchGrowth,
+  hedge: benchHedge,
   "json-scanner": benchJsonScanner,
   ledger: benchLedger,
   observe: benchObserve,
