@@ -88,6 +88,7 @@ describe("a record", () => {
         },
       ],
       hedge: null,
+      fault: null,
       tokens: { input: 11, output: 22, cached_input: 0, cache_write: 0, reasoning: 0, partial: false },
       cost: null,
       timings: {
