@@ -108,7 +108,9 @@ describe("fallback", () => {
       path: "fallback[0]",
       message: '"middle" leads back to "last"',
     });
-    expectError(await gatehouse.api("DELETE", `${models}/${last.id}`), 400, "validation_failed");
+    const used = await gatehouse.api("DELETE", `${models}/${last.id}`);
+    expectError(used, 409, "in_use");
+    expect(used.body.error).toContain('is a fallback of virtual model "middle"');
   });
 });
 
