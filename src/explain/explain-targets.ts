@@ -39,6 +39,7 @@ export function explainTargets(
   exchange: Exchange,
   rule: CompiledRule,
   parts: ExplainTargetsParts,
+  chosen: Candidates | null,
 ): ExplainedAttempt {
   const { upstream } = rule;
   const now = exchange.clock.now();
@@ -54,7 +55,7 @@ export function explainTargets(
     });
     return { targets, request: null, hedge: null, error };
   }
-  const pick = rehearsePick(exchange, rule, candidates, parts, now);
+  const pick = rehearsePick(exchange, rule, chosen ?? candidates, parts, now);
   const targets = upstream.targets.map((target) =>
     explainTarget(exchange, rule, target, candidates, pick, now),
   );

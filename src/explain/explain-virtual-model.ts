@@ -1,28 +1,36 @@
 // Explains which target of a virtual model would receive a request. Changes no balancing state.
 import type { ExplainedVirtualModel } from "../model/explanation.ts";
+import type { Candidates } from "../snapshot/compile-upstream.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import type { Leg } from "../proxy/virtual-models/leg.ts";
 import { enterLeg } from "../proxy/virtual-models/resolve-model.ts";
 import { availabilityOf, type VirtualRoute } from "../proxy/virtual-models/virtual-route.ts";
 
+interface ExplainedRoute {
+  readonly explained: ExplainedVirtualModel;
+  /** The targets of the upstream among which the attempt would choose; null if there would be none. */
+  readonly candidates: Candidates | null;
+}
+
 /** Also makes the exchange one with the target that is next. */
-export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): ExplainedVirtualModel {
+export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): ExplainedRoute {
   const now = exchange.clock.now();
   route.simulate();
   const next = route.next(null, now) ?? route.lastResort();
   if (next !== null) enterLeg(exchange, next);
   const eligible = route.eligible.flat();
   const describe = (leg: Leg) => {
-    const found = eligible.find(({ place, target }) => place === leg.place && target === leg.target);
-    const isAvailable = found !== undefined && availabilityOf(found, now) === "available";
+    // With cache-affinity each account of the upstream is a target of its own.
+    const found = eligible.filter(({ place, target }) => place === leg.place && target === leg.target);
+    const isAvailable = found.some((each) => availabilityOf(each, now) === "available");
     const weight = leg.entry.model.plan.contenders[leg.target.index]?.weight ?? 0;
-    const isNext = found !== undefined && found === next;
+    const isNext = next !== null && found.includes(next);
     const { isCanary } = leg.target;
     const reason = isNext
       ? isCanary
         ? "the canary receives this request"
         : "receives this request"
-      : found === undefined
+      : found.length === 0
         ? isCanary
           ? "the canary does not serve this subject, or may not serve the request"
           : "cannot hold the input, or may not serve the request"
@@ -43,7 +51,7 @@ export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): Ex
     };
   };
   const { model, requested, fallback } = route;
-  return {
+  const explained: ExplainedVirtualModel = {
     requested,
     name: model.name,
     strategy: model.record.strategy,
@@ -52,4 +60,5 @@ export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): Ex
       next === null || next.entry.model.canary === null ? null : next.target.isCanary ? "canary" : "stable",
     targets: route.legs.flat().map(describe),
   };
+  return { explained, candidates: next?.candidates ?? null };
 }

@@ -124,8 +124,9 @@ class RequestExplainer {
       if (response !== null) return response;
     }
     if (exchange.rule === null) throw new Error("the steps ended without a rule");
-    if (exchange.route !== null) this.#virtualModel = explainVirtualModel(exchange, exchange.route);
-    this.#attempt = explainTargets(exchange, exchange.rule, this.#callParts);
+    const route = exchange.route === null ? null : explainVirtualModel(exchange, exchange.route);
+    this.#virtualModel = route?.explained ?? null;
+    this.#attempt = explainTargets(exchange, exchange.rule, this.#callParts, route?.candidates ?? null);
     if (this.#attempt.error !== null) throw this.#attempt.error;
     return null;
   }
