@@ -262,7 +262,7 @@ function checkOperationOfPlugin(exchange: Exchange): null {
 /** After the plugins, which may have changed the model. */
 function findVirtualModel(exchange: Exchange): null {
   const rule = matchedRule(exchange);
-  if (rule.virtualModels !== null) resolveVirtualModel(exchange, rule, rule.virtualModels);
+  if (rule.virtualModels !== null) resolveVirtualModel(exchange, rule);
   return null;
 }
 

@@ -65,11 +65,12 @@ async function send(
   route: SeededRoute,
   headers: Record<string, string> = {},
   on: RunningGatehouse = gatehouse,
+  model = CHAT.model,
 ) {
   const response = await fetch(on.proxyUrl + route.path, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
-    body: JSON.stringify(CHAT),
+    body: JSON.stringify({ ...CHAT, model }),
   });
   const body = await response.text();
   const remaining = response.headers.get("x-ratelimit-global-remaining");
@@ -219,7 +220,7 @@ describe("claims of custom plugins", () => {
 });
 
 describe.skipIf(!hasRedis)("on Redis", () => {
-  test("rate limits, token limits and budgets take one script call before the request is forwarded and one afterwards", async () => {
+  test("rate limits, token limits and budgets, also of a virtual model, take one script call before the request is forwarded and one afterwards", async () => {
     const redis = await startRedis(["--appendonly", "no"]);
     const shared = await useGatehouse({ env: { REDIS_URL: redis.url, REDIS_SILENT_MS: "1000" } });
     const route = await seed(
@@ -248,13 +249,16 @@ describe.skipIf(!hasRedis)("on Redis", () => {
       });
       return before;
     };
+    const targets = [{ upstream: route.upstream, model: "gpt-fake" }];
+    await create(shared, `/gateways/${route.gateway}/models`, { name: "virtual", targets });
     // Before Redis is connected, and while a busy machine makes it look silent, requests are decided without it or rejected: then measure again.
-    await waitUntil(async () => {
-      const before = await settledCalls();
-      const statuses: number[] = [];
-      for (let count = 0; count < 10; count++) statuses.push((await send(route, {}, shared)).status);
-      return statuses.every((status) => status === 200) && (await settledCalls()) - before === 20;
-    }, 40_000);
+    for (const model of ["gpt-fake", "virtual"])
+      await waitUntil(async () => {
+        const before = await settledCalls();
+        const statuses: number[] = [];
+        for (let count = 0; count < 10; count++) statuses.push((await send(route, {}, shared, model)).status);
+        return statuses.every((status) => status === 200) && (await settledCalls()) - before === 20;
+      }, 40_000);
     await redis.stop();
   }, 60_000);
 });

@@ -228,6 +228,25 @@ describe("token limits", () => {
     expect((await send(route, { body: { model: "other", max_tokens: 2000 } })).status).toBe(200);
   });
 
+  test("models of a limit are those that a virtual model may send, not its name", async () => {
+    const route = await seed([
+      tokens({
+        global: { limit: 1000, window: "1h", models: ["gpt-sent"] },
+        per_ip: { limit: 1000, window: "1h", models: ["nick"] },
+      }),
+    ]);
+    const targets = [{ upstream: route.upstream, model: "gpt-sent" }];
+    const created = await gatehouse.api("POST", `/gateways/${route.gateway}/models`, {
+      name: "nick",
+      targets,
+    });
+    expect(created.status).toBe(201);
+    const { status, headers } = await send(route, { body: { model: "nick", max_tokens: 600 } });
+    expect(status).toBe(200);
+    expect(Number(headers.get("x-ratelimit-global_tokens-remaining"))).toBeWithin(300, 400);
+    expect(headers.get("x-ratelimit-per_ip_tokens-limit")).toBeNull();
+  });
+
   test("users of different keys do not share a limit, and a trusted header does", async () => {
     const limit = tokens({ per_user: { limit: 1000, window: "1h" } });
     for (const trust_user_header of [false, true]) {

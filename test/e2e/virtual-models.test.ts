@@ -4,7 +4,7 @@ import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import { create } from "../support/admin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const [gatehouse, east, west] = await Promise.all([useGatehouse(), useFakeProvider(), useFakeProvider()]);
 
@@ -448,6 +448,38 @@ test("a budget reserves the dearest model that the request may use", async () =>
     402,
     "budget_exceeded",
   ]);
+});
+
+test("with limits, a target that cannot hold the input does not count for the budget", async () => {
+  const prices = [
+    { model: "cheap", per_request: "0.01" },
+    { model: "dear", per_request: "2", context_window: 100 },
+  ];
+  const limits = {
+    name: "rate_limiter",
+    stage: "pre_request",
+    settings: { limits: { global: { limit: 9, window: "1h" } } },
+  };
+  const { route, east: first, west: second } = await twoUpstreams({ prices, required_plugins: [limits] });
+  await addModel(route, {
+    name: "any",
+    strategy: "fallback",
+    targets: [
+      { upstream: second, model: "dear" },
+      { upstream: first, model: "cheap" },
+    ],
+  });
+  const budget = { name: "b", unit: "usd", amount: "1" };
+  const { id } = await create(gatehouse, `/gateways/${route.gateway}/budgets`, budget);
+  const long = { messages: [{ role: "user", content: "word ".repeat(2000) }] };
+  const response = await send(route, "any", long);
+  await response.text();
+  expect([response.status, response.headers.get("x-ratelimit-global-remaining")]).toEqual([200, "8"]);
+  await waitUntil(async () => {
+    const state = await gatehouse.api("GET", `/gateways/${route.gateway}/budgets/${id}/state`);
+    return state.body.spent === "0.01" && state.body.reserved === "0.00";
+  });
+  expect((await send(route, "any")).status).toBe(402);
 });
 
 test("GET /v1/models lists visible names that the key may use, and finds one by name or alias", async () => {

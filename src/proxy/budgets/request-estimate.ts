@@ -10,6 +10,7 @@ import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
 import { modelFor } from "../model-for.ts";
+import { virtualRouteOf, type VirtualRoute } from "../virtual-models/virtual-route.ts";
 import type * as requestSizeTask from "./request-size-task.ts";
 import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
 
@@ -30,6 +31,10 @@ export interface EstimateParts extends OffLoopPart {
 /** Returns the models that the request may be sent to; null is one that is not known. */
 export function eligibleModels(exchange: Exchange, rule: CompiledRule): (string | null)[] {
   const { fields, route } = exchange;
+  if (route === null) {
+    const virtual = virtualRouteOf(exchange, rule);
+    if (virtual !== null) return modelsOfLegs(exchange, virtual);
+  }
   const names = new Set<string | null>(route?.remaining().map(({ model }) => model));
   const { preferred, fallback } = route === null ? candidatesFor(exchange, rule) : NO_CANDIDATES;
   for (const index of [...preferred, ...fallback]) {
@@ -37,6 +42,13 @@ export function eligibleModels(exchange: Exchange, rule: CompiledRule): (string 
     if (target !== undefined) names.add(fields.isObject ? modelFor(fields, target) : fields.model);
   }
   return [...names];
+}
+
+/** Which targets of a virtual model are eligible is decided after the plugins, which may change the request. */
+function modelsOfLegs({ apiKey }: Exchange, { legs }: VirtualRoute): string[] {
+  const models = [...new Set(legs.flat().map(({ model }) => model))];
+  const allowed = apiKey?.models ?? null;
+  return allowed === null ? models : models.filter((model) => allowed.allows(model));
 }
 
 /** Determined once per body. */

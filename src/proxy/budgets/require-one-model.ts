@@ -5,6 +5,7 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import { modelsNamedIn } from "../allowed-models.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
+import { virtualRouteOf } from "../virtual-models/virtual-route.ts";
 
 const MAX_SHOWN = 3;
 const MAX_SHOWN_LENGTH = 100;
@@ -21,7 +22,7 @@ export function requireOneModel(exchange: Exchange, rule: CompiledRule): void {
   if (modelProblem !== null && modelProblem.code === "invalid_json")
     throw new GatehouseError(modelProblem.code, modelProblem.message);
   // The targets of a virtual model get its model.
-  if (exchange.route !== null) return;
+  if (exchange.route !== null || virtualRouteOf(exchange, rule) !== null) return;
   const { preferred, fallback } = candidatesFor(exchange, rule);
   for (const index of [...preferred, ...fallback]) {
     const target = rule.upstream.targets[index];

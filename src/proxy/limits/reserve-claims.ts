@@ -12,7 +12,7 @@ import { budgetRefusal, setRemainingHeader } from "../budgets/reservations.ts";
 import type { PlannedClaim, PlannedRequest, ReservedClaims } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
 import { enterLeg } from "../virtual-models/resolve-model.ts";
-import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
+import { virtualRouteOf, type VirtualRoute } from "../virtual-models/virtual-route.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { LimiterCall } from "./limiter-call.ts";
 
@@ -42,6 +42,8 @@ const NO_BUDGETS: readonly PlannedClaim[] = [];
 interface Plan {
   readonly budgets: readonly PlannedClaim[];
   readonly plannedFor: PlannedRequest | null;
+  /** All targets of a virtual model count, although some may turn out not to be eligible. */
+  readonly isVirtual?: boolean;
 }
 
 const NOT_PLANNED: Plan = { budgets: NO_BUDGETS, plannedFor: null };
@@ -86,20 +88,18 @@ function planEarly(exchange: Exchange, parts: Parts): ValueOrPromise<Plan> {
   const budgets = gateway?.budgets ?? null;
   if (budgets === null || rule === null || sentPath !== path || body?.isUnscanned === true)
     return NOT_PLANNED;
-  if (isVirtual(exchange, rule) || !mayCost(exchange, rule)) return NOT_PLANNED;
+  const route = virtualRouteOf(exchange, rule);
+  // A budget that has not enough left for the virtual model may have enough for its fallback, which is known after the plugins.
+  if (route?.mayFallBackOn("budget") === true || !mayCost(exchange, rule)) return NOT_PLANNED;
+  const isVirtual = route !== null;
   const plannedFor = { body, path: sentPath };
   try {
     const planned = planBudgets(exchange, rule, budgets, parts);
-    if (!isPromise(planned)) return { budgets: planned, plannedFor };
-    return planned.then((claims) => ({ budgets: claims, plannedFor }), planLater);
+    if (!isPromise(planned)) return { budgets: planned, plannedFor, isVirtual };
+    return planned.then((claims) => ({ budgets: claims, plannedFor, isVirtual }), planLater);
   } catch (error) {
     return planLater(error);
   }
-}
-
-/** The targets of a virtual model, and so its prices, are known after the plugins. */
-function isVirtual({ fields }: Exchange, { virtualModels }: CompiledRule): boolean {
-  return virtualModels !== null && fields.model !== null && virtualModels.chainOf(fields.model) !== null;
 }
 
 /** A plan that fails now may succeed when all plugins have run, or fails again then. */
@@ -155,6 +155,9 @@ function decide(
     refusing?.dropClaims();
     return reserveFor(exchange, calls, plan, parts);
   }
+  // The dearest target may not be eligible: the budgets are planned again when that is known.
+  if (!decided.reserved && refusing === null && plan.isVirtual === true && !exchange.finished)
+    return reserveFor(exchange, calls, NOT_PLANNED, parts);
   const response = finishAll(calls);
   if (response !== null || decided.reserved) return response;
   throw refuseByBudget(exchange, plan.budgets, decided, limits.length, parts);

@@ -5,7 +5,6 @@ import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
-import type { VirtualModelTable } from "../../snapshot/compile-virtual-models.ts";
 import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
 import { estimateRequestTokens } from "../../formats/token-estimate.ts";
 import { candidatesFor, type ClientAddressPart } from "../attempt.ts";
@@ -17,21 +16,17 @@ import { toHeaderValue } from "../header-value.ts";
 import { isAssignedToCanary } from "./canary-subject.ts";
 import { conversationHashOf } from "./conversation-key.ts";
 import type { EligibleLeg, Leg } from "./leg.ts";
-import { VirtualRoute } from "./virtual-route.ts";
+import { virtualRouteOf, type VirtualRoute } from "./virtual-route.ts";
 
 const TASK = new URL("../estimate-tokens-task.ts", import.meta.url);
 /** For the expected cost of the input. */
 const BYTES_PER_TOKEN = 4;
 
 /** Sets the route of the exchange if its model is a virtual one. */
-export function resolveVirtualModel(exchange: Exchange, rule: CompiledRule, table: VirtualModelTable): void {
-  const { fields, handshake } = exchange;
-  const { model, modelProblem, isObject } = fields;
-  // Other bodies are forwarded unchanged, so that no model can be replaced in them.
-  if (model === null || modelProblem !== null || (!isObject && handshake === null)) return;
-  const chain = table.chainOf(model);
-  if (chain === null) return;
-  const route = new VirtualRoute(model, chain, rule);
+export function resolveVirtualModel(exchange: Exchange, rule: CompiledRule): void {
+  const route = virtualRouteOf(exchange, rule);
+  if (route === null) return;
+  const { handshake } = exchange;
   exchange.route = route;
   exchange.setResponseHeader("X-GW-Virtual-Model", toHeaderValue(route.model.name));
   const withEndpoints = route.legs.flat().find((leg) => leg.rule.upstream.hasEndpoints);
