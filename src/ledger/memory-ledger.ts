@@ -98,12 +98,16 @@ export class MemoryLedger implements Ledger {
     // Last, because it moves what the checks refer to.
     this.#sweepSometimes(now);
     if (end === null) {
-      const refusing = claims[refusedBy];
-      const budget = refusing?.kind === "budget" ? this.#accounts.budgets.find(refusing) : undefined;
-      if (budget !== undefined) this.#journal?.recheck(budget);
+      this.#recheck(claims[refusedBy]);
       return { reserved: false, refusedBy, states, source: "memory" };
     }
     return new OpenReservation(states, "memory", end);
+  }
+
+  /** Another process may have reset the budget that refuses a request. */
+  #recheck(refusing: Claim | undefined): void {
+    const budget = refusing?.kind === "budget" ? this.#accounts.budgets.find(refusing) : undefined;
+    if (budget !== undefined) this.#journal?.recheck(budget);
   }
 
   peek(_gatewayId: string, claims: readonly Claim[]): Forecast {
@@ -117,6 +121,7 @@ export class MemoryLedger implements Ledger {
     const now = this.#clock.now();
     const refusedBy = this.#check(claims, now);
     if (refusedBy === -1) return null;
+    this.#recheck(claims[refusedBy]);
     return { reserved: false, refusedBy, states: this.#states(claims, now, false), source: "memory" };
   }
 

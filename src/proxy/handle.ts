@@ -20,6 +20,7 @@ import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
+import { rejectByKnownBudgets } from "./budgets/known-refusals.ts";
 import { Reservations } from "./budgets/reservations.ts";
 import { attempt, prepareTranslations, translationTasks, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
@@ -138,7 +139,9 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     },
     runBeforeBody: (exchange) => {
       const links = exchange.gateway?.chain?.beforeBody ?? null;
-      return links === null ? null : runBeforeBody(exchange, links, servingParts);
+      const response = links === null ? null : runBeforeBody(exchange, links, servingParts);
+      if (response === null) rejectByKnownBudgets(exchange, servingParts);
+      return response;
     },
     runPreRequest: (exchange, chain) => runPreRequest(exchange, chain, servingParts),
   };

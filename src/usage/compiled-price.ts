@@ -23,6 +23,8 @@ const MAX_EXACT = Number.MAX_SAFE_INTEGER - TOKENS_PER_RATE;
 export class CompiledPrice {
   /** False if every request costs the same, so that its cost is known without its tokens. */
   readonly dependsOnTokens: boolean;
+  /** Whether a request with input may cost nothing. */
+  readonly mayBeFree: boolean;
   /** Tokens that the model returns at most; Infinity if it is not known. */
   readonly maxOutputTokens: number;
   /** Tokens that the model accepts at most; Infinity if it is not known. */
@@ -40,6 +42,7 @@ export class CompiledPrice {
     this.contextWindow = price.context_window ?? Infinity;
     this.maxOutputTokens = price.max_output_tokens ?? Infinity;
     this.dependsOnTokens = above !== undefined || hasTokenRates(this.#base);
+    this.mayBeFree = [this.#base, this.#above].some(({ input, perRequest }) => input + perRequest === 0);
   }
 
   /** Returns the cost in nano-dollars. */

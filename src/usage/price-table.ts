@@ -14,10 +14,13 @@ export class PriceTable {
   readonly #cache = new BoundedCache<string, CompiledPrice | null>(CACHED_MODELS);
   readonly #prices: readonly CompiledPrice[];
   readonly #next: PriceTable | null;
+  /** Whether requests to a model of this list, or of the next one, may cost nothing. */
+  readonly hasFreeModels: boolean;
 
   constructor(prices: readonly Price[], next: PriceTable | null = null) {
     this.#next = next;
     this.#prices = prices.map((price) => new CompiledPrice(price));
+    this.hasFreeModels = next?.hasFreeModels === true || this.#prices.some(({ mayBeFree }) => mayBeFree);
     const prefixes: [string, number][] = [];
     for (const [index, { model }] of prices.entries()) {
       if (model.endsWith("*")) prefixes.push([model.slice(0, -1), index]);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { omit } from "../../src/model/record.ts";
 import { create, expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { connectRaw } from "../support/raw-client.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
@@ -114,6 +115,45 @@ describe("a budget in dollars", () => {
     // 50,000 tokens at $10 per million are $0.50.
     expect(Number(response.headers.get("x-gw-budget-remaining")?.slice(5))).toBeLessThan(0.5);
     expect(await settled(route, id)).toMatchObject({ spent: "0.002", remaining: "0.998" });
+  });
+
+  /** Sends the head of a request and one byte of its body. Resolves to the response, or null if the gateway waits for the rest. */
+  const sendHead = async (route: SeededRoute, rest: string) => {
+    const client = await connectRaw(Number(new URL(gatehouse.proxyUrl).port));
+    const body = JSON.stringify(CHAT);
+    const head = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    client.send(`POST ${route.path} HTTP/1.1\r\n${head}${body.slice(0, 1)}`);
+    if (rest !== "") client.send(rest);
+    const text = await client.until((received) => received.includes("\r\n\r\n"));
+    client.disconnect();
+    return text;
+  };
+
+  test("that is used up rejects before the body has arrived, in the same way, unless a model is free", async () => {
+    for (const budget of [{ amount: "0.01" }, { unit: "tokens", amount: 5 }]) {
+      const { route, id } = await routeWith(budget);
+      provider.behave({ usage: { input: 3, output: 2 } });
+      await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/adjust`, {
+        amount: budget.amount,
+      });
+      const early = await sendHead(route, "");
+      const late = await send(route);
+      expect(early).toStartWith("HTTP/1.1 402 ");
+      expect(early.toLowerCase()).toContain("x-should-retry: false");
+      expect(late.status).toBe(402);
+      expect(early.toLowerCase()).toContain(
+        `x-gw-budget-remaining: ${late.headers.get("x-gw-budget-remaining")}`,
+      );
+      const reset = await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/reset`, {});
+      expect(reset.status).toBe(200);
+    }
+    expect(provider.requests).toHaveLength(0);
+    const { route, id } = await routeWith(
+      { amount: "0.01" },
+      { prices: [{ model: "gpt-fake", input: "0", output: "0" }] },
+    );
+    await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/adjust`, { amount: "0.01" });
+    expect(await sendHead(route, JSON.stringify(CHAT).slice(1))).toStartWith("HTTP/1.1 200 ");
   });
 
   test("returns everything if the provider rejects the request or cannot be reached", async () => {

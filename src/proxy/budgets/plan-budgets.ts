@@ -129,18 +129,38 @@ function bounded(subject: string): string {
 }
 
 function completeClaim(
-  { budget, subject: wantedSubject, model }: ApplyingBudget,
+  applying: ApplyingBudget,
   exchange: Exchange,
   models: readonly EligibleModel[],
   size: RequestSize,
   book: BudgetAccounts,
 ): PlannedClaim {
-  const period = budget.periods.at(exchange.clock.unixNow());
-  const { subject, target } = book.accountOf(budget, wantedSubject, period);
   let amount = 0;
   for (const each of models)
-    if (countsModel({ budget, model }, each.name))
-      amount = Math.max(amount, amountFor(budget, exchange, each, size, book));
+    if (countsModel(applying, each.name))
+      amount = Math.max(amount, amountFor(applying.budget, exchange, each, size, book));
+  return claimOf(applying, exchange, amount, book);
+}
+
+/** Returns a claim on a budget that counts all models; null if the request is not one of the budget's. */
+export function claimOfSubject(
+  budget: CompiledBudget,
+  exchange: Exchange,
+  amount: number,
+  book: BudgetAccounts,
+): PlannedClaim | null {
+  const subject = subjectOf(budget, exchange);
+  if (subject === null) return null;
+  return claimOf({ budget, subject: bounded(subject), model: null }, exchange, amount, book);
+}
+
+function claimOf(
+  { budget, subject: wantedSubject, model }: ApplyingBudget,
+  { clock }: Exchange,
+  amount: number,
+  book: BudgetAccounts,
+): PlannedClaim {
+  const { subject, target } = book.accountOf(budget, wantedSubject, budget.periods.at(clock.unixNow()));
   return {
     ...target,
     type: budget.record.name,

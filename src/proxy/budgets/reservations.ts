@@ -27,6 +27,11 @@ export class Reservations {
     return ledger.reserve(gateway?.id ?? "", claims, "closed");
   }
 
+  /** Returns the refusal of claims if this process knows of one without asking the shared ledger. Reserves nothing. */
+  knownRefusal(claims: readonly PlannedClaim[]): Refusal | null {
+    return this.#book.ledger.knownRefusal(claims);
+  }
+
   /** Call when the ledger has decided about claims on budgets. `first` is the index of the first one. */
   decided(
     { gateway }: Exchange,
