@@ -10,7 +10,8 @@ import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
 import { modelFor } from "../model-for.ts";
-import { virtualRouteOf, type VirtualRoute } from "../virtual-models/virtual-route.ts";
+import { virtualRouteOf } from "../virtual-models/find-route.ts";
+import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 import type * as requestSizeTask from "./request-size-task.ts";
 import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
 

@@ -5,7 +5,7 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import { modelsNamedIn } from "../allowed-models.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
-import { virtualRouteOf } from "../virtual-models/virtual-route.ts";
+import { virtualRouteOf } from "../virtual-models/find-route.ts";
 
 const MAX_SHOWN = 3;
 const MAX_SHOWN_LENGTH = 100;

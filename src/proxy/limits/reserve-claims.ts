@@ -12,7 +12,8 @@ import { budgetRefusal, setRemainingHeader } from "../budgets/reservations.ts";
 import type { PlannedClaim, PlannedRequest, ReservedClaims } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
 import { enterLeg } from "../virtual-models/resolve-model.ts";
-import { virtualRouteOf, type VirtualRoute } from "../virtual-models/virtual-route.ts";
+import { virtualRouteOf } from "../virtual-models/find-route.ts";
+import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { LimiterCall } from "./limiter-call.ts";
 

@@ -16,7 +16,8 @@ import { toHeaderValue } from "../header-value.ts";
 import { isAssignedToCanary } from "./canary-subject.ts";
 import { conversationHashOf } from "./conversation-key.ts";
 import type { EligibleLeg, Leg } from "./leg.ts";
-import { virtualRouteOf, type VirtualRoute } from "./virtual-route.ts";
+import { virtualRouteOf } from "./find-route.ts";
+import type { VirtualRoute } from "./virtual-route.ts";
 
 const TASK = new URL("../estimate-tokens-task.ts", import.meta.url);
 /** For the expected cost of the input. */

@@ -5,7 +5,6 @@ import type { ChainEntry, ServedModel } from "../../snapshot/compile-virtual-mod
 import type { Candidates } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { FallbackReason } from "../../model/virtual-model.ts";
-import type { Exchange } from "../exchange.ts";
 import { legsOf, type EligibleLeg, type Leg } from "./leg.ts";
 
 /** Other targets of the same virtual model are tried after these. */
@@ -22,18 +21,6 @@ interface ActiveLeg {
   readonly plan: BalancePlan;
   readonly ticket: number;
   readonly startedAt: number;
-}
-
-/** Returns the way of a request through its virtual model, before the plugins may change it; null if its model is no virtual one. */
-export function virtualRouteOf(
-  { fields, handshake }: Pick<Exchange, "fields" | "handshake">,
-  rule: CompiledRule,
-): VirtualRoute | null {
-  const { model, modelProblem, isObject } = fields;
-  // Other bodies are forwarded unchanged, so that no model can be replaced in them.
-  if (model === null || modelProblem !== null || (!isObject && handshake === null)) return null;
-  const chain = rule.virtualModels?.chainOf(model) ?? null;
-  return chain === null ? null : new VirtualRoute(model, chain, rule);
 }
 
 export class VirtualRoute {
