@@ -20,6 +20,13 @@ import { logFor } from "./serve.ts";
 const TOKEN_SECONDS = 86_400;
 /** One rule for every endpoint of the clients' SDKs. */
 const RULE = { path: "/v1/*", methods: ["*"] };
+/** What the key may use; responses show what is left. */
+const TOKENS_PER_HOUR = 1_000_000;
+const TOKEN_LIMIT = {
+  name: "token_limiter",
+  stage: "pre_request",
+  settings: { limits: { per_key: { limit: TOKENS_PER_HOUR, window: "1h" } } },
+};
 const CHAT_PATH = "/v1/chat/completions";
 const MESSAGES_PATH = "/v1/messages";
 
@@ -102,7 +109,11 @@ async function configure(
     ...target,
     base_url: providers[index]?.url,
   }));
-  const subject = await create("/gateways", { name: "demo", error_format: "auto" });
+  const subject = await create("/gateways", {
+    name: "demo",
+    error_format: "auto",
+    required_plugins: [TOKEN_LIMIT],
+  });
   const gatewayPath = `/gateways/${subject}`;
   const upstream_id = await create(`${gatewayPath}/upstreams`, { ...WHOLE_API_UPSTREAM, targets });
   const service_id = await create(`${gatewayPath}/services`, { name: "models", upstream_id });
@@ -152,6 +163,9 @@ curl -sS ${admin_url}/api/v1/gateways -H "Authorization: Bearer ${token}"
 
 SDKs and coding agents need only another base URL and this key: ${origin}/v1 for OpenAI's SDKs, ${origin} for
 Anthropic's. See docs/guides/sdks-and-coding-agents.md.
+
+The key may use ${TOKENS_PER_HOUR.toLocaleString("en-US")} tokens per hour (the plugin token_limiter). The header x-ratelimit-remaining-tokens of
+each response shows what is left.
 
 API reference: ${admin_url}/api/docs
 Console: ${admin_url}/console (sign in with the token of the last command)

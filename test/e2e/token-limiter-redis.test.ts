@@ -108,6 +108,31 @@ describe.skipIf(!hasRedis)("token_limiter with Redis", () => {
     expect(provider.requests).toHaveLength(1);
   });
 
+  test("while Redis is unavailable, a budget that is enforced rejects by default, and one that warns does not", async () => {
+    const budgets: [Fields, number][] = [
+      [{}, 503],
+      [{ mode: "warn" }, 200],
+      [{ on_store_failure: "open" }, 200],
+      [{ on_store_failure: "local" }, 200],
+      [{ mode: "warn", on_store_failure: "closed" }, 503],
+    ];
+    const routes: SeededRoute[] = [];
+    for (const [fields] of budgets) {
+      const route = await seed({ limit: 1_000_000 });
+      const budget = { name: "team", unit: "tokens", amount: 10_000, ...fields };
+      const { status } = await first.api("POST", `/gateways/${route.gateway}/budgets`, budget);
+      expect(status).toBe(201);
+      routes.push(route);
+    }
+    await redis.kill();
+    await untilCounters(first, "away");
+    const statuses: number[] = [];
+    for (const route of routes) statuses.push((await send(first, route)).status);
+    expect(statuses).toEqual(budgets.map(([, status]) => status));
+    await redis.start();
+    await Promise.all(nodes.map((node) => untilCounters(node, "ok")));
+  });
+
   test("while Redis is unavailable, closed is 503, open admits, and local counts per process", async () => {
     provider.behave({ usage: { input: 1, output: 10 } });
     const limit = { limit: 10, count: "output" };

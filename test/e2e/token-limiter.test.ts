@@ -247,6 +247,41 @@ describe("token limits", () => {
     expect(headers.get("x-ratelimit-per_ip_tokens-limit")).toBeNull();
   });
 
+  test("per_key, per_label and per_ip count their own subjects; keys without the label are not limited", async () => {
+    const limit = { limit: 1000, window: "1h", count: "output" };
+    const route = await seed([tokens({ "per_label:team": limit })]);
+    const byKey = await seed([tokens({ per_key: limit })]);
+    const byAddress = await seed([tokens({ per_ip: limit })]);
+    const header = async (gateway: string, labels: Fields = {}) => {
+      const { key } = await seedKey(gatehouse, gateway, { labels });
+      return { "X-GW-API-Key": key };
+    };
+    provider.behave({ usage: { input: 1, output: 600 } });
+    const body = { max_tokens: 600 };
+    const [first, second] = [
+      await header(route.gateway, { team: "search" }),
+      await header(route.gateway, { team: "search" }),
+    ];
+    const used = await send(route, { body, headers: first });
+    expect(used.headers.get("x-ratelimit-per_label.team_tokens-limit")).toBe("1000");
+    expect(used.headers.get("x-ratelimit-per_label.team_tokens-remaining")).toBe("400");
+    expect((await send(route, { body, headers: second })).status).toBe(429);
+    expect((await send(route, { body, headers: await header(route.gateway, { team: "ads" }) })).status).toBe(
+      200,
+    );
+    const unlimited = await send(route, { body, headers: await header(route.gateway) });
+    expect([unlimited.status, unlimited.headers.get("x-ratelimit-per_label.team_tokens-limit")]).toEqual([
+      200,
+      null,
+    ]);
+    const one = await header(byKey.gateway);
+    expect((await send(byKey, { body, headers: one })).status).toBe(200);
+    expect((await send(byKey, { body, headers: one })).status).toBe(429);
+    expect((await send(byKey, { body, headers: await header(byKey.gateway) })).status).toBe(200);
+    expect((await send(byAddress, { body, headers: await header(byAddress.gateway) })).status).toBe(200);
+    expect((await send(byAddress, { body, headers: await header(byAddress.gateway) })).status).toBe(429);
+  });
+
   test("users of different keys do not share a limit, and a trusted header does", async () => {
     const limit = tokens({ per_user: { limit: 1000, window: "1h" } });
     for (const trust_user_header of [false, true]) {
