@@ -88,6 +88,7 @@ export function decodeEscapes(input: NormalizedText, depth: number): RewrittenTe
     const index = positions[special] ?? 0;
     const code = input.codes[index] ?? 0;
     if (index < done || (code !== PERCENT && code !== AMPERSAND && code !== BACKSLASH)) continue;
+    input.work.steps++;
     const escape = readEscape(input, index, code);
     if (escape === null) continue;
     (rewriter ??= new Rewriter(input, depth)).replace(escape.code, index, escape.end);

@@ -90,7 +90,7 @@ export function removeNoOpSyntax(input: NormalizedText, depth: number): Rewritte
   let rewriter: Rewriter | null = null;
   const comments = new CommentEnds(input);
   const { positions, count } = input.specials;
-  input.work.steps += stepsToRead(count * 2);
+  input.work.steps += stepsToRead(count * 3);
   checkWork(input.work);
   let done = 0;
   /** Comments that replaceComments replaces with the same effect: start, end, start, end, … */

@@ -8,7 +8,7 @@ import { checkWork } from "./work-budget.ts";
 /** No pattern reads farther than this from its trigger, so a change has no effect beyond it. */
 const MAX_PATTERN_REACH = 256;
 /** Recording a change takes longer than reading a unit. */
-const STEPS_PER_CHANGE = 6;
+const STEPS_PER_CHANGE = 8;
 /** A JSON body can consist of many short strings, and each has its own rewriters. */
 const STEPS_PER_REWRITER = 15;
 /** Below this length a loop copies faster than a native call. */

@@ -7,7 +7,7 @@ const BASE_STEPS = 30_000;
  * 10 to 30 ns per byte. Prose takes 0.25 to 0.35 steps per byte, ordinary programs 0.5 to 1.3, one in a thousand more than the limit, and the
  * worst known text more than 200 without a limit (`npm run fuzz:sanitation`).
  */
-const STEPS_PER_BYTE = 1.9;
+const STEPS_PER_BYTE = 1.75;
 
 /** Returns the steps that the inspection of a text of this size may take. */
 export function stepsFor(bytes: number): number {
