@@ -174,7 +174,7 @@ describe("assignment", () => {
     expect(await arms(byConversation, oneSession)).toBe(1);
   });
 
-  test("a canary that the API key may not use, and other models of embeddings, are left to the stable targets", async () => {
+  test("a canary that the API key may not use, and names with a provider, are left to the stable targets", async () => {
     const seeded = await seedCanary({ share: 1, rollback_if: null });
     const { key } = await seedKey(node(0), seeded.route.gateway, { models: ["assistant", "old"] });
     await onAllNodes(seeded.at);
