@@ -23,6 +23,8 @@ interface JournalWriterOptions {
   readonly directory?: string;
   /** Called once if no file can be created there. */
   readonly onFileError?: (error: unknown) => void;
+  /** Called with the new path of a file of another process that could not be read. */
+  readonly onDamagedFile?: (path: string) => void;
   /** Called when the journal could not be read or written. */
   readonly onJournalError?: (error: unknown) => void;
 }
@@ -170,14 +172,10 @@ export class JournalWriter {
   }
 
   async #recover(): Promise<void> {
-    const { directory } = this.#options;
+    const { directory, onDamagedFile = () => undefined } = this.#options;
     if (directory === undefined) return;
-    this.#isRecoveryDue = await recoverSpending(
-      directory,
-      this.#journal,
-      this.#writer,
-      this.#clock.unixNow(),
-    );
+    const parts = { directory, journal: this.#journal, ownWriter: this.#writer, onDamagedFile };
+    this.#isRecoveryDue = await recoverSpending(parts, this.#clock.unixNow());
   }
 
   async #load(): Promise<void> {

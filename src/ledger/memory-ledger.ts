@@ -42,6 +42,8 @@ interface MemoryLedgerOptions {
   readonly directory?: string;
   /** Called once if no file can be created there. */
   readonly onFileError?: (error: unknown) => void;
+  /** Called with the new path of a file of another process that could not be read. */
+  readonly onDamagedFile?: (path: string) => void;
   /** Maximum number of windows; see Windows and RequestLogs for what happens then. */
   readonly maxKeys?: number;
 }

@@ -1,5 +1,5 @@
 // Charges what killed processes had spent and reserved and had not written to the database.
-import { readdirSync, unlinkSync } from "node:fs";
+import { readdirSync, renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../base/error-code.ts";
 import { LEASE_MS } from "./ledger.ts";
@@ -7,17 +7,30 @@ import { isRunning } from "./process-owner.ts";
 import { isSpentFile, readSpentFile, type SpentFileContent } from "./spent-file.ts";
 import type { JournalBatch, SpentJournal } from "./spent-journal.ts";
 
+interface RecoveryParts {
+  readonly directory: string;
+  readonly journal: SpentJournal;
+  /** The writer whose file is in use. */
+  readonly ownWriter: string;
+  /** A damaged file was renamed, so that budgets are not closed because of it. What it held is not charged. */
+  readonly onDamagedFile: (path: string) => void;
+}
+
 /** Returns whether files remain that may belong to a process that runs elsewhere. Rejects if the journal is unavailable. */
 export async function recoverSpending(
-  directory: string,
-  journal: SpentJournal,
-  ownWriter: string,
+  { directory, journal, ownWriter, onDamagedFile }: RecoveryParts,
   unixMs: number,
 ): Promise<boolean> {
   let isUnsure = false;
   for (const name of namesIn(directory)) {
     const path = join(directory, name);
-    const content = readSpentFile(path);
+    const content = contentOf(path);
+    if (content === "damaged") {
+      const renamed = `${path}.damaged`;
+      renameSync(path, renamed);
+      onDamagedFile(renamed);
+      continue;
+    }
     if (content?.writer === ownWriter) continue;
     const isAlive = content === null ? false : isRunning(content.owner);
     if (isAlive === true) continue;
@@ -30,6 +43,15 @@ export async function recoverSpending(
     unlinkSync(path);
   }
   return isUnsure;
+}
+
+function contentOf(path: string): SpentFileContent | "damaged" | null {
+  try {
+    return readSpentFile(path);
+  } catch (error) {
+    if (error instanceof SyntaxError) return "damaged";
+    throw error;
+  }
 }
 
 function namesIn(directory: string): string[] {

@@ -66,6 +66,8 @@ async function openLedger(
         { err: error },
         "file for unwritten budgets not created in DATA_DIR; the last half second is not charged if this process is killed",
       ),
+    onDamagedFile: (path) =>
+      log.warn({ path }, "file with spent amounts of a killed process is damaged; they are not charged"),
     onJournalError: (error) => log.warn({ err: error }, "spent amounts of budgets not written; will retry"),
   });
   await ledger.settled;
