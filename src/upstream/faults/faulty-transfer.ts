@@ -1,4 +1,5 @@
 // Passes the response of a provider on to the attempt, and injects a fault while it arrives.
+import { EventBlocks } from "../../formats/event-blocks.ts";
 import { bodyWithoutUsage, eventWithoutUsage } from "../../formats/remove-usage.ts";
 import { providerErrorEvent } from "../../formats/provider-errors.ts";
 import type { BodyReader } from "../../http/body-reader.ts";
@@ -9,7 +10,6 @@ import { readWholeBody } from "../read-whole-body.ts";
 import type { SendTimeouts } from "../upstream-client.ts";
 import { UpstreamError } from "../upstream-error.ts";
 import type { ResponseSource, UpstreamResponse } from "../upstream-response.ts";
-import { EventSplitter } from "./event-splitter.ts";
 import type { FaultyClientParts } from "./faulty-client-parts.ts";
 
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
@@ -112,12 +112,12 @@ export class FaultyTransfer implements ResponseSource {
   }
 
   async #transferEvents(reader: BodyReader): Promise<void> {
-    const splitter = new EventSplitter();
+    const blocks = new EventBlocks();
     this.#begin();
     if (this.#isDue() && (await this.#inject())) return;
     for (let chunk = await reader.next(); chunk !== null; chunk = await reader.next())
-      for (const event of splitter.push(chunk)) if (await this.#transferEvent(event)) return;
-    const rest = splitter.end();
+      for (const event of blocks.push(chunk)) if (await this.#transferEvent(event)) return;
+    const rest = blocks.end();
     if (rest.byteLength > 0) await this.#send(rest);
     this.#response.onEnd();
   }
