@@ -52,7 +52,7 @@ const budget = (amount: number, limit: number, key = freshKey()): BudgetClaim =>
   limit,
   amount,
   period: "2025-06",
-  endsAt: START_MS + 86_400_000,
+  endsAt: START_MS + 30 * 86_400_000,
   enforced: true,
 });
 /** The same limit or budget with another amount. */
