@@ -5,7 +5,16 @@ const WAIT =
   "Wait for a condition (test/support/waiting.ts), or advance a clock (src/base/manual-clock.fixture.ts).";
 
 export default tseslint.config(
-  { ignores: ["node_modules/", "data/", "eslint.config.js", "test/clients/programs/", "wasm/"] },
+  {
+    ignores: [
+      "node_modules/",
+      "data/",
+      "eslint.config.js",
+      "test/clients/programs/",
+      "test/mcp/fixture-server.mjs",
+      "wasm/",
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true } },

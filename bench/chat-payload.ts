@@ -2,6 +2,7 @@
 // number (NUMBER_MARK), so that a load generator can send texts that it has never sent before.
 import { LETTER, PARAGRAPHS } from "./prose.ts";
 
+export const MODEL = "gpt-4o-mini";
 export const CHAT_PATH = "/v1/chat/completions";
 
 /** Replaced by a number of the same length: load/chat.lua replaces it in every request. */
@@ -52,7 +53,7 @@ export function conversationTemplates(bytes: number, growth: number, turns: numb
 }
 
 function serialize(messages: readonly Message[]): string {
-  return JSON.stringify({ model: "gpt-4o-mini", messages, max_tokens: 256, temperature: 0.7 });
+  return JSON.stringify({ model: MODEL, messages, max_tokens: 256, temperature: 0.7 });
 }
 
 function messagesOf(bytes: number): Message[] {
@@ -111,25 +112,24 @@ function sizeOf(message: Message): number {
 
 export const MODEL_LIST = JSON.stringify({
   object: "list",
-  data: [{ id: "gpt-4o-mini", object: "model", created: 1_760_000_000, owned_by: "openai" }],
+  data: [{ id: MODEL, object: "model", created: 1_760_000_000, owned_by: "openai" }],
 });
 
-export const CHAT_RESPONSE = JSON.stringify({
-  id: "chatcmpl-0123456789",
-  object: "chat.completion",
-  created: 1_760_000_000,
-  model: "gpt-4o-mini",
-  choices: [
-    {
-      index: 0,
-      message: {
-        role: "assistant",
-        content:
-          "The lighthouse is open from ten to five every day and rests in January and February. The desk in the hall " +
-          "knows about everything else. There is a room to draw in on the first floor.",
-      },
-      finish_reason: "stop",
-    },
-  ],
-  usage: { prompt_tokens: 180, completion_tokens: 44, total_tokens: 224 },
-});
+const CONTENT =
+  "The lighthouse is open from ten to five every day and rests in January and February. The desk in the hall " +
+  "knows about everything else. There is a room to draw in on the first floor.";
+
+export const CHAT_RESPONSE = chatResponse(CONTENT);
+/** A response of about 1 kB. */
+export const LONG_CHAT_RESPONSE = chatResponse(Array.from({ length: 4 }, () => CONTENT).join(" "));
+
+function chatResponse(content: string): string {
+  return JSON.stringify({
+    id: "chatcmpl-0123456789",
+    object: "chat.completion",
+    created: 1_760_000_000,
+    model: MODEL,
+    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 180, completion_tokens: 44, total_tokens: 224 },
+  });
+}

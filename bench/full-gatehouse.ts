@@ -1,6 +1,7 @@
-// Two configurations of Gatehouse: "bare" with one rule and one target, and "full" with an API key, three rate limits, and
-// code_sanitation for all languages.
+// Configurations of Gatehouse: "bare" with one rule and one target, "full" with an API key, three rate limits, and code_sanitation
+// for all languages, "keyed" with an API key and a price, and "limited", which adds three token limits and two budgets to "keyed".
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
+import { MODEL } from "./chat-payload.ts";
 import { createRoute, startGatehouse, targetAt } from "./gatehouse.ts";
 
 /** A limit that no benchmark reaches. */
@@ -25,21 +26,46 @@ const PLUGINS = [
   },
 ];
 
+const TOKEN_LIMIT = { limit: 1_000_000_000, window: "1m" };
+const TOKEN_LIMITER = {
+  name: "token_limiter",
+  stage: "pre_request",
+  settings: { limits: { global: TOKEN_LIMIT, per_key: TOKEN_LIMIT, per_user: TOKEN_LIMIT } },
+};
+const BUDGETS = [
+  { name: "money", unit: "usd", amount: "1000000", period: "month", scope: "gateway" },
+  { name: "tokens", unit: "tokens", amount: 1_000_000_000_000, period: "day", scope: "api_key", each: true },
+];
+const PRICES = [{ model: MODEL, input: "2.5", output: "10" }];
+
 /** Writes the bare configuration into `dataDir`. */
-export async function seedBare(dataDir: string, providerUrl: string): Promise<void> {
-  const gatehouse = await startGatehouse({ dataDir });
+export async function seedBare(dataDir: string, providerUrl: string, launcher?: string): Promise<void> {
+  const gatehouse = await startGatehouse({ dataDir, ...(launcher !== undefined && { launcher }) });
   await createRoute(gatehouse, { targets: [targetAt(providerUrl)] });
   await gatehouse.stop();
 }
 
-/** Writes the full configuration into `dataDir`; resolves to the API key that the rule requires. */
-export async function seedFull(dataDir: string, providerUrl: string): Promise<string> {
-  const gatehouse = await startGatehouse({ dataDir });
+export const KEYED = {
+  full: { gateway: { required_plugins: PLUGINS }, budgets: [] },
+  keyed: { gateway: { prices: PRICES }, budgets: [] },
+  limited: { gateway: { prices: PRICES, required_plugins: [TOKEN_LIMITER] }, budgets: BUDGETS },
+};
+
+/** Writes a configuration into `dataDir` whose rule requires an API key; resolves to the key. */
+export async function seedKeyed(
+  dataDir: string,
+  providerUrl: string,
+  name: keyof typeof KEYED,
+  launcher?: string,
+): Promise<string> {
+  const { gateway: fields, budgets } = KEYED[name];
+  const gatehouse = await startGatehouse({ dataDir, ...(launcher !== undefined && { launcher }) });
   const { gateway } = await createRoute(gatehouse, {
-    gateway: { required_plugins: PLUGINS },
+    gateway: fields,
     targets: [targetAt(providerUrl)],
     rule: { require_api_key: true },
   });
+  for (const budget of budgets) await gatehouse.create(`/gateways/${gateway}/budgets`, budget);
   const { key } = await gatehouse.create("/iam/api-keys", { name: "bench", subject: gateway });
   await gatehouse.stop();
   return key;

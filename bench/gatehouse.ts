@@ -40,6 +40,8 @@ interface GatehouseOptions {
   readonly cores?: string;
   /** File for the log; without it, only warnings and errors are logged, and the output is discarded. */
   readonly logTo?: string;
+  /** The launcher of another version, which is built already. */
+  readonly launcher?: string;
   /** File for the standard error, where the runtime reports garbage collections. */
   readonly errorsTo?: string;
 }
@@ -79,11 +81,11 @@ async function launchUntilReady(
 
 /** Starts it without waiting until it is ready. */
 export function launchGatehouse(options: GatehouseOptions): LaunchedGatehouse {
-  buildOnce();
-  const { dataDir, env, cores, logTo, errorsTo } = options;
+  const { dataDir, env, cores, logTo, errorsTo, launcher } = options;
+  if (launcher === undefined) buildOnce();
   const [adminPort, proxyPort] = [freePort(), freePort()];
   const [adminUrl, proxyUrl] = [`http://127.0.0.1:${adminPort}`, `http://127.0.0.1:${proxyPort}`];
-  const child = startPinned([LAUNCHER, "serve"], {
+  const child = startPinned([launcher ?? LAUNCHER, "serve"], {
     cores: cores ?? GATEWAY_CORE,
     cwd: dataDir,
     env: {
@@ -118,7 +120,10 @@ export interface Route {
   readonly rule: string;
 }
 
-export async function createRoute(gatehouse: Gatehouse, options: RouteOptions): Promise<Route> {
+export async function createRoute(
+  gatehouse: Gatehouse,
+  options: RouteOptions,
+): Promise<Route & { readonly upstream: string }> {
   const { id: gateway } = await gatehouse.create("/gateways", { name: "bench", ...options.gateway });
   const gatewayPath = `/gateways/${gateway}`;
   const { id: upstream } = await gatehouse.create(`${gatewayPath}/upstreams`, {
@@ -136,7 +141,7 @@ export async function createRoute(gatehouse: Gatehouse, options: RouteOptions): 
     methods: ["POST"],
     ...options.rule,
   });
-  return { gateway, service, rule };
+  return { gateway, upstream, service, rule };
 }
 
 /** Returns a target for the benchmark's provider, with a credential like a real one. */

@@ -13,7 +13,13 @@ export const INSTALL_NGINX = "apt-get install nginx-light";
  * Starts the provider. `return` would respond before the rest of a large body arrives, which no real provider does, so
  * large bodies are read completely by a proxy that sends an empty request to the same server.
  */
-export function startNginxProvider(folder: string, port: number, cores: string, workers = 1): PinnedProcess {
+export function startNginxProvider(
+  folder: string,
+  port: number,
+  cores: string,
+  workers = 1,
+  response = CHAT_RESPONSE,
+): PinnedProcess {
   const server = [
     'map $content_length $is_large { default 0; "~^[0-9]{5,}$" 1; }',
     `upstream itself { server 127.0.0.1:${port}; keepalive 256; keepalive_requests 100000000; }`,
@@ -22,7 +28,7 @@ export function startNginxProvider(folder: string, port: number, cores: string, 
     "  default_type application/json;",
     "  location / {",
     "    if ($is_large) { rewrite ^ /read-body last; }",
-    `    return 200 '${CHAT_RESPONSE}';`,
+    `    return 200 '${response}';`,
     "  }",
     // Some gateways read the list of models when they start.
     `  location = /v1/models { return 200 '${MODEL_LIST}'; }`,

@@ -1,30 +1,44 @@
 // `npm run bench [name…]`: runs all benchmarks or the named ones, and prints their results.
 import { benchAdmin } from "./admin.bench.ts";
+import { benchCanary } from "./canary.bench.ts";
+import { benchCache } from "./cache.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
 import { benchConsole } from "./console.bench.ts";
+import { benchPiiMask } from "./pii-mask.bench.ts";
 import { benchJsonScanner } from "./json-scanner.bench.ts";
 import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
 import { benchHedge } from "./hedge.bench.ts";
+import { benchIsolation } from "./isolation.bench.ts";
 import { benchLedger } from "./ledger.bench.ts";
+import { benchLimits } from "./limits.bench.ts";
+import { benchMcp } from "./mcp.bench.ts";
 import { benchObserve } from "./observe.bench.ts";
 import { benchOverload } from "./overload.bench.ts";
+import { benchShadow } from "./shadow.bench.ts";
 import { benchTranslate } from "./translate.bench.ts";
 import { benchUsage } from "./usage.bench.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
+  canary: benchCanary,
+  cache: benchCache,
   console: benchConsole,
   growth: benchGrowth,
   hedge: benchHedge,
+  isolation: benchIsolation,
   "json-scanner": benchJsonScanner,
+  "pii-mask": benchPiiMask,
   ledger: benchLedger,
+  limits: benchLimits,
+  mcp: benchMcp,
   observe: benchObserve,
   overload: async () => {
     await benchOverload();
     await benchHalfSentBodies();
   },
   sanitation: benchCodeSanitation,
+  shadow: benchShadow,
   translate: benchTranslate,
   usage: benchUsage,
 };

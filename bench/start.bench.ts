@@ -7,7 +7,7 @@ import { CHAT_PATH, chatBody } from "./chat-payload.ts";
 import { requireTools } from "./comparison.ts";
 import { GATEWAY_CORE, OTHER_CORES, reserveGatewayCore } from "./cores.ts";
 import { readFlags } from "./flags.ts";
-import { seedBare, seedFull } from "./full-gatehouse.ts";
+import { seedBare, seedKeyed } from "./full-gatehouse.ts";
 import { launchGatehouse, temporaryFolder } from "./gatehouse.ts";
 import { formatNumber, printGrid, saveResults } from "./grid.ts";
 import { startNginxProvider, startNginxProxy } from "./nginx.ts";
@@ -114,7 +114,7 @@ async function startsGatehouse(): Promise<Setup[]> {
   mkdirSync(bare);
   mkdirSync(full);
   await seedBare(bare, url);
-  const key = await seedFull(full, url);
+  const key = await seedKeyed(full, url, "full");
   const setup = (title: string, dataDir: string, workers: number, headers = {}): Setup => ({
     title: `Gatehouse, ${title}`,
     hasSupervisor: workers > 1,

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_PATH } from "./chat-payload.ts";
 import { GATEWAY_CORE } from "./cores.ts";
-import { seedBare, seedFull } from "./full-gatehouse.ts";
+import { seedBare, seedKeyed, type KEYED } from "./full-gatehouse.ts";
 import { startGatehouse } from "./gatehouse.ts";
 import { nginx, startNginxProxy } from "./nginx.ts";
 import { freePort, type PinnedProcess } from "./pinned-process.ts";
@@ -71,27 +71,10 @@ export const PREPARE: Readonly<
     };
   },
 
-  full: async (folder, provider) => {
-    const dataDir = newFolder(folder, "full");
-    const key = await seedFull(dataDir, `http://127.0.0.1:${provider}`);
-    const logTo = join(folder, "access.log");
-    return {
-      id: "full",
-      title: "Gatehouse, full",
-      headers: { "X-GW-API-Key": key },
-      start: async (env = {}, errorsTo) => {
-        writeFileSync(logTo, "");
-        const gatehouse = await startGatehouse({
-          dataDir,
-          env,
-          logTo,
-          ...(errorsTo !== undefined && { errorsTo }),
-        });
-        const metricsUrl = `${gatehouse.adminUrl}/metrics`;
-        return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH, metricsUrl };
-      },
-    };
-  },
+  full: (folder, provider) => prepareKeyed(folder, provider, "full", "Gatehouse, full"),
+  keyed: (folder, provider) => prepareKeyed(folder, provider, "keyed", "Gatehouse, API key"),
+  limited: (folder, provider) =>
+    prepareKeyed(folder, provider, "limited", "Gatehouse, token limits and budgets"),
 
   portkey: (_folder, provider) => {
     const missing = installPortkey();
@@ -116,6 +99,33 @@ export const PREPARE: Readonly<
     ]),
   ),
 };
+
+async function prepareKeyed(
+  folder: string,
+  provider: number,
+  id: keyof typeof KEYED,
+  title: string,
+): Promise<Subject> {
+  const dataDir = newFolder(folder, id);
+  const key = await seedKeyed(dataDir, `http://127.0.0.1:${provider}`, id);
+  const logTo = join(folder, `${id}-access.log`);
+  return {
+    id,
+    title,
+    headers: { "X-GW-API-Key": key },
+    start: async (env = {}, errorsTo) => {
+      writeFileSync(logTo, "");
+      const gatehouse = await startGatehouse({
+        dataDir,
+        env,
+        logTo,
+        ...(errorsTo !== undefined && { errorsTo }),
+      });
+      const metricsUrl = `${gatehouse.adminUrl}/metrics`;
+      return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH, metricsUrl };
+    },
+  };
+}
 
 function newFolder(parent: string, name: string): string {
   const folder = join(parent, name);

@@ -12,7 +12,7 @@ import { CHAT_PATH, chatBody } from "./chat-payload.ts";
 import { parseCores, planCores, workerCounts, type CorePlan } from "./core-plan.ts";
 import { GATEWAY_CORE, reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { parseNumbers, readFlags } from "./flags.ts";
-import { seedBare, seedFull } from "./full-gatehouse.ts";
+import { seedBare, seedKeyed } from "./full-gatehouse.ts";
 import { startGatehouse, temporaryFolder } from "./gatehouse.ts";
 import { saveResults, printGrid, formatRatio, formatNumber } from "./grid.ts";
 import { warm } from "./measure-round.ts";
@@ -114,7 +114,7 @@ process.exit(0);
 /** Writes the configuration; resolves to the headers that requests need. */
 async function seed(kind: string, dataDir: string): Promise<Record<string, string>> {
   const url = `http://127.0.0.1:${providerPort}`;
-  if (kind === "full") return { "X-GW-API-Key": await seedFull(dataDir, url) };
+  if (kind === "full") return { "X-GW-API-Key": await seedKeyed(dataDir, url, "full") };
   await seedBare(dataDir, url);
   return {};
 }

@@ -38,9 +38,12 @@ const BudgetStatePage = lazyPage(async () => (await rarePages()).BudgetStatePage
 const BudgetsPage = lazyPage(async () => (await rarePages()).BudgetsPage);
 const ExplainPage = lazyPage(async () => (await rarePages()).ExplainPage);
 const FirstRunPage = lazyPage(async () => (await rarePages()).FirstRunPage);
+const GameDayPage = lazyPage(async () => (await rarePages()).GameDayPage);
 const GameDaysPage = lazyPage(async () => (await rarePages()).GameDaysPage);
 const HistoryPage = lazyPage(async () => (await rarePages()).HistoryPage);
 const ImportExportPage = lazyPage(async () => (await rarePages()).ImportExportPage);
+const McpServerPage = lazyPage(async () => (await rarePages()).McpServerPage);
+const McpServersPage = lazyPage(async () => (await rarePages()).McpServersPage);
 const NewAdministratorPage = lazyPage(async () => (await rarePages()).NewAdministratorPage);
 const PlaygroundPage = lazyPage(async () => (await rarePages()).PlaygroundPage);
 const PricePage = lazyPage(async () => (await rarePages()).PricePage);
@@ -49,6 +52,7 @@ const PluginPage = lazyPage(async () => (await rarePages()).PluginPage);
 const RevisionPage = lazyPage(async () => (await rarePages()).RevisionPage);
 const RollbackPage = lazyPage(async () => (await rarePages()).RollbackPage);
 const RoutesPage = lazyPage(async () => (await rarePages()).RoutesPage);
+const ToolPlaygroundPage = lazyPage(async () => (await rarePages()).ToolPlaygroundPage);
 const UsagePage = lazyPage(async () => (await rarePages()).UsagePage);
 
 /** The first matching pattern wins. A page treats the id `new` as a record that does not exist yet. */
@@ -63,6 +67,8 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/upstreams/:id", UpstreamPage],
   ["/gateways/:gateway/models", ModelsPage],
   ["/gateways/:gateway/models/:id", ModelPage],
+  ["/gateways/:gateway/mcp-servers", McpServersPage],
+  ["/gateways/:gateway/mcp-servers/:id", McpServerPage],
   ["/gateways/:gateway/services", ServicesPage],
   ["/gateways/:gateway/services/:id", ServicePage],
   ["/gateways/:gateway/rules", RulesPage],
@@ -76,6 +82,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/plugins", PluginsPage],
   ["/gateways/:gateway/plugins/:id", PluginPage],
   ["/gateways/:gateway/playground", PlaygroundPage],
+  ["/gateways/:gateway/tool-playground", ToolPlaygroundPage],
   ["/gateways/:gateway/explain", ExplainPage],
   ["/gateways/:gateway/requests", RequestsPage],
   ["/gateways/:gateway/usage", UsagePage],
@@ -84,6 +91,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/prices/price", PricePage],
   ["/gateways/:gateway/blocks", BlocksPage],
   ["/gateways/:gateway/game-days", GameDaysPage],
+  ["/gateways/:gateway/game-days/:id", GameDayPage],
   ["/prices", PricesPage],
   ["/prices/new", PricePage],
   ["/prices/price", PricePage],

@@ -16,6 +16,7 @@ import { parseArgs } from "node:util";
 import lock from "../package-lock.json" with { type: "json" };
 import { describeInputs, inputsFileOf } from "../src/cli/executable-inputs.ts";
 import { embeddedConsole } from "./build-console.ts";
+import { embeddedSdk } from "./build-sdk.ts";
 import { addChecksums } from "./checksums.ts";
 import { createSbom } from "./sbom.ts";
 
@@ -31,6 +32,7 @@ const { values } = parseArgs({
 const threadModules = [
   join(ROOT, "src/off-loop/off-loop-worker.ts"),
   join(ROOT, "src/cli/watchdog-thread.ts"),
+  join(ROOT, "src/runtime/isolation/isolate-worker.ts"),
   ...[...new Glob("src/**/*-task.ts").scanSync({ cwd: ROOT, absolute: true })].sort(),
 ];
 if (new Set(threadModules.map((path) => basename(path))).size < threadModules.length)
@@ -47,8 +49,8 @@ rmSync(inputsFileOf(values.outfile), { force: true });
 const built = await Bun.build({
   entrypoints: [join(ROOT, "src/cli/main.ts"), ...threadModules],
   naming: "[name].[ext]",
-  // The console is built now: the executable has no sources to build it from.
-  files: await embeddedConsole(),
+  // These are built now: the executable has no sources to build them from.
+  files: { ...(await embeddedConsole()), ...(await embeddedSdk()) },
   compile: {
     outfile: join(scratch, basename(values.outfile)),
     ...(values.target !== undefined && { target: values.target as Bun.Build.CompileTarget }),
@@ -89,6 +91,8 @@ function writeInputs(bundled: readonly string[]): void {
     ...own,
     ...scan("console/**/*"),
     ...scan("scripts/build*.ts"),
+    ...scan("sdk/*"),
+    ...scan("src/sdk/*.ts"),
     ...configuration,
     runtime,
   ]);

@@ -1,17 +1,21 @@
-// Generates docs/settings.md, docs/errors.md, and docs/metrics.md from the tables in the code: `npm run docs`. A test fails if
-// they are outdated.
+// Generates docs/settings.md, docs/errors.md, and docs/metrics.md from the tables in the code, and the declarations and the reference of
+// the plugin SDK from its types: `npm run docs`. A test fails if they are outdated.
 import { join } from "node:path";
 import { ERRORS } from "../src/base/errors.ts";
 import { SETTINGS } from "../src/config/settings.ts";
 import { MAX_HISTOGRAM_SERIES, MAX_SERIES } from "../src/telemetry/metrics/metric-family.ts";
 import type { MetricDeclaration } from "../src/telemetry/metrics/metric-declaration.ts";
 import { METRICS } from "../src/telemetry/metrics/metric-table.ts";
+import { declarationFiles } from "./sdk-declarations.ts";
+import { sdkReference } from "./sdk-reference.ts";
 
 export function references(): Map<string, string> {
   return new Map([
     ["docs/settings.md", settingsReference()],
     ["docs/errors.md", errorsReference()],
     ["docs/metrics.md", metricsReference()],
+    ["docs/reference/plugin-sdk.md", sdkReference()],
+    ...declarationFiles(),
   ]);
 }
 

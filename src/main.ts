@@ -9,33 +9,32 @@ import { listen, type PortSetting } from "./config/listen.ts";
 import { portsFor, type Role } from "./config/ports.ts";
 import type { Settings } from "./config/settings.ts";
 import { signInSettings } from "./config/sign-in-settings.ts";
-import { BodyBudget } from "./http/body-budget.ts";
 import { CoarseDeadlines } from "./http/coarse-deadlines.ts";
 import { OffLoop } from "./off-loop/off-loop.ts";
 import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
+import { OpenMirrors } from "./proxy/mirroring/open-mirrors.ts";
 import { OpenSockets } from "./proxy/realtime/open-sockets.ts";
 import { listenProxy } from "./proxy/server.ts";
 import { CanaryWatch } from "./runtime/canary-watch.ts";
 import type { BudgetBook } from "./runtime/budget-book.ts";
-import type { GameDays } from "./runtime/game-days/game-days.ts";
+import { createBodyBudget } from "./runtime/create-body-budget.ts";
 import { openBudgets } from "./runtime/open-budgets.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
 import { openCredentials } from "./runtime/open-credentials.ts";
 import { openStorage, type Storage } from "./runtime/open-storage.ts";
 import { startTelemetry, type Telemetry } from "./runtime/start-telemetry.ts";
+import { shareResponses } from "./runtime/responses/share-responses.ts";
 import { shareTargetHealth } from "./runtime/target-health.ts";
 import { UpstreamPool } from "./upstream/upstream-pool.ts";
 import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log/log.ts";
-import { collectOffLoop, type Metrics } from "./telemetry/metrics/metrics.ts";
+import { collectOffLoop } from "./telemetry/metrics/metrics.ts";
 import { shareTraffic } from "./telemetry/shared-sources.ts";
 import { shareLog } from "./telemetry/log/shared-log.ts";
 import { ALONE, type Siblings } from "./telemetry/siblings.ts";
 import { listenOperations } from "./telemetry/operations-server.ts";
-
-const { version } = packageJson;
 
 /** The ports in use; null if the role has no such listener. */
 export interface Listening {
@@ -78,14 +77,14 @@ export async function startGatehouse(
   const { credentials, countFetches } = openCredentials(settings, upstreamPool, log, clock);
   const configuration = await loadConfiguration(settings, storage, health, log, offLoop, credentials, clock);
   const started = { settings, secret, health, log, clock, configuration };
-  const telemetry = await startTelemetry(started, version, siblings);
+  const telemetry = await startTelemetry(started, packageJson.version, siblings);
   collectOffLoop(telemetry.metrics, offLoop);
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   countFetches(telemetry.metrics);
   const sockets = new OpenSockets(telemetry.metrics.number("gatehouse_open_websockets", {}));
   const budgetBook = openBudgets(storage, telemetry.metrics, log, upstreamPool, clock);
   const opened = { storage, telemetry, deadlines, upstreamPool, sockets, offLoop, budgetBook };
-  const parts: Parts = { ...started, ...opened, gameDays: storage.gameDays };
+  const parts: Parts = { ...started, ...opened };
   const servers: Listener[] = [];
   const dataPlaneParts = createDataPlaneParts(parts);
   let listeners: Listeners | null = null;
@@ -95,7 +94,7 @@ export async function startGatehouse(
     // Clients that follow the logs would keep their connections open until the timeout.
     log.recent.close();
     telemetry.observation.requests.close();
-    await stopServers(servers, sockets, seconds);
+    await stopServers(servers, dataPlaneParts, seconds);
     await adminApi.close();
     offLoop.close();
     await credentials.close();
@@ -135,7 +134,6 @@ interface Parts {
   readonly sockets: OpenSockets;
   readonly offLoop: OffLoop;
   readonly budgetBook: BudgetBook;
-  readonly gameDays: GameDays;
 }
 
 function readServerSecret(settings: Settings, log: Log): string {
@@ -176,7 +174,7 @@ function openListeners(
   const { settings, health, telemetry, log } = parts;
   const dataPlane = createDataPlane(dataPlaneParts);
   const address = { hostname: settings.HOST, health, reusePort: siblings !== null };
-  const metrics = telemetry.sharedMetrics;
+  const { sharedMetrics: metrics } = telemetry;
   const ports = portsFor(settings, role);
   const open = (setting: PortSetting, message: string, start: (port: number) => Listener) => {
     const port = ports.get(setting);
@@ -208,6 +206,7 @@ function openListeners(
 function createDataPlaneParts(parts: Parts): DataPlaneParts {
   const { settings, log, secret, health, storage, configuration, telemetry, deadlines, upstreamPool } = parts;
   const clientAddress = createClientAddress(settings.TRUSTED_PROXIES);
+  const isDraining = () => health.phase === "draining";
   const inFlightSettings = {
     total: settings.MAX_IN_FLIGHT,
     perClient: settings.MAX_IN_FLIGHT_PER_CLIENT,
@@ -220,6 +219,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     log,
     secret,
     baseDomain: settings.BASE_DOMAIN,
+    publicUrl: settings.PUBLIC_URL,
     requireApiKey: settings.REQUIRE_API_KEY,
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
@@ -228,39 +228,34 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     clientAddress,
     recordKeyUse: storage.keyUsage.record,
     inFlight: new InFlightLimits(inFlightSettings, clientAddress, log, deadlines.clock),
-    isDraining: () => health.phase === "draining",
+    isDraining,
     observation: telemetry.observation,
     usageTotals: storage.usageTotals,
     budgetBook: parts.budgetBook,
-    gameDays: parts.gameDays,
+    gameDays: storage.gameDays,
     upstreamPool,
     sockets: parts.sockets,
+    mirrors: new OpenMirrors(deadlines.clock, isDraining),
+    toolPins: configuration.toolPins,
     canaries: new CanaryWatch(configuration.current, telemetry.metrics, log, deadlines.clock),
   };
 }
 
-function createBodyBudget(settings: Settings, metrics: Metrics, clock: Clock): BodyBudget {
-  // The limit of the container if there is one, else the memory of the machine.
-  const limit = settings.MAX_BUFFERED_BYTES ?? Math.floor(process.constrainedMemory() / 4 / settings.WORKERS);
-  const budget = new BodyBudget(limit, clock);
-  const used = metrics.number("gatehouse_buffered_body_bytes", {});
-  metrics.onCollect(() => (used.value = budget.used));
-  return budget;
-}
-
 /** The Admin API is an eighth of the code, and most nodes rarely need it: its first request loads it. */
 function loadAdminApiOnDemand(
-  { settings, log, health, configuration, telemetry, deadlines }: Parts,
+  { settings, log, health, configuration, telemetry, deadlines, storage }: Parts,
   dataPlaneParts: DataPlaneParts,
   siblings: Siblings,
   listeners: () => Listeners | null,
 ): AdminApi {
-  const { current, registry } = configuration;
+  const { current } = configuration;
   const shared = {
     requests: telemetry.requests,
     logs: shareLog(log.recent, siblings),
     traffic: shareTraffic(telemetry.observation.traffic, siblings),
     trafficRollups: telemetry.trafficRollups,
+    shadow: configuration.shareShadow(siblings),
+    responses: shareResponses(storage.responses, siblings, telemetry.metrics, current),
     targetHealth: shareTargetHealth(current, siblings, deadlines.clock),
   };
   const load = async () => {
@@ -271,12 +266,15 @@ function loadAdminApiOnDemand(
     return createAdminApi({
       ...dataPlaneParts,
       ...shared,
-      registry,
-      blocks: configuration.blocks,
+      ...configuration,
       explain: createExplain({ ...dataPlaneParts, health }),
       signIn: signInSettings(settings),
-      version,
-      addresses: { publicUrl: settings.PUBLIC_URL, proxyPort: () => listeners()?.proxy?.port ?? null },
+      version: packageJson.version,
+      addresses: {
+        publicUrl: settings.PUBLIC_URL,
+        baseDomain: settings.BASE_DOMAIN,
+        proxyPort: () => listeners()?.proxy?.port ?? null,
+      },
     });
   };
   let loading: Promise<AdminApi> | null = null;
@@ -288,9 +286,10 @@ function loadAdminApiOnDemand(
 
 async function stopServers(
   servers: readonly Listener[],
-  sockets: OpenSockets,
+  { sockets, mirrors }: DataPlaneParts,
   seconds: number,
 ): Promise<void> {
+  await mirrors.stop();
   const finished = Promise.all(servers.map((server) => server.stop()));
   sockets.drain();
   await Promise.race([finished, Bun.sleep(seconds * 1000)]);

@@ -24,6 +24,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "A budget has not enough left for the request. `budget` names it, and `resets_at` says when its next period starts.",
   price_unknown:
     "A budget in US dollars applies, and a model that the request may use has no price. Add a price, or set `on_unknown_price` of the budget to `free`.",
+  invalid_token: "The token is not valid for the MCP endpoint. Sign in again.",
   invalid_api_key: "The API key is unknown, expired, or revoked.",
   token_limit_unsatisfiable:
     "The request may use more tokens than a token limit allows in its window, so that no waiting helps.",
@@ -31,6 +32,10 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
   code_injection_detected:
     "code_sanitation found code in the request; `details` names pattern, role and path. The settings of the plugin determine the status.",
+  pii_detected: "pii_mask found personal data or a secret in the request.",
+  tool_denied: "tool_policy denies a tool that was offered, called, or used.",
+  judge_failed: "The judge of prompt_guard gave no verdict in time.",
+  prompt_rejected: "prompt_guard found a prompt injection; `details` names rules.",
   inspection_incomplete:
     "The request takes too much work to inspect. The settings of code_sanitation determine the status, or let such requests continue.",
   cross_site_request:
@@ -51,10 +56,13 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   model_not_found:
     "No target of the upstream serves the model, and `model_routing` is `require` or the request is for embeddings; or there is no such model to describe.",
   method_not_allowed: "The path does not support this method; see `Allow`.",
+  not_acceptable: "The Accept header lacks the content types of MCP responses.",
   request_timeout: "Less than 64 KiB of the body arrived within 60 seconds.",
   duplicate: "The value must be unique and is already used.",
   in_use: "Other records refer to this record; the error names them.",
   game_day_active: "Another game day of the gateway has not ended.",
+  not_in_shadow_mode: "Only a plugin in shadow mode can be promoted, and this one takes effect already.",
+  tool_changed: "The definition of the tool is not the one that is to be approved.",
   api_key_revoked: "A revoked API key cannot be changed or rotated.",
   admin_token_revoked: "A revoked admin token cannot be changed.",
   precondition_failed: "The record is not the version in If-Match. Read it again and retry.",
@@ -76,12 +84,14 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   upstream_credentials:
     "The token or the keys of a target's `credentials` could not be obtained; the error names the target.",
   upstream_bad_answer: "The provider's response does not follow its wire format.",
+  not_cached: "The request is `only-if-cached`, and no response is kept for it.",
   not_ready: "The gateway has not loaded a configuration yet.",
   overloaded:
     "The process already handles MAX_IN_FLIGHT requests, MAX_BUFFERED_BYTES of bodies, or too many large bodies. Retry, or use another process.",
   no_healthy_target: "No target is available; see `Retry-After`.",
   counters_unavailable:
     "The shared counters are unavailable, and a rate limit or a budget must not be skipped.",
+  token_keys_unavailable: "The `jwks_url` of the issuer of a token is unavailable.",
   store_unavailable: "The database is unavailable; the error says why.",
   upstream_timeout: "The provider did not accept the connection or respond in time.",
 };

@@ -6,11 +6,13 @@ import type {
   ApiKey,
   ApiKeyList,
   Budget,
+  GameDay,
   Plugin,
   PluginList,
   Provider,
   ProviderList,
   RequestList,
+  McpServer,
   Rule,
   Service,
   Upstream,
@@ -25,10 +27,12 @@ const MAX_IDS = 100;
 
 interface RecordOf {
   upstreams: Upstream;
+  "mcp-servers": McpServer;
   services: Service;
   rules: Rule;
   models: VirtualModel;
   budgets: Budget;
+  "game-days": GameDay;
 }
 
 export type ChildKind = keyof RecordOf;
@@ -36,6 +40,11 @@ export type ChildKind = keyof RecordOf;
 /** API path of a gateway's collection, such as `/gateways/0189…/rules`. */
 export function collectionPath(gatewayId: string, kind: ChildKind): string {
   return `/gateways/${encodeURIComponent(gatewayId)}/${kind}`;
+}
+
+/** The field of a list that has the records. */
+function fieldOf(kind: ChildKind): string {
+  return kind.replaceAll("-", "_");
 }
 
 /** API path of a record; of the collection for a record that does not exist yet. */
@@ -57,7 +66,12 @@ export async function listChildren<K extends ChildKind>(
   const records: RecordOf[K][] = [];
   for (;;) {
     const query = { limit: MAX_LIMIT, offset: records.length };
-    const { rows, count } = await listPage<RecordOf[K]>(collectionPath(gatewayId, kind), kind, query, signal);
+    const { rows, count } = await listPage<RecordOf[K]>(
+      collectionPath(gatewayId, kind),
+      fieldOf(kind),
+      query,
+      signal,
+    );
     records.push(...rows);
     if (rows.length === 0 || records.length >= count) return records;
   }
@@ -106,7 +120,7 @@ export async function namesOf(
     const query = { ids: unique.slice(start, start + MAX_IDS).join(), limit: MAX_IDS };
     const { rows } = await listPage<RecordOf[ChildKind]>(
       collectionPath(gatewayId, kind),
-      kind,
+      fieldOf(kind),
       query,
       signal,
     );
@@ -155,16 +169,25 @@ export async function saveChild(
   return data.warnings ?? [];
 }
 
+interface ListedRecord {
+  readonly updated_at: string;
+  readonly name: string;
+}
+
 /** Changes fields of a record, unless it was changed after it was read for the list. */
-export async function changeUnchanged(
+export async function changeUnchanged(path: string, record: ListedRecord, body: object): Promise<void> {
+  await call("PATCH", path, { body, etag: await etagOfUnchanged(path, record) });
+}
+
+/** Returns the ETag of a record. Throws if it was changed after it was read for the list. */
+export async function etagOfUnchanged(
   path: string,
-  { updated_at, name }: { readonly updated_at: string; readonly name: string },
-  body: object,
-): Promise<void> {
+  { updated_at, name }: ListedRecord,
+): Promise<string | null> {
   const { data, etag } = await call<{ readonly updated_at: string }>("GET", path);
   if (data.updated_at !== updated_at)
     throw new Error(`“${name}” was changed meanwhile. The list shows its current state.`);
-  await call("PATCH", path, { body, etag });
+  return etag;
 }
 
 export const KEYS_PATH = "/iam/api-keys";

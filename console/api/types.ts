@@ -19,6 +19,8 @@ export interface Gateway {
   trust_user_header: boolean;
   /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
   prices: Price[];
+  /** Issuers whose tokens the MCP endpoints of the gateway accept, besides API keys. */
+  jwt_issuers: JwtIssuer[];
   id: string;
   created_at: string;
   updated_at: string;
@@ -37,6 +39,12 @@ export interface PluginConfig {
   settings: Record<string, unknown>;
   /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. */
   on_error: "fail" | "continue";
+  /** `shadow`: the plugin runs on a copy of each request. What it would do is recorded and has no effect. The default of `prompt_guard` is `shadow`. */
+  mode: "enforce" | "shadow";
+  /** In shadow mode, the share of the requests on which the plugin runs: 0 to 1. */
+  sample: number;
+  /** Where the hooks run. `inline`: in the process of the gateway. `worker`: in a worker thread. `process`: in a process without environment variables and with a memory limit. An endless loop or a crash in a worker or process affects no other request. */
+  isolation: "inline" | "worker" | "process";
 }
 
 export interface Cors {
@@ -102,6 +110,25 @@ export interface Price {
   output_per_million?: number;
 }
 
+export interface JwtIssuer {
+  /** The claim `iss` of its tokens. */
+  issuer: string;
+  /** A value that the claim `aud` must contain, such as the address of the MCP endpoint. */
+  audience: string;
+  /** Where the public keys of the issuer are. https, except on a loopback address. */
+  jwks_url: string;
+  claims: JwtClaims;
+}
+
+export interface JwtClaims {
+  /** Claim with the id of the user. */
+  user: string;
+  /** Claims whose values are labels, by the name of the label. Usage and budgets use them as those of API keys. */
+  labels: Record<string, string>;
+  /** Claim with the patterns of the tools that the user may use, as in the `tools` of an API key: an array, or a text with spaces between them. A token without it may use no tools. Null: all tools. */
+  tools: string | null;
+}
+
 export interface GatewayList {
   gateways: Gateway[];
   /** Number of all matching records, not only of those on this page. */
@@ -129,6 +156,8 @@ export interface GatewayInput {
   trust_user_header?: boolean;
   /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
   prices?: PriceInput[];
+  /** Issuers whose tokens the MCP endpoints of the gateway accept, besides API keys. */
+  jwt_issuers?: JwtIssuerInput[];
 }
 
 export interface PluginConfigInput {
@@ -144,6 +173,12 @@ export interface PluginConfigInput {
   settings?: Record<string, unknown>;
   /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. */
   on_error?: "fail" | "continue";
+  /** `shadow`: the plugin runs on a copy of each request. What it would do is recorded and has no effect. The default of `prompt_guard` is `shadow`. */
+  mode?: "enforce" | "shadow";
+  /** In shadow mode, the share of the requests on which the plugin runs: 0 to 1. */
+  sample?: number;
+  /** Where the hooks run. `inline`: in the process of the gateway. `worker`: in a worker thread. `process`: in a process without environment variables and with a memory limit. An endless loop or a crash in a worker or process affects no other request. */
+  isolation?: "inline" | "worker" | "process";
 }
 
 export interface CorsInput {
@@ -207,6 +242,25 @@ export interface PriceInput {
   input_per_million?: number;
   /** The same as `output`, as a number. */
   output_per_million?: number;
+}
+
+export interface JwtIssuerInput {
+  /** The claim `iss` of its tokens. */
+  issuer: string;
+  /** A value that the claim `aud` must contain, such as the address of the MCP endpoint. */
+  audience: string;
+  /** Where the public keys of the issuer are. https, except on a loopback address. */
+  jwks_url: string;
+  claims?: JwtClaimsInput;
+}
+
+export interface JwtClaimsInput {
+  /** Claim with the id of the user. */
+  user?: string;
+  /** Claims whose values are labels, by the name of the label. Usage and budgets use them as those of API keys. */
+  labels?: Record<string, string>;
+  /** Claim with the patterns of the tools that the user may use, as in the `tools` of an API key: an array, or a text with spaces between them. A token without it may use no tools. Null: all tools. */
+  tools?: string | null;
 }
 
 export interface Upstream {
@@ -481,12 +535,107 @@ export interface HedgeInput {
   budget?: number;
 }
 
+export interface McpServer {
+  /** Name of the server, unique in its gateway. */
+  name: string;
+  /** Its Streamable HTTP endpoint. */
+  url: string;
+  /** Additional request headers. Values of headers that carry a credential by their name (`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`. */
+  headers: Record<string, string>;
+  /** Sent with each request. A credential of a client that the gateway accepted is never sent. */
+  credentials: Credentials | null;
+  /** A client may send a credential of the server in `X-MCP-<name>-Authorization`. It replaces the header `Authorization`. */
+  forward_authorization: boolean;
+  /** Which tools are offered. */
+  tools: McpTools;
+  /** Tools and prompts are named `prefix__name` where a service has several servers. Null: the name of the server. */
+  prefix: string | null;
+  /** What happens if the definition of a tool changes: nothing, it is reported, or the tool is withheld until it is approved. */
+  pin: "off" | "warn" | "hold";
+  timeouts: McpTimeouts;
+  /** False: the server gets no requests. */
+  enabled: boolean;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
+}
+
+export interface McpTools {
+  /** Patterns of the tools that are offered; `*` matches any characters. Null: all tools. */
+  allow: string[] | null;
+  /** Patterns of tools that are not offered, also if `allow` matches them. */
+  deny: string[];
+}
+
+export interface McpTimeouts {
+  connect: number;
+  /** For a list of tools, prompts, or resources. A server that takes longer is left out of it. */
+  list: number;
+  /** For any other request. A call that reports progress may take longer: this is the longest silence. */
+  call: number;
+}
+
+export interface McpServerList {
+  mcp_servers: McpServer[];
+  /** Number of all matching records, not only of those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface McpServerInput {
+  /** Name of the server, unique in its gateway. */
+  name: string;
+  /** Its Streamable HTTP endpoint. */
+  url: string;
+  /** Additional request headers. Values of headers that carry a credential by their name (`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`. */
+  headers?: Record<string, string>;
+  /** Sent with each request. A credential of a client that the gateway accepted is never sent. */
+  credentials?: CredentialsInput | null;
+  /** A client may send a credential of the server in `X-MCP-<name>-Authorization`. It replaces the header `Authorization`. */
+  forward_authorization?: boolean;
+  /** Which tools are offered. */
+  tools?: McpToolsInput;
+  /** Tools and prompts are named `prefix__name` where a service has several servers. Null: the name of the server. */
+  prefix?: string | null;
+  /** What happens if the definition of a tool changes: nothing, it is reported, or the tool is withheld until it is approved. */
+  pin?: "off" | "warn" | "hold";
+  timeouts?: McpTimeoutsInput;
+  /** False: the server gets no requests. */
+  enabled?: boolean;
+}
+
+export interface McpToolsInput {
+  /** Patterns of the tools that are offered; `*` matches any characters. Null: all tools. */
+  allow?: string[] | null;
+  /** Patterns of tools that are not offered, also if `allow` matches them. */
+  deny?: string[];
+}
+
+export interface McpTimeoutsInput {
+  connect?: number;
+  /** For a list of tools, prompts, or resources. A server that takes longer is left out of it. */
+  list?: number;
+  /** For any other request. A call that reports progress may take longer: this is the longest silence. */
+  call?: number;
+}
+
 export interface Service {
   /** Name of the service. */
   name: string;
-  /** An upstream of the same gateway. */
-  upstream_id: string;
-  type: "upstream";
+  /** An upstream of the same gateway. Required, unless the type is `mcp`. */
+  upstream_id: string | null;
+  /** MCP servers of the same gateway, if the type is `mcp`. */
+  mcp_server_ids: string[];
+  /** What the rules of the service lead to: providers of models, or tools of MCP servers. */
+  type: "upstream" | "mcp";
   /** Which targets of virtual models the rules of the service use: those at its own upstream, or those at any upstream of the gateway. */
   virtual_models: "own" | "any";
   /** Free text. */
@@ -514,9 +663,12 @@ export interface ServiceList {
 export interface ServiceInput {
   /** Name of the service. */
   name: string;
-  /** An upstream of the same gateway. */
-  upstream_id: string;
-  type?: "upstream";
+  /** An upstream of the same gateway. Required, unless the type is `mcp`. */
+  upstream_id?: string | null;
+  /** MCP servers of the same gateway, if the type is `mcp`. */
+  mcp_server_ids?: string[];
+  /** What the rules of the service lead to: providers of models, or tools of MCP servers. */
+  type?: "upstream" | "mcp";
   /** Which targets of virtual models the rules of the service use: those at its own upstream, or those at any upstream of the gateway. */
   virtual_models?: "own" | "any";
   /** Free text. */
@@ -688,6 +840,18 @@ export interface VirtualModel {
       reason: string;
     } | null;
   } | null;
+  /** Another target that gets copies of requests after their responses have begun. Its responses are discarded. */
+  mirror: {
+    /** The upstream and the model that get the copies. */
+    target: {
+      /** Id of an upstream of the same gateway. */
+      upstream: string;
+      /** The model that is sent. Null: the name that the client requested. */
+      model: string | null;
+    };
+    /** Share of the requests that are copied, from 0 (off) to 1. */
+    share: number;
+  } | null;
   id: string;
   created_at: string;
   updated_at: string;
@@ -762,6 +926,18 @@ export interface VirtualModelInput {
       share: number;
       reason: string;
     } | null;
+  } | null;
+  /** Another target that gets copies of requests after their responses have begun. Its responses are discarded. */
+  mirror?: {
+    /** The upstream and the model that get the copies. */
+    target: {
+      /** Id of an upstream of the same gateway. */
+      upstream: string;
+      /** The model that is sent. Null: the name that the client requested. */
+      model?: string | null;
+    };
+    /** Share of the requests that are copied, from 0 (off) to 1. */
+    share: number;
   } | null;
 }
 
@@ -1045,6 +1221,8 @@ export interface ApiKey {
   labels: Record<string, string>;
   /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
   models: string[] | null;
+  /** Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The prefix is that of the server, also where a service with one server shows names without it. Null: all tools. */
+  tools: string[] | null;
   id: string;
   created_at: string;
   updated_at: string;
@@ -1084,6 +1262,8 @@ export interface ApiKeyInput {
   labels?: Record<string, string>;
   /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
   models?: string[] | null;
+  /** Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The prefix is that of the server, also where a service with one server shows names without it. Null: all tools. */
+  tools?: string[] | null;
 }
 
 export interface Block {
@@ -1108,6 +1288,8 @@ export interface Plugin {
   description: string;
   stages: ("pre_request" | "post_request" | "pre_response" | "post_response")[];
   settings_schema: Record<string, unknown>;
+  /** The mode of entries that name none. */
+  default_mode: "enforce" | "shadow";
   builtin: boolean;
 }
 
@@ -1294,6 +1476,11 @@ export interface PricesInput {
   prices: PriceInput[];
 }
 
+export interface McpToolApprovalInput {
+  /** The definition that is approved. If the server has changed it since, the response is 409. */
+  hash?: string;
+}
+
 export interface BudgetReset {
   /** With `each`: the subject, as in `top_spenders`. Absent: all subjects. */
   subject?: string;
@@ -1306,6 +1493,13 @@ export interface BudgetAdjustment {
   amount: string | number;
 }
 
+export interface RuleMove {
+  /** Another rule of the gateway. */
+  before?: string;
+  /** Another rule of the gateway. */
+  after?: string;
+}
+
 export interface ExplainInput {
   method?: string;
   /** Path with query. */
@@ -1316,6 +1510,11 @@ export interface ExplainInput {
   api_key?: string;
   /** A string is sent as it is. Any other value is sent as JSON, with Content-Type application/json unless `headers` has another. */
   body?: unknown;
+  /** An MCP request, instead of `body`: the JSON-RPC method and its params. The header fields and the `_meta` that the protocol needs are added. */
+  mcp?: {
+    method?: string;
+    params?: Record<string, unknown>;
+  };
   /** Address of the client. */
   client_address?: string;
 }
@@ -1350,6 +1549,8 @@ export interface DocumentInput {
     trust_user_header?: boolean;
     /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
     prices?: PriceInput[];
+    /** Issuers whose tokens the MCP endpoints of the gateway accept, besides API keys. */
+    jwt_issuers?: JwtIssuerInput[];
     upstreams?: {
       /** Name of the upstream. */
       name: string;
@@ -1395,16 +1596,20 @@ export interface DocumentInput {
       /** Maximum number of attempts for one request. */
       max_attempts?: number;
     }[];
+    mcp_servers?: McpServerInput[];
     services?: {
       /** Name of the service. */
       name: string;
-      type?: "upstream";
+      /** Name of an upstream of the same gateway. Required, unless the type is `mcp`. */
+      upstream?: string | null;
+      /** Names of MCP servers of the same gateway, if the type is `mcp`. */
+      mcp_servers?: string[];
+      /** What the rules of the service lead to: providers of models, or tools of MCP servers. */
+      type?: "upstream" | "mcp";
       /** Which targets of virtual models the rules of the service use: those at its own upstream, or those at any upstream of the gateway. */
       virtual_models?: "own" | "any";
       /** Free text. */
       description?: string;
-      /** Name of an upstream of the same gateway. */
-      upstream: string;
     }[];
     rules?: {
       name?: string | null;
@@ -1506,6 +1711,18 @@ export interface DocumentInput {
           reason: string;
         } | null;
       } | null;
+      /** Another target that gets copies of requests after their responses have begun. Its responses are discarded. */
+      mirror?: {
+        /** The upstream and the model that get the copies. */
+        target: {
+          /** Name of an upstream of the same gateway. */
+          upstream: string;
+          /** The model that is sent. Null: the name that the client requested. */
+          model?: string | null;
+        };
+        /** Share of the requests that are copied, from 0 (off) to 1. */
+        share: number;
+      } | null;
     }[];
     budgets?: BudgetInput[];
     /** Absent: the stored keys do not change. */
@@ -1520,6 +1737,8 @@ export interface DocumentInput {
       labels?: Record<string, string>;
       /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
       models?: string[] | null;
+      /** Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The prefix is that of the server, also where a service with one server shows names without it. Null: all tools. */
+      tools?: string[] | null;
       /** SHA-256 of the key. Null: keep the stored key, or generate one and show it once. */
       key_sha256?: string | null;
       /** The first nine characters of the key whose hash is key_sha256. */
@@ -1544,6 +1763,8 @@ export interface ApiKeyWithKey {
   labels: Record<string, string>;
   /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
   models: string[] | null;
+  /** Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The prefix is that of the server, also where a service with one server shows names without it. Null: all tools. */
+  tools: string[] | null;
   id: string;
   created_at: string;
   updated_at: string;
@@ -1683,6 +1904,113 @@ export interface GameDayState {
   }[];
 }
 
+export interface PluginShadow {
+  name: string;
+  stage: "pre_request" | "post_request" | "pre_response" | "post_response";
+  /** Position of the entry in `required_plugins`, from 0. */
+  position: number;
+  mode: "enforce" | "shadow";
+  sample: number;
+  /** Why the next version cannot run with the settings of the entry. Null if it can. */
+  problem: string | null;
+  /** Time of the first result. Null: there is none. */
+  since: string | null;
+  counts: {
+    /** Requests on which the plugin ran. */
+    ran: number;
+    passed: number;
+    /** It would have changed the request or the response. */
+    changed: number;
+    /** It would have responded instead of a provider. */
+    responded: number;
+    failed: number;
+    timed_out: number;
+    /** It did not run: a limit of shadow mode was reached, or the body was not in memory. */
+    skipped: number;
+    /** Of the next version: requests with the same result. */
+    agreed: number;
+    disagreed: number;
+  };
+  /** How often the plugin would have responded with each status. */
+  statuses: Record<string, number>;
+  /** The last 100 requests on which the plugin would have had an effect; newest first. */
+  samples: {
+    request_id: string;
+    time: string;
+    outcome: "passed" | "changed" | "responded" | "failed" | "timed_out" | "skipped";
+    status: number | null;
+    /** What would have happened. Secrets are removed. */
+    detail: string | null;
+    agrees: boolean | null;
+    ms: number;
+  }[];
+  /** The next version of the plugin (`NAME@next.ts` in PLUGINS_DIR). Null if there is none. */
+  next: {
+    /** Why the next version cannot run with the settings of the entry. Null if it can. */
+    problem: string | null;
+    /** Time of the first result. Null: there is none. */
+    since: string | null;
+    counts: {
+      /** Requests on which the plugin ran. */
+      ran: number;
+      passed: number;
+      /** It would have changed the request or the response. */
+      changed: number;
+      /** It would have responded instead of a provider. */
+      responded: number;
+      failed: number;
+      timed_out: number;
+      /** It did not run: a limit of shadow mode was reached, or the body was not in memory. */
+      skipped: number;
+      /** Of the next version: requests with the same result. */
+      agreed: number;
+      disagreed: number;
+    };
+    /** How often the plugin would have responded with each status. */
+    statuses: Record<string, number>;
+    /** The last 100 requests on which the plugin would have had an effect; newest first. */
+    samples: {
+      request_id: string;
+      time: string;
+      outcome: "passed" | "changed" | "responded" | "failed" | "timed_out" | "skipped";
+      status: number | null;
+      /** What would have happened. Secrets are removed. */
+      detail: string | null;
+      agrees: boolean | null;
+      ms: number;
+    }[];
+  } | null;
+}
+
+export interface McpToolList {
+  tools: {
+    /** The name that the server uses. */
+    name: string;
+    /** `new`: the first definition, which is accepted without an approval. `changed`: it differs from the approved one. `withheld`: it does, and the server has `pin: hold`. */
+    status: "approved" | "new" | "changed" | "withheld";
+    /** Identifies the definition that was seen last. */
+    hash: string;
+    /** As it was seen last. Null if it is longer than 64 KiB. */
+    definition: Record<string, unknown> | null;
+    approved_at: string | null;
+    first_seen_at: string;
+    changed_at: string | null;
+    /** What differs from the approved definition, at most 100 fields. */
+    diff: {
+      path: string;
+      before: unknown;
+      after: unknown;
+    }[];
+  }[];
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface McpToolApproval {
+  approved: string[];
+}
+
 export interface BudgetStateList {
   states: {
     period: {
@@ -1722,7 +2050,7 @@ export interface UsageReport {
     /** Name of the rule, or its path if it has none. */
     rule?: string | null;
     provider?: string | null;
-    /** `request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies. */
+    /** `request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies. `cached`: requests that kept responses served. `plugin`: calls of plugins to services. */
     purpose?: string | null;
     gateway_id?: string;
     gateway?: string | null;
@@ -1738,6 +2066,13 @@ export interface UsageReport {
     unpriced_requests: number;
     /** US dollars, without the unpriced requests. Null if all requests are unpriced. */
     cost: number | null;
+    /** Requests among them that kept responses served, at no cost. */
+    cached_requests: number;
+    /** Tokens that the kept responses had used. */
+    saved_input_tokens: number;
+    saved_output_tokens: number;
+    /** US dollars that the kept responses had cost. */
+    saved_cost: number;
   }[];
   from: string;
   to: string;
@@ -1752,7 +2087,32 @@ export interface UsageReport {
     unpriced_requests: number;
     /** US dollars, without the unpriced requests. Null if all requests are unpriced. */
     cost: number | null;
+    /** Requests among them that kept responses served, at no cost. */
+    cached_requests: number;
+    /** Tokens that the kept responses had used. */
+    saved_input_tokens: number;
+    saved_output_tokens: number;
+    /** US dollars that the kept responses had cost. */
+    saved_cost: number;
   };
+}
+
+export interface CacheState {
+  store: "memory" | "redis";
+  entries: number;
+  bytes: number;
+  /** 0 if the gateway has no plugin that keeps responses. */
+  max_bytes: number;
+  hits: number;
+  /** Requests that waited for the response of an equal one. */
+  coalesced: number;
+  misses: number;
+  kept: number;
+  hit_ratio: number | null;
+  saved_input_tokens: number;
+  saved_output_tokens: number;
+  /** US dollars. */
+  saved_cost: number;
 }
 
 export interface Prices {
@@ -1805,6 +2165,8 @@ export interface Explanation {
     stage: "pre_request" | "post_request" | "pre_response" | "post_response";
     verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
     detail: string | null;
+    /** Where the plugin runs; absent if that is inline. */
+    isolation?: "inline" | "worker" | "process";
   }[];
   /** As in the rate limit headers of the response: this request is counted. */
   limits: {
@@ -1860,6 +2222,15 @@ export interface Explanation {
     } | null;
     /** Whether the canary or another target would serve. Null without a canary. */
     canary: "canary" | "stable" | null;
+    /** The mirror of the virtual model. Budgets and copies in progress are not considered. Null without a mirror. */
+    mirror: {
+      upstream: string;
+      model: string;
+      share: number;
+      /** Whether a copy would be sent. Null: the id of the request decides. */
+      copied: boolean | null;
+      reason: string;
+    } | null;
     targets: {
       virtual_model: string;
       upstream: string;
@@ -1868,6 +2239,25 @@ export interface Explanation {
       canary: boolean;
       weight: number;
       eligible: boolean;
+      next: boolean;
+      reason: string;
+    }[];
+  } | null;
+  /** Null unless the rule leads to MCP servers. */
+  mcp: {
+    method: string;
+    tool: string | null;
+    /** The server that would serve the request, by its name. */
+    server: {
+      id: string;
+      name: string;
+    } | null;
+    /** Whether the client may use what the request names. Null: not known, because no request is sent to a server. */
+    allowed: boolean | null;
+    reason: string;
+    servers: {
+      id: string;
+      name: string;
       next: boolean;
       reason: string;
     }[];
@@ -1993,6 +2383,8 @@ export interface Replay {
       stage: "pre_request" | "post_request" | "pre_response" | "post_response";
       verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
       detail: string | null;
+      /** Where the plugin runs; absent if that is inline. */
+      isolation?: "inline" | "worker" | "process";
     }[];
     /** As in the rate limit headers of the response: this request is counted. */
     limits: {
@@ -2048,6 +2440,15 @@ export interface Replay {
       } | null;
       /** Whether the canary or another target would serve. Null without a canary. */
       canary: "canary" | "stable" | null;
+      /** The mirror of the virtual model. Budgets and copies in progress are not considered. Null without a mirror. */
+      mirror: {
+        upstream: string;
+        model: string;
+        share: number;
+        /** Whether a copy would be sent. Null: the id of the request decides. */
+        copied: boolean | null;
+        reason: string;
+      } | null;
       targets: {
         virtual_model: string;
         upstream: string;
@@ -2056,6 +2457,25 @@ export interface Replay {
         canary: boolean;
         weight: number;
         eligible: boolean;
+        next: boolean;
+        reason: string;
+      }[];
+    } | null;
+    /** Null unless the rule leads to MCP servers. */
+    mcp: {
+      method: string;
+      tool: string | null;
+      /** The server that would serve the request, by its name. */
+      server: {
+        id: string;
+        name: string;
+      } | null;
+      /** Whether the client may use what the request names. Null: not known, because no request is sent to a server. */
+      allowed: boolean | null;
+      reason: string;
+      servers: {
+        id: string;
+        name: string;
         next: boolean;
         reason: string;
       }[];
@@ -2140,7 +2560,16 @@ export interface RevisionWithDiff {
   records: {
     action: "create" | "update" | "delete";
     resource:
-      "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "game_day" | "api_key" | "prices";
+      | "gateway"
+      | "upstream"
+      | "mcp_server"
+      | "service"
+      | "rule"
+      | "model"
+      | "budget"
+      | "game_day"
+      | "api_key"
+      | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -2160,7 +2589,16 @@ export interface RevisionDiff {
   records: {
     action: "create" | "update" | "delete";
     resource:
-      "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "game_day" | "api_key" | "prices";
+      | "gateway"
+      | "upstream"
+      | "mcp_server"
+      | "service"
+      | "rule"
+      | "model"
+      | "budget"
+      | "game_day"
+      | "api_key"
+      | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -2180,7 +2618,16 @@ export interface Applied {
   changes: {
     action: "create" | "update" | "delete" | "none";
     resource:
-      "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "game_day" | "api_key" | "prices";
+      | "gateway"
+      | "upstream"
+      | "mcp_server"
+      | "service"
+      | "rule"
+      | "model"
+      | "budget"
+      | "game_day"
+      | "api_key"
+      | "prices";
     /** Name of the gateway. Empty for prices. */
     gateway: string;
     name: string;
@@ -2215,7 +2662,16 @@ export interface Rollback {
   records?: {
     action: "create" | "update" | "delete";
     resource:
-      "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "game_day" | "api_key" | "prices";
+      | "gateway"
+      | "upstream"
+      | "mcp_server"
+      | "service"
+      | "rule"
+      | "model"
+      | "budget"
+      | "game_day"
+      | "api_key"
+      | "prices";
     id: string;
     gateway_id: string | null;
     name: string | null;
@@ -2252,10 +2708,15 @@ export interface Error {
     | "api_key_required"
     | "budget_exceeded"
     | "price_unknown"
+    | "invalid_token"
     | "invalid_api_key"
     | "token_limit_unsatisfiable"
     | "rate_limit_blocked"
     | "code_injection_detected"
+    | "pii_detected"
+    | "tool_denied"
+    | "judge_failed"
+    | "prompt_rejected"
     | "inspection_incomplete"
     | "cross_site_request"
     | "sign_in_not_allowed"
@@ -2269,10 +2730,13 @@ export interface Error {
     | "rule_not_found"
     | "model_not_found"
     | "method_not_allowed"
+    | "not_acceptable"
     | "request_timeout"
     | "duplicate"
     | "in_use"
     | "game_day_active"
+    | "not_in_shadow_mode"
+    | "tool_changed"
     | "api_key_revoked"
     | "admin_token_revoked"
     | "precondition_failed"
@@ -2292,10 +2756,12 @@ export interface Error {
     | "upstream_forbidden"
     | "upstream_credentials"
     | "upstream_bad_answer"
+    | "not_cached"
     | "not_ready"
     | "overloaded"
     | "no_healthy_target"
     | "counters_unavailable"
+    | "token_keys_unavailable"
     | "store_unavailable"
     | "upstream_timeout";
   request_id: string;
@@ -2314,6 +2780,8 @@ export interface Server {
   public_url: string | null;
   /** Port of the data plane; null if this process serves only the Admin API. */
   proxy_port: number | null;
+  /** Domain of the subdomains of gateways: the setting BASE_DOMAIN. */
+  base_domain: string | null;
 }
 
 export interface LogLineList {
@@ -2328,6 +2796,8 @@ export interface LogLineList {
 export interface RequestList {
   requests: {
     request_id: string;
+    /** Id of the request that this one is a copy of, for the mirror of a virtual model. Null: a client sent it. */
+    mirror_of: string | null;
     /** Name of the node that served the request (NODE_NAME). Present if nodes share REDIS_URL. */
     node?: string;
     /** When the request arrived. */
@@ -2386,6 +2856,38 @@ export interface RequestList {
       /** Whether the canary or another target served. Null without a canary. */
       canary: "canary" | "stable" | null;
     } | null;
+    /** Null unless the rule leads to MCP servers. */
+    mcp: {
+      /** The JSON-RPC method; in a batch that of the tool call, else of its first message. Null if the request has no message. */
+      method: string | null;
+      /** The called tool, by the name that the client uses. */
+      tool: string | null;
+      /** The server that the request was forwarded to. Null if it concerns all servers, or none. */
+      server: {
+        id: string;
+        name: string;
+      } | null;
+      /** That of the client. */
+      protocol_version: string | null;
+      /** `tool_error`: the result has `isError`. `error`: the server responded with a JSON-RPC error. `unknown`: no server offers the tool, prompt or resource to the client. `refused`: by the gateway or a plugin. `failed`: the server did not respond as expected. */
+      outcome: "ok" | "tool_error" | "error" | "unknown" | "refused" | "failed" | "canceled";
+      /** Code of the JSON-RPC error. Null: none. */
+      error: number | null;
+      /** What was sent to servers. Lists that are in the cache send nothing. */
+      calls: {
+        server_id: string;
+        server: string;
+        method: string;
+        status: number | null;
+        /** Why there is no complete response. */
+        fault: string | null;
+        /** Code of the JSON-RPC error. Null: none. */
+        error: number | null;
+        /** Since the start of the request. */
+        start_ms: number;
+        ms: number;
+      }[];
+    } | null;
     /** The faults that a game day injected, separated by commas. Null: none. */
     fault: string | null;
     /** Null if neither the request nor its response was translated. */
@@ -2405,8 +2907,8 @@ export interface RequestList {
       status: number | null;
       /** Why there is no complete response. */
       fault: string | null;
-      /** `hedge`: the attempt of a hedged request whose response was not used. */
-      purpose: "request" | "hedge";
+      /** `hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy for a mirror. */
+      purpose: "request" | "hedge" | "mirror";
       /** Since the start of the request. */
       start_ms: number;
       /** Since the start of the attempt. */
@@ -2456,6 +2958,17 @@ export interface RequestList {
       ms: number;
       verdict: "passed" | "changed" | "answered" | "failed";
       detail: string | null;
+    }[];
+    /** What plugins in shadow mode would have done. They may end after the request. */
+    shadow: {
+      /** Name of the plugin with `@shadow` or `@next`. */
+      name: string;
+      stage: string;
+      ms: number;
+      outcome: "passed" | "changed" | "responded" | "failed" | "timed_out" | "skipped";
+      status: number | null;
+      detail: string | null;
+      agrees: boolean | null;
     }[];
     /** Present if the gateway has `log_bodies`. Decoded, and truncated after 16 KiB; known secrets are removed. */
     bodies?: {
@@ -2513,7 +3026,8 @@ export interface Overview {
 
 export interface SearchResultList {
   results: {
-    kind: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "request";
+    kind:
+      "gateway" | "upstream" | "mcp_server" | "service" | "rule" | "model" | "budget" | "api_key" | "request";
     id: string;
     name: string | null;
     /** Subdomain of a gateway, path of a rule, prefix of an API key, method and path of a request. */

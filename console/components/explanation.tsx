@@ -32,6 +32,7 @@ export function ExplanationView({ explanation }: { readonly explanation: Explana
         </Section>
       )}
       {limits.length > 0 && <Limits limits={limits} />}
+      {explanation.mcp && <Mcp explained={explanation.mcp} />}
       {targets.length > 0 && <Targets targets={targets} />}
       {upstream_request !== null && (
         <Section title="Request to the provider" description="Credentials are masked.">
@@ -40,6 +41,37 @@ export function ExplanationView({ explanation }: { readonly explanation: Explana
         </Section>
       )}
     </div>
+  );
+}
+
+function Mcp({ explained }: { readonly explained: NonNullable<Explanation["mcp"]> }): JSX.Element {
+  const { method, tool, allowed, reason, servers } = explained;
+  return (
+    <Section title="MCP">
+      <p>
+        {allowed === null ? (
+          <Badge>Not known</Badge>
+        ) : allowed ? (
+          <Badge tone="good">Allowed</Badge>
+        ) : (
+          <Badge tone="bad">Not offered</Badge>
+        )}{" "}
+        <code>
+          {method} {tool}
+        </code>
+        : {reason}
+      </p>
+      <Table
+        label="MCP servers"
+        rows={servers}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: "Server", kind: "main", cell: ({ name }) => name },
+          { title: "Next", cell: ({ next }) => (next ? <Badge tone="good">Next</Badge> : "–") },
+          { title: "Reason", cell: ({ reason: why }) => why },
+        ]}
+      />
+    </Section>
   );
 }
 

@@ -49,6 +49,16 @@ export const OUTCOMES: Readonly<Record<RequestRecord["outcome"], string>> = {
   client_left: "Client disconnected",
 };
 
+export const MCP_OUTCOMES: Readonly<Record<NonNullable<RequestRecord["mcp"]>["outcome"], string>> = {
+  ok: "OK",
+  tool_error: "The tool reports an error",
+  error: "The server responded with an error",
+  unknown: "Not offered to this client",
+  refused: "Rejected",
+  failed: "The server did not respond as expected",
+  canceled: "Canceled",
+};
+
 const ATTEMPT_ERRORS: Readonly<Record<string, string>> = {
   unreachable: "Unreachable",
   broken: "Connection closed",
@@ -71,6 +81,7 @@ export function attemptErrorLabel(fault: string): string {
 const LIMIT_TYPES: Readonly<Record<string, string>> = {
   per_ip: "IP address",
   per_user: "User",
+  per_tool: "Tool",
   per_fingerprint: "Client fingerprint",
   per_key: "API key",
   per_model: "Model",
@@ -80,6 +91,17 @@ const LIMIT_TYPES: Readonly<Record<string, string>> = {
 export const ON_ERROR_LABELS: Readonly<Record<PluginConfig["on_error"], string>> = {
   fail: "Fail the request",
   continue: "Continue the request",
+};
+
+export const PLUGIN_MODE_LABELS: Readonly<Record<PluginConfig["mode"], string>> = {
+  enforce: "Takes effect",
+  shadow: "Shadow: only record what it would do",
+};
+
+export const ISOLATION_LABELS: Readonly<Record<PluginConfig["isolation"], string>> = {
+  inline: "In the gateway's process",
+  worker: "In a worker thread",
+  process: "In a process of its own",
 };
 
 export function ruleLabel({ path, name }: Pick<Rule, "path" | "name">): string {

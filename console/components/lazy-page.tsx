@@ -1,4 +1,4 @@
-// A page whose code is loaded when it is opened for the first time.
+// A page, or a part of one, whose code is loaded when it is shown for the first time.
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { RoutedPageProps } from "../state/router.tsx";
@@ -8,8 +8,15 @@ import { Loading, Notice } from "./notice.tsx";
 export function lazyPage(
   load: () => Promise<ComponentType<RoutedPageProps>>,
 ): ComponentType<RoutedPageProps> {
-  let LoadedPage: ComponentType<RoutedPageProps> | undefined;
-  return function LazyPage(props: RoutedPageProps): JSX.Element {
+  return lazyComponent(load);
+}
+
+/** Returns a component that shows the loaded one. */
+export function lazyComponent<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  let LoadedPage: ComponentType<Props> | undefined;
+  return function LazyPage(props: Props): JSX.Element {
     const [state, setState] = useState<"loading" | "loaded" | "failed">("loading");
     useEffect(() => {
       if (LoadedPage !== undefined) return;

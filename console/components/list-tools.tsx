@@ -66,8 +66,18 @@ interface ColumnsProps {
   readonly columns: readonly { readonly title: string; readonly kind?: string; readonly sort?: string }[];
 }
 
+interface SortSelectProps extends ColumnsProps {
+  readonly sort: string;
+  /** The order without `sort`. */
+  readonly unsorted?: string;
+}
+
 /** For phones, whose rows are cards without column titles. */
-export function SortSelect({ columns, sort }: ColumnsProps & { readonly sort: string }): JSX.Element | null {
+export function SortSelect({
+  columns,
+  sort,
+  unsorted = "Oldest first",
+}: SortSelectProps): JSX.Element | null {
   const fields = columns.flatMap(({ title, sort: field }) => (field === undefined ? [] : { title, field }));
   if (fields.length === 0) return null;
   return (
@@ -77,7 +87,7 @@ export function SortSelect({ columns, sort }: ColumnsProps & { readonly sort: st
       value={sort}
       onChange={(event) => setSort(event.currentTarget.value)}
     >
-      <option value="">Oldest first</option>
+      <option value="">{unsorted}</option>
       {fields.flatMap(({ title, field }) => [
         <option key={field} value={field}>{`${title} ↑`}</option>,
         <option key={`-${field}`} value={`-${field}`}>{`${title} ↓`}</option>,
@@ -87,12 +97,17 @@ export function SortSelect({ columns, sort }: ColumnsProps & { readonly sort: st
 }
 
 interface ColumnChoiceProps extends ColumnsProps {
+  /** Of the table. */
+  readonly label: string;
   readonly hidden: ReadonlySet<string>;
   readonly onChange: (hidden: ReadonlySet<string>) => void;
 }
 
+/** Kinds of columns that cannot be hidden. */
+const FIXED = ["main", "actions", "order"];
+
 /** A menu of checkboxes. It closes on Escape and on a click elsewhere. */
-export function ColumnChoice({ columns, hidden, onChange }: ColumnChoiceProps): JSX.Element {
+export function ColumnChoice({ label, columns, hidden, onChange }: ColumnChoiceProps): JSX.Element {
   const details = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     const closeOutside = ({ target }: PointerEvent) => {
@@ -116,13 +131,13 @@ export function ColumnChoice({ columns, hidden, onChange }: ColumnChoiceProps): 
         details.current.querySelector("summary")?.focus();
       }}
     >
-      <summary class="button plain">
+      <summary class="button plain" aria-label={`Columns of ${label}`}>
         <Icon name="menu" /> Columns
       </summary>
       <fieldset>
         <legend class="visually-hidden">Shown columns</legend>
         {columns
-          .filter(({ kind }) => kind !== "main" && kind !== "actions")
+          .filter(({ kind = "text" }) => !FIXED.includes(kind))
           .map(({ title }) => (
             <label key={title}>
               <input type="checkbox" checked={!hidden.has(title)} onChange={() => toggle(title)} /> {title}

@@ -8,7 +8,7 @@ import { Badge, type Tone } from "./badge.tsx";
 import { formatCount, Time } from "./format.tsx";
 import { targetStateLabel } from "./labels.ts";
 import { Section } from "./page.tsx";
-import { Table } from "./table.tsx";
+import { ChosenTable } from "./chosen-table.tsx";
 import type { TargetRow } from "./target-health.tsx";
 import { ErrorCode, TextWithCode } from "./text-with-code.tsx";
 
@@ -47,7 +47,7 @@ export function Problems(props: ProblemsProps): JSX.Element {
     );
   return (
     <Section title="Problems">
-      <Table
+      <ChosenTable
         label="Problems"
         rows={problems}
         keyOf={({ key }) => key}

@@ -62,7 +62,8 @@ export function describeRecord(resource: string, name: string | null): string {
   return name === null ? kind : `${kind} “${name}”`;
 }
 
-function FieldChanges({ changes }: { readonly changes: readonly Difference[] }): JSX.Element {
+/** Values before and after, by field. */
+export function FieldChanges({ changes }: { readonly changes: readonly Difference[] }): JSX.Element {
   return (
     <ul>
       {changes.map(({ path, before, after, secret = false }) => (

@@ -18,6 +18,7 @@ import {
 } from "./list-tools.tsx";
 import { WhenLoaded } from "./page.tsx";
 import { pageIn, Pages, PAGE_SIZE } from "./pages.tsx";
+import { OrderButton, useRowOrder, type RowOrder } from "./row-order.tsx";
 import { Table, type Column } from "./table.tsx";
 
 interface RecordListProps<Row> {
@@ -34,6 +35,7 @@ interface RecordListProps<Row> {
   readonly nameOf: (row: Row) => string;
   readonly isDimmed?: (row: Row) => boolean;
   readonly actions?: readonly BulkAction<Row>[];
+  readonly order?: RowOrder<Row>;
   /** Shown if there are no records at all. */
   readonly empty: ComponentChildren;
 }
@@ -49,9 +51,10 @@ export function RecordList<Row>(props: RecordListProps<Row>): JSX.Element {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [hidden, setHidden] = useHiddenColumns(label);
   const actions = (props.actions ?? []).filter(({ operation }) => mayCall(operation));
+  const { rows, moving } = useRowOrder(props, loaded, sort);
   return (
     <WhenLoaded loaded={loaded} what={what}>
-      {({ rows, count }) => {
+      {({ count }) => {
         if (count === 0 && search === "" && page === 1) return props.empty;
         const chosen = rows.filter((row) => selected.has(keyOf(row)));
         const run = async (action: BulkAction<Row>, applicable: readonly Row[]) => {
@@ -68,7 +71,8 @@ export function RecordList<Row>(props: RecordListProps<Row>): JSX.Element {
             <div class="list-tools">
               <SearchBox what={what} value={search} />
               <SortSelect columns={props.columns} sort={sort} />
-              <ColumnChoice columns={props.columns} hidden={hidden} onChange={setHidden} />
+              {props.order !== undefined && <OrderButton order={props.order} current={sort} />}
+              <ColumnChoice label={label} columns={props.columns} hidden={hidden} onChange={setHidden} />
               {chosen.length > 0 && <SelectionTools chosen={chosen} actions={actions} run={run} />}
             </div>
             {rows.length === 0 ? (
@@ -79,11 +83,14 @@ export function RecordList<Row>(props: RecordListProps<Row>): JSX.Element {
                 rows={rows}
                 keyOf={keyOf}
                 {...(props.isDimmed !== undefined && { isDimmed: props.isDimmed })}
-                columns={
-                  actions.length === 0
-                    ? columns
-                    : [selectionColumn(rows, { keyOf, nameOf, selected, onChange: setSelected }), ...columns]
-                }
+                {...(moving !== null && { rowProps: moving.rowProps })}
+                columns={[
+                  ...(actions.length === 0
+                    ? []
+                    : [selectionColumn(rows, { keyOf, nameOf, selected, onChange: setSelected })]),
+                  ...(moving === null ? [] : [moving.column]),
+                  ...columns,
+                ]}
               />
             )}
             <Pages page={page} shown={rows.length} count={count} />

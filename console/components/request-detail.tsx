@@ -7,7 +7,7 @@ import { Badge, statusTone } from "./badge.tsx";
 import { CopyButton, LinkButton } from "./button.tsx";
 import { Code, pretty } from "./code.tsx";
 import { formatCost, formatCount, formatMs, Time } from "./format.tsx";
-import { attemptErrorLabel, OUTCOMES } from "./labels.ts";
+import { attemptErrorLabel, MCP_OUTCOMES, OUTCOMES } from "./labels.ts";
 import { Notice } from "./notice.tsx";
 import { Section } from "./page.tsx";
 import { PluginTable } from "./plugin-table.tsx";
@@ -32,13 +32,7 @@ export function RequestDetail({ record }: { readonly record: RequestRecord }): J
       <Section title="Timing">
         <Waterfall record={record} />
       </Section>
-      <Section title={record.attempts.length > 1 ? `Attempts: ${record.attempts.length}` : "Attempts"}>
-        {record.attempts.length === 0 ? (
-          <p class="muted">No request was sent to a provider.</p>
-        ) : (
-          <AttemptTable attempts={record.attempts} />
-        )}
-      </Section>
+      {record.mcp ? <McpCalls calls={record.mcp.calls} /> : <Attempts attempts={record.attempts} />}
       <Section title="Plugins">
         {record.plugins.length === 0 ? (
           <p class="muted">No plugin ran.</p>
@@ -101,6 +95,14 @@ function Properties({ record }: { readonly record: RequestRecord }): JSX.Element
       <dd>
         <code>{record.request_id}</code> <CopyButton text={record.request_id} what="request ID" />
       </dd>
+      {record.mirror_of !== null && (
+        <>
+          <dt>Copy of</dt>
+          <dd>
+            <code>{record.mirror_of}</code> <CopyButton text={record.mirror_of} what="ID of the original" />
+          </dd>
+        </>
+      )}
       {record.node !== undefined && (
         <>
           <dt>Node</dt>
@@ -131,13 +133,84 @@ function routingProperties(
         : `${model} (requested: ${requested_model})`,
     ],
     ["Translation", record.translation && describeTranslation(record.translation)],
+    ...mcpProperties(record),
     ["Tokens", tokens && describeTokens(tokens, formatCount)],
     ["Cost", cost === null ? <span class="muted">{unknownCostReason(tokens)}</span> : formatCost(cost)],
   ];
 }
 
+/** Records of nodes of an older version have no `mcp`. */
+function mcpProperties({
+  mcp,
+  gateway_id,
+}: RequestRecord): readonly (readonly [name: string, value: ComponentChildren])[] {
+  if (mcp === null || mcp === undefined) return [];
+  const { server, error } = mcp;
+  const path = `/gateways/${gateway_id ?? ""}/mcp-servers/${server?.id ?? ""}`;
+  return [
+    ["MCP method", mcp.method],
+    ["Tool", mcp.tool],
+    ["MCP server", server && <Link to={path}>{server.name}</Link>],
+    ["MCP outcome", `${MCP_OUTCOMES[mcp.outcome]}${error === null ? "" : ` (${error})`}`],
+    ["Protocol version", mcp.protocol_version],
+  ];
+}
+
+function McpCalls({ calls }: { readonly calls: NonNullable<RequestRecord["mcp"]>["calls"] }): JSX.Element {
+  return (
+    <Section title="Requests to MCP servers">
+      {calls.length === 0 ? (
+        <p class="muted">No request was sent to a server.</p>
+      ) : (
+        <McpCallTable calls={calls} />
+      )}
+    </Section>
+  );
+}
+
+function McpCallTable({
+  calls,
+}: {
+  readonly calls: NonNullable<RequestRecord["mcp"]>["calls"];
+}): JSX.Element {
+  return (
+    <Table
+      label="Requests to MCP servers"
+      rows={calls.map((call, index) => ({ ...call, index }))}
+      keyOf={({ index }) => String(index)}
+      columns={[
+        { title: "Server", kind: "main", cell: ({ server, index }) => `${index + 1}. ${server}` },
+        { title: "Method", cell: ({ method }) => method },
+        {
+          title: "Result",
+          cell: ({ status, fault, error }) => (
+            <>
+              {status !== null && <Badge tone={statusTone(status)}>{status}</Badge>}
+              {fault !== null && <Badge tone="bad">{attemptErrorLabel(fault)}</Badge>}
+              {error !== null && <Badge tone="bad">{error}</Badge>}
+            </>
+          ),
+        },
+        { title: "Duration", kind: "number", cell: ({ ms }) => formatMs(ms) },
+      ]}
+    />
+  );
+}
+
 function describeTranslation({ from, to, dropped }: NonNullable<RequestRecord["translation"]>): string {
   return `${from} → ${to}${dropped.length > 0 ? `, left out: ${dropped.join(", ")}` : ""}`;
+}
+
+function Attempts({ attempts }: { readonly attempts: readonly RequestAttempt[] }): JSX.Element {
+  return (
+    <Section title={attempts.length > 1 ? `Attempts: ${attempts.length}` : "Attempts"}>
+      {attempts.length === 0 ? (
+        <p class="muted">No request was sent to a provider.</p>
+      ) : (
+        <AttemptTable attempts={attempts} />
+      )}
+    </Section>
+  );
 }
 
 function AttemptTable({ attempts }: { readonly attempts: readonly RequestAttempt[] }): JSX.Element {

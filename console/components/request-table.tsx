@@ -31,14 +31,14 @@ export function RequestTable({ records, onOpen }: RequestTableProps): JSX.Elemen
             title: "Request",
             kind: "main",
             width: "19%",
-            cell: ({ request_id, method, path }) => (
+            cell: ({ request_id, method, path, mcp }) => (
               <button
                 type="button"
                 id={requestButtonId(request_id)}
                 class="link-button"
                 onClick={() => onOpen(request_id)}
               >
-                <span class="muted">{method}</span> {path}
+                <span class="muted">{method}</span> {path} {mcp?.tool ?? mcp?.method}
               </button>
             ),
           },

@@ -11,6 +11,7 @@ export const KIND_LABELS: Readonly<Record<NodeKind, { readonly one: string; read
   rule: { one: "Rule", many: "Rules" },
   service: { one: "Service", many: "Services" },
   upstream: { one: "Upstream", many: "Upstreams" },
+  "mcp-server": { one: "MCP server", many: "MCP servers" },
   target: { one: "Target", many: "Targets" },
   model: { one: "Virtual model", many: "Virtual models" },
 };
@@ -75,6 +76,7 @@ interface NewRecordButtonProps {
 
 export function NewRecordButton({ kind, state }: NewRecordButtonProps): JSX.Element | null {
   if (!state.mayCreate(kind)) return null;
-  const title = `New ${KIND_LABELS[kind].one.toLowerCase()}`;
+  const { one } = KIND_LABELS[kind];
+  const title = `New ${kind === "mcp-server" ? one : one.toLowerCase()}`;
   return <IconButton icon="add" label={title} onClick={() => state.open({ kind, title, recordId: "new" })} />;
 }

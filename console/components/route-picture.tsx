@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import {
   layOut,
   NODE_HEIGHT,
+  type NodeKind,
   type RouteEdge,
   type RouteGraph,
   type RouteLayout,
@@ -25,10 +26,14 @@ export function RoutePicture({ graph, state }: RoutePictureProps): JSX.Element {
   return (
     <div class="route-picture">
       <div class="route-columns">
-        {graph.kinds.map((kind) => (
-          <div key={kind} style={{ width: `${columnWidth}%` }}>
-            {KIND_LABELS[kind].many}
-            <NewRecordButton kind={kind} state={state} />
+        {graph.kinds.map((kinds, column) => (
+          <div key={column} style={{ width: `${columnWidth}%` }}>
+            {kinds.map((kind) => (
+              <span key={kind}>
+                {KIND_LABELS[kind].many}
+                <NewRecordButton kind={kind} state={state} />
+              </span>
+            ))}
           </div>
         ))}
       </div>
@@ -53,7 +58,7 @@ export function RoutePicture({ graph, state }: RoutePictureProps): JSX.Element {
           />
         ))}
         {graph.columns.map((nodes, column) => (
-          <ul key={column} aria-label={KIND_LABELS[graph.kinds[column] ?? "rule"].many}>
+          <ul key={column} aria-label={titleOf(graph.kinds[column] ?? [])}>
             {nodes.map((node) => {
               const { left = 0, top = 0 } = places.get(node.id) ?? {};
               const style = {
@@ -73,6 +78,10 @@ export function RoutePicture({ graph, state }: RoutePictureProps): JSX.Element {
       </div>
     </div>
   );
+}
+
+function titleOf(kinds: readonly NodeKind[]): string {
+  return kinds.map((kind) => KIND_LABELS[kind].many).join(" and ");
 }
 
 function classOf(edge: RouteEdge, { rates }: RouteState, off: ReadonlySet<string>): string {

@@ -2,18 +2,31 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { get } from "../api/client.ts";
-import type { Server } from "../api/types.ts";
+import type { Gateway, Server } from "../api/types.ts";
 import { useLoad } from "../state/load.ts";
+import { proxyAddress } from "../state/proxy-address.ts";
 import { SNIPPETS, type SnippetSource } from "../state/snippets.ts";
 import { Code } from "./code.tsx";
 import { Section } from "./page.tsx";
 
 const STORAGE_KEY = "gatehouse.proxy-address";
-export function Snippets({ source }: { readonly source: Omit<SnippetSource, "address"> }): JSX.Element {
+
+interface SnippetsProps {
+  readonly gateway: string;
+  readonly source: Omit<SnippetSource, "address">;
+}
+
+export function Snippets({ gateway, source }: SnippetsProps): JSX.Element {
   const [client, setClient] = useState("curl");
   const [typed, setTyped] = useState(localStorage.getItem(STORAGE_KEY));
-  const server = useLoad((signal) => get<Server>("/server", signal), []);
-  const address = typed ?? addressOf(server.data);
+  const loaded = useLoad(async (signal) => {
+    const [server, { subdomain }] = await Promise.all([
+      get<Server>("/server", signal),
+      get<Gateway>(`/gateways/${gateway}`, signal),
+    ]);
+    return { server, subdomain, address: proxyAddress(server, subdomain, location) };
+  }, []);
+  const address = typed ?? loaded.data?.address ?? "";
   const text = SNIPPETS[client]?.({ ...source, address: address.trim().replace(/\/+$/, "") }) ?? "";
   return (
     <Section
@@ -54,9 +67,7 @@ export function Snippets({ source }: { readonly source: Omit<SnippetSource, "add
             }}
           />
           <p class="hint" id="snippet-address-hint">
-            {server.data?.public_url === null
-              ? "Derived from the address of the console. Set PUBLIC_URL on the server to the address that clients use."
-              : "From the setting PUBLIC_URL, unless you enter another one."}
+            {loaded.data !== undefined && hintFor(loaded.data.server, loaded.data.subdomain)}
           </p>
         </div>
       </div>
@@ -65,12 +76,10 @@ export function Snippets({ source }: { readonly source: Omit<SnippetSource, "add
   );
 }
 
-/** Without PUBLIC_URL, it is derived. Behind TLS the port is not that of clients, and the console's own address serves requests as well. */
-function addressOf(server: Server | undefined): string {
-  const { protocol, hostname, origin } = location;
-  if (server === undefined) return "";
-  if (server.public_url !== null) return server.public_url;
-  return protocol === "http:" && server.proxy_port !== null
-    ? `http://${hostname}:${server.proxy_port}`
-    : origin;
+function hintFor({ public_url, base_domain }: Server, subdomain: string | null): string {
+  const host =
+    base_domain === null || subdomain === null ? "" : " The host is the subdomain of this gateway.";
+  return public_url === null
+    ? `Derived from the address of the console.${host} Set PUBLIC_URL on the server to the address that clients use.`
+    : `From the setting PUBLIC_URL, unless you enter another one.${host}`;
 }

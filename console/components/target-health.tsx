@@ -11,7 +11,8 @@ import { formatCount, formatMs, Time } from "./format.tsx";
 import { targetStateLabel } from "./labels.ts";
 import { Empty } from "./notice.tsx";
 import { WhenLoaded } from "./page.tsx";
-import { Table, type Column } from "./table.tsx";
+import { ChosenTable } from "./chosen-table.tsx";
+import type { Column } from "./table.tsx";
 
 const POLL_INTERVAL_MS = 4000;
 const SHOWN = 50;
@@ -40,7 +41,7 @@ export function TargetHealthTable({ gateway, loaded }: TargetHealthTableProps): 
           <NoTargets gateway={gateway ?? currentGatewayId.value} />
         ) : (
           <>
-            <Table
+            <ChosenTable
               label="Targets"
               rows={targets}
               keyOf={({ target_id }) => target_id}

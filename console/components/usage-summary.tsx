@@ -28,6 +28,13 @@ export function UsageSummary({ total, before, days }: UsageSummaryProps): JSX.El
         {tile("Requests", formatCount(total.requests), ({ requests }) => requests)}
         {tile("Input tokens", formatCount(total.input_tokens), ({ input_tokens }) => input_tokens)}
         {tile("Output tokens", formatCount(total.output_tokens), ({ output_tokens }) => output_tokens)}
+        {total.cached_requests > 0 &&
+          tile(
+            "Saved",
+            formatPartialCost(total.saved_cost, 0),
+            ({ saved_cost }) => saved_cost,
+            `${formatCount(total.cached_requests)} from the cache`,
+          )}
         {tile(
           "Cost",
           formatPartialCost(total.cost, unpriced),

@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import { costDecimals, type UsageRowGroup, type UsageTotals } from "../state/usage.ts";
 import { formatCount } from "./format.tsx";
-import { Table, type Column } from "./table.tsx";
+import { ChosenTable } from "./chosen-table.tsx";
+import type { Column } from "./table.tsx";
 
 export function TotalsTable(props: {
   readonly label: string;
@@ -17,7 +18,9 @@ export function TotalsTable(props: {
     cell: ({ totals }) => select(totals),
   });
   return (
-    <Table
+    <ChosenTable
+      // The hidden columns are those of the label.
+      key={label}
       label={label}
       rows={groups}
       keyOf={({ name }) => name}

@@ -40,10 +40,14 @@ export function Waterfall({ record }: { readonly record: RequestRecord }): JSX.E
   );
 }
 
-function toBars({ timings, attempts }: RequestRecord): Bar[] {
+function toBars({ timings, attempts, mcp }: RequestRecord): Bar[] {
   const bars: Bar[] = [{ label: "Read body", start: 0, ms: timings.body_ms, kind: "gateway" }];
   if (timings.plugins_ms > 0)
     bars.push({ label: "Plugins", start: timings.body_ms, ms: timings.plugins_ms, kind: "gateway" });
+  for (const { server, method, start_ms, ms, status, fault } of mcp?.calls ?? []) {
+    const isGood = fault === null && status !== null && status < 400;
+    bars.push({ label: `${server}: ${method}`, start: start_ms, ms, kind: isGood ? "good" : "bad" });
+  }
   for (const { provider, start_ms, ms, first_byte_ms, status, fault } of attempts) {
     const isGood = fault === null && status !== null && status < 400;
     const result =

@@ -18,9 +18,16 @@ interface CredentialFieldsProps {
   readonly path: string;
   /** Where a new API key is sent. */
   readonly place: KeyPlace;
+  /** What happens without a credential. */
+  readonly without?: string;
 }
 
-export function CredentialFields({ form, path, place }: CredentialFieldsProps): JSX.Element {
+export function CredentialFields({
+  form,
+  path,
+  place,
+  without = "Without one, the client's own provider credential is forwarded.",
+}: CredentialFieldsProps): JSX.Element {
   const credentials = form.get(path);
   if (typeof credentials !== "object" || credentials === null) {
     return (
@@ -28,7 +35,7 @@ export function CredentialFields({ form, path, place }: CredentialFieldsProps): 
         <Button icon="keys" onClick={() => form.set(path, emptyCredential(place))}>
           Add credential
         </Button>
-        <p class="hint">Without one, the client's own provider credential is forwarded.</p>
+        <p class="hint">{without}</p>
       </div>
     );
   }

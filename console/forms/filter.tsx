@@ -1,5 +1,7 @@
-// List filter: a select, or a text input that applies on blur or Enter.
+// Filters of a list: a select, a text input that applies on blur or Enter, or a search that applies when typing pauses.
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { SearchBox } from "../components/list-tools.tsx";
 
 interface FilterProps {
   readonly label: string;
@@ -15,14 +17,7 @@ export function Filter({ label, value, onChange, any = "Any", choices }: FilterP
     <label class="filter">
       <span>{label}</span>
       {choices === undefined ? (
-        <input
-          class="input"
-          value={value}
-          placeholder="Any"
-          autocomplete="off"
-          spellcheck={false}
-          onChange={(event) => onChange(event.currentTarget.value.trim())}
-        />
+        <TextFilter value={value} onChange={onChange} />
       ) : (
         <select class="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           <option value="">{any}</option>
@@ -34,5 +29,41 @@ export function Filter({ label, value, onChange, any = "Any", choices }: FilterP
         </select>
       )}
     </label>
+  );
+}
+
+/** Keeps what is typed until it applies: a list that updates itself would otherwise write the applied value over it. */
+function TextFilter({ value, onChange }: Pick<FilterProps, "value" | "onChange">): JSX.Element {
+  const [typed, setTyped] = useState<string | null>(null);
+  return (
+    <input
+      class="input"
+      value={typed ?? value}
+      placeholder="Any"
+      autocomplete="off"
+      spellcheck={false}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={(event) => {
+        onChange(event.currentTarget.value.trim());
+        setTyped(null);
+      }}
+      onBlur={() => setTyped(null)}
+    />
+  );
+}
+
+/** Searches the list that `what` names, as in "Search history". */
+export function SearchFilter({
+  what,
+  value,
+}: {
+  readonly what: string;
+  readonly value: string;
+}): JSX.Element {
+  return (
+    <div class="filter">
+      <span aria-hidden="true">Search</span>
+      <SearchBox what={what} value={value} />
+    </div>
   );
 }

@@ -19,6 +19,7 @@ describe("the control for", () => {
     ["an array of objects", z.array(z.object({ a: z.string() })), "list"],
     ["an object", z.strictObject({ a: z.string() }), "object"],
     ["a record of strings", z.record(z.string(), z.string()), "map"],
+    ["a record of objects", z.record(z.string(), z.strictObject({ a: z.string() })), "object"],
     ["a record of unknown", z.record(z.string(), z.unknown()), "json"],
     ["a union", z.union([z.string(), z.number()]), "variants"],
     ["an intersection", z.intersection(z.object({ a: z.string() }), z.object({ b: z.string() })), "object"],

@@ -20,6 +20,8 @@ export interface JsonSchema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
+  /** Of `additionalProperties`: what their names begin with. Users enter the rest. */
+  readonly "x-name-prefix"?: string;
 }
 
 type Kind =
@@ -131,7 +133,12 @@ function listKind({ items, prefixItems }: JsonSchema, root: JsonSchema): Kind {
 
 function objectKind({ properties, additionalProperties }: JsonSchema): Kind {
   if (properties !== undefined && Object.keys(properties).length > 0) return "object";
-  return typeof additionalProperties === "object" && additionalProperties.type === "string" ? "map" : "json";
+  if (typeof additionalProperties !== "object") return "json";
+  return additionalProperties.type === "string"
+    ? "map"
+    : additionalProperties.type === "object"
+      ? "object"
+      : "json";
 }
 
 /** Returns the value of a newly added part: its required fields, as far as their values are determined. */

@@ -9,6 +9,7 @@ import { moveItem } from "../state/order.ts";
 import { CanarySection } from "./canary-fields.tsx";
 import { StringListField } from "./collections.tsx";
 import { FieldErrors, fieldId } from "./field.tsx";
+import { MirrorSection } from "./mirror-fields.tsx";
 import { newTarget, UpstreamAndModel } from "./model-target.tsx";
 import { CheckboxField, ChoiceField, MultiChoiceField, NumberField, TextField } from "./inputs.tsx";
 
@@ -44,6 +45,7 @@ export function ModelFields(props: ModelFieldsProps): JSX.Element {
       <TargetsSection {...props} />
       <FallbackSection {...props} />
       <CanarySection {...props} />
+      <MirrorSection {...props} />
     </>
   );
 }

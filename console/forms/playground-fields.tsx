@@ -4,7 +4,13 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { EXAMPLE_TOOLS, problemOfTools } from "../state/conversation.ts";
 import type { Form } from "../state/form.ts";
-import { modelsFor, problemOfFurther, type Draft, type PlaygroundData } from "../state/playground.ts";
+import {
+  chatPathOf,
+  modelsFor,
+  problemOfFurther,
+  type Draft,
+  type PlaygroundData,
+} from "../state/playground.ts";
 import { StringListField } from "./collections.tsx";
 import { CheckboxField, NumberField, TextAreaField, TextField } from "./inputs.tsx";
 import { JsonField } from "./json-field.tsx";
@@ -22,7 +28,7 @@ export function PlaygroundFields(props: PlaygroundFieldsProps): JSX.Element {
   const models = modelsFor(form.value.rule, data);
   return (
     <div class="card fields">
-      <RuleAndKeyFields {...props} />
+      <RuleAndKeyFields {...props} pathOf={chatPathOf} />
       <div class="fields inline narrow">
         <ModelField form={form} path="model" label="Model" models={models} />
         {form.value.isCompared && (

@@ -1,6 +1,7 @@
-// Drawer with the form of a rule, a service, an upstream or a virtual model, over the page that it was opened from.
+// Drawer with the form of a rule, a service, an upstream, an MCP server or a virtual model, over the page that it was opened from.
 import type { JSX } from "preact";
 import { Dialog } from "../components/dialog.tsx";
+import { McpServerEditor } from "../pages/mcp-server.tsx";
 import { ModelEditor } from "../pages/model.tsx";
 import { RuleEditor } from "../pages/rule.tsx";
 import { ServiceEditor } from "../pages/service.tsx";
@@ -13,6 +14,7 @@ const EDITORS = {
   rule: RuleEditor,
   service: ServiceEditor,
   upstream: UpstreamEditor,
+  "mcp-server": McpServerEditor,
   target: UpstreamEditor,
   model: ModelEditor,
 } as const;

@@ -17,6 +17,7 @@ export const FILTER_NAMES = [
   "api_key_id",
   "provider",
   "model",
+  "tool",
   "request_id",
   "since",
   "until",
@@ -65,6 +66,7 @@ export function RequestFilters(props: RequestFiltersProps): JSX.Element {
       />
       <Filter label="Provider" {...filter("provider")} />
       <Filter label="Model" {...filter("model")} />
+      <Filter label="Tool" {...filter("tool")} />
       <Filter label="Error code" {...filter("error_code")} />
       <Filter label="Request id" {...filter("request_id")} />
       <label class="check">

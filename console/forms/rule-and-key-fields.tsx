@@ -1,22 +1,24 @@
-// Fields of the playground that select the rule and the API key.
+// Fields of the playgrounds that select the rule and the API key.
 import type { JSX } from "preact";
 import { call, toError } from "../api/client.ts";
 import { KEYS_PATH } from "../api/resources.ts";
-import type { ApiKeyWithKey } from "../api/types.ts";
+import type { ApiKeyWithKey, Rule } from "../api/types.ts";
 import { ruleLabel } from "../components/labels.ts";
 import { showToast } from "../state/dialogs.ts";
 import type { Form } from "../state/form.ts";
 import { knownKeys, rememberKey } from "../state/known-keys.ts";
-import { chatPathOf, PASTED_KEY, type Draft, type PlaygroundData } from "../state/playground.ts";
+import { PASTED_KEY, type PlaygroundData, type RouteDraft } from "../state/playground.ts";
 import { ChoiceField, TextField, type Choice } from "./inputs.tsx";
 
 const HOUR_MS = 3_600_000;
 
 interface RuleAndKeyFieldsProps {
   readonly gateway: string;
-  readonly form: Form<Draft>;
-  readonly data: PlaygroundData;
+  readonly form: Form<RouteDraft>;
+  readonly data: Pick<PlaygroundData, "rules" | "keys">;
   readonly onKeyCreated: () => void;
+  /** Returns the path of a request to a rule. */
+  readonly pathOf: (rule: Rule) => string;
 }
 
 export function RuleAndKeyFields(props: RuleAndKeyFieldsProps): JSX.Element {
@@ -28,7 +30,7 @@ export function RuleAndKeyFields(props: RuleAndKeyFieldsProps): JSX.Element {
   return (
     <>
       <div class="fields inline">
-        <RuleField form={form} data={data} />
+        <RuleField form={form} data={data} pathOf={props.pathOf} />
         <KeyField {...props} />
       </div>
       {isPattern && (
@@ -55,12 +57,16 @@ export function RuleAndKeyFields(props: RuleAndKeyFieldsProps): JSX.Element {
   );
 }
 
-function RuleField({ form, data }: Pick<RuleAndKeyFieldsProps, "form" | "data">): JSX.Element {
+function RuleField({
+  form,
+  data,
+  pathOf,
+}: Pick<RuleAndKeyFieldsProps, "form" | "data" | "pathOf">): JSX.Element {
   const { rules } = data;
   const select = (path: string, ruleId: unknown) => {
     form.set(path, ruleId);
     const rule = rules.find(({ id }) => id === ruleId);
-    if (rule !== undefined) form.set("path", chatPathOf(rule));
+    if (rule !== undefined) form.set("path", pathOf(rule));
   };
   return (
     <ChoiceField

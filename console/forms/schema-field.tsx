@@ -4,14 +4,8 @@ import { Button, IconButton } from "../components/button.tsx";
 import { joinPath } from "../state/json-path.ts";
 import { MapField } from "./collections.tsx";
 import { FieldErrors, fieldId, FieldLabel, type FieldSource } from "./field.tsx";
-import {
-  CheckboxField,
-  ChoiceField,
-  MultiChoiceField,
-  NumberField,
-  TextField,
-  type Choice,
-} from "./inputs.tsx";
+import { CheckboxField, ChoiceField, MultiChoiceField, NumberField, TextField } from "./inputs.tsx";
+import { FurtherFields } from "./further-fields.tsx";
 import { JsonField } from "./json-field.tsx";
 import {
   initialValue,
@@ -21,6 +15,7 @@ import {
   variantLabel,
   type JsonSchema,
 } from "./json-schema.ts";
+import { formatDefault, hintWithRange, toChoices } from "./schema-texts.ts";
 
 interface SchemaFieldProps {
   readonly form: FieldSource;
@@ -34,7 +29,7 @@ interface SchemaFieldProps {
 
 /** The fields of an object, without a frame. */
 export function SchemaFields({ form, path, schema, root }: Omit<SchemaFieldProps, "label">): JSX.Element {
-  const { properties = {}, required = [] } = interpretSchema(schema, root).schema;
+  const { properties = {}, required = [], additionalProperties } = interpretSchema(schema, root).schema;
   return (
     <>
       {Object.entries(properties).map(([name, field]) => (
@@ -48,6 +43,16 @@ export function SchemaFields({ form, path, schema, root }: Omit<SchemaFieldProps
           isRequired={required.includes(name)}
         />
       ))}
+      {typeof additionalProperties === "object" && Object.keys(additionalProperties).length > 0 && (
+        <FurtherFields
+          form={form}
+          path={path}
+          known={Object.keys(properties)}
+          schema={additionalProperties}
+          root={root}
+          render={(field) => <SchemaField key={field.path} form={form} root={root} isRequired {...field} />}
+        />
+      )}
     </>
   );
 }
@@ -102,52 +107,6 @@ function SchemaField(props: SchemaFieldProps): JSX.Element | null {
     case "json":
       return <JsonField {...field} rows={4} />;
   }
-}
-
-interface ChoiceOptions {
-  readonly isRequired: boolean;
-  readonly isNullable: boolean;
-  readonly defaultValue: unknown;
-}
-
-function toChoices(
-  values: readonly unknown[],
-  { isRequired, isNullable, defaultValue }: ChoiceOptions,
-): Choice[] {
-  const choices = values.map((value) => ({ value: value as Choice["value"], label: choiceLabel(value) }));
-  if (isNullable) choices.push({ value: null, label: "None" });
-  if (isRequired && defaultValue === undefined) return choices;
-  const unset = defaultValue === undefined ? "Not set" : `Default (${choiceLabel(defaultValue)})`;
-  return [{ value: undefined, label: unset }, ...choices];
-}
-
-function choiceLabel(value: unknown): string {
-  if (value === true) return "Yes";
-  if (value === false) return "No";
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function formatDefault(value: unknown): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function hintWithRange({ description, minimum, maximum }: JsonSchema): string | undefined {
-  const [low, high] = [formatBound(minimum), formatBound(maximum)];
-  const range =
-    low !== null && high !== null
-      ? `${low} to ${high}.`
-      : low !== null
-        ? `At least ${low}.`
-        : high !== null
-          ? `Maximum ${high}.`
-          : undefined;
-  return [description, range].filter(Boolean).join(" ") || undefined;
-}
-
-/** Returns null for no bound, and for the safe integer bounds that zod adds to every integer. */
-function formatBound(bound: number | undefined): string | null {
-  return bound === undefined || Math.abs(bound) >= Number.MAX_SAFE_INTEGER ? null : bound.toLocaleString();
 }
 
 interface FieldBoxProps {

@@ -10,7 +10,7 @@ import { Time } from "../components/format.tsx";
 import { Empty, Notice } from "../components/notice.tsx";
 import { Forbidden, Page, WhenLoaded } from "../components/page.tsx";
 import { pageIn, Pages } from "../components/pages.tsx";
-import { Filter } from "../forms/filter.tsx";
+import { Filter, SearchFilter } from "../forms/filter.tsx";
 import { TimeFilter } from "../forms/time-filter.tsx";
 import { reasonAgainst } from "../state/administrator.ts";
 import { activeRevision } from "../state/connection.ts";
@@ -18,7 +18,7 @@ import { useLoad } from "../state/load.ts";
 import { replaceSearch, route } from "../state/router.tsx";
 
 const PAGE_SIZE = 25;
-const FILTERS = ["actor", "action", "outcome", "since", "until"];
+const FILTERS = ["search", "actor", "action", "outcome", "since", "until"];
 const OUTCOMES = [
   ["done", "Done"],
   ["refused", "Rejected"],
@@ -41,7 +41,8 @@ function AuditLog(): JSX.Element {
   const { search } = route.value;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ""]));
   const page = pageIn(search);
-  const query = toQueryString({ ...filters, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
+  const sort = search.get("sort") ?? "";
+  const query = toQueryString({ ...filters, sort, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
   const loaded = useLoad(
     (signal) => get<AuditEntryList>(`/audit${query}`, signal),
     [query, activeRevision.value],
@@ -55,6 +56,7 @@ function AuditLog(): JSX.Element {
     <>
       <Verification />
       <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+        <SearchFilter what="audit log" value={filters["search"] ?? ""} />
         <Filter label="Administrator" {...filter("actor")} />
         <Filter
           label="Action"
@@ -119,12 +121,14 @@ function EntryTable({ entries, onShow }: EntryTableProps): JSX.Element {
   return (
     <ChosenTable
       label="Audit log"
+      unsorted="Newest first"
       rows={entries}
       keyOf={({ sequence }) => String(sequence)}
       columns={[
         {
           title: "Entry",
           kind: "main",
+          sort: "created_at",
           cell: (entry) => (
             <button
               type="button"
@@ -139,6 +143,7 @@ function EntryTable({ entries, onShow }: EntryTableProps): JSX.Element {
         { title: "Time", cell: ({ created_at }) => <Time at={created_at} /> },
         {
           title: "Administrator",
+          sort: "actor",
           cell: ({ actor, role }) =>
             actor === null ? (
               <span class="muted">Not signed in</span>
@@ -150,6 +155,7 @@ function EntryTable({ entries, onShow }: EntryTableProps): JSX.Element {
         },
         {
           title: "Action",
+          sort: "action",
           cell: (entry) => (
             <>
               <Badge tone={AUDIT_ACTIONS[entry.action].tone}>{AUDIT_ACTIONS[entry.action].text}</Badge>{" "}
@@ -157,7 +163,11 @@ function EntryTable({ entries, onShow }: EntryTableProps): JSX.Element {
             </>
           ),
         },
-        { title: "Address", cell: ({ address }) => address ?? <span class="muted">Several</span> },
+        {
+          title: "Address",
+          sort: "address",
+          cell: ({ address }) => address ?? <span class="muted">Several</span>,
+        },
       ]}
     />
   );

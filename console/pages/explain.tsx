@@ -23,6 +23,8 @@ interface Draft {
   readonly headers: Readonly<Record<string, string>>;
   readonly api_key: string | null;
   readonly body: string;
+  /** An MCP tool, whose arguments are the body; empty for other requests. */
+  readonly tool: string;
 }
 
 interface Loaded {
@@ -68,11 +70,12 @@ const NEW_DRAFT: Draft = {
   headers: {},
   api_key: null,
   body: pretty({ messages: [{ role: "user", content: "Hello!" }] }),
+  tool: "",
 };
 
 function draftOf({ request }: Replay): Draft {
   const { method, path, headers, api_key = null, body = "" } = request;
-  return { method, path, headers, api_key, body: pretty(body) };
+  return { method, path, headers, api_key, body: pretty(body), tool: "" };
 }
 
 function ExplainForm({ gateway, draft, keys, replay }: Loaded & { readonly gateway: string }): JSX.Element {
@@ -80,11 +83,11 @@ function ExplainForm({ gateway, draft, keys, replay }: Loaded & { readonly gatew
   const [explanation, setExplanation] = useState<Explanation | null>(replay?.explanation ?? null);
   const [isReplay, setReplay] = useState(replay !== null);
   const explain = () =>
-    form.submit(async ({ method, path, headers, api_key, body }) => {
+    form.submit(async ({ method, path, headers, api_key, body, tool }) => {
       const input = {
         ...{ method, path, headers },
         ...(api_key !== null && { api_key }),
-        ...(body.trim() !== "" && { body: parseBody(body) }),
+        ...contentOf(body.trim() === "" ? undefined : parseBody(body), tool.trim()),
       };
       setExplanation((await call<Explanation>("POST", `/gateways/${gateway}/explain`, { body: input })).data);
       setReplay(false);
@@ -105,6 +108,13 @@ function ExplainForm({ gateway, draft, keys, replay }: Loaded & { readonly gatew
             nameLabel="Header"
             hint="X-User-ID sets the user for per-user limits."
           />
+          <TextField
+            form={form}
+            path="tool"
+            label="MCP tool"
+            isMono
+            hint="For a rule that leads to MCP servers: the tool that is called. The body has its arguments."
+          />
           <TextAreaField form={form} path="body" label="Body" rows={9} isMono />
         </div>
       </RecordForm>
@@ -114,6 +124,11 @@ function ExplainForm({ gateway, draft, keys, replay }: Loaded & { readonly gatew
       </div>
     </div>
   );
+}
+
+function contentOf(body: unknown, tool: string): object {
+  if (tool === "") return body === undefined ? {} : { body };
+  return { mcp: { method: "tools/call", params: { name: tool, arguments: body ?? {} } } };
 }
 
 /** A recorded key is always listed, even if it was deleted. */

@@ -2,10 +2,11 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { call, get } from "../api/client.ts";
-import { listPage } from "../api/resources.ts";
+import { collectionPath, listPage } from "../api/resources.ts";
 import type { GameDay, GameDayState } from "../api/types.ts";
 import { Badge } from "../components/badge.tsx";
-import { Button } from "../components/button.tsx";
+import { Button, LinkButton } from "../components/button.tsx";
+import { DuplicateLink } from "../components/duplicate.tsx";
 import { Time } from "../components/format.tsx";
 import type { ListColumn } from "../components/list-tools.tsx";
 import { Empty } from "../components/notice.tsx";
@@ -13,7 +14,7 @@ import { Page } from "../components/page.tsx";
 import { RecordList } from "../components/record-list.tsx";
 import { activeRevision } from "../state/connection.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
-import type { RoutedPageProps } from "../state/router.tsx";
+import { Link, type RoutedPageProps } from "../state/router.tsx";
 
 const RELOAD_MS = 2000;
 
@@ -32,7 +33,13 @@ const PHASES = {
 
 export function GameDaysPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
-  const path = `/gateways/${encodeURIComponent(gateway)}/game-days`;
+  const path = collectionPath(gateway, "game-days");
+  const base = `/gateways/${gateway}/game-days`;
+  const create = (
+    <LinkButton to={`${base}/new`} kind="primary" icon="add">
+      New game day
+    </LinkButton>
+  );
   const [reloads, setReloads] = useState(0);
   const stop = async ({ id, name }: GameDay) => {
     const isDone = await confirmAction({
@@ -49,6 +56,7 @@ export function GameDaysPage({ parameters }: RoutedPageProps): JSX.Element {
     <Page
       title="Game days"
       description="A game day injects faults into some requests for a limited time, to find out whether failover, timeouts, and limits work."
+      actions={create}
     >
       <RecordList<Row>
         what="game days"
@@ -63,7 +71,7 @@ export function GameDaysPage({ parameters }: RoutedPageProps): JSX.Element {
           return { rows: await Promise.all(states), count };
         }}
         dependencies={[activeRevision.value, reloads]}
-        columns={columnsFor(path, (gameDay) => void stop(gameDay))}
+        columns={columnsFor(base, path, (gameDay) => void stop(gameDay))}
         keyOf={({ gameDay }) => gameDay.id}
         nameOf={({ gameDay }) => gameDay.name}
         actions={[
@@ -77,8 +85,8 @@ export function GameDaysPage({ parameters }: RoutedPageProps): JSX.Element {
           },
         ]}
         empty={
-          <Empty title="No game days">
-            Start one with <code>gatehouse game-day run FILE</code> or with the Admin API.
+          <Empty title="No game days" action={create}>
+            You can also start one with <code>gatehouse game-day run FILE</code>.
           </Empty>
         }
       />
@@ -86,10 +94,19 @@ export function GameDaysPage({ parameters }: RoutedPageProps): JSX.Element {
   );
 }
 
-/** `path` is the API path of the list. */
-function columnsFor(path: string, onStop: (gameDay: GameDay) => void): readonly ListColumn<Row>[] {
+/** `base` and `path` are the console path and the API path of the list. */
+function columnsFor(
+  base: string,
+  path: string,
+  onStop: (gameDay: GameDay) => void,
+): readonly ListColumn<Row>[] {
   return [
-    { title: "Name", kind: "main", sort: "name", cell: ({ gameDay }) => gameDay.name },
+    {
+      title: "Name",
+      kind: "main",
+      sort: "name",
+      cell: ({ gameDay }) => <Link to={`${base}/${gameDay.id}`}>{gameDay.name}</Link>,
+    },
     {
       title: "Faults",
       cell: ({ gameDay }) => [...new Set(gameDay.faults.map(({ type }) => type))].join(", "),
@@ -102,16 +119,20 @@ function columnsFor(path: string, onStop: (gameDay: GameDay) => void): readonly 
     {
       title: "Actions",
       kind: "actions",
-      cell: ({ gameDay, state: { phase } }) =>
-        (phase === "running" || phase === "scheduled") && (
-          <Button
-            label={`Stop ${gameDay.name}`}
-            operation={`POST ${path}/${gameDay.id}/stop`}
-            onClick={() => onStop(gameDay)}
-          >
-            Stop
-          </Button>
-        ),
+      cell: ({ gameDay, state: { phase } }) => (
+        <>
+          {(phase === "running" || phase === "scheduled") && (
+            <Button
+              label={`Stop ${gameDay.name}`}
+              operation={`POST ${path}/${gameDay.id}/stop`}
+              onClick={() => onStop(gameDay)}
+            >
+              Stop
+            </Button>
+          )}
+          <DuplicateLink to={`${base}/new`} id={gameDay.id} name={gameDay.name} />
+        </>
+      ),
     },
   ];
 }

@@ -3,11 +3,12 @@ import type { JSX } from "preact";
 import { call, type ApiResponse } from "../api/client.ts";
 import type { Gateway } from "../api/types.ts";
 import { Notice } from "../components/notice.tsx";
-import { Page, WhenLoaded } from "../components/page.tsx";
+import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { StringListField } from "../forms/collections.tsx";
 import { EditForm } from "../forms/edit-form.tsx";
 import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
 import { CheckboxField, ChoiceField, TextField } from "../forms/inputs.tsx";
+import { JwtIssuerFields } from "../forms/jwt-issuer-fields.tsx";
 import { copiedId, copyOf } from "../state/copy.ts";
 import { loadGateways } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
@@ -44,6 +45,7 @@ function toValue(record: Gateway | undefined) {
     require_api_key: record?.require_api_key ?? false,
     log_bodies: record?.log_bodies ?? false,
     error_format: record?.error_format ?? "gatehouse",
+    jwt_issuers: record?.jwt_issuers ?? [],
     cors: record?.cors ?? { origins: [], headers: null, max_age: 600 },
   };
 }
@@ -127,6 +129,12 @@ function GatewayForm({ before, copied }: GatewayFormProps): JSX.Element {
           hint="Scripts of these origins may send requests from a browser, one origin per line. * allows every website; leave it empty to allow none."
         />
       </div>
+      <Section
+        title="Tokens for MCP endpoints"
+        description="Users of agents can sign in with tokens of these issuers in place of an API key."
+      >
+        <JwtIssuerFields form={form} issuers={form.value.jwt_issuers} />
+      </Section>
     </EditForm>
   );
 }

@@ -10,7 +10,7 @@ import { Page, WhenLoaded } from "../components/page.tsx";
 import { pageIn, Pages, PAGE_SIZE } from "../components/pages.tsx";
 import { describeRecord } from "../components/record-changes.tsx";
 import { Time } from "../components/format.tsx";
-import { Filter } from "../forms/filter.tsx";
+import { Filter, SearchFilter } from "../forms/filter.tsx";
 import { GatewayFilter } from "../forms/gateway-filter.tsx";
 import { TimeFilter } from "../forms/time-filter.tsx";
 import { activeRevision } from "../state/connection.ts";
@@ -39,7 +39,7 @@ const RESOURCES = [
   ["prices", "Prices"],
   ["configuration", "Several records"],
 ] as const;
-const FILTERS = ["gateway_id", "actor", "resource", "since", "until"];
+const FILTERS = ["search", "gateway_id", "actor", "resource", "since", "until"];
 
 export function HistoryPage(): JSX.Element {
   const { search } = route.value;
@@ -47,7 +47,8 @@ export function HistoryPage(): JSX.Element {
   // An administrator who is limited to gateways must name one.
   filters["gateway_id"] ||= me.value?.gateways?.[0] ?? "";
   const page = pageIn(search);
-  const query = toQueryString({ ...filters, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
+  const sort = search.get("sort") ?? "";
+  const query = toQueryString({ ...filters, sort, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
   const loaded = useLoad(
     (signal) => get<RevisionList>(`/revisions${query}`, signal),
     [query, activeRevision.value],
@@ -63,6 +64,7 @@ export function HistoryPage(): JSX.Element {
       description="Every configuration change creates a revision. Open one to see its changes or to roll back to it."
     >
       <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+        <SearchFilter what="history" value={filters["search"] ?? ""} />
         <GatewayFilter label="Gateway" {...filter("gateway_id")} />
         <Filter label="Administrator" {...filter("actor")} />
         <Filter label="Record type" {...filter("resource")} choices={RESOURCES} />
@@ -112,12 +114,14 @@ function RevisionTable({ revisions }: RevisionTableProps): JSX.Element {
   return (
     <ChosenTable
       label="Revisions"
+      unsorted="Newest first"
       rows={revisions}
       keyOf={(each) => String(each.revision)}
       columns={[
         {
           title: "Revision",
           kind: "main",
+          sort: "created_at",
           cell: (each) => (
             <>
               <Link to={`/history/${each.revision}`} label={`Revision ${each.revision}`}>
@@ -129,6 +133,7 @@ function RevisionTable({ revisions }: RevisionTableProps): JSX.Element {
         },
         {
           title: "Change",
+          sort: "name",
           cell: (each) => (
             <>
               <Badge tone={ACTIONS[each.action].tone}>{ACTIONS[each.action].text}</Badge>{" "}
@@ -141,7 +146,7 @@ function RevisionTable({ revisions }: RevisionTableProps): JSX.Element {
           cell: ({ gateway_id }) =>
             gateway_id === null ? <span class="muted">–</span> : gatewayName(gateway_id),
         },
-        { title: "Administrator", cell: authorOf },
+        { title: "Administrator", sort: "actor", cell: authorOf },
         { title: "Time", cell: ({ created_at }) => <Time at={created_at} /> },
       ]}
     />

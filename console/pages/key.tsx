@@ -8,10 +8,12 @@ import { Button, LinkButton } from "../components/button.tsx";
 import { Code } from "../components/code.tsx";
 import { DuplicateButton } from "../components/duplicate.tsx";
 import { ruleLabel } from "../components/labels.ts";
+import { lazyComponent } from "../components/lazy-page.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { MapField, StringListField } from "../forms/collections.tsx";
-import { DateTimeField, MultiChoiceField, TextField } from "../forms/inputs.tsx";
+import type { FieldSource } from "../forms/field.tsx";
+import { ChoiceField, DateTimeField, MultiChoiceField, TextField } from "../forms/inputs.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
 import { copiedId, copyOf } from "../state/copy.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
@@ -21,6 +23,8 @@ import { useLoad } from "../state/load.ts";
 import { navigate, type RoutedPageProps } from "../state/router.tsx";
 import { showSaveWarnings } from "../state/save-warnings.ts";
 import { useStoredForm } from "../state/stored-form.ts";
+
+const KeyTools = lazyComponent(async () => (await import("../rare-pages.ts")).KeyTools);
 
 export function KeyPage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
@@ -104,6 +108,8 @@ function toValue(record: ApiKey | undefined) {
     expires_at: record?.expires_at ?? null,
     labels: record?.labels ?? {},
     models: record?.models ?? [],
+    // An empty list allows no tool, so that it is another value than null.
+    tools: record?.tools ?? null,
   };
 }
 
@@ -186,6 +192,7 @@ function KeyForm({ gateway, before, rules, copied, onCreated }: KeyFormProps): J
             hint="Models that the key may use, one per line: a name, or a prefix that ends in *. Empty: all models."
             placeholder="gpt-4o-mini"
           />
+          <ToolsField form={form} tools={form.value.tools} />
           <MapField
             form={form}
             path="labels"
@@ -200,6 +207,38 @@ function KeyForm({ gateway, before, rules, copied, onCreated }: KeyFormProps): J
           />
         </div>
       </RecordForm>
+      <KeyTools gateway={gateway} tools={form.value.tools} policies={form.value.policies} />
+    </>
+  );
+}
+
+interface ToolsFieldProps {
+  readonly form: FieldSource;
+  readonly tools: readonly string[] | null;
+}
+
+function ToolsField({ form, tools }: ToolsFieldProps): JSX.Element {
+  const select = (_: string, next: unknown) => form.set("tools", next === "all" ? null : []);
+  return (
+    <>
+      <ChoiceField
+        form={{ ...form, get: () => (tools === null ? "all" : "listed"), set: select }}
+        path="tool_access"
+        label="Tools of MCP servers"
+        choices={[
+          { value: "all", label: "All tools" },
+          { value: "listed", label: "Only those that are listed" },
+        ]}
+      />
+      {tools !== null && (
+        <StringListField
+          form={form}
+          path="tools"
+          label="Allowed tools"
+          hint="Patterns of prefix__name, one per line; * matches any characters. Empty: none."
+          placeholder="tickets__*"
+        />
+      )}
     </>
   );
 }

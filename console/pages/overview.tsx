@@ -9,7 +9,7 @@ import { GatewaySwitch } from "../components/gateway-switch.tsx";
 import { formatCount } from "../components/format.tsx";
 import { Empty, Loading } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
-import { Table } from "../components/table.tsx";
+import { ChosenTable } from "../components/chosen-table.tsx";
 import { TargetHealthTable, useTargetHealth } from "../components/target-health.tsx";
 import { TextWithCode } from "../components/text-with-code.tsx";
 import { TrafficCharts } from "../components/traffic-charts.tsx";
@@ -75,7 +75,7 @@ function RejectedRequests({ total }: { readonly total: Traffic["total"] }): JSX.
       {rows.length === 0 ? (
         <NothingRejected hadTraffic={total.requests > 0} />
       ) : (
-        <Table
+        <ChosenTable
           label="Rejected requests by error code"
           rows={rows}
           keyOf={([code]) => code}

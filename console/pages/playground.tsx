@@ -109,6 +109,7 @@ function Playground({ gateway, data, onKeyCreated }: PlaygroundProps): JSX.Eleme
         </form>
       </div>
       <Snippets
+        gateway={gateway}
         source={{
           rulePath: data.rules.find(({ id }) => id === draft.rule)?.path ?? "",
           model: model.trim() === "" ? (known[0] ?? "MODEL") : model.trim(),

@@ -5,8 +5,9 @@ import { call, type ApiResponse } from "../api/client.ts";
 import { listPlugins } from "../api/resources.ts";
 import type { Gateway, Plugin, PluginConfig, PluginConfigInput } from "../api/types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
-import { ON_ERROR_LABELS } from "../components/labels.ts";
+import { ISOLATION_LABELS, ON_ERROR_LABELS, PLUGIN_MODE_LABELS } from "../components/labels.ts";
 import { Empty } from "../components/notice.tsx";
+import { PluginShadowReport } from "../components/plugin-shadow.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { CheckboxField, ChoiceField, NumberField } from "../forms/inputs.tsx";
 import { FieldErrors } from "../forms/field.tsx";
@@ -53,13 +54,16 @@ export function PluginPage({ parameters }: RoutedPageProps): JSX.Element {
             );
           }
           return (
-            <PluginForm
-              response={response}
-              index={index}
-              isNew={id === "new"}
-              plugin={plugin}
-              listPath={listPath}
-            />
+            <>
+              {existing !== undefined && <PluginShadowReport gateway={gateway} index={index} />}
+              <PluginForm
+                response={response}
+                index={index}
+                isNew={id === "new"}
+                plugin={plugin}
+                listPath={listPath}
+              />
+            </>
           );
         }}
       </WhenLoaded>
@@ -85,6 +89,9 @@ function newPlugin(plugin: Plugin): Partial<PluginConfigInput> {
     priority: 1,
     settings: (initialValue(schema, schema) ?? {}) as Record<string, unknown>,
     on_error: "fail",
+    mode: plugin.default_mode,
+    sample: 1,
+    isolation: "inline",
   };
 }
 
@@ -143,6 +150,27 @@ function PluginForm({ response, index, isNew, plugin, listPath }: PluginFormProp
           label="If the plugin fails"
           choices={Object.entries(ON_ERROR_LABELS).map(([value, label]) => ({ value, label }))}
         />
+        <ChoiceField
+          form={form}
+          path="mode"
+          label="Mode"
+          choices={Object.entries(PLUGIN_MODE_LABELS).map(([value, label]) => ({ value, label }))}
+        />
+        <ChoiceField
+          form={form}
+          path="isolation"
+          label="Runs"
+          choices={Object.entries(ISOLATION_LABELS).map(([value, label]) => ({ value, label }))}
+        />
+        {form.value.mode === "shadow" && (
+          <NumberField
+            form={form}
+            path="sample"
+            label="Sample"
+            placeholder="1"
+            hint="Share of the requests, from 0 to 1."
+          />
+        )}
       </div>
       <Settings form={form} schema={schema} />
     </RecordForm>

@@ -6,11 +6,13 @@ import { listPlugins } from "../api/resources.ts";
 import type { Gateway, Plugin, PluginConfig } from "../api/types.ts";
 import { Badge } from "../components/badge.tsx";
 import { Button, LinkButton } from "../components/button.tsx";
+import { CacheCard } from "../components/cache-card.tsx";
 import { ON_ERROR_LABELS } from "../components/labels.ts";
 import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { useReorder } from "../components/reorder.tsx";
-import { Table, type Column } from "../components/table.tsx";
+import { ChosenTable } from "../components/chosen-table.tsx";
+import type { Column } from "../components/table.tsx";
 import { Toggle } from "../components/toggle.tsx";
 import { mayCall } from "../state/administrator.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
@@ -69,6 +71,9 @@ export function PluginsPage({ parameters }: RoutedPageProps): JSX.Element {
                   onSave={(configs) => save(configs, etag)}
                 />
               )}
+              {data.required_plugins.some(({ name }) => name === "response_cache") && (
+                <CacheCard gateway={gateway} />
+              )}
               <AvailablePlugins base={base} plugins={plugins} />
             </>
           );
@@ -118,7 +123,7 @@ function PluginEntryTable({ base, configs, onSave }: PluginEntryTableProps): JSX
     return onSave(configs.map((each, position) => (position === index ? changed : each)));
   };
   return (
-    <Table
+    <ChosenTable
       label="Plugins of this gateway"
       rows={entries}
       keyOf={({ index }) => String(index)}
@@ -129,7 +134,13 @@ function PluginEntryTable({ base, configs, onSave }: PluginEntryTableProps): JSX
         {
           title: "Plugin",
           kind: "main",
-          cell: ({ index, config }) => <Link to={`${base}/${index}`}>{config.name}</Link>,
+          cell: ({ index, config }) => (
+            <>
+              <Link to={`${base}/${index}`}>{config.name}</Link>{" "}
+              {config.mode === "shadow" && <Badge tone="accent">shadow</Badge>}
+              {config.isolation !== "inline" && <Badge tone="neutral">{config.isolation}</Badge>}
+            </>
+          ),
         },
         { title: "Stage", cell: ({ config }) => <code>{config.stage}</code> },
         { title: "Priority", kind: "number", cell: ({ config }) => config.priority },

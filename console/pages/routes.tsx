@@ -1,4 +1,4 @@
-// Page with the routes of a gateway as one picture: rules, services, upstreams, targets and virtual models, with live traffic and health.
+// Page with the routes of a gateway as one picture: rules, services, upstreams, MCP servers, targets and virtual models, with live traffic and health.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { collectionPath, listChildren } from "../api/resources.ts";
@@ -18,7 +18,13 @@ import { graphRates, WINDOW_SECONDS } from "../state/route-rates.ts";
 import { useRouteTraffic } from "../state/route-traffic.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
 
-const COLLECTIONS = { rule: "rules", service: "services", upstream: "upstreams", model: "models" } as const;
+const COLLECTIONS = {
+  rule: "rules",
+  service: "services",
+  upstream: "upstreams",
+  "mcp-server": "mcp-servers",
+  model: "models",
+} as const;
 
 /** More rules would not be readable. A search finds the others. */
 const SHOWN_RULES = 40;
@@ -29,13 +35,14 @@ export function RoutesPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const loaded = useLoad(
     async (signal): Promise<RouteRecords> => {
-      const [rules, services, upstreams, models] = await Promise.all([
+      const [rules, services, upstreams, models, servers] = await Promise.all([
         listChildren(gateway, "rules", signal),
         listChildren(gateway, "services", signal),
         listChildren(gateway, "upstreams", signal),
         listChildren(gateway, "models", signal),
+        listChildren(gateway, "mcp-servers", signal),
       ]);
-      return { rules, services, upstreams, models };
+      return { rules, services, upstreams, models, servers };
     },
     [gateway, activeRevision.value],
   );
@@ -43,11 +50,11 @@ export function RoutesPage({ parameters }: RoutedPageProps): JSX.Element {
     <Page
       isWide
       title="Routes"
-      description="How requests are routed: from a rule to its service, to the upstream of the service, and to a target. Select a record to edit it."
+      description="How requests are routed: from a rule to its service, to the upstream of the service, and to a target; or from the service to MCP servers. Select a record to edit it."
     >
       <WhenLoaded loaded={loaded} what="routes">
         {(records) =>
-          records.upstreams.length === 0 ? (
+          records.upstreams.length === 0 && records.servers.length === 0 ? (
             <Empty
               title="No routes yet"
               action={<LinkButton to={`/gateways/${gateway}/upstreams/new`}>Create upstream</LinkButton>}

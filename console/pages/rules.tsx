@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../api/client.ts";
-import { changeUnchanged, collectionPath, listPage, namesOf } from "../api/resources.ts";
+import { changeUnchanged, collectionPath, etagOfUnchanged, listPage, namesOf } from "../api/resources.ts";
 import type { Rule } from "../api/types.ts";
 import { Badge } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
@@ -29,6 +29,10 @@ export function RulesPage({ parameters }: RoutedPageProps): JSX.Element {
   const pathOf = ({ id }: Row) => `${collection}/${id}`;
   const setActive = (rule: Row, active: boolean) =>
     changeUnchanged(pathOf(rule), { ...rule, name: rule.path }, { active });
+  const move = async (rule: Row, place: "before" | "after", other: Row): Promise<Partial<Row>> => {
+    const etag = await etagOfUnchanged(pathOf(rule), { ...rule, name: rule.path });
+    return (await call<Rule>("POST", `${pathOf(rule)}/move`, { body: { [place]: other.id }, etag })).data;
+  };
   const setActiveAction = (active: boolean) => ({
     verb: active ? "Enable" : "Disable",
     done: active ? "Enabled" : "Disabled",
@@ -78,6 +82,7 @@ export function RulesPage({ parameters }: RoutedPageProps): JSX.Element {
             run: (rule) => call("DELETE", pathOf(rule)),
           },
         ]}
+        order={{ sort: "priority", operation: `POST ${collection}/one/move`, move }}
         empty={<NoRules gateway={gateway} />}
       />
     </Page>

@@ -2,11 +2,11 @@
 import type { JSX } from "preact";
 import type { ApiResponse } from "../api/client.ts";
 import { childPath, listChildren, readChild, readCopied } from "../api/resources.ts";
-import type { Service, Upstream } from "../api/types.ts";
+import type { McpServer, Service, Upstream } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
 import type { EditorProps } from "../forms/form-host.ts";
-import { ChoiceField, TextAreaField, TextField } from "../forms/inputs.tsx";
+import { ChoiceField, MultiChoiceField, TextAreaField, TextField } from "../forms/inputs.tsx";
 import { copyOf } from "../state/copy.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
@@ -14,12 +14,13 @@ import { useStoredForm } from "../state/stored-form.ts";
 
 function useService(gateway: string, id: string) {
   return useLoad(async (signal) => {
-    const [before, upstreams, copied] = await Promise.all([
+    const [before, upstreams, servers, copied] = await Promise.all([
       readChild(gateway, "services", id, signal),
       listChildren(gateway, "upstreams", signal),
+      listChildren(gateway, "mcp-servers", signal),
       readCopied(gateway, "services", id, signal),
     ]);
-    return { before, upstreams, copied };
+    return { before, upstreams, servers, copied };
   }, []);
 }
 
@@ -47,6 +48,11 @@ export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
   );
 }
 
+const TYPES = [
+  { value: "upstream", label: "An upstream: models of providers" },
+  { value: "mcp", label: "MCP servers: tools for agents" },
+];
+
 const VIRTUAL_MODELS = [
   { value: "own", label: "Only their targets at this upstream" },
   { value: "any", label: "Their targets at any upstream of the gateway" },
@@ -56,11 +62,12 @@ interface ServiceFormProps {
   readonly gateway: string;
   readonly before: ApiResponse<Service> | null;
   readonly upstreams: readonly Upstream[];
+  readonly servers: readonly McpServer[];
   /** The service that a new one begins as a copy of. */
   readonly copied: Service | null;
 }
 
-function ServiceForm({ gateway, before, upstreams, copied }: ServiceFormProps): JSX.Element {
+function ServiceForm({ gateway, before, upstreams, servers, copied }: ServiceFormProps): JSX.Element {
   const record = before?.data;
   const form = useStoredForm({
     before,
@@ -69,33 +76,59 @@ function ServiceForm({ gateway, before, upstreams, copied }: ServiceFormProps): 
       const service = stored ?? (copied === null ? undefined : copyOf(copied, copied.name));
       return {
         name: service?.name ?? "",
-        upstream_id: service?.upstream_id ?? (upstreams.length === 1 ? upstreams[0]?.id : undefined),
+        type: service?.type ?? "upstream",
+        upstream_id:
+          service?.upstream_id ??
+          (service === undefined && upstreams.length === 1 ? upstreams[0]?.id : undefined) ??
+          null,
+        mcp_server_ids: service?.mcp_server_ids ?? [],
         virtual_models: service?.virtual_models ?? "own",
         description: service?.description ?? "",
       };
     },
   });
+  /** The references of the other type are invalid with this one. */
+  const selectType = (path: string, type: unknown) => {
+    form.set(path, type);
+    form.set("upstream_id", null);
+    form.set("mcp_server_ids", []);
+  };
   return (
     <ChildForm
       gateway={gateway}
       collection="services"
       kind="service"
       form={form}
-      nameOf={(id) => upstreams.find((upstream) => upstream.id === id)?.name}
+      nameOf={(id) => [...upstreams, ...servers].find((each) => each.id === id)?.name}
       storedName={record?.name}
       name={form.value.name}
     >
       <div class="card fields">
         <TextField form={form} path="name" label="Name" isRequired placeholder="chat" />
-        <ChoiceField
-          form={form}
-          path="upstream_id"
-          label="Upstream"
-          isRequired
-          hint={upstreams.length === 0 ? "This gateway has no upstream yet. Create one first." : undefined}
-          choices={upstreams.map(({ id, name }) => ({ value: id, label: name }))}
-        />
-        <ChoiceField form={form} path="virtual_models" label="Virtual models" choices={VIRTUAL_MODELS} />
+        <ChoiceField form={{ ...form, set: selectType }} path="type" label="Leads to" choices={TYPES} />
+        {form.value.type === "mcp" ? (
+          <MultiChoiceField
+            form={form}
+            path="mcp_server_ids"
+            label="MCP servers"
+            hint="With several servers, tools are named prefix__name."
+            choices={servers.map(({ id, name }) => ({ value: id, label: name }))}
+          />
+        ) : (
+          <>
+            <ChoiceField
+              form={form}
+              path="upstream_id"
+              label="Upstream"
+              isRequired
+              hint={
+                upstreams.length === 0 ? "This gateway has no upstream yet. Create one first." : undefined
+              }
+              choices={upstreams.map(({ id, name }) => ({ value: id, label: name }))}
+            />
+            <ChoiceField form={form} path="virtual_models" label="Virtual models" choices={VIRTUAL_MODELS} />
+          </>
+        )}
         <TextAreaField form={form} path="description" label="Description" rows={2} />
       </div>
     </ChildForm>

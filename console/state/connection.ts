@@ -14,6 +14,7 @@ interface Readiness {
   readonly store: { readonly state: string; readonly detail?: string };
   readonly counters: { readonly state: string; readonly detail?: string };
   readonly faulty_gateways?: Readonly<Record<string, string>>;
+  readonly faulty_plugins?: Readonly<Record<string, string>>;
 }
 
 export const connection = signal<Connection>({ state: "ok" });
@@ -78,7 +79,7 @@ function updateConnection(next: Connection): void {
   if (next.state === "ok") reconnectCount.value++;
 }
 
-function connectionFrom({ status, store, counters, faulty_gateways }: Readiness): Connection {
+function connectionFrom({ status, store, counters, faulty_gateways, faulty_plugins }: Readiness): Connection {
   if (status === "starting") return degraded("The gateway is starting. No configuration is loaded yet.");
   if (status === "draining") return degraded("The gateway is shutting down.");
   if (store.state === "away") {
@@ -95,6 +96,10 @@ function connectionFrom({ status, store, counters, faulty_gateways }: Readiness)
     return degraded(
       `A stored gateway configuration is invalid. Its last valid version stays active. ${reason}`,
     );
+  }
+  if (faulty_plugins !== undefined) {
+    const [[entry, reason] = ["", ""]] = Object.entries(faulty_plugins);
+    return degraded(`A plugin crashes repeatedly and is restarted with delays. ${entry}: ${reason}`);
   }
   return { state: "ok" };
 }

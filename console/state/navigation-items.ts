@@ -27,6 +27,7 @@ const GROUPS: readonly NavigationGroup[] = [
     "Test",
     [
       { title: "Playground", icon: "playground", to: "playground" },
+      { title: "Tool playground", icon: "plugins", to: "tool-playground" },
       { title: "Explain", icon: "explain", to: "explain" },
     ],
   ],
@@ -37,6 +38,7 @@ const GROUPS: readonly NavigationGroup[] = [
       { title: "Routes", icon: "routes", to: "routes" },
       { title: "Upstreams", icon: "upstreams", to: "upstreams" },
       { title: "Virtual models", icon: "models", to: "models" },
+      { title: "MCP servers", icon: "plugins", to: "mcp-servers" },
       { title: "Services", icon: "services", to: "services" },
       { title: "Rules", icon: "rules", to: "rules" },
       { title: "API keys", icon: "keys", to: "keys" },

@@ -34,6 +34,7 @@ const MAX_DOCUMENTS = 6;
 const CREATABLE: readonly (readonly [title: string, icon: IconName, to: string])[] = [
   ["New rule", "rules", "rules/new"],
   ["New service", "services", "services/new"],
+  ["New MCP server", "plugins", "mcp-servers/new"],
   ["New upstream", "upstreams", "upstreams/new"],
   ["New virtual model", "models", "models/new"],
   ["New API key", "keys", "keys/new"],
@@ -131,6 +132,7 @@ const KINDS: Readonly<
 > = {
   gateway: ["Gateway", "gateways", "overview"],
   upstream: ["Upstream", "upstreams", "upstreams/"],
+  mcp_server: ["MCP server", "plugins", "mcp-servers/"],
   service: ["Service", "services", "services/"],
   rule: ["Rule", "rules", "rules/"],
   model: ["Virtual model", "models", "models/"],

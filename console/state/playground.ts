@@ -7,7 +7,7 @@ import { keyState } from "./key-state.ts";
 import { knownKeys } from "./known-keys.ts";
 
 export interface PlaygroundData {
-  /** Active rules only. */
+  /** Active rules that lead to models. */
   readonly rules: readonly Rule[];
   readonly services: readonly Service[];
   readonly upstreams: readonly Upstream[];
@@ -15,12 +15,16 @@ export interface PlaygroundData {
   readonly keys: readonly ApiKey[];
 }
 
-export interface Draft {
+/** Where a playground sends its requests, and as which client. */
+export interface RouteDraft {
   readonly rule: string;
   readonly path: string;
   /** Id of an API key, null for none, or `PASTED_KEY`. */
   readonly key: string | null;
   readonly pastedKey: string;
+}
+
+export interface Draft extends RouteDraft {
   readonly model: string;
   /** Whether each message is also sent to `secondModel`. */
   readonly isCompared: boolean;
@@ -51,8 +55,10 @@ export async function loadPlaygroundData(gateway: string, signal: AbortSignal): 
     listChildren(gateway, "upstreams", signal),
     listKeys(gateway, signal),
   ]);
+  // A rule that leads to MCP servers has no models.
+  const leading = new Set(services.flatMap(({ id, type }) => (type === "mcp" ? [] : [id])));
   return {
-    rules: rules.filter(({ active }) => active),
+    rules: rules.filter(({ active, service_id }) => active && leading.has(service_id)),
     services,
     upstreams,
     keys: keys.filter((key) => keyState(key) === "active"),
@@ -97,18 +103,10 @@ export function toChatCall(
 ): ChatCall {
   const { path, isStreamed, temperature, topP, maxTokens, stop, tools, further } = draft;
   const rule = rules.find(({ id }) => id === draft.rule);
-  const key = keyOf(draft);
-  const requiredHeaders = Object.entries(rule?.headers ?? {}).map(
-    ([name, value]) => [name, value === "*" ? "any" : value] as const,
-  );
   return {
     method: rule === undefined || allowsPost(rule) ? "POST" : (rule.methods[0] ?? "POST"),
     path,
-    headers: {
-      "Content-Type": "application/json",
-      ...(key !== "" && { "X-GW-API-Key": key }),
-      ...Object.fromEntries(requiredHeaders),
-    },
+    headers: { "Content-Type": "application/json", ...clientHeaders(draft, rule) },
     body: {
       ...(model.trim() !== "" && { model: model.trim() }),
       messages,
@@ -123,6 +121,15 @@ export function toChatCall(
   };
 }
 
+/** Returns the API key in its header, and the headers that the rule requires. */
+export function clientHeaders(draft: RouteDraft, rule: Rule | undefined): Readonly<Record<string, string>> {
+  const key = keyOf(draft);
+  const requiredHeaders = Object.entries(rule?.headers ?? {}).map(
+    ([name, value]) => [name, value === "*" ? "any" : value] as const,
+  );
+  return { ...(key !== "" && { "X-GW-API-Key": key }), ...Object.fromEntries(requiredHeaders) };
+}
+
 /** Returns what is wrong with the further fields; null if nothing is. */
 export function problemOfFurther(further: unknown): string | null {
   if (further === undefined) return null;
@@ -133,7 +140,7 @@ export function problemOfFurther(further: unknown): string | null {
 }
 
 /** The API key to send; empty for none. */
-function keyOf({ key, pastedKey }: Draft): string {
+function keyOf({ key, pastedKey }: RouteDraft): string {
   if (key === null) return "";
   return knownKeys.value.get(key) ?? pastedKey.trim();
 }

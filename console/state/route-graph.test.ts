@@ -1,6 +1,6 @@
 // The graph of routes: what it contains, and where its nodes are.
 import { expect, test } from "bun:test";
-import type { Rule, Service, Upstream, VirtualModel } from "../api/types.ts";
+import type { McpServer, Rule, Service, Upstream, VirtualModel } from "../api/types.ts";
 import { layOut, NODE_HEIGHT, routeGraph } from "./route-graph.ts";
 
 const base = { created_at: "", updated_at: "", gateway_id: "g" };
@@ -37,6 +37,7 @@ const records = {
   rules: [rule("r1", "s2"), rule("r2", "s1"), rule("r3", "s2", { active: false })],
   services: [service("s1", "u1"), service("s2", "u2"), service("s3", "u1")],
   models: [],
+  servers: [],
   upstreams: [upstream("u1", "openai"), upstream("u2", "groq", "mistral"), upstream("u3", "vllm")],
 };
 const CANARY = { by: "user", rollback_if: null, rolled_back: null } as const;
@@ -79,6 +80,7 @@ test("targets lead to the virtual models that they serve, which have a column if
       ...{ ...base, id, name: id, aliases: [`${id}-latest`], strategy: "weighted", fallback: [] },
       targets: [{ upstream: upstreamId, model: sent, weight }],
       canary: null,
+      mirror: null,
     }) as unknown as VirtualModel;
   const limited = upstream("u2", "groq", "mistral");
   const [groq, mistral] = limited.targets;
@@ -92,12 +94,13 @@ test("targets lead to the virtual models that they serve, which have a column if
     {
       ...model("m3", "u1", null),
       canary: { ...CANARY, target: { upstream: "u2", model: "llama" }, share: 0.1 },
+      mirror: { target: { upstream: "u2", model: "mixtral" }, share: 0.5 },
     },
     model("m4", "gone", null),
   ];
   const upstreams = [upstream("u1", "openai"), { ...limited, targets }];
   const graph = routeGraph({ ...records, upstreams, models }, "", 50);
-  expect(graph.kinds.at(-1)).toBe("model");
+  expect(graph.kinds.at(-1)).toEqual(["model"]);
   expect(ids(graph.columns.at(-1))).toEqual(["m1", "m3", "m2", "m4"]);
   const edges = graph.edges.filter(({ to }) => to.startsWith("m"));
   expect(edges.map(({ from, to, isOff }) => [from, to, isOff])).toEqual([
@@ -114,5 +117,29 @@ test("targets lead to the virtual models that they serve, which have a column if
     ["s2", "s1"],
   ]);
   expect(ids(routeGraph({ ...records, upstreams, models }, "openai", 50).columns.at(-1))).toEqual(["m3"]);
-  expect(routeGraph(records, "", 50).kinds).toEqual(["rule", "service", "upstream", "target"]);
+  expect(routeGraph(records, "", 50).kinds).toEqual([["rule"], ["service"], ["upstream"], ["target"]]);
+});
+
+test("a service of type mcp leads to its servers, which are below the upstreams, and a search finds their names", () => {
+  const server = (id: string, enabled = true) =>
+    ({ ...base, id, name: id, url: "https://tools.example.com/mcp", enabled }) as unknown as McpServer;
+  const tools = (id: string, ...mcp_server_ids: string[]) =>
+    ({ ...service(id, ""), upstream_id: null, type: "mcp", mcp_server_ids }) as Service;
+  const mixed = {
+    ...records,
+    rules: [...records.rules, rule("r4", "s4")],
+    services: [tools("s4", "tickets", "wiki"), ...records.services, tools("s5")],
+    servers: [server("unused"), server("wiki", false), server("tickets")],
+  };
+  const graph = routeGraph(mixed, "", 50);
+  expect(graph.kinds[2]).toEqual(["upstream", "mcp-server"]);
+  expect(ids(graph.columns[0])).toEqual(["r1", "r3", "r2", "r4"]);
+  expect(ids(graph.columns[1])).toEqual(["s2", "s1", "s3", "s4", "s5"]);
+  expect(ids(graph.columns[2])).toEqual(["u2", "u1", "u3", "tickets", "wiki", "unused"]);
+  expect(graph.edges.filter(({ from }) => from === "s4").map(({ to }) => to)).toEqual(["tickets", "wiki"]);
+  expect(graph.columns[2]?.slice(3, 5)).toMatchObject([
+    { kind: "mcp-server", detail: "tools.example.com", isOff: false },
+    { detail: "disabled", isOff: true },
+  ]);
+  expect(routeGraph(mixed, "WIKI", 50).columns.map(ids)).toEqual([["r4"], ["s4"], ["tickets", "wiki"], []]);
 });

@@ -1,8 +1,8 @@
-// The routes of a gateway as a graph: rules, services, upstreams, targets and virtual models in columns, and edges between
-// neighboring columns.
-import type { Rule, Service, Upstream, VirtualModel } from "../api/types.ts";
+// The routes of a gateway as a graph: rules, services, upstreams and MCP servers, targets and virtual models in columns, and edges
+// between neighboring columns.
+import type { McpServer, Rule, Service, Upstream, VirtualModel } from "../api/types.ts";
 
-export type NodeKind = "rule" | "service" | "upstream" | "target" | "model";
+export type NodeKind = "rule" | "service" | "upstream" | "mcp-server" | "target" | "model";
 
 export interface RouteNode {
   /** Unique in the graph. */
@@ -31,8 +31,8 @@ export interface RouteEdge {
 }
 
 export interface RouteGraph {
-  /** One per column. */
-  readonly kinds: readonly NodeKind[];
+  /** The kinds of the nodes of each column. */
+  readonly kinds: readonly (readonly NodeKind[])[];
   /** One list per column, from top to bottom. */
   readonly columns: readonly (readonly RouteNode[])[];
   readonly edges: readonly RouteEdge[];
@@ -46,11 +46,12 @@ export interface RouteRecords {
   readonly services: readonly Service[];
   readonly upstreams: readonly Upstream[];
   readonly models: readonly VirtualModel[];
+  readonly servers: readonly McpServer[];
 }
 
 /**
  * Returns the graph of the first `limit` rules that match the search. Records without a rule are included if nothing is
- * searched. Virtual models have a column if there are any.
+ * searched. Virtual models have a column if there are any. MCP servers are in the column of the upstreams, below them.
  */
 export function routeGraph(records: RouteRecords, search: string, limit: number): RouteGraph {
   const services = new Map(records.services.map((service) => [service.id, service]));
@@ -61,8 +62,12 @@ export function routeGraph(records: RouteRecords, search: string, limit: number)
     const upstream = upstreams.get(service?.upstream_id ?? "");
     const providers = upstream?.targets.map(({ provider }) => provider) ?? [];
     const models = records.models.filter((model) => isAt(model, service, upstream));
+    const servers = records.servers.filter(({ id }) => serversOf(service).includes(id));
     const texts = [rule.name ?? "", rule.path, service?.name ?? "", upstream?.name ?? "", ...providers];
-    texts.push(...models.flatMap(({ name, aliases }) => [name, ...aliases]));
+    texts.push(
+      ...models.flatMap(({ name, aliases }) => [name, ...aliases]),
+      ...servers.map(({ name }) => name),
+    );
     return text === "" || texts.some((each) => each.toLowerCase().includes(text));
   });
   const shown = matching.slice(0, limit);
@@ -74,7 +79,14 @@ export function routeGraph(records: RouteRecords, search: string, limit: number)
   const byUpstream = upstreamIds.flatMap((id) =>
     records.services.filter((each) => each.upstream_id === id && (isWhole || usedServices.has(each.id))),
   );
-  const rules = byUpstream.flatMap(({ id }) => shown.filter(({ service_id }) => service_id === id));
+  const toServers = records.services.filter(
+    ({ id, type }) => type === "mcp" && (isWhole || usedServices.has(id)),
+  );
+  const usedServers = unique(toServers.flatMap(serversOf));
+  const serverIds = isWhole ? unique([...usedServers, ...records.servers.map(({ id }) => id)]) : usedServers;
+  const servers = serverIds.flatMap((id) => records.servers.find((server) => server.id === id) ?? []);
+  const shownServices = [...byUpstream, ...toServers];
+  const rules = shownServices.flatMap(({ id }) => shown.filter(({ service_id }) => service_id === id));
   const found = upstreamIds.flatMap((id) => upstreams.get(id) ?? []);
   const served = found.flatMap((upstream) => modelEdges(upstream, records.models));
   const shownModels = unique(served.map(({ to }) => to));
@@ -82,23 +94,43 @@ export function routeGraph(records: RouteRecords, search: string, limit: number)
   const models = modelIds.flatMap((id) => records.models.find((model) => model.id === id) ?? []);
   const hasModels = records.models.length > 0;
   return {
-    kinds: ["rule", "service", "upstream", "target", ...(hasModels ? (["model"] as const) : [])],
+    kinds: [
+      ["rule"],
+      ["service"],
+      records.servers.length === 0 ? ["upstream"] : ["upstream", "mcp-server"],
+      ["target"],
+      ...(hasModels ? [["model"] as const] : []),
+    ],
     columns: [
       rules.map(ruleNode),
-      byUpstream.map(({ id, name, description }) => node("service", id, name, description ?? "")),
-      found.map((upstream) => node("upstream", upstream.id, upstream.name, upstream.algorithm)),
+      shownServices.map(({ id, name, description }) => node("service", id, name, description ?? "")),
+      [
+        ...found.map((upstream) => node("upstream", upstream.id, upstream.name, upstream.algorithm)),
+        ...servers.map(serverNode),
+      ],
       found.flatMap(targetNodes),
       ...(hasModels ? [models.map(modelNode)] : []),
     ],
     edges: [
       ...rules.map(({ id, service_id }) => ({ from: id, to: service_id })),
-      ...byUpstream.map(({ id, upstream_id }) => ({ from: id, to: upstream_id })),
+      ...byUpstream.map(({ id, upstream_id }) => ({ from: id, to: upstream_id ?? "" })),
+      ...toServers.flatMap((each) => serversOf(each).map((to) => ({ from: each.id, to }))),
       ...found.flatMap(({ id, targets }) => targets.map((target) => ({ from: id, to: target.id ?? "" }))),
       ...served,
     ],
     matchCount: matching.length,
     shownCount: shown.length,
   };
+}
+
+/** The ids of the MCP servers of a service; none if it leads to an upstream. */
+function serversOf(service: Service | undefined): readonly string[] {
+  return service?.type === "mcp" ? service.mcp_server_ids : [];
+}
+
+function serverNode({ id, name, url, enabled }: McpServer): RouteNode {
+  const detail = enabled ? new URL(url).host : "disabled";
+  return { ...node("mcp-server", id, name, detail), isOff: !enabled };
 }
 
 function node(kind: NodeKind, id: string, title: string, detail: string): RouteNode {
@@ -126,9 +158,12 @@ function modelEdges({ id, targets }: Upstream, models: readonly VirtualModel[]):
   );
 }
 
-/** With the canary, whose share is its weight. */
-function allTargets({ targets, canary }: VirtualModel): VirtualModel["targets"] {
-  return canary === null ? targets : [...targets, { ...canary.target, weight: canary.share }];
+/** With the canary and the mirror, whose shares are their weights. */
+function allTargets({ targets, canary, mirror }: VirtualModel): VirtualModel["targets"] {
+  const further = [canary, mirror].flatMap((each) =>
+    each === null ? [] : { ...each.target, weight: each.share },
+  );
+  return [...targets, ...further];
 }
 
 function serves(target: Upstream["targets"][number], { name }: VirtualModel, sent: string | null): boolean {

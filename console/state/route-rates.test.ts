@@ -15,7 +15,7 @@ const node = (id: string, kind: RouteNode["kind"]): RouteNode => ({
   ...{ id, kind, title: id, detail: "", recordId: id, isOff: false, countId: id },
 });
 const GRAPH: RouteGraph = {
-  kinds: ["rule", "service", "upstream", "target"],
+  kinds: [["rule"], ["service"], ["upstream"], ["target"]],
   columns: [
     [node("r1", "rule"), node("r2", "rule")],
     [node("s", "service")],
@@ -48,6 +48,7 @@ test("requests are counted at their rule and their targets, and leave the window
   const counts = new RateWindow();
   for (let times = 0; times < 3; times++) counts.add(request("r1", 200, [null, 200]));
   counts.add(request("r2", 429, []));
+  counts.add({ ...request("r1", 500, [500]), mirror_of: "another" });
   const rates = graphRates(GRAPH, counts.tick());
   expect(rates.ofEdge({ from: "r1", to: "s" })).toEqual({ requests: 3, errors: 0 });
   expect(rates.ofNode("s")).toEqual({ requests: 4, errors: 0.25 });
@@ -84,4 +85,29 @@ test("rates are short, and complete for screen readers", () => {
   expect(describeRate(rate)).toBe("2.4 requests per second, 13% errors");
   expect(describeRate({ requests: 0, errors: 0 })).toBe("no requests");
   expect(formatErrors({ requests: 1, errors: 0.001 })).toBe("<1% errors");
+});
+
+test("requests to MCP servers are counted at each server that got one", () => {
+  const call = (server_id: string, error: number | null) => ({ server_id, status: 200, fault: null, error });
+  const calls = [call("m1", null), call("m2", -32603)];
+  const counts = new RateWindow();
+  counts.add({ ...request("r1", 200, []), mcp: { calls } } as unknown as RequestRecord);
+  counts.add({ ...request("r1", 200, []), mcp: { calls: calls.slice(0, 1) } } as unknown as RequestRecord);
+  const graph: RouteGraph = {
+    ...GRAPH,
+    columns: [
+      [node("r1", "rule")],
+      [node("s", "service")],
+      [node("m1", "mcp-server"), node("m2", "mcp-server")],
+      [],
+    ],
+    edges: [
+      { from: "r1", to: "s" },
+      { from: "s", to: "m1" },
+      { from: "s", to: "m2" },
+    ],
+  };
+  const rates = graphRates(graph, counts.tick());
+  expect(rates.ofEdge({ from: "s", to: "m1" })).toEqual({ requests: 2, errors: 0 });
+  expect(rates.ofNode("m2")).toEqual({ requests: 1, errors: 1 });
 });

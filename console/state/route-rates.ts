@@ -17,14 +17,18 @@ interface Count {
   errors: number;
 }
 
-/** Counts of the last seconds, by id of a rule or a target, by virtual model, and by both a target and a virtual model. */
+/** Counts of the last seconds, by id of a rule, a target or an MCP server, by virtual model, and by both a target and a virtual model. */
 export class RateWindow {
   /** One map per second, the newest last. */
   #seconds: Map<string, Count>[] = [new Map<string, Count>()];
 
   add(record: RequestRecord): void {
+    // A copy for a mirror is not the request of a client.
+    if (typeof record.mirror_of === "string") return;
     const isFailed = record.status >= 400 || record.outcome === "incomplete";
     if (record.rule !== null) this.#count(record.rule.id, isFailed);
+    for (const { server_id, status, fault, error } of record.mcp?.calls ?? [])
+      this.#count(server_id, fault !== null || error !== null || status === null || status >= 400);
     const { name = null, fallback = null } = record.virtual_model ?? {};
     if (name !== null) this.#count(modelCountId(name), isFailed);
     if (fallback !== null) this.#count(modelCountId(fallback), isFailed);
@@ -72,7 +76,7 @@ export interface GraphRates {
   ofEdge(edge: RouteEdge): Rate;
 }
 
-/** Rules, targets and virtual models are counted. What passes a record in between is the sum of what leads to it. */
+/** Services and upstreams are not counted: what passes them is the sum of what leads to them. */
 export function graphRates({ columns, edges }: RouteGraph, counted: ReadonlyMap<string, Rate>): GraphRates {
   const rates = new Map<string, Rate>();
   const sources = Map.groupBy(edges, ({ to }) => to);
@@ -81,12 +85,13 @@ export function graphRates({ columns, edges }: RouteGraph, counted: ReadonlyMap<
     const leading = (sources.get(id) ?? []).map(({ from }) => rates.get(from) ?? NO_TRAFFIC);
     rates.set(id, isCounted ? (counted.get(countId) ?? NO_TRAFFIC) : sum(leading));
   }
-  const targets = new Set(columns.flat().flatMap(({ id, kind }) => (kind === "target" ? [id] : [])));
+  const last = columns.flat().filter(({ kind }) => kind === "target" || kind === "mcp-server");
+  const ends = new Set(last.map(({ id }) => id));
   const ofNode = (id: string) => rates.get(id) ?? NO_TRAFFIC;
   return {
     ofNode,
     ofEdge: ({ from, to, countId }) =>
-      countId === undefined ? ofNode(targets.has(to) ? to : from) : (counted.get(countId) ?? NO_TRAFFIC),
+      countId === undefined ? ofNode(ends.has(to) ? to : from) : (counted.get(countId) ?? NO_TRAFFIC),
   };
 }
 

@@ -14,7 +14,8 @@ import {
 
 function row(fields: Partial<UsageRow>): UsageRow {
   const counts = { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20 };
-  return { ...counts, unpriced_requests: 0, cost: 0, ...fields };
+  const saved = { cached_requests: 0, saved_input_tokens: 0, saved_output_tokens: 0, saved_cost: 0 };
+  return { ...counts, ...saved, unpriced_requests: 0, cost: 0, ...fields };
 }
 
 test("sums rows", () => {

@@ -17,13 +17,14 @@ export function sumUsage(rows: readonly UsageRow[]): UsageTotals {
   const sum = (select: (row: UsageRow) => number) => rows.reduce((total, row) => total + select(row), 0);
   const requests = sum((row) => row.requests);
   const unpriced = sum(({ unpriced_requests }) => unpriced_requests);
+  const charged = requests - sum(({ cached_requests }) => cached_requests);
   return {
     requests,
     partial: sum(({ partial_requests }) => partial_requests),
     input: sum(({ input_tokens }) => input_tokens),
     output: sum(({ output_tokens }) => output_tokens),
     unpriced,
-    cost: requests > 0 && unpriced >= requests ? null : sum(({ cost }) => cost ?? 0),
+    cost: charged > 0 && unpriced >= charged ? null : sum(({ cost }) => cost ?? 0),
   };
 }
 

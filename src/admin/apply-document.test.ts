@@ -17,11 +17,13 @@ import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { UpstreamPool } from "../upstream/upstream-pool.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
 import { Blocks } from "../runtime/blocks.ts";
+import { ResponseStores } from "../runtime/responses/response-stores.ts";
 import { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
 import type { Store } from "../store/store.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
+import { EMPTY_SHADOW_REPORT } from "../telemetry/requests/shadow-report.ts";
 import { TrafficRollups } from "../runtime/traffic-rollups.ts";
 import { Observation } from "../telemetry/observation.ts";
 import { Health } from "../telemetry/health.ts";
@@ -56,6 +58,7 @@ async function startNode(): Promise<Node> {
     current,
     registry: new PluginRegistry(),
     blocks: new Blocks(store, new MemoryLedger(), 1, log, new ManualClock()),
+    responses: new ResponseStores(systemClock, null),
     gameDays: { flush: () => Promise.resolve() },
     budgetBook: openBudgets(
       { ledger: new MemoryLedger(), store },
@@ -64,6 +67,7 @@ async function startNode(): Promise<Node> {
       new UpstreamPool(deadlines),
       systemClock,
     ),
+    toolPins: { refresh: () => Promise.resolve() },
     usageTotals: new UsageTotals(store, log, systemClock),
     upstreamPool: new UpstreamPool(deadlines),
     explain: () => Promise.resolve(null),
@@ -71,6 +75,7 @@ async function startNode(): Promise<Node> {
     logs: log.recent,
     traffic: observation.traffic,
     trafficRollups: new TrafficRollups(store.traffic, observation, log, new ManualClock()),
+    shadow: { read: () => Promise.resolve(EMPTY_SHADOW_REPORT) },
     targetHealth: { ofUpstream: () => Promise.resolve([]), ofGateways: () => Promise.resolve([]) },
     log,
     deadlines,
@@ -82,7 +87,7 @@ async function startNode(): Promise<Node> {
     signIn: null,
     maxBodyBytes: 10_000_000,
     version: "0",
-    addresses: { publicUrl: null, proxyPort: () => null },
+    addresses: { publicUrl: null, baseDomain: null, proxyPort: () => null },
   });
   const key = new TextEncoder().encode(SECRET);
   const token = await new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(key);

@@ -2,7 +2,7 @@
 // deletes those that the document does not contain.
 import { validationError } from "../base/errors.ts";
 import { apiKeyPrefix, hashApiKey, newApiKey, newId } from "../base/ids.ts";
-import { apiKeyForm, gatewayForm, ruleForm, serviceForm, upstreamForm } from "../model/document-export.ts";
+import { apiKeyForm, gatewayForm, ruleForm, upstreamForm } from "../model/document-export.ts";
 import { ruleLabel, rulesMatching } from "../model/document-links.ts";
 import type { ConfigurationDocument, DocumentApiKey, DocumentGateway } from "../model/document.ts";
 import type { Gateway } from "../model/gateway.ts";
@@ -17,6 +17,7 @@ import type { ConfigurationWarning } from "../snapshot/warnings/warning.ts";
 import type { GatewayParts, Kind, RecordOf, StoredApiKey, Transaction } from "../store/store.ts";
 import { putBudgets } from "./apply-budgets.ts";
 import { putVirtualModels } from "./apply-models.ts";
+import { putMcpServers, putServices } from "./apply-services.ts";
 import { ambiguousNameError, findByName, idOfName, matchKeys, matchRules } from "./document-matching.ts";
 import { withTargetIds } from "./document-targets.ts";
 import { DocumentWriter } from "./document-writer.ts";
@@ -97,13 +98,14 @@ export class DocumentApplication {
     const knownKeys =
       wanted.api_keys === undefined || before === null ? [] : await this.#activeKeys(before.id);
     const upstreams = await this.#putUpstreams(scope);
-    const services = await this.#putServices(scope, upstreams);
+    const mcp_servers = await putMcpServers(this.writer, scope);
+    const services = await putServices(this.writer, scope, upstreams, mcp_servers);
     const rules = await this.#putRules(scope, services, knownRules);
     const models = await putVirtualModels(this.writer, scope, upstreams);
     const budgets = await putBudgets(this.writer, gateway, wanted.budgets, parts?.budgets ?? [], place);
     const matchedKeys = matchKeys(wanted.api_keys ?? [], knownKeys, place);
     const keys = await this.#putKeys(scope, rules, matchedKeys);
-    const applied = { gateway, upstreams, services, rules, models, budgets };
+    const applied = { gateway, upstreams, mcp_servers, services, rules, models, budgets };
     const after = withOthers(applied, this.#options.prune ? null : parts);
     this.warnings.push(...configurationWarnings(after, keys));
     if (!this.#options.prune || parts === null) return;
@@ -113,7 +115,16 @@ export class DocumentApplication {
 
   #putGateway(wanted: DocumentGateway, before: Gateway | null, place: string): Promise<Gateway> {
     const { name } = wanted;
-    const fields = omit(wanted, "upstreams", "services", "rules", "models", "budgets", "api_keys");
+    const fields = omit(
+      wanted,
+      "upstreams",
+      "mcp_servers",
+      "services",
+      "rules",
+      "models",
+      "budgets",
+      "api_keys",
+    );
     const required_plugins = withPluginIds(wanted.required_plugins, before?.required_plugins ?? [], newId);
     return this.writer.put({
       kind: "gateways",
@@ -141,30 +152,6 @@ export class DocumentApplication {
           before: known,
           toForm: (record) => hideSecrets(upstreamForm(record)),
           build: (base) => newChild(base, gateway.id, { ...upstream, targets: toStoredTargets(sent, known) }),
-        }),
-      );
-    }
-    return stored;
-  }
-
-  async #putServices(
-    { wanted, gateway, place, before }: Scope,
-    upstreams: readonly Upstream[],
-  ): Promise<Service[]> {
-    const stored: Service[] = [];
-    const allUpstreams = [...upstreams, ...(before?.upstreams ?? [])];
-    for (const [index, { upstream, ...service }] of wanted.services.entries()) {
-      const at = `${place}.services[${index}]`;
-      const upstream_id = idOfName(upstreams, upstream);
-      stored.push(
-        await this.writer.put({
-          kind: "services",
-          gateway: wanted.name,
-          name: service.name,
-          place: at,
-          before: findByName(before?.services ?? [], service.name, "services", `${at}.name`),
-          toForm: (record) => serviceForm(record, allUpstreams),
-          build: (base) => newChild(base, gateway.id, { ...service, upstream_id }),
         }),
       );
     }
@@ -215,7 +202,7 @@ export class DocumentApplication {
     before: StoredApiKey | null,
     rules: readonly Rule[],
   ): Promise<StoredApiKey> {
-    const { name, expires_at, labels, models, key_sha256, prefix } = wanted;
+    const { name, expires_at, labels, models, tools, key_sha256, prefix } = wanted;
     const isPast = expires_at !== null && Date.parse(expires_at) <= Date.now();
     // A key that is copied with its hash, or unchanged, may have expired; a new expiration must be in the future.
     if (isPast && key_sha256 === null && expires_at !== before?.expires_at)
@@ -246,6 +233,7 @@ export class DocumentApplication {
           expires_at,
           labels,
           models,
+          tools,
           ...secret,
           active: true,
           last_used_at: before?.last_used_at ?? null,
@@ -255,13 +243,13 @@ export class DocumentApplication {
 
   /** Deletes the records of a gateway that the document does not contain. */
   async #pruneGateway(
-    { name: gateway, upstreams, services, models, budgets }: DocumentGateway,
+    { name: gateway, upstreams, mcp_servers, services, models, budgets }: DocumentGateway,
     before: GatewayParts,
     knownRules: readonly (Rule | null)[],
   ): Promise<void> {
     const keptRules = new Set(knownRules.map((rule) => rule?.id));
     const remove = async (
-      kind: "budgets" | "models" | "services" | "upstreams",
+      kind: "budgets" | "models" | "services" | "mcp_servers" | "upstreams",
       wanted: readonly Named[],
     ) => {
       for (const { id, name } of absentFrom<Named & { readonly id: string }>(wanted, before[kind]))
@@ -273,6 +261,7 @@ export class DocumentApplication {
     for (const rule of before.rules)
       if (!keptRules.has(rule.id)) await this.writer.remove("rules", gateway, rule.id, ruleLabel(rule));
     await remove("services", services);
+    await remove("mcp_servers", mcp_servers);
     await remove("upstreams", upstreams);
   }
 

@@ -36,6 +36,10 @@ export async function putVirtualModels(
       ...model.canary,
       target: { ...model.canary.target, upstream: idOfName(upstreams, model.canary.target.upstream) },
     };
+    const mirror = model.mirror && {
+      ...model.mirror,
+      target: { ...model.mirror.target, upstream: idOfName(upstreams, model.mirror.target.upstream) },
+    };
     stored.push(
       await writer.put({
         kind: "models",
@@ -49,6 +53,7 @@ export async function putVirtualModels(
             ...model,
             targets,
             canary: keepSwitchedOff(canary, known?.canary ?? null),
+            mirror,
           }),
       }),
     );

@@ -10,6 +10,7 @@ import { timeOfChange } from "./record-fields.ts";
 const RESOURCE_NAMES = {
   gateways: "gateway",
   upstreams: "upstream",
+  mcp_servers: "mcp_server",
   services: "service",
   rules: "rule",
   models: "model",
@@ -101,7 +102,7 @@ export class DocumentWriter {
   }
 
   async remove(
-    kind: "budgets" | "models" | "rules" | "services" | "upstreams",
+    kind: "budgets" | "models" | "rules" | "services" | "mcp_servers" | "upstreams",
     gateway: string,
     id: string,
     name: string,

@@ -2,6 +2,7 @@
 // one address serves both. A provider's page or script must not run where operators sign in.
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import { isIP } from "node:net";
 
 /** Destinations of fetch() and of clients that are no browsers. A browser states any other use in `Sec-Fetch-Dest`. */
 const DATA_DESTINATIONS = new Set(["empty", ""]);
@@ -24,6 +25,20 @@ export function sandboxed(response: Response): Response {
   response.headers.set("Content-Security-Policy", SANDBOX);
   response.headers.set("X-Content-Type-Options", "nosniff");
   return response;
+}
+
+/**
+ * Whether a browser sends the request from a page of this listener, as the playgrounds of the console do. A name that an attacker
+ * points at this address (DNS rebinding) also has an Origin that equals the Host. Such a name has no certificate, and is
+ * neither an IP address nor localhost.
+ */
+export function isFromConsole({ headers }: Request): boolean {
+  const origin = headers.get("origin");
+  if (origin === null || !URL.canParse(origin)) return false;
+  const { protocol, host, hostname } = new URL(origin);
+  if (host === "" || host !== headers.get("host")?.toLowerCase()) return false;
+  if (protocol === "https:") return true;
+  return protocol === "http:" && (hostname === "localhost" || isIP(hostname.replaceAll(/[[\]]/g, "")) !== 0);
 }
 
 /**

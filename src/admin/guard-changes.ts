@@ -1,6 +1,5 @@
-// What an operator must not change, in whatever way: API keys and the secrets of targets. Checked on what a transaction has changed.
+// What an operator must not change, in whatever way: API keys and the secrets of targets and MCP servers. Checked on what a transaction has changed.
 import { secretsOf } from "../model/target-secrets.ts";
-import type { Target } from "../model/target.ts";
 import type { RecordChange, Transaction } from "../store/store.ts";
 import { forbidden, type Identity } from "./identity.ts";
 
@@ -17,7 +16,7 @@ export function rejectForbiddenChanges(
     for (const target of targetsOf(after)) {
       const known = stored.find(({ id }) => id === target.id);
       if (isSameSecrets(known, target)) continue;
-      const message = `This changes credentials of targets, which needs the role owner; yours is ${role}.`;
+      const message = `This changes credentials, which needs the role owner; yours is ${role}.`;
       throw forbidden(message);
     }
   }
@@ -30,12 +29,17 @@ function isActiveKey(record: ChangedRecord): boolean {
   return record !== null && "hash" in record && record.active;
 }
 
-function targetsOf(record: ChangedRecord): readonly Target[] {
-  return record !== null && "algorithm" in record ? record.targets : [];
+type Holder = Parameters<typeof secretsOf>[0] & { readonly id: string };
+
+/** Returns what has secrets in a record: the targets of an upstream, or an MCP server. */
+function targetsOf(record: ChangedRecord): readonly Holder[] {
+  if (record === null) return [];
+  if ("algorithm" in record) return record.targets;
+  return "pin" in record ? [record] : [];
 }
 
 /** Compares records of this server, so its duration reveals no secret to a client. A new target has no secrets to keep. */
-function isSameSecrets(before: Target | undefined, after: Target): boolean {
+function isSameSecrets(before: Holder | undefined, after: Holder): boolean {
   const [stored, changed] = [before === undefined ? [] : secretsOf(before), secretsOf(after)];
   const asText = (secrets: typeof stored) =>
     JSON.stringify(secrets.map(({ place, value }) => [place.path.toLowerCase(), value]).sort());

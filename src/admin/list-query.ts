@@ -28,21 +28,30 @@ export const idsField = z
   .meta({ description: `Up to ${MAX_IDS} ids, separated by commas.` });
 
 /** `name` ascending, `-name` descending. */
-function sortSchema(further: readonly SortField[]) {
-  const fields: readonly SortField[] = ["created_at", "updated_at", "name", ...further];
+export function sortField(fields: readonly string[], fallback: string) {
   return z
     .enum(fields.flatMap((field) => [field, `-${field}`]))
-    .default("created_at")
+    .default(fallback)
     .meta({ description: "Ascending, or descending with `-` in front." });
 }
+
+/** Schema of a text that is searched. */
+export const searchField = (description: string) => z.string().max(200).optional().meta({ description });
+
+export const RECORD_SORTS: readonly SortField[] = [
+  "created_at",
+  "updated_at",
+  "name",
+  "path",
+  "priority",
+  "last_used_at",
+];
 
 /** Query of a list of records. `sortFields` are those besides created_at, updated_at, and name. */
 export function recordQuery(...sortFields: readonly SortField[]) {
   return listQuery.extend({
-    search: z.string().max(200).optional().meta({
-      description: "Part of the id, the name, or another text that identifies a record, in any case.",
-    }),
-    sort: sortSchema(sortFields),
+    search: searchField("Part of the id, the name, or another text that identifies a record, in any case."),
+    sort: sortField(["created_at", "updated_at", "name", ...sortFields], "created_at"),
     ids: idsField
       .optional()
       .meta({ description: `Only records with these ids: up to ${MAX_IDS}, separated by commas.` }),
@@ -57,9 +66,10 @@ export interface ListParameters extends Partial<z.output<ReturnType<typeof recor
 }
 
 /** Splits `-name` into the field and the direction. */
-export function orderOf(sort = "created_at"): { readonly sort: SortField; readonly descending: boolean } {
+export function orderOf<Field extends string>(sort: string, fields: readonly Field[]) {
   const descending = sort.startsWith("-");
-  return { sort: (descending ? sort.slice(1) : sort) as SortField, descending };
+  const name = descending ? sort.slice(1) : sort;
+  return { sort: fields.find((field) => field === name), descending };
 }
 
 /** `{"gateways": [...], "count": 12, "limit": 100, "offset": 0}` */

@@ -4,6 +4,8 @@ import { FALLBACK_REASONS } from "../model/virtual-model.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { OPERATIONS } from "../formats/operations.ts";
 import { LOG_LEVELS } from "../telemetry/log/log-levels.ts";
+import { mcpRequest } from "./mcp-request-schema.ts";
+import { SHADOW_OUTCOMES } from "../telemetry/requests/shadow-report.ts";
 import { HEDGE_RESULTS, OUTCOMES } from "../telemetry/requests/request-facts.ts";
 
 const time = z.iso.datetime();
@@ -16,8 +18,9 @@ const attempt = z.object({
   model: z.string().nullable(),
   status: z.int().nullable(),
   fault: z.string().nullable().meta({ description: "Why there is no complete response." }),
-  purpose: z.enum(["request", "hedge"]).meta({
-    description: "`hedge`: the attempt of a hedged request whose response was not used.",
+  purpose: z.enum(["request", "hedge", "mirror"]).meta({
+    description:
+      "`hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy for a mirror.",
   }),
   start_ms: milliseconds.meta({ description: "Since the start of the request." }),
   first_byte_ms: milliseconds.nullable().meta({ description: "Since the start of the attempt." }),
@@ -26,6 +29,10 @@ const attempt = z.object({
 
 const request = z.object({
   request_id: z.string(),
+  mirror_of: z.string().nullable().meta({
+    description:
+      "Id of the request that this one is a copy of, for the mirror of a virtual model. Null: a client sent it.",
+  }),
   node: z.string().optional().meta({
     description: "Name of the node that served the request (NODE_NAME). Present if nodes share REDIS_URL.",
   }),
@@ -62,6 +69,7 @@ const request = z.object({
     })
     .nullable()
     .meta({ description: "The virtual model with the requested name. Null if it is none." }),
+  mcp: mcpRequest,
   fault: z
     .string()
     .nullable()
@@ -128,6 +136,19 @@ const request = z.object({
       detail: z.string().nullable(),
     }),
   ),
+  shadow: z
+    .array(
+      z.object({
+        name: z.string().meta({ description: "Name of the plugin with `@shadow` or `@next`." }),
+        stage: z.string(),
+        ms: milliseconds,
+        outcome: z.enum(SHADOW_OUTCOMES),
+        status: z.int().nullable(),
+        detail: z.string().nullable(),
+        agrees: z.boolean().nullable(),
+      }),
+    )
+    .meta({ description: "What plugins in shadow mode would have done. They may end after the request." }),
   bodies: z.object({ request: z.string(), response: z.string() }).optional().meta({
     description:
       "Present if the gateway has `log_bodies`. Decoded, and truncated after 16 KiB; known secrets are removed.",
@@ -202,7 +223,17 @@ const overview = z.object({
 });
 
 const searchResult = z.object({
-  kind: z.enum(["gateway", "upstream", "service", "rule", "model", "budget", "api_key", "request"]),
+  kind: z.enum([
+    "gateway",
+    "upstream",
+    "mcp_server",
+    "service",
+    "rule",
+    "model",
+    "budget",
+    "api_key",
+    "request",
+  ]),
   id: z.string(),
   name: z.string().nullable(),
   detail: z.string().nullable().meta({
@@ -222,6 +253,9 @@ const server = z.object({
     .int()
     .nullable()
     .meta({ description: "Port of the data plane; null if this process serves only the Admin API." }),
+  base_domain: z.string().nullable().meta({
+    description: "Domain of the subdomains of gateways: the setting BASE_DOMAIN.",
+  }),
 });
 
 export const OBSERVATION_SCHEMAS = {

@@ -6,27 +6,42 @@ import { adminTokenChangeSchema, adminTokenSchema } from "../model/admin-token.t
 import { connectionTestRequestSchema } from "../model/connection-test.ts";
 import { explainRequestSchema } from "../model/explanation.ts";
 import { pricesSchema } from "../model/price.ts";
+import { ruleMoveSchema } from "../model/rule.ts";
 import type { RouteTable } from "./operation.ts";
 import { withoutFields } from "./record-fields.ts";
 import { READ_ONLY_RECORDS, RESPONSE_SCHEMAS } from "./response-schemas.ts";
 import { apiKeys } from "./routes/api-keys.ts";
 import { adjustInput, subjectInput } from "./budget-states.ts";
+import { approvalInput } from "./mcp-tools.ts";
 import { budgets } from "./routes/budgets.ts";
 import { gameDays } from "./routes/game-days.ts";
 import { gateways } from "./routes/gateways.ts";
+import { mcpServers } from "./routes/mcp-servers.ts";
 import { virtualModels } from "./routes/models.ts";
 import { rules } from "./routes/rules.ts";
 import { services } from "./routes/services.ts";
 import { upstreams } from "./routes/upstreams.ts";
 
-const RESOURCES = [gateways, upstreams, services, rules, virtualModels, budgets, gameDays, apiKeys];
+const RESOURCES = [
+  gateways,
+  upstreams,
+  mcpServers,
+  services,
+  rules,
+  virtualModels,
+  budgets,
+  gameDays,
+  apiKeys,
+];
 
 const REQUEST_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   AdminTokenInput: adminTokenSchema,
   AdminTokenChange: adminTokenChangeSchema.partial(),
   PricesInput: pricesSchema,
+  McpToolApprovalInput: approvalInput,
   BudgetReset: subjectInput,
   BudgetAdjustment: adjustInput,
+  RuleMove: ruleMoveSchema,
   ExplainInput: explainRequestSchema,
   ConnectionTestInput: connectionTestRequestSchema,
   DocumentInput: documentSchema,
@@ -51,7 +66,7 @@ export function openApiDocument({ app }: RouteTable, version: string) {
       title: "Gatehouse Admin API",
       version,
       description:
-        "Manages gateways, upstreams and their targets, services, rules, virtual models, budgets, game days, API keys, and plugins.",
+        "Manages gateways, upstreams and their targets, MCP servers, services, rules, virtual models, budgets, game days, API keys, and plugins.",
       license: { name: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

@@ -1,7 +1,13 @@
 // Describes changed records field by field, as revisions, comparisons, and rollbacks return them. Secrets are masked.
 import { ruleLabel } from "../model/document-links.ts";
 import { showGateway } from "../model/gateway.ts";
-import { diffRecords, hideSecrets, hideWebhook, type FieldChange } from "../model/record-diff.ts";
+import {
+  diffRecords,
+  hideSecrets,
+  hideOwnSecrets,
+  hideWebhook,
+  type FieldChange,
+} from "../model/record-diff.ts";
 import { resourceOf } from "../store/audit-revision.ts";
 import type { RecordChange, Revision } from "../store/store.ts";
 import { withoutFields } from "./record-fields.ts";
@@ -61,6 +67,7 @@ function toComparable(record: RecordChange["before"]): object | null {
   if (record === null) return null;
   if ("required_plugins" in record) return showGateway(record);
   if ("algorithm" in record) return hideSecrets(record);
+  if ("pin" in record) return hideOwnSecrets(record);
   if ("webhook" in record) return hideWebhook(record);
   return withoutFields({ ...record }, ["hash", "counter_key"]);
 }

@@ -25,6 +25,7 @@ export const childFieldSchemas = {
 export const resourceSchema = z.enum([
   "gateway",
   "upstream",
+  "mcp_server",
   "service",
   "rule",
   "model",

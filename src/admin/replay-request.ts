@@ -1,5 +1,7 @@
 // Makes the input of an explanation from a record of the request log, and says what it had to assume.
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Operation } from "../formats/operations.ts";
+import { statelessMessage } from "../mcp/stateless-message.ts";
 import type { Replay } from "../model/explanation.ts";
 import type { RequestRecord } from "../telemetry/requests/request-record.ts";
 
@@ -41,9 +43,10 @@ export function replayOf(
       " Plugins and limits that depend on them may decide differently.",
     `The client address was not recorded; ${ASSUMED_ADDRESS} is assumed.`,
   ];
-  const headers: Record<string, string> = { ...handshakeHeaders(record) };
+  const message = mcpMessageOf(record);
+  const headers: Record<string, string> = { ...handshakeHeaders(record), ...message?.headers };
   for (const [name, value] of Object.entries(ruleHeaders)) headers[name] = value === "*" ? TEXT : value;
-  const { body, problem } = bodyOf(record);
+  const { body, problem } = message ?? bodyOf(record);
   if (problem !== null) notRecorded.push(problem);
   if (body !== null) headers["Content-Type"] ??= "application/json";
   if (record.revision !== currentRevision)
@@ -67,6 +70,32 @@ interface ReplayedBody {
   readonly body: string | null;
   /** Why it is not the body that was sent; null if it is. */
   readonly problem: string | null;
+}
+
+/** A request to an MCP service is replayed without its session, whose id was not recorded. Returns null for other requests. */
+function mcpMessageOf(
+  record: RequestRecord,
+): (ReplayedBody & { readonly headers: Readonly<Record<string, string>> }) | null {
+  // Records of nodes of an older version have no `mcp`.
+  const { method = null, tool = null } = record.mcp ?? {};
+  if (method === null) return null;
+  const recorded = recordedParams(record.bodies?.request);
+  const params = recorded ?? (tool === null ? {} : { name: tool, arguments: {} });
+  const problem =
+    recorded === null
+      ? "The params of the MCP request were not recorded; those of the called tool are assumed."
+      : null;
+  return { ...statelessMessage(method, params), problem };
+}
+
+function recordedParams(body: string | undefined): JsonObject | null {
+  try {
+    const message: unknown = JSON.parse(body ?? "");
+    const params = isJsonObject(message) ? message["params"] : null;
+    return isJsonObject(params) ? params : null;
+  } catch {
+    return null;
+  }
 }
 
 function bodyOf(record: RequestRecord): ReplayedBody {

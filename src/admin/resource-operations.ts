@@ -5,7 +5,7 @@ import { rejectUnknownFields, validate } from "../model/validate.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { Kind, RecordOf, Transaction } from "../store/store.ts";
 import { readResponse, recordResponse, requireMatch } from "./etag.ts";
-import { listResponse, orderOf, recordQuery, type ListParameters } from "./list-query.ts";
+import { listResponse, orderOf, RECORD_SORTS, recordQuery, type ListParameters } from "./list-query.ts";
 import {
   addOperation,
   type Call,
@@ -51,14 +51,14 @@ function listOperation<K extends Kind, Fields>(
       schema: `${schemaName}List`,
       description: texts?.description ?? "Oldest first, unless `sort` is set.",
     },
-    handle: async ({ params, query: { subject, sort, ...query }, caller }) => {
+    handle: async ({ params, query: { subject, sort = "created_at", ...query }, caller }) => {
       const gatewayId = resource.isChild ? gatewayIdIn(params) : subject;
       if (resource.isChild) await requireGateway(current.store, gatewayIdIn(params));
       const { records, count } = await current.store.list(kind, {
         gatewayId,
         gatewayIds: caller.identity.gateways,
         ...query,
-        ...orderOf(sort),
+        ...orderOf(sort, RECORD_SORTS),
       });
       return listResponse(
         kind,

@@ -7,7 +7,7 @@ import { PROVIDER_GROUPS, SETUP_CREDENTIAL_TYPES } from "../formats/provider-set
 import { connectionTestSchema } from "../model/connection-test.ts";
 import { explanationSchema, replaySchema } from "../model/explanation.ts";
 import { ADMIN_ROLES } from "../model/administrator.ts";
-import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
+import { PLUGIN_MODES, PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
 import { AUDIT_ACTIONS } from "../store/audit.ts";
 import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
@@ -16,6 +16,8 @@ import { actorSchema, revisionSchema } from "./revision-schemas.ts";
 import { adminTokenWithTokenSchema, shownAdminTokenSchema } from "./routes/admin-tokens.ts";
 import { budgetStateListSchema, budgetStateSchema } from "./budget-states.ts";
 import { gameDayStateSchema } from "./game-day-states.ts";
+import { pluginShadowSchema } from "./routes/plugin-shadow.ts";
+import { mcpToolListSchema } from "./mcp-tools.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
 
 const count = z.int().min(0);
@@ -132,6 +134,13 @@ const usageSums = {
   }),
 };
 
+const cachedSums = {
+  cached_requests: count.meta({ description: "Requests among them that kept responses served, at no cost." }),
+  saved_input_tokens: count.meta({ description: "Tokens that the kept responses had used." }),
+  saved_output_tokens: count,
+  saved_cost: z.number().meta({ description: "US dollars that the kept responses had cost." }),
+};
+
 const usageGroups = {
   day: z.iso.date().optional(),
   model: z.string().nullable().optional(),
@@ -146,7 +155,7 @@ const usageGroups = {
   provider: z.string().nullable().optional(),
   purpose: z.string().nullable().optional().meta({
     description:
-      "`request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies.",
+      "`request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies. `cached`: requests that kept responses served. `plugin`: calls of plugins to services.",
   }),
   gateway_id: z.string().optional(),
   gateway: z.string().nullable().optional(),
@@ -157,10 +166,25 @@ const usageGroups = {
 };
 
 const usageSchema = z.object({
-  usage: z.array(z.object({ ...usageGroups, ...usageSums })),
+  usage: z.array(z.object({ ...usageGroups, ...usageSums, ...cachedSums })),
   from: z.iso.date(),
   to: z.iso.date(),
-  total: z.object(usageSums),
+  total: z.object({ ...usageSums, ...cachedSums }),
+});
+
+const cacheStateSchema = z.object({
+  store: z.enum(["memory", "redis"]),
+  entries: count,
+  bytes: count,
+  max_bytes: count.meta({ description: "0 if the gateway has no plugin that keeps responses." }),
+  hits: count,
+  coalesced: count.meta({ description: "Requests that waited for the response of an equal one." }),
+  misses: count,
+  kept: count,
+  hit_ratio: z.number().nullable(),
+  saved_input_tokens: count,
+  saved_output_tokens: count,
+  saved_cost: z.number().meta({ description: "US dollars." }),
 });
 
 const shownPricesSchema = pricesSchema.extend({
@@ -210,6 +234,7 @@ export const READ_ONLY_RECORDS: readonly (readonly [name: string, schema: z.ZodT
       description: z.string(),
       stages: z.array(z.enum(PLUGIN_STAGES)),
       settings_schema: z.record(z.string(), z.unknown()),
+      default_mode: z.enum(PLUGIN_MODES).meta({ description: "The mode of entries that name none." }),
       builtin: z.boolean(),
     }),
     "plugins",
@@ -248,8 +273,12 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   AuditVerification: auditVerificationSchema,
   BudgetState: budgetStateSchema,
   GameDayState: gameDayStateSchema,
+  PluginShadow: pluginShadowSchema,
+  McpToolList: mcpToolListSchema,
+  McpToolApproval: z.object({ approved: z.array(z.string()) }),
   BudgetStateList: budgetStateListSchema,
   UsageReport: usageSchema,
+  CacheState: cacheStateSchema,
   Prices: shownPricesSchema,
   BuiltinPrices: builtinPricesSchema,
   Explanation: explanationSchema,

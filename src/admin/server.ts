@@ -15,7 +15,7 @@ import type { MetricsSource } from "../telemetry/metrics/metrics.ts";
 import { respondWithMetrics } from "../telemetry/operations-server.ts";
 import type { AdminApi } from "./api.ts";
 import { createConsole } from "./console.ts";
-import { rejectBrowserDestination, sandboxed } from "./fall-through.ts";
+import { isFromConsole, rejectBrowserDestination, sandboxed } from "./fall-through.ts";
 import { unknownPathError } from "./unknown-path.ts";
 
 /** The data plane: handles paths that are not reserved for this listener. */
@@ -83,7 +83,10 @@ async function forward(
 ): Promise<Response> {
   server.timeout(request, 0);
   const peerAddress = server.requestIP(request)?.address ?? "";
-  const response = await fallThrough(new WebRequest(request, peerAddress));
+  const forwarded = new WebRequest(request, peerAddress);
+  // MCP endpoints reject scripts of other websites by this header. The console is none of them.
+  if (isFromConsole(request)) forwarded.headers.delete("origin");
+  const response = await fallThrough(forwarded);
   server.timeout(request, KEEP_ALIVE_SECONDS);
   return sandboxed(toWebResponse(response));
 }

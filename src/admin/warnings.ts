@@ -25,6 +25,7 @@ export function withOthers(applied: DocumentParts, before: DocumentParts | null)
   return {
     gateway: applied.gateway,
     upstreams: [...applied.upstreams, ...othersIn(before?.upstreams ?? [], applied.upstreams)],
+    mcp_servers: [...applied.mcp_servers, ...othersIn(before?.mcp_servers ?? [], applied.mcp_servers)],
     services: [...applied.services, ...othersIn(before?.services ?? [], applied.services)],
     rules: [...applied.rules, ...othersIn(before?.rules ?? [], applied.rules)],
     models: [...applied.models, ...othersIn(before?.models ?? [], applied.models)],

@@ -118,6 +118,7 @@ function gatewayIdOf(record: RecordOf[Kind]): string | null {
 const SINGULAR: Readonly<Record<Kind, string>> = {
   gateways: "gateway",
   upstreams: "upstream",
+  mcp_servers: "MCP server",
   services: "service",
   rules: "rule",
   models: "virtual model",

@@ -121,7 +121,9 @@ export class BalancePlan {
   /** Returns the same plan with copies of all state: its picks and reports do not change this plan. */
   simulation(): BalancePlan {
     const contenders = this.contenders.map((contender) => ({ ...contender, state: contender.state.copy() }));
-    const { remeasurePace, random, hedging } = this.#shared;
+    const { remeasurePace, random, hedging: original } = this.#shared;
+    let copied: HedgeState | null = null;
+    const hedging = () => (copied ??= original().copy());
     const shared = { retries: new RetryBudget(), remeasurePace: remeasurePace.copy(), random, hedging };
     return new BalancePlan(this.upstreamId, this.config, contenders, shared);
   }

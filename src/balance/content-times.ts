@@ -15,6 +15,15 @@ export class ContentTimes {
   #currentCount = 0;
   #previousCount = 0;
 
+  copy(): ContentTimes {
+    const copy = new ContentTimes();
+    copy.#current.set(this.#current);
+    copy.#previous.set(this.#previous);
+    copy.#currentCount = this.#currentCount;
+    copy.#previousCount = this.#previousCount;
+    return copy;
+  }
+
   record(milliseconds: number): void {
     if (this.#currentCount >= GENERATION) {
       [this.#previous, this.#current] = [this.#current, this.#previous];

@@ -22,6 +22,19 @@ export class HedgeState {
   #rateLimitedAt = -Infinity;
   readonly #times = new Map<string, ContentTimes>();
 
+  /** Returns a state with the same numbers. Neither changes the other one. */
+  copy(): HedgeState {
+    const copy = new HedgeState();
+    copy.#requests.set(this.#requests);
+    copy.#hedges.set(this.#hedges);
+    copy.#requestSum = this.#requestSum;
+    copy.#hedgeSum = this.#hedgeSum;
+    copy.#bucket = this.#bucket;
+    copy.#rateLimitedAt = this.#rateLimitedAt;
+    for (const [key, times] of this.#times) copy.#times.set(key, times.copy());
+    return copy;
+  }
+
   /** Call once per client request. */
   recordRequest(now: number): void {
     this.#advance(now);
@@ -83,5 +96,5 @@ export class HedgeState {
 }
 
 function keyOf(model: string, isStream: boolean): string {
-  return isStream ? `stream ${model}` : model;
+  return `${isStream ? "stream" : "whole"} ${model}`;
 }

@@ -17,6 +17,10 @@ export class BoundedCache<K, V extends object | string | number | boolean | null
     this.#onEvict = onEvict;
   }
 
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
   get(key: K): V | undefined {
     const young = this.#young.get(key);
     if (young !== undefined) return young;

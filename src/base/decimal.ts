@@ -2,6 +2,8 @@
 
 /** Digits after the decimal point of an amount in US dollars: nano-dollars. */
 export const DOLLAR_DECIMALS = 9;
+const NANOS_PER_DOLLAR = 1e9;
+const MIN_DECIMALS = 2;
 
 /** Returns a number as decimal text without an exponent. The shortest text of a number is what the operator wrote. */
 export function decimalOf(value: number): string {
@@ -17,7 +19,10 @@ export function nanosOf(dollars: string): number {
 
 /** Returns nano-dollars as a decimal with at least two digits after the point: `12.34`, `0.000000001`. */
 export function dollarsOf(nanos: number): string {
-  const digits = String(Math.abs(nanos)).padStart(DOLLAR_DECIMALS + 1, "0");
-  const fraction = digits.slice(-DOLLAR_DECIMALS).replace(/0{1,7}$/, "");
-  return `${nanos < 0 ? "-" : ""}${digits.slice(0, -DOLLAR_DECIMALS)}.${fraction}`;
+  const amount = Math.abs(nanos);
+  let fraction = amount % NANOS_PER_DOLLAR;
+  const whole = (amount - fraction) / NANOS_PER_DOLLAR;
+  let decimals = DOLLAR_DECIMALS;
+  for (; decimals > MIN_DECIMALS && fraction % 10 === 0; decimals--) fraction /= 10;
+  return `${nanos < 0 ? "-" : ""}${whole}.${String(fraction).padStart(decimals, "0")}`;
 }

@@ -2,10 +2,7 @@
 // All error responses have the shape { error, code, request_id, details?, retry_after? }.
 
 export const ERRORS = {
-  bad_request: {
-    status: 400,
-    meaning: "The request is malformed or ambiguous and is not forwarded.",
-  },
+  bad_request: { status: 400, meaning: "The request is malformed or ambiguous and is not forwarded." },
   invalid_path: {
     status: 400,
     meaning: "The path contains a backslash, or a server could read a dot segment in it (`..%2f`, `..;`).",
@@ -64,6 +61,7 @@ export const ERRORS = {
     meaning:
       "A budget in US dollars applies, and a model that the request may use has no price. Add a price, or set `on_unknown_price` of the budget to `free`.",
   },
+  invalid_token: { status: 401, meaning: "The token is not valid for the MCP endpoint. Sign in again." },
   invalid_api_key: { status: 401, meaning: "The API key is unknown, expired, or revoked." },
   token_limit_unsatisfiable: {
     status: 400,
@@ -80,6 +78,10 @@ export const ERRORS = {
     meaning:
       "code_sanitation found code in the request; `details` names pattern, role and path. The settings of the plugin determine the status.",
   },
+  pii_detected: { status: 400, meaning: "pii_mask found personal data or a secret in the request." },
+  tool_denied: { status: 403, meaning: "tool_policy denies a tool that was offered, called, or used." },
+  judge_failed: { status: 503, meaning: "The judge of prompt_guard gave no verdict in time." },
+  prompt_rejected: { status: 403, meaning: "prompt_guard found a prompt injection; `details` names rules." },
   inspection_incomplete: {
     status: 400,
     meaning:
@@ -90,10 +92,7 @@ export const ERRORS = {
     meaning:
       "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
   },
-  sign_in_not_allowed: {
-    status: 403,
-    meaning: "The user is in no group that has a role (OIDC_ROLES).",
-  },
+  sign_in_not_allowed: { status: 403, meaning: "The user is in no group that has a role (OIDC_ROLES)." },
   forbidden: {
     status: 403,
     meaning:
@@ -128,10 +127,16 @@ export const ERRORS = {
       "No target of the upstream serves the model, and `model_routing` is `require` or the request is for embeddings; or there is no such model to describe.",
   },
   method_not_allowed: { status: 405, meaning: "The path does not support this method; see `Allow`." },
+  not_acceptable: { status: 406, meaning: "The Accept header lacks the content types of MCP responses." },
   request_timeout: { status: 408, meaning: "Less than 64 KiB of the body arrived within 60 seconds." },
   duplicate: { status: 409, meaning: "The value must be unique and is already used." },
   in_use: { status: 409, meaning: "Other records refer to this record; the error names them." },
   game_day_active: { status: 409, meaning: "Another game day of the gateway has not ended." },
+  not_in_shadow_mode: {
+    status: 409,
+    meaning: "Only a plugin in shadow mode can be promoted, and this one takes effect already.",
+  },
+  tool_changed: { status: 409, meaning: "The definition of the tool is not the one that is to be approved." },
   api_key_revoked: { status: 409, meaning: "A revoked API key cannot be changed or rotated." },
   admin_token_revoked: { status: 409, meaning: "A revoked admin token cannot be changed." },
   precondition_failed: {
@@ -192,6 +197,7 @@ export const ERRORS = {
       "The token or the keys of a target's `credentials` could not be obtained; the error names the target.",
   },
   upstream_bad_answer: { status: 502, meaning: "The provider's response does not follow its wire format." },
+  not_cached: { status: 504, meaning: "The request is `only-if-cached`, and no response is kept for it." },
   not_ready: { status: 503, meaning: "The gateway has not loaded a configuration yet." },
   overloaded: {
     status: 503,
@@ -203,6 +209,7 @@ export const ERRORS = {
     status: 503,
     meaning: "The shared counters are unavailable, and a rate limit or a budget must not be skipped.",
   },
+  token_keys_unavailable: { status: 503, meaning: "The `jwks_url` of the issuer of a token is unavailable." },
   store_unavailable: { status: 503, meaning: "The database is unavailable; the error says why." },
   upstream_timeout: {
     status: 504,

@@ -56,7 +56,7 @@ export class JsonStrings {
 }
 
 /** Returns the position of the quote that ends the string whose content starts at `start`, or -1. */
-function closingQuote(bytes: Uint8Array, start: number): number {
+export function closingQuote(bytes: Uint8Array, start: number): number {
   let at = start;
   for (let searches = 0; searches - FREE_SEARCHES <= (at - start) / BYTES_PER_SEARCH; searches++) {
     const quote = quoteFrom(bytes, at);

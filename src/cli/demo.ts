@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { readSettings, SettingsError, type Settings } from "../config/settings.ts";
+import { FakeMcpServer } from "../fake-provider/mcp-server.ts";
 import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
 import { WHOLE_API_UPSTREAM } from "../formats/example-upstream.ts";
 import { startGatehouse, type Gatehouse } from "../main.ts";
@@ -27,6 +28,8 @@ const TOKEN_LIMIT = {
   stage: "pre_request",
   settings: { limits: { per_key: { limit: TOKENS_PER_HOUR, window: "1h" } } },
 };
+/** Tools for agents. */
+const MCP_RULE = { path: "/mcp", methods: ["*"], require_api_key: true };
 const CHAT_PATH = "/v1/chat/completions";
 const MESSAGES_PATH = "/v1/messages";
 
@@ -37,6 +40,7 @@ interface DemoAccess {
   readonly token: string;
   readonly api_key: string;
   readonly models: readonly string[];
+  readonly mcp_url: string;
 }
 
 export const demo: Command = {
@@ -46,24 +50,25 @@ export const demo: Command = {
 Starts two fake providers and a gateway in front of them, sends one request through it, and prints commands to
 continue with. The ports are ADMIN_PORT and PROXY_PORT, or free ones if these are taken. Nothing is kept.
 
-  --json  print {"admin_url", "url", "token", "api_key", "models"} instead`,
+  --json  print {"admin_url", "url", "token", "api_key", "models", "mcp_url"} instead`,
   run: async (args) => {
     const { values } = parseArguments(args, { options: { json: { type: "boolean" } } });
     const directory = mkdtempSync(join(tmpdir(), "gatehouse-demo-"));
     const signal = awaitSignal();
     const providers: FakeProvider[] = [];
+    const tools = new FakeMcpServer({ name: "demo" });
     try {
       for (const { provider } of WHOLE_API_UPSTREAM.targets)
         providers.push(await startFakeProvider({ name: provider }));
       const settings = demoSettings(directory);
       const log = logFor(settings);
       const gatehouse = await startOnFreePorts(settings, log);
-      const access = await configure(gatehouse, settings, providers);
+      const access = await configure(gatehouse, settings, providers, tools);
       if (values.json === true) console.log(JSON.stringify(access));
       else await introduce(access);
       await runUntil(signal, gatehouse, settings, log);
     } finally {
-      await Promise.all(providers.map((provider) => provider.stop()));
+      await Promise.all([...providers, tools].map((provider) => provider.stop()));
       rmSync(directory, { recursive: true, force: true });
     }
     return 0;
@@ -100,6 +105,7 @@ async function configure(
   { adminUrl, proxyUrl }: Gatehouse,
   settings: Settings,
   providers: readonly FakeProvider[],
+  tools: FakeMcpServer,
 ): Promise<DemoAccess> {
   const admin_url = adminUrl ?? "";
   const token = await mintToken(settings.SERVER_SECRET_KEY ?? "", TOKEN_SECONDS, "demo");
@@ -118,9 +124,15 @@ async function configure(
   const upstream_id = await create(`${gatewayPath}/upstreams`, { ...WHOLE_API_UPSTREAM, targets });
   const service_id = await create(`${gatewayPath}/services`, { name: "models", upstream_id });
   await create(`${gatewayPath}/rules`, { service_id, ...RULE });
+  const server = await create(`${gatewayPath}/mcp-servers`, { name: "demo", url: tools.url });
+  const mcp_server_ids = [server];
+  const toolService = await create(`${gatewayPath}/services`, { name: "tools", type: "mcp", mcp_server_ids });
+  await create(`${gatewayPath}/rules`, { service_id: toolService, ...MCP_RULE });
   const { key } = await client.post("/iam/api-keys", { name: "demo", subject }, createdKeySchema);
   const models = targets.map((target) => target.default_model);
-  return { admin_url, url: `${proxyUrl ?? ""}${CHAT_PATH}`, token, api_key: key, models };
+  const origin = proxyUrl ?? "";
+  const mcp_url = `${origin}${MCP_RULE.path}`;
+  return { admin_url, url: `${origin}${CHAT_PATH}`, token, api_key: key, models, mcp_url };
 }
 
 /** Sends the first request and prints commands to continue with. */
@@ -137,7 +149,7 @@ async function introduce(access: DemoAccess): Promise<void> {
   console.log(nextCommands(access));
 }
 
-function nextCommands({ admin_url, url, token, api_key, models }: DemoAccess): string {
+function nextCommands({ admin_url, url, token, api_key, models, mcp_url }: DemoAccess): string {
   const chat = (model: string, rest = "") =>
     `curl -sS${rest === "" ? "" : "N"} ${url} -H "Content-Type: application/json" -H "X-GW-API-Key: ${api_key}" \\
   -d '{"model": "${model}"${rest}, "messages": [{"role": "user", "content": "Tell me something."}]}'`;
@@ -158,6 +170,12 @@ curl -sS ${origin}${MESSAGES_PATH} -H "Content-Type: application/json" -H "X-Api
 # the models that this key may use
 curl -sS ${origin}/v1/models -H "X-GW-API-Key: ${api_key}"
 
+# a tool of an MCP server, as an agent calls it
+curl -sS ${mcp_url} -H "Content-Type: application/json" -H "Accept: application/json, text/event-stream" \\
+  -H "X-GW-API-Key: ${api_key}" -H "MCP-Protocol-Version: 2026-07-28" -H "Mcp-Method: tools/call" -H "Mcp-Name: add" \\
+  -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "arguments": {"a": 20, "b": 22}, "_meta": {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}}'
+
 # the configuration, through the Admin API
 curl -sS ${admin_url}/api/v1/gateways -H "Authorization: Bearer ${token}"
 
@@ -166,6 +184,9 @@ Anthropic's. See docs/guides/sdks-and-coding-agents.md.
 
 The key may use ${TOKENS_PER_HOUR.toLocaleString("en-US")} tokens per hour (the plugin token_limiter). The header x-ratelimit-remaining-tokens of
 each response shows what is left.
+
+Claude Code uses the tools after: claude mcp add --transport http demo ${mcp_url} --header "X-GW-API-Key: ${api_key}"
+See docs/guides/tools-for-agents.md.
 
 API reference: ${admin_url}/api/docs
 Console: ${admin_url}/console (sign in with the token of the last command)

@@ -25,7 +25,7 @@ export function documentWarnings({ gateways }: ConfigurationDocument): ErrorDeta
 function gatewayWarnings(
   wanted: DocumentGateway,
   idAt: (
-    kind: "upstreams" | "services" | "rules" | "models" | "budgets" | "api_keys",
+    kind: "upstreams" | "mcp_servers" | "services" | "rules" | "models" | "budgets" | "api_keys",
     index: number,
   ) => string,
 ): ConfigurationWarning[] {
@@ -34,9 +34,14 @@ function gatewayWarnings(
     const targets = upstream.targets.map((target, at) => ({ id: String(at), ...target }));
     return { ...upstream, ...base(idAt("upstreams", index)), targets };
   });
-  const services = wanted.services.map(({ upstream, ...service }, index) => {
-    const upstream_id = upstreams.find(({ name }) => name === upstream)?.id ?? "";
-    return { ...service, upstream_id, ...base(idAt("services", index)) };
+  const mcp_servers = wanted.mcp_servers.map((server, index) => ({
+    ...server,
+    ...base(idAt("mcp_servers", index)),
+  }));
+  const services = wanted.services.map(({ upstream, mcp_servers: servers, ...service }, index) => {
+    const upstream_id = upstreams.find(({ name }) => name === upstream)?.id ?? null;
+    const mcp_server_ids = mcp_servers.flatMap(({ id, name }) => (servers.includes(name) ? id : []));
+    return { ...service, upstream_id, mcp_server_ids, ...base(idAt("services", index)) };
   });
   const rules = wanted.rules.map(({ service, ...rule }, index) => {
     const service_id = services.find(({ name }) => name === service)?.id ?? "";
@@ -50,10 +55,11 @@ function gatewayWarnings(
     return { ...model, targets, ...base(idAt("models", index)) };
   });
   const budgets = wanted.budgets.map((budget, index) => ({ ...budget, ...base(idAt("budgets", index)) }));
-  const keys = (wanted.api_keys ?? []).map(({ policies, models }, index) => {
+  const keys = (wanted.api_keys ?? []).map(({ policies, models, tools }, index) => {
     const ruleIds = policies.flatMap((policy) => rulesMatching(rules, policy)[0]?.id ?? []);
-    return { id: idAt("api_keys", index), policies: ruleIds, models };
+    return { id: idAt("api_keys", index), policies: ruleIds, models, tools };
   });
   const gateway = { ...wanted, ...base(""), required_plugins: [] };
-  return configurationWarnings({ gateway, upstreams, services, rules, models, budgets }, keys);
+  const parts = { gateway, upstreams, mcp_servers, services, rules, models, budgets };
+  return configurationWarnings(parts, keys);
 }

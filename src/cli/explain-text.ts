@@ -25,6 +25,7 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     ...block("budgets", explanation.budgets.map(budget)),
     ...block("game day", gameDay(explanation)),
     ...block("model", virtualModel(explanation)),
+    ...block("mcp", mcp(explanation)),
     ...block("targets", explanation.targets.map(target)),
     ...block("upstream", [...upstreamRequest(explanation), ...hedge(explanation)]),
     ...block("response", response(explanation)),
@@ -76,7 +77,27 @@ function virtualModel({ virtual_model: model }: Explanation): string[] {
     const mark = next ? yes() : eligible ? skipped() : no();
     return `${mark} ${virtual_model === name ? "" : `${virtual_model}: `}${sent} at ${upstream}: ${reason}`;
   });
-  return [head, ...instead, ...lines];
+  return [head, ...instead, ...lines, ...mirrorLines(model)];
+}
+
+/** A gateway of an older version sends none. */
+function mirrorLines({ mirror = null }: Partial<NonNullable<Explanation["virtual_model"]>>): string[] {
+  if (mirror === null) return [];
+  const { copied, model, upstream, reason } = mirror;
+  return [`${copied === true ? yes() : skipped()} mirror ${model} at ${upstream}: ${reason}`];
+}
+
+/** A gateway of an older version sends none. */
+function mcp({ mcp: explained = null }: Partial<Explanation>): string[] {
+  if (explained === null) return [];
+  const { method, tool, allowed, reason, servers } = explained;
+  const sign = allowed === null ? skipped() : allowed ? yes() : no();
+  return [
+    `${sign} ${method}${tool === null ? "" : ` ${tool}`}: ${reason}`,
+    ...servers.map(
+      ({ name, next, reason: why }) => `${next ? paint("green", "→") : skipped()} ${name}: ${why}`,
+    ),
+  ];
 }
 
 function rules({ rules: all, rule }: Explanation): string[] {
@@ -93,11 +114,13 @@ function key({ authentication: { verdict, api_key, reason } }: Explanation): str
   return [`${verdict === "allowed" ? yes() : no()} ${name}${reason}`];
 }
 
-function plugin({ name, stage, verdict, detail }: Explanation["plugins"][number]): string {
+function plugin({ name, stage, verdict, detail, isolation }: Explanation["plugins"][number]): string {
   const sign = { passed: yes, changed: yes, answered: no, failed: no, not_run: skipped }[verdict]();
   const outcome = verdict === "not_run" ? "not run" : verdict === "answered" ? "responded" : verdict;
   const suffix = stage === "pre_request" ? "" : ` (${stage})`;
-  return `${sign} ${name}${suffix} ${outcome}${detail === null ? "" : `: ${detail}`}`;
+  const place =
+    isolation === undefined ? "" : ` in a ${isolation === "worker" ? "worker thread" : "process"}`;
+  return `${sign} ${name}${suffix}${place} ${outcome}${detail === null ? "" : `: ${detail}`}`;
 }
 
 function limit({ type, limit: max, remaining, window, reset }: Explanation["limits"][number]): string {

@@ -15,6 +15,7 @@ import { findGateway } from "./find-gateway.ts";
 export const explain: Command = {
   summary: "show how a request would be handled: rule, key, plugins, limits, target",
   help: `Usage: gatehouse explain --path PATH [--gateway NAME|ID] [--method M] [--header K:V …] [--key NAME|ID] [--body FILE|-] [--json]
+       gatehouse explain --path PATH --tool NAME [--arguments JSON] [--gateway NAME|ID] [--key NAME|ID] [--json]
        gatehouse explain --request ID [--gateway NAME|ID] [--json]
 
 Shows what a running gateway would do with a request. No provider is called and nothing is counted.
@@ -26,6 +27,8 @@ Shows what a running gateway would do with a request. No provider is called and 
   --header K:V      a header of the request; may be repeated
   --key K           API key that the client sends, by name or id; the key itself is not needed
   --body FILE|-     body from a file or standard input; Content-Type defaults to application/json for JSON
+  --tool NAME       explain the call of an MCP tool, by the name that clients use
+  --arguments JSON  arguments of the tool; default {}
   --client ADDRESS  IP address of the client; default 127.0.0.1
 ${CLIENT_HELP}
   --json            print the explanation as JSON`,
@@ -40,6 +43,8 @@ ${CLIENT_HELP}
         key: { type: "string" },
         body: { type: "string" },
         client: { type: "string" },
+        tool: { type: "string" },
+        arguments: { type: "string" },
         header: { type: "string", multiple: true, default: [] },
         json: { type: "boolean", default: false },
       },
@@ -51,6 +56,7 @@ ${CLIENT_HELP}
     const body = values.body === undefined ? undefined : await readBody(values.body);
     if (body !== undefined && !hasHeader(headers, "content-type") && parseJson(body) !== undefined)
       headers["Content-Type"] = "application/json";
+    const mcp = toolCall(values);
     const client = await adminClient(values);
     const gateway = await findGateway(client, values.gateway);
     const request = {
@@ -60,6 +66,7 @@ ${CLIENT_HELP}
       ...(body !== undefined && { body }),
       ...(client_address !== undefined && { client_address }),
       ...(api_key !== undefined && { api_key }),
+      ...(mcp !== null && { mcp }),
     };
     const explanation = await client.post(`/gateways/${gateway.id}/explain`, request, explanationSchema);
     if (values.json) console.log(JSON.stringify(explanation));
@@ -74,7 +81,16 @@ interface RecordedFlags extends AdminClientFlags {
 }
 
 /** Options that describe a request. A recorded one is replayed as it was. */
-const REQUEST_OPTIONS = ["--path", "--method", "--header", "--key", "--body", "--client"];
+const REQUEST_OPTIONS = [
+  "--path",
+  "--method",
+  "--header",
+  "--key",
+  "--body",
+  "--client",
+  "--tool",
+  "--arguments",
+];
 
 async function explainRecorded(id: string, flags: RecordedFlags, args: readonly string[]): Promise<number> {
   const given = REQUEST_OPTIONS.find((name) =>
@@ -88,6 +104,25 @@ async function explainRecorded(id: string, flags: RecordedFlags, args: readonly 
   const replay = await client.post(path, undefined, replaySchema);
   console.log(flags.json ? JSON.stringify(replay) : renderReplay(replay, gateway));
   return 0;
+}
+
+/** Returns null if no tool is given. */
+function toolCall(flags: {
+  readonly tool?: string | undefined;
+  readonly arguments?: string | undefined;
+  readonly body?: string | undefined;
+}): object | null {
+  const { tool: name, arguments: given = "{}", body } = flags;
+  if (name === undefined) {
+    if (flags.arguments !== undefined)
+      throw new UsageError("--arguments needs --tool; give the name of a tool");
+    return null;
+  }
+  if (body !== undefined) throw new UsageError("--tool cannot be combined with --body; remove one of them");
+  const parsed = parseJson(given);
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    throw new UsageError(`--arguments is "${given.slice(0, 100)}"; give a JSON object`);
+  return { method: "tools/call", params: { name, arguments: parsed } };
 }
 
 function readHeaders(given: readonly string[]): Record<string, string> {

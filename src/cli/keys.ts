@@ -38,6 +38,7 @@ const parseKeyArguments = (args: readonly string[]) =>
       rule: { type: "string", multiple: true, default: [] },
       label: { type: "string", multiple: true, default: [] },
       model: { type: "string", multiple: true, default: [] },
+      tool: { type: "string", multiple: true, default: [] },
       json: { type: "boolean", default: false },
     },
     maxPositionals: 2,
@@ -54,7 +55,7 @@ const ACTIONS = new Map<string, (client: AdminClient, given: KeyArguments) => Pr
 export const keys: Command = {
   summary: "create, list, or revoke API keys",
   help: `Usage: gatehouse keys create --name NAME [--gateway NAME|ID] [--rule ID|NAME|PATH …] [--expires WHEN]
-                             [--label NAME=VALUE …] [--model NAME …]
+                             [--label NAME=VALUE …] [--model NAME …] [--tool PATTERN …]
        gatehouse keys list [--gateway NAME|ID]
        gatehouse keys revoke ID|NAME
 
@@ -65,6 +66,7 @@ create prints only the key on standard output. The key is shown only once.
   --rule R       a rule that the key may use, by id, name, or path; may be repeated; default every rule
   --label N=V    a label of the key, such as team=search; may be repeated
   --model M      a model that the key may use, or a prefix such as "gpt-*"; may be repeated; default every model
+  --tool PATTERN a tool of MCP servers that the key may use, such as "tickets__*"; may be repeated; default every tool
   --expires WHEN a time such as 2030-01-01T00:00:00Z, or a duration from now: 12h, 30d
 ${CLIENT_HELP}
   --json         print the record as JSON`,
@@ -96,6 +98,7 @@ async function create(client: AdminClient, { values }: KeyArguments): Promise<st
     labels,
     ...(expires_at !== null && { expires_at }),
     ...(values.model.length > 0 && { models: values.model }),
+    ...(values.tool.length > 0 && { tools: values.tool }),
   };
   const created = await client.post("/iam/api-keys", request, createdKeySchema);
   if (values.json) return JSON.stringify(created);

@@ -27,7 +27,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   diff: async () => (await import("./diff.ts")).diff,
   rollback: async () => (await import("./rollback.ts")).rollback,
   blocks: async () => (await import("./blocks.ts")).blocks,
+  cache: async () => (await import("./cache.ts")).cache,
   budgets: async () => (await import("./budgets.ts")).budgets,
+  mcp: async () => (await import("./mcp.ts")).mcp,
+  plugin: async () => (await import("./plugin/plugin.ts")).plugin,
+  plugins: async () => (await import("./plugins.ts")).plugins,
   "game-day": async () => (await import("./game-day.ts")).gameDay,
   usage: async () => (await import("./usage.ts")).usage,
   reconcile: async () => (await import("./reconcile/reconcile.ts")).reconcile,
@@ -35,6 +39,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   logs: async () => (await import("./logs.ts")).logs,
   completion: async () => (await import("./completion.ts")).completionOf(COMMANDS),
 };
+
+/** What the gateway starts for plugins with `isolation: process`; of no use to people. */
+const PROCESS_COMMAND = "plugin-process";
 
 /** Commands that send requests to providers and so need the runtime environment. */
 const SENDING_COMMANDS: ReadonlySet<string> = new Set(["serve", "demo", "bench"]);
@@ -61,6 +68,10 @@ async function main(args: readonly string[]): Promise<number> {
   if (name === undefined || name === "--help" || name === "help") {
     console.log(await help());
     return name === undefined ? 2 : 0;
+  }
+  if (name === PROCESS_COMMAND) {
+    const { runPluginProcess } = await import("../runtime/isolation/isolate-process.ts");
+    return runPluginProcess();
   }
   if (name === "--version") {
     const { default: packageJson } = await import("../../package.json");

@@ -2,7 +2,7 @@
 // mapped around them. It stays in the page cache of the kernel, and what is needed again is mapped again without reading the disk.
 import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { openCLibrary } from "./c-library.ts";
+import { openCLibrary } from "../base/c-library.ts";
 
 /** From sys/mman.h of Linux: unmaps the pages of a range. */
 const MADV_DONTNEED = 4;

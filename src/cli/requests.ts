@@ -24,6 +24,7 @@ const requestSchema = z.object({
   provider: z.string().nullable(),
   model: z.string().nullable(),
   requested_model: z.string().nullable(),
+  mcp: z.object({ method: z.string().nullable(), tool: z.string().nullable() }).nullish(),
   tokens: z.object({ input: z.int(), output: z.int() }).nullable(),
   cost: z.number().nullable(),
   timings: z.object({ total_ms: z.number() }),
@@ -54,17 +55,19 @@ const COLUMNS: readonly (readonly [title: string, width: number])[] = [
 
 export const requests: Command = {
   summary: "list the last requests of a gateway, or follow new ones",
-  help: `Usage: gatehouse requests [--gateway NAME|ID] [--status S] [--outcome O] [--model M] [--limit N] [--json]
-       gatehouse requests --follow [--gateway NAME|ID] [--status S] [--outcome O] [--model M] [--json]
+  help: `Usage: gatehouse requests [--gateway NAME|ID] [--status S] [--outcome O] [--model M] [--tool T] [--limit N] [--json]
+       gatehouse requests --follow [--gateway NAME|ID] [--status S] [--outcome O] [--model M] [--tool T] [--json]
 
 Lists the last requests of a gateway, newest first. With --follow, prints each new request when it has ended, until Ctrl-C; if the
 connection is lost, reconnects. Requests that end in between are not printed. TOKENS are input + output; the cost is in US dollars.
-OPERATION is followed by the formats that a request was translated between, such as chat (openai->anthropic).
+OPERATION is followed by the formats that a request was translated between, such as chat (openai->anthropic). Requests to MCP
+services have their method there, and the called tool as MODEL.
 
   --gateway G    name or id; optional if there is only one gateway
   --status S     a status such as 429, or a class such as 5xx
   --outcome O    one of ${OUTCOMES.join(", ")}
   --model M      the model that was sent to the provider
+  --tool T       the called MCP tool, by the name that the client uses
   --limit N      number of requests to list, 1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}
   --follow       print new requests
 ${CLIENT_HELP}
@@ -77,6 +80,7 @@ ${CLIENT_HELP}
         status: { type: "string" },
         outcome: { type: "string" },
         model: { type: "string" },
+        tool: { type: "string" },
         limit: { type: "string" },
         follow: { type: "boolean", default: false },
         json: { type: "boolean", default: false },
@@ -104,9 +108,10 @@ interface Filter {
   readonly status?: string | undefined;
   readonly outcome?: string | undefined;
   readonly model?: string | undefined;
+  readonly tool?: string | undefined;
 }
 
-function filterFrom({ status, outcome, model }: Filter): URLSearchParams {
+function filterFrom({ status, outcome, model, tool }: Filter): URLSearchParams {
   if (status !== undefined && !/^[1-5](xx|\d\d)$/.test(status))
     throw new UsageError(`--status is "${status}"; give a status such as 429, or a class such as 5xx`);
   if (outcome !== undefined && !OUTCOMES.some((known) => known === outcome))
@@ -115,6 +120,7 @@ function filterFrom({ status, outcome, model }: Filter): URLSearchParams {
     ...(status !== undefined && { status }),
     ...(outcome !== undefined && { outcome }),
     ...(model !== undefined && { model }),
+    ...(tool !== undefined && { tool }),
   });
 }
 
@@ -146,7 +152,7 @@ function cellsOf(record: RequestRecord): string[] {
     error_code === null ? outcome : `${outcome} (${error_code})`,
     `${record.method} ${record.path}`,
     operationText(record),
-    record.model ?? record.requested_model ?? "-",
+    record.model ?? record.requested_model ?? record.mcp?.tool ?? "-",
     record.provider ?? "-",
     record.api_key?.name ?? "-",
     tokens === null ? "-" : `${tokens.input} + ${tokens.output}`,
@@ -157,8 +163,8 @@ function cellsOf(record: RequestRecord): string[] {
   return [time, paint(colorOf(status), String(status)), result, ...others];
 }
 
-function operationText({ operation, translation }: RequestRecord): string {
-  const name = operation ?? "-";
+function operationText({ operation, translation, mcp }: RequestRecord): string {
+  const name = operation ?? mcp?.method ?? "-";
   return translation ? `${name} (${translation.from}->${translation.to})` : name;
 }
 

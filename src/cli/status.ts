@@ -22,6 +22,7 @@ const readinessSchema = z.object({
   counters: dependencySchema,
   ledger: dependencySchema.optional(),
   faulty_gateways: z.record(z.string(), z.string()).optional(),
+  faulty_plugins: z.record(z.string(), z.string()).optional(),
 });
 const openApiSchema = z.object({ info: z.object({ version: z.string() }) });
 const countSchema = z.object({ count: z.int() });
@@ -113,6 +114,9 @@ function describe(found: Status): string {
       ["running", `${duration(found.uptime_seconds ?? 0)}, ${megabytes} MB`],
       ...Object.entries(found.faulty_gateways ?? {}).map(
         ([id, reason]) => [paint("yellow", "not active"), `gateway ${id}: ${reason}`] as const,
+      ),
+      ...Object.entries(found.faulty_plugins ?? {}).map(
+        ([entry, reason]) => [paint("yellow", "faulty"), `plugin ${entry}: ${reason}`] as const,
       ),
     ]),
   ].join("\n");

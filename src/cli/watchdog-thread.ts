@@ -1,6 +1,6 @@
 // The thread of the watchdog. It loads no code of the gateway, and what it needs for a restart only when it restarts.
 import { writeSync } from "node:fs";
-import { openCLibrary } from "./c-library.ts";
+import { openCLibrary } from "../base/c-library.ts";
 import { HeartbeatMonitor, type Hang } from "./heartbeat-monitor.ts";
 import { readMainThread } from "./main-thread.ts";
 import { BEATS, IS_STOPPING, RESTART_VARIABLE, type WatchOrder } from "./watch-order.ts";

@@ -22,6 +22,8 @@ describe("readSettings", () => {
       REDIS_SILENT_MS: 16,
       WORKERS: 1,
       PLUGINS_DIR: "plugins",
+      PLUGIN_USER: null,
+      PLUGIN_MEMORY_MB: 256,
       BASE_DOMAIN: null,
       PUBLIC_URL: null,
       REQUIRE_API_KEY: false,

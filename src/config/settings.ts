@@ -77,6 +77,16 @@ export const SETTINGS = {
     "directory of custom plugins: one file or folder per plugin",
     (text) => text ?? "plugins",
   ),
+  PLUGIN_USER: setting(
+    "the user of the gateway",
+    "user that runs plugins with `isolation: process`; the gateway must run as root to start processes of another user",
+    optionalText,
+  ),
+  PLUGIN_MEMORY_MB: setting(
+    "256",
+    "memory that a process of a plugin may use, in MB; a process that uses more is restarted",
+    integer(256, 16, 1_048_576),
+  ),
   BASE_DOMAIN: setting(
     "none",
     "domain of subdomains: Host `acme.<BASE_DOMAIN>` selects the gateway with subdomain `acme`",
@@ -84,7 +94,7 @@ export const SETTINGS = {
   ),
   PUBLIC_URL: setting(
     "none",
-    "address at which clients reach the data plane, such as https://ai.example.com; the console shows it in code for applications",
+    "address at which clients reach the data plane, such as https://ai.example.com; the console shows it in code for applications, and the OAuth metadata of MCP endpoints contains it",
     publicUrl,
   ),
   TRUSTED_PROXIES: setting(

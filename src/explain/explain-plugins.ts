@@ -2,21 +2,23 @@
 import { GatehouseError } from "../base/errors.ts";
 import type { ExplainedLimit, ExplainedPlugin } from "../model/explanation.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
-import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
+import type { ChainLink } from "../snapshot/chain-link.ts";
+import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { redact } from "../telemetry/log/redact.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "../proxy/exchange.ts";
-import { forwardedHeaders } from "../proxy/header-filter.ts";
 import type { LimiterCall } from "../proxy/limits/limiter-call.ts";
 import { reserveLimits, type ClaimParts } from "../proxy/limits/reserve-claims.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
+import { changesSince, stateOf } from "../proxy/request-changes.ts";
 import { runOnePreRequest } from "../proxy/run-plugins.ts";
+import { explainShadows, isolationOf, type ShadowParts } from "./explain-shadows.ts";
 import { explainLimits } from "./explain-claims.ts";
 
 const NOT_EXPLAINABLE =
   "not marked as explainable, so it was not run; the explanation continues as if it had passed";
 
-type ExplainParts = PluginParts & ClaimParts;
+type ExplainParts = PluginParts & ClaimParts & ShadowParts;
 type End = OutgoingResponse | GatehouseError | null;
 
 export interface ExplainedChain {
@@ -39,7 +41,10 @@ export async function explainPlugins(
   const limiters = isReached ? (chain?.limiters ?? []) : [];
   let limiting: ReadonlyMap<ChainLink, ExplainedPlugin> = new Map();
   let end: End = null;
-  for (const link of chain?.pre_request ?? []) {
+  const shadows = isReached ? (chain?.shadows?.pre_request ?? []) : [];
+  const links = chain?.pre_request ?? [];
+  for (const [position, link] of links.entries()) {
+    if (end === null) plugins.push(...(await explainShadows(exchange, shadows, position, parts)));
     if (link === limiters[0] && end === null)
       ({ limiting, end } = await explainClaims(exchange, limiters, parts));
     const limiter = limiting.get(link);
@@ -53,10 +58,13 @@ export async function explainPlugins(
       end = explained.end;
     }
   }
+  if (end === null) plugins.push(...(await explainShadows(exchange, shadows, links.length, parts)));
   for (const stage of PLUGIN_STAGES) {
     if (stage === "pre_request") continue;
-    for (const { name } of chain?.[stage] ?? [])
-      plugins.push({ name, stage, verdict: "not_run", detail: "runs on the provider's response" });
+    for (const link of [...(chain?.[stage] ?? []), ...(chain?.shadows?.[stage] ?? [])]) {
+      const detail = "runs on the provider's response";
+      plugins.push({ name: link.name, stage, verdict: "not_run", detail, ...isolationOf(link) });
+    }
   }
   return { plugins, limits, end };
 }
@@ -152,32 +160,9 @@ function joinDetails(observed: string | null, reported: string | null): string |
 }
 
 function explainedAs(
-  { name }: ChainLink,
+  link: ChainLink,
   verdict: ExplainedPlugin["verdict"],
   detail: string | null,
 ): ExplainedPlugin {
-  return { name, stage: "pre_request", verdict, detail };
-}
-
-interface RequestState {
-  readonly path: string;
-  readonly query: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | null;
-}
-
-function stateOf(exchange: Exchange, { ownCredentials }: PluginParts): RequestState {
-  const { sentPath, sentQuery, sentHeaders, body, request } = exchange;
-  const headers = { ...(sentHeaders ?? forwardedHeaders(request.headers, ownCredentials)) };
-  return { path: sentPath, query: sentQuery, headers, body: body?.bytes ?? null };
-}
-
-function changesSince(before: RequestState, after: RequestState): string[] {
-  const changes: string[] = [];
-  if (after.path !== before.path) changes.push("the path");
-  if (after.query !== before.query) changes.push("the query");
-  for (const name of new Set([...Object.keys(before.headers), ...Object.keys(after.headers)]))
-    if (before.headers[name] !== after.headers[name]) changes.push(`the header ${name}`);
-  if (after.body !== before.body && !Bun.deepEquals(after.body, before.body)) changes.push("the body");
-  return changes;
+  return { name: link.name, stage: "pre_request", verdict, detail, ...isolationOf(link) };
 }

@@ -3,13 +3,15 @@ import type { Clock } from "../base/clock.ts";
 import { HeaderFields } from "../http/header-fields.ts";
 import { IncomingBody, type BodyLimits } from "../http/incoming-body.ts";
 import type { ClientRequest } from "../http/server/client-request.ts";
-import { newId } from "../base/ids.ts";
+import { statelessMessage } from "../mcp/stateless-message.ts";
+import { requestIdFrom } from "../base/ids.ts";
 import type { ExplainRequest } from "../model/explanation.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { Exchange } from "../proxy/exchange.ts";
 
 export function exchangeFor(explained: ExplainRequest, snapshot: Snapshot, clock: Clock): Exchange {
-  return new Exchange(new ExplainedRequest(explained), snapshot, newId(), clock);
+  const request = new ExplainedRequest(explained);
+  return new Exchange(request, snapshot, requestIdFrom(request.headers.get("x-request-id")), clock);
 }
 
 class ExplainedRequest implements ClientRequest {
@@ -25,8 +27,10 @@ class ExplainedRequest implements ClientRequest {
     this.method = explained.method;
     this.target = explained.path;
     this.peerAddress = explained.client_address;
-    this.headers = HeaderFields.from(explained.headers ?? {});
-    this.#body = bodyOf(explained.body);
+    const { mcp } = explained;
+    const message = mcp === undefined ? null : statelessMessage(mcp.method, mcp.params);
+    this.headers = HeaderFields.from({ ...message?.headers, ...explained.headers });
+    this.#body = bodyOf(message?.body ?? explained.body);
     if (this.#body === null) return;
     this.headers.set("Content-Length", String(this.#body.byteLength));
     this.headers.delete("Transfer-Encoding");

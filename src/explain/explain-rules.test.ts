@@ -29,6 +29,7 @@ function explained(
   const parts = {
     gateway,
     upstreams: [upstream],
+    mcp_servers: [],
     services: [service],
     rules,
     models: [],

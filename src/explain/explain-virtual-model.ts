@@ -1,10 +1,12 @@
 // Explains which target of a virtual model would receive a request. Changes no balancing state.
 import type { ExplainedVirtualModel } from "../model/explanation.ts";
 import type { Candidates } from "../snapshot/compile-upstream.ts";
+import type { EncodeParts } from "../proxy/encode.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import type { Leg } from "../proxy/virtual-models/leg.ts";
 import { enterLeg } from "../proxy/virtual-models/resolve-model.ts";
 import { availabilityOf, type VirtualRoute } from "../proxy/virtual-models/virtual-route.ts";
+import { explainMirror } from "./explain-mirror.ts";
 
 interface ExplainedRoute {
   readonly explained: ExplainedVirtualModel;
@@ -13,7 +15,11 @@ interface ExplainedRoute {
 }
 
 /** Also makes the exchange one with the target that is next. */
-export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): ExplainedRoute {
+export function explainVirtualModel(
+  exchange: Exchange,
+  route: VirtualRoute,
+  parts: EncodeParts,
+): ExplainedRoute {
   const now = exchange.clock.now();
   route.simulate();
   const next = route.next(null, now) ?? route.lastResort();
@@ -22,7 +28,9 @@ export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): Ex
   const describe = (leg: Leg) => {
     // With cache-affinity each account of the upstream is a target of its own.
     const found = eligible.filter(({ place, target }) => place === leg.place && target === leg.target);
-    const isAvailable = found.some((each) => availabilityOf(each, now) === "available");
+    const isAvailable = found.some(
+      (each) => availabilityOf(each, each.rule.upstream.plan, now) === "available",
+    );
     const weight = leg.entry.model.plan.contenders[leg.target.index]?.weight ?? 0;
     const isNext = next !== null && found.includes(next);
     const { isCanary } = leg.target;
@@ -58,6 +66,7 @@ export function explainVirtualModel(exchange: Exchange, route: VirtualRoute): Ex
     fallback: fallback === null ? null : { ...fallback },
     canary:
       next === null || next.entry.model.canary === null ? null : next.target.isCanary ? "canary" : "stable",
+    mirror: explainMirror(exchange, route, parts),
     targets: route.legs.flat().map(describe),
   };
   return { explained, candidates: next?.candidates ?? null };

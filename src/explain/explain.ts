@@ -14,6 +14,7 @@ import { requiresKey } from "../proxy/authenticate.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { toGatehouseError } from "../proxy/fail.ts";
 import type { DataPlaneParts } from "../proxy/handle.ts";
+import { LazyMcp } from "../proxy/mcp/load-mcp.ts";
 import { OwnCredentials } from "../proxy/own-credentials.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
@@ -27,9 +28,12 @@ import { NO_LOG } from "../telemetry/log/log.ts";
 import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
 import { decisionOf, explainBudgets, explainLimits } from "./explain-claims.ts";
+import { explainFinalRequest } from "./explain-final-request.ts";
 import { explainPlugins, type ExplainedChain } from "./explain-plugins.ts";
+import type { ShadowParts } from "./explain-shadows.ts";
 import { gameDayFor } from "./explain-game-day.ts";
 import { exchangeFor } from "./explain-request.ts";
+import { explainMcp, unknownItem } from "./explain-mcp.ts";
 import { explainRules } from "./explain-rules.ts";
 import { explainVirtualModel } from "./explain-virtual-model.ts";
 import { explainTargets, type ExplainedAttempt, type ExplainTargetsParts } from "./explain-targets.ts";
@@ -43,6 +47,7 @@ type ExplainParts = Omit<
   | "upstreamPool"
   | "sockets"
   | "canaries"
+  | "mirrors"
   | "isDraining"
 > & { readonly health: Health };
 
@@ -57,6 +62,8 @@ export function createExplain(parts: ExplainParts): Explain {
     ownCredentials: new OwnCredentials(parts.secret),
     idSeal: new IdSeal(parts.secret),
     clientAddress: parts.clientAddress,
+    offLoop: parts.offLoop,
+    callService: null,
   };
   return async (gatewayId, request) => {
     const { snapshot } = parts.current;
@@ -88,6 +95,7 @@ class RequestExplainer {
   #gameDay: Explanation["game_day"] = null;
   /** Null until the upstream attempt has been rehearsed. */
   #attempt: ExplainedAttempt | null = null;
+  readonly #mcp: LazyMcp;
 
   constructor(
     gateway: CompiledGateway,
@@ -101,6 +109,8 @@ class RequestExplainer {
     this.#apiKeyId = apiKeyId;
     this.#parts = parts;
     this.#callParts = callParts;
+    const { secret, clock } = parts;
+    this.#mcp = new LazyMcp({ secret, clock, serving: null, isDraining: () => false });
   }
 
   async explain(): Promise<Explanation> {
@@ -124,7 +134,12 @@ class RequestExplainer {
       if (response !== null) return response;
     }
     if (exchange.rule === null) throw new Error("the steps ended without a rule");
-    const route = exchange.route === null ? null : explainVirtualModel(exchange, exchange.route);
+    if (exchange.rule.mcp !== null) {
+      const mcp = explainMcp(exchange, this.#parts.toolPins);
+      return mcp?.allowed === false ? unknownItem(mcp) : null;
+    }
+    const route =
+      exchange.route === null ? null : explainVirtualModel(exchange, exchange.route, this.#callParts);
     this.#virtualModel = route?.explained ?? null;
     this.#attempt = explainTargets(exchange, exchange.rule, this.#callParts, route?.candidates ?? null);
     if (this.#attempt.error !== null) throw this.#attempt.error;
@@ -132,10 +147,11 @@ class RequestExplainer {
   }
 
   #stepParts(): StepParts {
-    const { baseDomain, requireApiKey, maxBodyBytes, maxUploadBytes } = this.#parts;
+    const { baseDomain, publicUrl, requireApiKey, maxBodyBytes, maxUploadBytes } = this.#parts;
     const { deadlines, bodyBudget, offLoop, budgetBook } = this.#parts;
     return {
       baseDomain,
+      publicUrl,
       requireApiKey,
       maxBodyBytes,
       maxUploadBytes,
@@ -143,6 +159,7 @@ class RequestExplainer {
       bodyBudget,
       offLoop,
       idSeal: this.#callParts.idSeal,
+      mcp: this.#mcp,
       clientAddress: this.#parts.clientAddress,
       // Every real request has a Host header. An explanation without one is about the gateway in question.
       gatewayWithoutHost: this.#gateway,
@@ -158,6 +175,17 @@ class RequestExplainer {
         this.#gameDay = gameDayFor(exchange, this.#parts.clock.unixNow());
         return null;
       },
+      runFinalRequest: async (exchange, links) => {
+        const explained = await explainFinalRequest(exchange, links, this.#chain?.plugins ?? [], {
+          ...this.#callParts,
+          offLoop,
+          deadlines,
+          flights: null,
+          endLive: doNothing,
+        });
+        if (explained instanceof GatehouseError) throw explained;
+        return explained;
+      },
       runPreRequest: async (exchange, chain) => {
         const explained = await explainPlugins(exchange, chain, this.#claimParts(), true);
         this.#chain = explained;
@@ -167,8 +195,13 @@ class RequestExplainer {
     };
   }
 
-  #claimParts(): CallParts & StepParts {
-    return { ...this.#callParts, ...this.#stepParts() };
+  #claimParts(): CallParts & StepParts & ShadowParts {
+    return {
+      ...this.#callParts,
+      ...this.#stepParts(),
+      peekLedger: async ({ gateway }, claims) =>
+        decisionOf(await this.#parts.budgetBook.ledger.peek(gateway?.id ?? "", claims, "closed")),
+    };
   }
 
   async #compare({ gateway }: Exchange, claims: readonly Claim[]): Promise<Reservation | Refusal> {
@@ -199,6 +232,7 @@ class RequestExplainer {
       budgets: this.#budgets,
       game_day: this.#gameDay,
       virtual_model: this.#virtualModel,
+      mcp: exchange.mcp === null ? null : explainMcp(exchange, this.#parts.toolPins),
       targets: this.#attempt?.targets ?? [],
       upstream_request: this.#attempt?.request ?? null,
       hedge: this.#attempt?.hedge ?? null,
@@ -213,6 +247,7 @@ function doNothing(): void {
 
 const DENIALS: readonly string[] = [
   "invalid_api_key",
+  "invalid_token",
   "api_key_required",
   "rule_not_allowed",
   "model_not_allowed",

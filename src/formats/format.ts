@@ -1,4 +1,5 @@
 // The interface of a wire format: everything the gateway knows about the requests and responses of one API.
+import type { JsonObject } from "../base/json.ts";
 import type { ReadableFields } from "../base/readable-fields.ts";
 import type { ContentReader } from "./content-reader.ts";
 import type { FormatName } from "./format-names.ts";
@@ -6,6 +7,7 @@ import type { GatewayError } from "./gateway-error.ts";
 import type { ModelListEncoder } from "./model-list.ts";
 import type { DetailsReader } from "./response-details.ts";
 import type { OpeningOf } from "./stream-opening.ts";
+import type { TextReader } from "./text-channels.ts";
 import type { InboundTranslator, OutboundTranslator } from "./translator.ts";
 import type { UsageReader } from "./usage-reader.ts";
 
@@ -42,8 +44,12 @@ export interface Format {
   readonly details: DetailsReader;
   /** Recognizes events with content in streams. */
   readonly content: ContentReader;
+  /** Finds the generated texts in responses. */
+  readonly texts: TextReader;
   /** Says what the first events of a stream mean. */
   readonly openingOf: OpeningOf;
+  /** Whether a complete response has no content, because the provider's content filter has rejected the request or the response. */
+  readonly isFiltered: (body: JsonObject) => boolean;
   /** Whether the provider stores the response of a request that does not say whether to. */
   readonly storesByDefault: boolean;
   /** Null if streams of this format always report their usage. */

@@ -9,7 +9,14 @@ const CLIENT_TOOL =
 /** Fields of tools of Gemini; all others are tools that Google runs. */
 const GEMINI_FUNCTIONS: ReadonlySet<string> = new Set(["functionDeclarations", "function_declarations"]);
 /** Their mere presence makes the provider search, call servers, run code, or store turns. */
-const EFFECTS = ["web_search_options", "mcp_servers", "container", "conversation"];
+const EFFECTS = [
+  "web_search_options",
+  "search_parameters",
+  "plugins",
+  "mcp_servers",
+  "container",
+  "conversation",
+];
 
 /** `storesByDefault`: a response is stored unless the request says otherwise. */
 export function hasSideEffects(body: JsonObject, storesByDefault: boolean): boolean {

@@ -1,9 +1,12 @@
 // What an event at the start of a stream means. Until the first content, another target can still serve the request.
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { SseParser } from "./sse.ts";
+import { SseParser, SseTooLargeError } from "./sse.ts";
 
-/** `quiet`: known to have no content. Everything that is not known counts as content. */
-export type Opening = "quiet" | "content" | "error";
+/**
+ * `quiet`: known to have no content. `filtered`: after quiet events, the end of a response that the provider's content filter has
+ * rejected. Everything that is not known counts as content.
+ */
+export type Opening = "quiet" | "content" | "error" | "filtered";
 
 /** Returns what an event of a format means. */
 export type OpeningOf = (event: JsonObject) => Opening;
@@ -26,11 +29,17 @@ export class StreamOpening {
 
   /** Returns what the stream has shown with the next bytes: the first that is not quiet. */
   push(bytes: Uint8Array): Opening {
-    for (const { data } of this.#parser.push(bytes)) {
-      const opening = this.#read(data);
-      if (opening !== "quiet") return opening;
+    try {
+      for (const { data } of this.#parser.push(bytes)) {
+        const opening = this.#read(data);
+        if (opening !== "quiet") return opening;
+      }
+      return "quiet";
+    } catch (error) {
+      // Nothing that large is known to have no content, for example an image in one event.
+      if (error instanceof SseTooLargeError) return "content";
+      throw error;
     }
-    return "quiet";
   }
 
   #read(data: string): Opening {

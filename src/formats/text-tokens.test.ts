@@ -3,7 +3,15 @@ import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import counts from "../../test/golden/tokens/counts.json";
-import { tokensOfText } from "./text-tokens.ts";
+import {
+  ASCII_CLASSES,
+  PUNCTUATION,
+  REPEATED,
+  START,
+  transition,
+  UNITS_PER_TOKEN,
+} from "./text-automaton.ts";
+import { readAsciiText, tokensOfText, unitsOfText } from "./text-tokens.ts";
 
 const SAMPLES = join(import.meta.dir, "../../test/golden/tokens");
 /** At the place where two texts are joined, words, numbers and punctuation may join too. */
@@ -115,4 +123,45 @@ test.each([
   } finally {
     read.mockRestore();
   }
+});
+
+/** The estimate without a table: counts consonants beside the states. */
+function naiveUnits(value: string): number {
+  let [tokens, state, consonants, last] = [0, START, 0, ""];
+  for (const character of value) {
+    let kind = ASCII_CLASSES[character.charCodeAt(0)] ?? PUNCTUATION;
+    if (kind === PUNCTUATION && character === last) kind = REPEATED;
+    const step = transition(state, kind);
+    consonants = /[b-df-hj-np-tv-xz]/.test(character) ? consonants + 1 : 0;
+    tokens += step.tokens + (consonants > 3 ? 0.5 : 0);
+    state = step.next;
+    last = character;
+  }
+  return Math.round(tokens * UNITS_PER_TOKEN);
+}
+
+const asciiText = fc.oneof(
+  fc.string({ unit: "grapheme-ascii", maxLength: 80 }),
+  fc.string({ unit: fc.constantFrom(...Array.from('aekrstXY17 \t\n"\\/.,_-')), maxLength: 80 }),
+);
+
+test("the table adds what the transitions of the automaton add", () => {
+  fc.assert(
+    fc.property(asciiText, (value) => expect(unitsOfText(value)).toBe(naiveUnits(value))),
+    { numRuns: 1000 },
+  );
+});
+
+test("a text is read in JSON as it is read when it is decoded", () => {
+  const read = { units: 0, end: 0 };
+  fc.assert(
+    fc.property(asciiText, (value) => {
+      const json = Buffer.from(JSON.stringify(value));
+      expect(readAsciiText(json, 1, read)).toBe(true);
+      expect(read).toEqual({ units: unitsOfText(value), end: json.length - 1 });
+    }),
+    { numRuns: 1000 },
+  );
+  for (const other of ['"é"', '"漢"', '"\\u0041"', '"\\b"'])
+    expect(readAsciiText(Buffer.from(other), 1, read)).toBe(false);
 });

@@ -1,250 +1,93 @@
 // Estimates how many tokens a text has, from the classes of its characters. No vocabulary is needed: one takes megabytes of memory
-// per process, and models differ in theirs. The constants are averages over o200k_base and cl100k_base, fitted to prose, code, JSON
-// and encoded data; `npm run accuracy:tokens` measures the result.
-//
-// The estimate is an automaton over the characters, so that the work per character is constant: a few lookups and no branch that
-// depends on random data (branches made base64 half as fast). `transition` describes it; tables hold its results.
-
-const CONSONANT = 0;
-const VOWEL = 1;
-const UPPER = 2;
-const DIGIT = 3;
-const SPACE = 4;
-const TAB = 5;
-const NEWLINE = 6;
-const PUNCTUATION = 7;
-/** The same punctuation character as the one before. */
-const REPEATED = 8;
-const CLASS_BITS = 4;
-const ASCII_CLASSES = Uint8Array.from({ length: 128 }, (_, code) => asciiClass(String.fromCharCode(code)));
-
-/** Tokens of a lowercase or capitalized word by its length, and per letter of a longer one. */
-const WORD_TOKENS = [0, 1.05, 1, 1, 0.95, 0.9, 0.9, 1, 1, 1.05, 1.25, 1.45, 1.8];
-const LONG_WORD_LETTER = 0.3;
-/** Per letter beyond the third in a row without a vowel: random letters and abbreviations are split into more tokens. */
-const CROWDED_CONSONANT = 0.5;
-/** For a word that follows a word or a number without a space, as in `parseInt` or base64. */
-const CONTINUED_WORD = 0.33;
-const FIRST_DIGIT = 0.9;
-const DIGITS_PER_TOKEN = 3;
-/** A space is part of the word that follows it, but not of a number. */
-const SPACE_BEFORE_DIGITS = 0.85;
-/** The vocabularies contain words with one punctuation character before them: `.length`, `_name`. */
-const PREFIX = 0.5;
-const ACCENTED_WORD = 0.5;
-const ACCENTED_WORD_LETTER = 0.24;
-
-// States: what precedes the next character.
-const START = 0;
-const ONE_SPACE = 1;
-const ONE_TAB = 2;
-const SPACES = 3;
-const NEWLINES = 4;
-/** One to three digits, the last of which complete a token. */
-const DIGITS = 5;
-const PREFIXED = DIGITS + DIGITS_PER_TOKEN;
-/** One to MAX_PUNCTUATION different punctuation characters. */
-const MAX_PUNCTUATION = 4;
-const PUNCTUATED = PREFIXED + 1;
-const SCRIPT = PUNCTUATED + MAX_PUNCTUATION;
-const UPPERCASE = SCRIPT + 1;
-const MIXED_CASE = SCRIPT + 2;
-const ACCENTED = SCRIPT + 3;
-const ONE_UPPER = SCRIPT + 4;
-/** One to MAX_WORD letters, the last state also for more. */
-const WORD = SCRIPT + 5;
-const MAX_WORD = WORD_TOKENS.length;
-const STATES = WORD + MAX_WORD;
-
-interface Transition {
-  readonly tokens: number;
-  readonly next: number;
-}
-
-const TOKENS = new Float64Array(STATES << CLASS_BITS);
-const NEXT = new Uint8Array(STATES << CLASS_BITS);
-for (let state = 0; state < STATES; state++)
-  for (let kind = 0; kind <= REPEATED; kind++) {
-    const { tokens, next } = transition(state, kind);
-    TOKENS[(state << CLASS_BITS) | kind] = tokens;
-    NEXT[(state << CLASS_BITS) | kind] = next;
-  }
-
-/** Tokens per character by the upper byte of its code unit: [first, last, tokens]. Later rows replace earlier ones. */
-const SCRIPT_TOKENS: readonly (readonly [number, number, number])[] = [
-  [0x00, 0xff, 0.8],
-  [0x03, 0x03, 0.43], // Greek
-  [0x04, 0x04, 0.22], // Cyrillic
-  [0x05, 0x05, 0.44], // Hebrew, Armenian
-  [0x06, 0x07, 0.36], // Arabic
-  [0x09, 0x0d, 0.4], // scripts of India
-  [0x0e, 0x0e, 0.43], // Thai, Lao
-  [0x10, 0x10, 0.5], // Georgian, Burmese
-  [0x12, 0x13, 1.6], // Ethiopic
-  [0x20, 0x2f, 1], // punctuation and symbols
-  [0x25, 0x25, 0.4], // lines of boxes, usually repeated
-  [0x30, 0x31, 0.83], // kana
-  [0x32, 0x33, 1.5],
-  [0x34, 0x9f, 0.96], // Han
-  [0xac, 0xd7, 0.93], // Hangul
-  [0xd8, 0xdf, 1], // surrogates: half an emoji
-  [0xe0, 0xfa, 1.5], // private use, rare Han
-  [0xff, 0xff, 1], // full-width forms
-];
-const TOKENS_BY_RANGE = new Float64Array(256);
-for (const [first, last, tokens] of SCRIPT_TOKENS) TOKENS_BY_RANGE.fill(tokens, first, last + 1);
-const CYRILLIC_WORD = 0.5;
-/** For a letter that Russian does not use: words of other languages are rarer in the vocabularies. */
-const CYRILLIC_BEYOND_RUSSIAN = 1;
+// per process, and models differ in theirs. An automaton reads every character once, so that the work per character is constant: a few
+// lookups and no branch that depends on random data (branches made base64 half as fast). Tokens are added up in whole units, so
+// that sums are exact in any order.
+import {
+  ACCENTED_ROW,
+  ASCII_CLASSES,
+  CLASS_BITS,
+  isLatin,
+  PUNCTUATION,
+  REPEATED,
+  ROW_MASK,
+  SCRIPT_ROW,
+  START,
+  START_ROW,
+  STATE_OF_ROW,
+  tokensBeyondAscii,
+  TRANSITIONS,
+  UNITS_PER_TOKEN,
+  UNITS_SHIFT,
+  unitsOf,
+} from "./text-automaton.ts";
 
 /** Returns the estimated tokens of a text; not a whole number. */
 export function tokensOfText(text: string): number {
+  return unitsOfText(text) / UNITS_PER_TOKEN;
+}
+
+/** Returns the estimated tokens of a text, in units. */
+export function unitsOfText(text: string): number {
   let total = 0;
-  let state = START;
-  let consonants = 0;
+  let row = START_ROW;
   let last = -1;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code >= 128) {
-      total += tokensBeyondAscii(state, code);
-      state = isLatin(code) ? ACCENTED : SCRIPT;
-      consonants = 0;
+      total += unitsOf(tokensBeyondAscii(STATE_OF_ROW[row >> CLASS_BITS] ?? START, code));
+      row = isLatin(code) ? ACCENTED_ROW : SCRIPT_ROW;
       last = -1;
       continue;
     }
     let kind = ASCII_CLASSES[code] ?? PUNCTUATION;
     if (kind === PUNCTUATION && code === last) kind = REPEATED;
-    const index = (state << CLASS_BITS) | kind;
-    total += TOKENS[index] ?? 0;
-    state = NEXT[index] ?? START;
-    consonants = kind === CONSONANT ? consonants + 1 : 0;
-    if (consonants > 3) total += CROWDED_CONSONANT;
+    const entry = TRANSITIONS[row | kind] ?? 0;
+    total += entry >> UNITS_SHIFT;
+    row = entry & ROW_MASK;
     last = code;
   }
   return total;
 }
 
-/** Returns what a character of the class adds to the tokens of the text, and the state after it. */
-function transition(state: number, kind: number): Transition {
-  if (kind === CONSONANT || kind === VOWEL) return lowercaseTransition(state);
-  if (kind === UPPER) return uppercaseTransition(state);
-  const unpaid = state === PREFIXED ? 1 - PREFIX : 0;
-  switch (kind) {
-    case DIGIT:
-      return digitTransition(state, unpaid);
-    case SPACE:
-      return spaceTransition(state, unpaid, ONE_SPACE);
-    case TAB:
-      return spaceTransition(state, unpaid, ONE_TAB);
-    case NEWLINE:
-      // Newlines are part of the punctuation before them.
-      if (state === NEWLINES) return { tokens: 0.03, next: NEWLINES };
-      return { tokens: isPunctuated(state) ? unpaid + 0.05 : 1.1, next: NEWLINES };
-    case REPEATED:
-      return { tokens: unpaid + 0.015, next: state === PREFIXED ? PUNCTUATED : state };
-    default:
-      return punctuationTransition(state, unpaid);
-  }
-}
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** The characters of the escape sequences `\"`, `\\`, `\/`, `\n`, `\r` and `\t`; 0 for others. */
+const ESCAPED = new Uint8Array(256);
+for (const [letter, character] of ['""', "\\\\", "//", "n\n", "r\r", "t\t"].map((pair) => Buffer.from(pair)))
+  ESCAPED[letter ?? 0] = character ?? 0;
 
-function lowercaseTransition(state: number): Transition {
-  if (state === ONE_UPPER) return { tokens: lettersOfWord(2), next: WORD + 1 };
-  if (state >= WORD) {
-    const length = state - WORD + 2;
-    return { tokens: lettersOfWord(length), next: WORD + Math.min(length, MAX_WORD) - 1 };
-  }
-  if (state === ACCENTED) return { tokens: ACCENTED_WORD_LETTER, next: ACCENTED };
-  // Lowercase letters after several uppercase ones are rare outside of random letters.
-  if (state === UPPERCASE) return { tokens: 0.65, next: MIXED_CASE };
-  if (state === MIXED_CASE) return { tokens: 0.25, next: MIXED_CASE };
-  return { tokens: lettersOfWord(1) + continuation(state), next: WORD };
-}
-
-/** An uppercase letter starts a word, unless it follows another one. */
-function uppercaseTransition(state: number): Transition {
-  if (state === ONE_UPPER || state === UPPERCASE) return { tokens: 0.14, next: UPPERCASE };
-  return { tokens: lettersOfWord(1) + continuation(state), next: ONE_UPPER };
-}
-
-function digitTransition(state: number, unpaid: number): Transition {
-  if (state >= DIGITS && state < DIGITS + DIGITS_PER_TOKEN - 1) return { tokens: 0, next: state + 1 };
-  const space = state === ONE_SPACE || state === SPACES ? SPACE_BEFORE_DIGITS : 0;
-  return { tokens: unpaid + space + FIRST_DIGIT, next: DIGITS };
-}
-
-/** One space is part of the next word. More of them are one token, up to the longest in the vocabularies. */
-function spaceTransition(state: number, unpaid: number, one: number): Transition {
-  if (state === ONE_SPACE) return { tokens: 1.1, next: SPACES };
-  if (state === ONE_TAB) return { tokens: 0.6, next: SPACES };
-  if (state === SPACES) return { tokens: 0.0125, next: SPACES };
-  return { tokens: unpaid + (one === ONE_TAB ? 0.5 : 0), next: one };
-}
-
-/** Short sequences such as `"},` are in the vocabularies, longer ones are not. */
-function punctuationTransition(state: number, unpaid: number): Transition {
-  if (state === PREFIXED) return { tokens: unpaid + 0.26, next: PUNCTUATED + 1 };
-  if (state === PUNCTUATED + MAX_PUNCTUATION - 1) return { tokens: 0.5, next: state };
-  if (isPunctuated(state)) return { tokens: 0.26, next: state + 1 };
-  if (state === ONE_SPACE || state === SPACES) return { tokens: 1, next: PUNCTUATED };
-  return { tokens: PREFIX, next: PREFIXED };
-}
-
-function isPunctuated(state: number): boolean {
-  return state >= PREFIXED && state < PUNCTUATED + MAX_PUNCTUATION;
-}
-
-function continuation(state: number): number {
-  return state >= UPPERCASE || (state >= DIGITS && state < DIGITS + DIGITS_PER_TOKEN) ? CONTINUED_WORD : 0;
-}
-
-/** Tokens that the last letter adds to a word of this length. */
-function lettersOfWord(length: number): number {
-  const tokens = WORD_TOKENS[length];
-  return tokens === undefined ? LONG_WORD_LETTER : tokens - (WORD_TOKENS[length - 1] ?? 0);
-}
-
-function tokensBeyondAscii(state: number, code: number): number {
-  if (isLatin(code)) return accentTokens(code) + ACCENTED_WORD_LETTER + accentedStart(state);
-  const range = code >> 8;
-  const tokens = TOKENS_BY_RANGE[range] ?? 1;
-  if (range !== 0x04) return tokens;
-  const start = state === SCRIPT ? 0 : CYRILLIC_WORD;
-  return tokens + start + (isRussian(code) ? 0 : CYRILLIC_BEYOND_RUSSIAN);
-}
-
-function isRussian(code: number): boolean {
-  return (code >= 0x410 && code <= 0x44f) || code === 0x401 || code === 0x451;
-}
-
-/** Latin letters outside of ASCII. */
-function isLatin(code: number): boolean {
-  return (code >= 0xc0 && code <= 0x24f) || (code >= 0x1e00 && code <= 0x1eff);
+/** The units and the end of a text that was read in JSON. */
+export interface ReadText {
+  units: number;
+  /** The index of the closing quote. */
+  end: number;
 }
 
 /**
- * Tokens that one such letter adds to a word. Words of Western Europe are more frequent in the vocabularies than others, and words of
- * Vietnamese, from U+0180 on, are short.
+ * Reads the content of a JSON string that starts at `start`, whose JSON is valid. Returns false if it has other characters than ASCII or
+ * rare escape sequences: then it has to be decoded for `unitsOfText`.
  */
-function accentTokens(code: number): number {
-  if (code < 0x100) return 0.37;
-  return code < 0x180 ? 0.8 : 0;
-}
-
-/** Counts the letters before the first accent as those of a word with accents. */
-function accentedStart(state: number): number {
-  if (state === ACCENTED) return 0;
-  if (state < ONE_UPPER) return ACCENTED_WORD;
-  const length = state === ONE_UPPER ? 1 : state - WORD + 1;
-  const tokens = WORD_TOKENS[length];
-  return tokens === undefined ? ACCENTED_WORD : ACCENTED_WORD + ACCENTED_WORD_LETTER * length - tokens;
-}
-
-function asciiClass(character: string): number {
-  if (/[aeiouy]/.test(character)) return VOWEL;
-  if (/[a-z]/.test(character)) return CONSONANT;
-  if (/[A-Z]/.test(character)) return UPPER;
-  if (/[0-9]/.test(character)) return DIGIT;
-  if (character === " ") return SPACE;
-  if (character === "\t") return TAB;
-  return /[\r\n]/.test(character) ? NEWLINE : PUNCTUATION;
+export function readAsciiText(bytes: Uint8Array, start: number, into: ReadText): boolean {
+  let total = 0;
+  let row = START_ROW;
+  let last = -1;
+  for (let at = start; at < bytes.length; at++) {
+    let code = bytes[at] as number;
+    if (code === QUOTE) {
+      into.units = total;
+      into.end = at;
+      return true;
+    }
+    if (code === BACKSLASH) {
+      code = ESCAPED[bytes[++at] ?? 0] ?? 0;
+      if (code === 0) return false;
+    } else if (code >= 128) return false;
+    let kind = ASCII_CLASSES[code] ?? PUNCTUATION;
+    if (kind === PUNCTUATION && code === last) kind = REPEATED;
+    const entry = TRANSITIONS[row | kind] ?? 0;
+    total += entry >> UNITS_SHIFT;
+    row = entry & ROW_MASK;
+    last = code;
+  }
+  return false;
 }

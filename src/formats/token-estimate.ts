@@ -2,11 +2,12 @@
 // messages, Gemini. The estimate does not depend on the format, because their fields have different names or mean the same.
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Endpoint } from "./operations.ts";
-import { tokensOfText } from "./text-tokens.ts";
+import { UNITS_PER_TOKEN } from "./text-automaton.ts";
+import { unitsOfText } from "./text-tokens.ts";
 
 /** What formats add to every request and message: roles and delimiters. OpenAI documents 3 and 3, and a token for the role. */
 const REQUEST_TOKENS = 3;
-const MESSAGE_TOKENS = 4;
+export const MESSAGE_TOKENS = 4;
 /** The instructions that Anthropic adds for tools; it documents 313 to 346 tokens for current models. */
 const ANTHROPIC_TOOLS_TOKENS = 340;
 /** An image of about 1024 × 1024 pixels: 765 tokens at OpenAI, 1,398 at Anthropic, 258 to 1,032 at Gemini. */
@@ -49,6 +50,8 @@ const JSON_FIELDS: readonly string[] = [
   "output_format",
   "output_config",
 ];
+/** The top-level fields that the estimate of a request depends on. */
+export const ESTIMATED_FIELDS: readonly string[] = [...CONVERSATIONS, ...JSON_FIELDS, "generationConfig"];
 /** Fields inside `generationConfig` of Gemini that are read as JSON. */
 const GEMINI_SCHEMAS: readonly string[] = ["responseSchema", "responseJsonSchema", "response_schema"];
 
@@ -81,14 +84,14 @@ const TOKENS_BY_PART_TYPE = new Map([
 ]);
 
 export function estimateTokens(text: string): number {
-  return Math.ceil(tokensOfText(text));
+  return Math.ceil(unitsOfText(text) / UNITS_PER_TOKEN);
 }
 
 /**
  * Returns the estimated input tokens of a request. Binary content counts a constant per image, audio or document, whatever its size.
- * The work is linear in the size of the body and does not recurse.
+ * The work is linear in the size of the body and does not recurse. `countedUnits` are those of texts that were left out of `body`.
  */
-export function estimateRequestTokens(body: JsonObject): number {
+export function estimateRequestTokens(body: JsonObject, countedUnits = 0): number {
   const walk = new RequestWalk();
   for (const name of CONVERSATIONS) walk.addConversation(body[name]);
   for (const name of JSON_FIELDS) walk.addJson(body[name]);
@@ -97,7 +100,7 @@ export function estimateRequestTokens(body: JsonObject): number {
   if (Array.isArray(tools) && tools.some((tool) => isJsonObject(tool) && "input_schema" in tool))
     walk.tokens += ANTHROPIC_TOOLS_TOKENS;
   walk.run();
-  return Math.ceil(REQUEST_TOKENS + walk.tokens);
+  return Math.ceil(REQUEST_TOKENS + walk.tokens + (walk.textUnits + countedUnits) / UNITS_PER_TOKEN);
 }
 
 /** The response to a request for the number of input tokens, in the format of the endpoint. */
@@ -109,7 +112,9 @@ export function tokenCountResponse({ tail }: Endpoint, tokens: number): JsonObje
 
 /** Adds up the tokens of values. Values that are to be read wait in a list, so that nesting needs no call stack. */
 class RequestWalk {
+  /** Of everything but texts. */
   tokens = 0;
+  textUnits = 0;
   readonly #conversation: unknown[] = [];
   readonly #json: unknown[] = [];
 
@@ -129,7 +134,7 @@ class RequestWalk {
   }
 
   #readConversation(value: unknown): void {
-    if (typeof value === "string") this.tokens += tokensOfText(value);
+    if (typeof value === "string") this.textUnits += unitsOfText(value);
     // Completions and embeddings accept lists of token ids.
     else if (typeof value === "number") this.tokens += 1;
     else if (Array.isArray(value)) for (const item of value) this.#conversation.push(item);
@@ -153,21 +158,23 @@ class RequestWalk {
   /** Reads the source of an image or document in Anthropic's format: text, content parts, or binary content. */
   #readSource(source: JsonObject): void {
     if (typeof source["data"] === "string" && isTextSource(source))
-      this.tokens += tokensOfText(source["data"]);
+      this.textUnits += unitsOfText(source["data"]);
     else if (source["type"] === "content") this.#conversation.push(source["content"]);
   }
 
   #readJson(value: unknown): void {
-    if (typeof value === "string") this.tokens += tokensOfText(value);
+    if (typeof value === "string") this.textUnits += unitsOfText(value);
     else if (Array.isArray(value)) {
       this.tokens += JSON_ITEM_TOKENS * (value.length + 1);
       for (const item of value) this.#json.push(item);
     } else if (isJsonObject(value)) {
       for (const name in value) {
-        this.tokens += tokensOfText(name) + JSON_FIELD_TOKENS;
+        this.textUnits += unitsOfText(name);
+        this.tokens += JSON_FIELD_TOKENS;
         this.#json.push(value[name]);
       }
-    } else this.tokens += typeof value === "number" ? tokensOfText(String(value)) : 1;
+    } else if (typeof value === "number") this.textUnits += unitsOfText(String(value));
+    else this.tokens += 1;
   }
 }
 

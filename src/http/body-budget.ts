@@ -40,6 +40,11 @@ export class BodyBudget {
     return this.#used;
   }
 
+  /** Whether copies of requests must not keep further bodies in memory: those of clients need the rest. */
+  get isHalfUsed(): boolean {
+    return this.#used > this.#limit / 2;
+  }
+
   /** Takes bytes of a body that has arrived completely. Throws a GatehouseError if there is no room. */
   takeSmall(bytes: number): void {
     if (this.#used + bytes > this.#limit && !this.#makeRoom(bytes, this.#limit, null)) throw this.#refusal();

@@ -25,6 +25,14 @@ export class HeaderFields implements ReadableFields {
     return result;
   }
 
+  clone(): HeaderFields {
+    const copy = new HeaderFields();
+    copy.names.push(...this.names);
+    copy.#spellings.push(...this.#spellings);
+    copy.values.push(...this.values);
+    return copy;
+  }
+
   /** Adds a field that is valid, with its name in lower case: it was received or is a constant. */
   add(name: string, value: string): void {
     this.#push(name, name, value);

@@ -47,28 +47,35 @@ export class Budget implements BudgetAmounts {
 
 /** Periods are dropped a day after their end. Until then they are never evicted: their number is bounded by the caller. */
 export class Budgets {
-  readonly #budgets = new Map<string, Budget>();
+  /** By period, then by key: a joined name would have to be created and hashed for every claim. */
+  readonly #periods = new Map<string, Map<string, Budget>>();
 
   get size(): number {
-    return this.#budgets.size;
+    let size = 0;
+    for (const budgets of this.#periods.values()) size += budgets.size;
+    return size;
   }
 
   find({ key, period }: BudgetTarget): Budget | undefined {
-    return this.#budgets.get(`${period} ${key}`);
+    return this.#periods.get(period)?.get(key);
   }
 
   findOrCreate(target: BudgetTarget): Budget {
-    const name = `${target.period} ${target.key}`;
-    let budget = this.#budgets.get(name);
-    if (budget === undefined) this.#budgets.set(name, (budget = new Budget(target)));
+    let budgets = this.#periods.get(target.period);
+    if (budgets === undefined) this.#periods.set(target.period, (budgets = new Map<string, Budget>()));
+    let budget = budgets.get(target.key);
+    if (budget === undefined) budgets.set(target.key, (budget = new Budget(target)));
     return budget;
   }
 
   /** Drops the periods that ended long ago. */
   sweep(unixMs: number): void {
-    for (const [name, { target, reservedHere, unwritten }] of this.#budgets) {
-      const isOver = target.endsAt !== null && target.endsAt + KEPT_AFTER_END_MS < unixMs;
-      if (isOver && reservedHere === 0 && unwritten === 0) this.#budgets.delete(name);
+    for (const [period, budgets] of this.#periods) {
+      for (const [key, { target, reservedHere, unwritten }] of budgets) {
+        const isOver = target.endsAt !== null && target.endsAt + KEPT_AFTER_END_MS < unixMs;
+        if (isOver && reservedHere === 0 && unwritten === 0) budgets.delete(key);
+      }
+      if (budgets.size === 0) this.#periods.delete(period);
     }
   }
 }

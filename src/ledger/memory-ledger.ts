@@ -234,14 +234,15 @@ export class MemoryLedger implements Ledger {
         // A new key may move the slots of all other keys.
         if (check.slot === -1) mayHaveMoved = true;
         this.#accounts.append(check, claim, mayHaveMoved, now);
-      } else (accounts ??= [])[at] = this.#reserveAmount(claim);
+      } else (accounts ??= [])[at] = this.#reserveAmount(claim, this.#checkAt(at));
     }
     return (actualAmounts) => this.#end(claims, accounts, actualAmounts, now);
   }
 
-  #reserveAmount(claim: TokensClaim | BudgetClaim): Account {
+  #reserveAmount(claim: TokensClaim | BudgetClaim, { account }: ClaimCheck): Account {
+    // Not the window that was checked: a new key may have evicted it.
     if (claim.kind === "tokens") return this.#accounts.reserveTokens(claim);
-    const budget = this.#accounts.budgets.findOrCreate(claim);
+    const budget = account instanceof Budget ? account : this.#accounts.budgets.findOrCreate(claim);
     budget.reservedHere = add(budget.reservedHere, claim.amount);
     this.#journal?.mark(budget);
     return budget;

@@ -5,6 +5,7 @@ import { LABEL_NAME } from "./label-name.ts";
 import { modelPatternField } from "./model-pattern.ts";
 import type { ChildFields } from "./record.ts";
 import { instantField } from "./time-field.ts";
+import { toolPatternsField } from "./tool-pattern.ts";
 
 const policiesField = z
   .array(idField)
@@ -56,6 +57,14 @@ export const apiKeySchema = z
         description:
           "Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the " +
           "requested model and against the model that is sent to a provider.",
+      }),
+    tools: toolPatternsField
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          "Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The " +
+          "prefix is that of the server, also where a service with one server shows names without it. Null: all tools.",
       }),
   })
   .meta({ id: "ApiKey" });

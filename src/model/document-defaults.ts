@@ -2,7 +2,9 @@
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { recordSchemas } from "./document.ts";
-import { alternativeFor } from "./schema-walk.ts";
+import { pluginConfigSchema } from "./plugin-config.ts";
+import { defaultModeOf } from "./plugin-stage.ts";
+import { alternativeFor, unwrapSchema } from "./schema-walk.ts";
 
 /**
  * Returns a part of a record without the fields that equal their defaults. `path` is that of the part in the record, such as
@@ -11,7 +13,7 @@ import { alternativeFor } from "./schema-walk.ts";
 export function withoutDefaults(resource: string, path: string, value: unknown): unknown {
   let schema: unknown = recordSchemas.get(resource);
   for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)) {
-    const parent = unwrap(schema);
+    const parent = unwrapSchema(schema);
     if (parent instanceof z.ZodObject) schema = Reflect.get(parent.shape, name ?? "");
     else schema = parent instanceof z.ZodArray && index !== undefined ? parent.element : undefined;
   }
@@ -22,7 +24,9 @@ export function withoutDefaults(resource: string, path: string, value: unknown):
 export function compactObject(schema: z.ZodObject, value: unknown, keepsUnknown = false): JsonObject {
   const fields = isJsonObject(value) ? value : {};
   const kept = Object.entries<unknown>(schema.shape).flatMap(([name, field]) => {
-    const isDefault = Bun.deepEquals(defaultOf(field), fields[name], true);
+    const isMode = schema === pluginConfigSchema && name === "mode";
+    const usual = isMode ? defaultModeOf(fields["name"]) : defaultOf(field);
+    const isDefault = Bun.deepEquals(usual, fields[name], true);
     return isDefault ? [] : [[name, compact(field, fields[name], keepsUnknown)] as const];
   });
   const unknown = Object.entries(fields).filter(
@@ -33,20 +37,11 @@ export function compactObject(schema: z.ZodObject, value: unknown, keepsUnknown 
 
 /** The fields follow the order of the schema. */
 function compact(schema: unknown, value: unknown, keepsUnknown: boolean): unknown {
-  const inner = value === null ? schema : alternativeFor(unwrap(schema), value);
+  const inner = value === null ? schema : alternativeFor(unwrapSchema(schema), value);
   if (inner instanceof z.ZodObject) return compactObject(inner, value, keepsUnknown);
   if (inner instanceof z.ZodArray && Array.isArray(value))
     return value.map((item) => compact(inner.element, item, keepsUnknown));
   return value;
-}
-
-function unwrap(schema: unknown): unknown {
-  const isWrapped =
-    schema instanceof z.ZodDefault ||
-    schema instanceof z.ZodPrefault ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodOptional;
-  return isWrapped ? unwrap(schema.unwrap()) : schema;
 }
 
 const NO_DEFAULT = Symbol("no default");

@@ -67,7 +67,7 @@ export function linkProblems({ gateways }: LinkedDocument): ErrorDetail[] {
 }
 
 function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
-  const { upstreams, services, rules, models, budgets, api_keys = [] } = gateway;
+  const { upstreams, mcp_servers, services, rules, models, budgets, api_keys = [] } = gateway;
   const named = (kind: string, list: readonly Named[]) =>
     duplicates(list.map(({ name }, index) => [`${place}.${kind}[${index}].name`, name]));
   const matched = rules.map((rule, index) => {
@@ -77,6 +77,7 @@ function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
   const unnamed = (path: string) => path.endsWith(".path");
   const problems = [
     ...named("upstreams", upstreams),
+    ...named("mcp_servers", mcp_servers),
     ...named("services", services),
     ...modelProblems(models, place),
     ...named("budgets", budgets),
@@ -93,19 +94,29 @@ function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
     if (name === null || names.includes(name) || names.length < known.length) return;
     problems.push({ path, message: missingMessage(what, name, names) });
   };
-  for (const [index, { upstream }] of services.entries())
-    checkReference(`${place}.services[${index}].upstream`, "upstream", upstream, upstreams);
+  for (const [index, { upstream, mcp_servers: servers }] of services.entries()) {
+    const at = `${place}.services[${index}]`;
+    checkReference(`${at}.upstream`, "upstream", upstream, upstreams);
+    for (const [number, server] of servers.entries())
+      checkReference(`${at}.mcp_servers[${number}]`, "MCP server", server, mcp_servers);
+  }
   for (const [index, { service }] of rules.entries())
     checkReference(`${place}.rules[${index}].service`, "service", service, services);
-  for (const [index, { targets, canary }] of models.entries()) {
-    const at = `${place}.models[${index}]`;
-    for (const [number, { upstream }] of targets.entries())
-      checkReference(`${at}.targets[${number}].upstream`, "upstream", upstream, upstreams);
-    if (canary !== null)
-      checkReference(`${at}.canary.target.upstream`, "upstream", canary.target.upstream, upstreams);
-  }
+  for (const { path, upstream } of modelReferences(models, place))
+    checkReference(path, "upstream", upstream, upstreams);
+  problems.push(...policyProblems(rules, api_keys, place));
+  return problems;
+}
+
+/** Returns the problems of API keys that refer to rules which do not exist or cannot be distinguished. */
+function policyProblems(
+  rules: LinkedGateway["rules"],
+  keys: readonly LinkedApiKey[],
+  place: string,
+): ErrorDetail[] {
+  const problems: ErrorDetail[] = [];
   const identified = rules.filter(isIdentified);
-  for (const [index, key] of api_keys.entries()) {
+  for (const [index, key] of keys.entries()) {
     if (key.prefix !== null && key.key_sha256 === null) {
       const message = "requires key_sha256; leave it out";
       problems.push({ path: `${place}.api_keys[${index}].prefix`, message });
@@ -125,6 +136,19 @@ function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
     }
   }
   return problems;
+}
+
+/** Returns the upstreams that virtual models name, with their paths. */
+function modelReferences(models: LinkedGateway["models"], place: string) {
+  return models.flatMap(({ targets, canary, mirror }, index) => {
+    const at = `${place}.models[${index}]`;
+    const further = { "canary.target": canary?.target, "mirror.target": mirror?.target };
+    const all = [...targets.map((target, number) => [`targets[${number}]`, target] as const)];
+    return [...all, ...Object.entries(further)].map(([name, target]) => ({
+      path: `${at}.${name}.upstream`,
+      upstream: target?.upstream ?? null,
+    }));
+  });
 }
 
 /** Not reported if a name is invalid: it may be the one that others refer to. */

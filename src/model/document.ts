@@ -5,9 +5,10 @@ import { apiKeySchema } from "./api-key.ts";
 import { budgetSchema } from "./budget.ts";
 import { nameField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
+import { mcpServerSchema } from "./mcp-server.ts";
 import { pricesSchema } from "./price.ts";
 import { ruleSchema } from "./rule.ts";
-import { serviceSchema } from "./service.ts";
+import { documentServiceSchema } from "./service.ts";
 import { targetSchema } from "./target.ts";
 import { upstreamSchema } from "./upstream.ts";
 import { documentVirtualModelSchema } from "./virtual-model.ts";
@@ -24,10 +25,6 @@ const documentUpstream = upstreamSchema.extend({
     .min(1, "must contain at least one target")
     .max(256, "must not contain more than 256 targets")
     .meta({ description: "Provider endpoints." }),
-});
-
-const documentService = serviceSchema.omit({ upstream_id: true }).extend({
-  upstream: nameField.meta({ description: "Name of an upstream of the same gateway." }),
 });
 
 const documentRule = ruleSchema.omit({ service_id: true }).extend({
@@ -62,7 +59,8 @@ const documentApiKey = apiKeySchema.omit({ subject: true, subject_type: true }).
 
 const documentGateway = gatewaySchema.extend({
   upstreams: listOf(documentUpstream).default([]),
-  services: listOf(documentService).default([]),
+  mcp_servers: listOf(mcpServerSchema).default([]),
+  services: listOf(documentServiceSchema).default([]),
   rules: listOf(documentRule).default([]),
   models: listOf(documentVirtualModelSchema).default([]),
   budgets: listOf(budgetSchema).default([]),
@@ -86,7 +84,8 @@ export const documentSchema = z
 export const recordSchemas: ReadonlyMap<string, z.ZodObject> = new Map<string, z.ZodObject>([
   ["gateway", gatewaySchema],
   ["upstream", documentUpstream],
-  ["service", documentService],
+  ["mcp_server", mcpServerSchema],
+  ["service", documentServiceSchema],
   ["rule", documentRule],
   ["model", documentVirtualModelSchema],
   ["budget", budgetSchema],

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { BUDGET_UNITS } from "./budget.ts";
 import { FALLBACK_REASONS, STRATEGIES } from "./virtual-model.ts";
 import { headersField } from "./fields.ts";
-import { PLUGIN_STAGES } from "./plugin-stage.ts";
+import { PLUGIN_ISOLATIONS, PLUGIN_STAGES } from "./plugin-stage.ts";
 import { HTTP_METHODS } from "./http-methods.ts";
 
 export const explainRequestSchema = z.strictObject({
@@ -30,6 +30,16 @@ export const explainRequestSchema = z.strictObject({
     description:
       "A string is sent as it is. Any other value is sent as JSON, with Content-Type application/json unless `headers` has another.",
   }),
+  mcp: z
+    .strictObject({
+      method: z.string().min(1).max(128).default("tools/call"),
+      params: z.record(z.string(), z.unknown()).default({}),
+    })
+    .optional()
+    .meta({
+      description:
+        "An MCP request, instead of `body`: the JSON-RPC method and its params. The header fields and the `_meta` that the protocol needs are added.",
+    }),
   client_address: z
     .string()
     .refine((address) => isIP(address) !== 0, "must be an IP address")
@@ -38,6 +48,21 @@ export const explainRequestSchema = z.strictObject({
 });
 
 const named = z.object({ id: z.string(), name: z.string() });
+
+const explainedMcp = z
+  .object({
+    method: z.string(),
+    tool: z.string().nullable(),
+    server: named.nullable().meta({ description: "The server that would serve the request, by its name." }),
+    allowed: z.boolean().nullable().meta({
+      description:
+        "Whether the client may use what the request names. Null: not known, because no request is sent to a server.",
+    }),
+    reason: z.string(),
+    servers: z.array(z.object({ id: z.string(), name: z.string(), next: z.boolean(), reason: z.string() })),
+  })
+  .nullable()
+  .meta({ description: "Null unless the rule leads to MCP servers." });
 
 export const explanationSchema = z.object({
   gateway: named.nullable().meta({ description: "The gateway that handles the request." }),
@@ -60,6 +85,10 @@ export const explanationSchema = z.object({
       stage: z.enum(PLUGIN_STAGES),
       verdict: z.enum(["passed", "changed", "answered", "failed", "not_run"]),
       detail: z.string().nullable(),
+      isolation: z
+        .enum(PLUGIN_ISOLATIONS)
+        .optional()
+        .meta({ description: "Where the plugin runs; absent if that is inline." }),
     }),
   ),
   limits: z
@@ -112,6 +141,22 @@ export const explanationSchema = z.object({
         .enum(["canary", "stable"])
         .nullable()
         .meta({ description: "Whether the canary or another target would serve. Null without a canary." }),
+      mirror: z
+        .object({
+          upstream: z.string(),
+          model: z.string(),
+          share: z.number(),
+          copied: z
+            .boolean()
+            .nullable()
+            .meta({ description: "Whether a copy would be sent. Null: the id of the request decides." }),
+          reason: z.string(),
+        })
+        .nullable()
+        .meta({
+          description:
+            "The mirror of the virtual model. Budgets and copies in progress are not considered. Null without a mirror.",
+        }),
       targets: z.array(
         z.object({
           virtual_model: z.string(),
@@ -130,6 +175,7 @@ export const explanationSchema = z.object({
       description:
         "The virtual model with the requested name, with its targets and those of its fallbacks. Null if it is none.",
     }),
+  mcp: explainedMcp,
   targets: z.array(
     z.object({
       id: z.string(),

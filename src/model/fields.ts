@@ -19,7 +19,9 @@ export const idField = z
   .min(1, "must not be empty")
   .max(64, "must not be longer than 64 characters");
 
-export const priorityField = z.int().min(-1_000_000).max(1_000_000);
+export const MIN_PRIORITY = -1_000_000;
+export const MAX_PRIORITY = 1_000_000;
+export const priorityField = z.int().min(MIN_PRIORITY).max(MAX_PRIORITY);
 
 export const headerNameField = z
   .string()

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { ERROR_FORMATS } from "../formats/gateway-error.ts";
 import { corsField } from "./cors.ts";
 import { nameField } from "./fields.ts";
-import { pluginConfigSchema, type StoredPluginConfig } from "./plugin-config.ts";
+import { jwtIssuersField } from "./jwt-issuer.ts";
+import { pluginListSchema, type StoredPluginConfig } from "./plugin-config.ts";
 import { priceListField } from "./price.ts";
 import { omit, type RecordFields } from "./record.ts";
 
@@ -17,9 +18,7 @@ export const gatewaySchema = z
       .nullable()
       .default(null)
       .meta({ description: "DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`." }),
-    required_plugins: z
-      .array(pluginConfigSchema)
-      .max(64, "must not contain more than 64 plugins")
+    required_plugins: pluginListSchema
       .default([])
       .meta({ description: "Plugins that run for requests to the gateway." }),
     require_api_key: z
@@ -44,6 +43,9 @@ export const gatewaySchema = z
     prices: priceListField.default([]).meta({
       description:
         "Prices of models for this gateway. They come before the prices of the installation and the built-in ones.",
+    }),
+    jwt_issuers: jwtIssuersField.default([]).meta({
+      description: "Issuers whose tokens the MCP endpoints of the gateway accept, besides API keys.",
     }),
   })
   .meta({ id: "Gateway" });

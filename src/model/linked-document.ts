@@ -15,7 +15,8 @@ const linkedGateway = entry({
   name: text,
   subdomain: text,
   upstreams: listOf(entry({ name: text })),
-  services: listOf(entry({ name: text, upstream: text })),
+  mcp_servers: listOf(entry({ name: text })),
+  services: listOf(entry({ name: text, upstream: text, mcp_servers: texts })),
   rules: listOf(
     entry({
       name: text,
@@ -32,6 +33,9 @@ const linkedGateway = entry({
       fallback: texts,
       targets: listOf(entry({ upstream: text })),
       canary: entry({ target: entry({ upstream: text }) })
+        .nullable()
+        .catch(null),
+      mirror: entry({ target: entry({ upstream: text }) })
         .nullable()
         .catch(null),
     }),

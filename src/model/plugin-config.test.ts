@@ -3,7 +3,17 @@ import { describe, expect, test } from "bun:test";
 import { withPluginIds, type PluginConfig } from "./plugin-config.ts";
 
 function entry(name: string, settings: Record<string, unknown> = {}): PluginConfig {
-  return { name, stage: "pre_request", enabled: true, priority: 1, settings, on_error: "fail" };
+  return {
+    name,
+    stage: "pre_request",
+    enabled: true,
+    priority: 1,
+    settings,
+    on_error: "fail",
+    mode: "enforce",
+    sample: 1,
+    isolation: "inline",
+  };
 }
 
 function ids(prefix = "new"): () => string {

@@ -1,7 +1,14 @@
 // Configuration of a plugin of a gateway: its name, stage, and order. The plugin validates its own settings.
 import { z } from "zod";
+import { isJsonObject } from "../base/json.ts";
 import { priorityField } from "./fields.ts";
-import { PLUGIN_NAME, PLUGIN_STAGES } from "./plugin-stage.ts";
+import {
+  defaultModeOf,
+  PLUGIN_ISOLATIONS,
+  PLUGIN_MODES,
+  PLUGIN_NAME,
+  PLUGIN_STAGES,
+} from "./plugin-stage.ts";
 
 export const pluginConfigSchema = z
   .strictObject({
@@ -21,8 +28,31 @@ export const pluginConfigSchema = z
       description:
         "What happens to the request if the plugin throws an error or takes longer than 5 seconds.",
     }),
+    mode: z.enum(PLUGIN_MODES).default("enforce").meta({
+      description:
+        "`shadow`: the plugin runs on a copy of each request. What it would do is recorded and has no effect. The default of `prompt_guard` is `shadow`.",
+    }),
+    sample: z.number().min(0).max(1).default(1).meta({
+      description: "In shadow mode, the share of the requests on which the plugin runs: 0 to 1.",
+    }),
+    isolation: z.enum(PLUGIN_ISOLATIONS).default("inline").meta({
+      description:
+        "Where the hooks run. `inline`: in the process of the gateway. `worker`: in a worker thread. `process`: in a process without environment variables and with a memory limit. An endless loop or a crash in a worker or process affects no other request.",
+    }),
   })
   .meta({ id: "PluginConfig" });
+
+/** A default cannot depend on another field, so the mode is added before the list is validated. */
+export const pluginListSchema = z.preprocess(
+  (list) => (Array.isArray(list) ? list.map(withMode) : list),
+  z.array(pluginConfigSchema).max(64, "must not contain more than 64 plugins"),
+);
+
+function withMode(entry: unknown): unknown {
+  if (!isJsonObject(entry) || Object.hasOwn(entry, "mode") || defaultModeOf(entry["name"]) === "enforce")
+    return entry;
+  return { ...entry, mode: "shadow" };
+}
 
 export type PluginConfig = z.output<typeof pluginConfigSchema>;
 

@@ -37,6 +37,11 @@ class HiddenSecret {
   }
 }
 
+/** Returns an MCP server or a target whose secrets can be compared, but show only their masks. */
+export function hideOwnSecrets(record: Pick<Target, "credentials" | "headers">): object {
+  return { ...record, ...mapSecrets(record, (value) => new HiddenSecret(value)) };
+}
+
 /** Returns an upstream whose secrets can be compared, but show only their masks. */
 export function hideSecrets({
   targets,
@@ -44,11 +49,7 @@ export function hideSecrets({
 }: {
   readonly targets: readonly Pick<Target, "credentials" | "headers">[];
 }): object {
-  const hidden = targets.map((target) => ({
-    ...target,
-    ...mapSecrets(target, (value) => new HiddenSecret(value)),
-  }));
-  return { ...upstream, targets: hidden };
+  return { ...upstream, targets: targets.map(hideOwnSecrets) };
 }
 
 /** Returns a budget whose webhook can be compared, but shows only its mask. */

@@ -74,5 +74,14 @@ export const ruleSchema = z
   })
   .meta({ id: "Rule" });
 
+const otherRule = idField.optional().meta({ description: "Another rule of the gateway." });
+
+/** The new place of a rule in the order of priorities. */
+export const ruleMoveSchema = z
+  .strictObject({ before: otherRule, after: otherRule })
+  .refine(({ before, after }) => (before === undefined) !== (after === undefined), {
+    message: "must have either before or after",
+  });
+
 export type RuleFields = z.output<typeof ruleSchema>;
 export type Rule = RuleFields & ChildFields;

@@ -1,7 +1,7 @@
 // Walks from the schema of a value to the schemas of its fields.
 import { z } from "zod";
 
-/** Returns the schema inside defaults, optional and nullable wrappers, and the input of pipes. */
+/** Returns the schema inside defaults, optional and nullable wrappers, and the input of pipes: what follows it if it only prepares the value. */
 export function unwrapSchema(schema: unknown): unknown {
   if (
     schema instanceof z.ZodDefault ||
@@ -10,7 +10,8 @@ export function unwrapSchema(schema: unknown): unknown {
     schema instanceof z.ZodOptional
   )
     return unwrapSchema(schema.unwrap());
-  return schema instanceof z.ZodPipe ? unwrapSchema(schema.in) : schema;
+  if (!(schema instanceof z.ZodPipe)) return schema;
+  return unwrapSchema(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
 }
 
 /** Returns the alternative of a discriminated union that a value selects; any other schema as it is. */

@@ -69,25 +69,37 @@ function headerOf({ headers }: Pick<Target, "headers">, name: string): string | 
   return Object.entries(headers).find(([each]) => each.toLowerCase() === name.toLowerCase())?.[1];
 }
 
-export function maskTarget(target: Target): Target {
+export function maskTarget<T extends SecretFields>(target: T): T {
   return { ...target, ...mapSecrets(target, maskSecret) };
 }
 
-type Destination = Pick<Target, "provider" | "base_url" | "headers" | "credentials">;
+type TargetDestination = Pick<Target, "provider" | "base_url" | "headers" | "credentials">;
+/** An MCP server. */
+type ServerDestination = SecretFields & { readonly url: string };
+
+/** What decides where secrets are sent. */
+export type SecretDestination = TargetDestination | ServerDestination;
 
 /**
  * Returns the first field with which `after` sends its secrets elsewhere than `before`; null if there is none. Paths are always
  * below the base URL, so `path` is not such a field. A front end that serves many sites selects one of them by `Host`.
  */
-export function changedDestination(before: Destination, after: Destination): string | null {
-  if (before.provider !== after.provider) return "provider";
-  if (baseUrlOf(before) !== baseUrlOf(after)) return "base_url";
+export function changedDestination(before: SecretDestination, after: SecretDestination): string | null {
+  const field = changedAddress(before, after);
+  if (field !== null) return field;
   if (headerOf(before, "host") !== headerOf(after, "host")) return "headers.host";
   if (before.credentials === null || after.credentials === null) return null;
   const member = changedCredentialDestination(before.credentials, after.credentials);
   return member === null ? null : `credentials.${member}`;
 }
 
-function baseUrlOf({ base_url, provider }: Destination): string | null {
+function changedAddress(before: SecretDestination, after: SecretDestination): string | null {
+  if ("url" in before || "url" in after)
+    return "url" in before && "url" in after && before.url === after.url ? null : "url";
+  if (before.provider !== after.provider) return "provider";
+  return baseUrlOf(before) === baseUrlOf(after) ? null : "base_url";
+}
+
+function baseUrlOf({ base_url, provider }: TargetDestination): string | null {
   return base_url ?? providerNamed(provider).base_url;
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { canaryOf } from "./canary.ts";
 import { idField, nameField } from "./fields.ts";
+import { mirrorOf } from "./mirror.ts";
 import { modelPatternField } from "./model-pattern.ts";
 import type { ChildFields } from "./record.ts";
 
@@ -67,18 +68,26 @@ const upstreamName = {
   upstream: nameField.meta({ description: "Name of an upstream of the same gateway." }),
 };
 
-interface WithCanary {
-  readonly targets: readonly { readonly upstream: string; readonly model: string | null }[];
-  readonly canary: { readonly target: { readonly upstream: string; readonly model: string | null } } | null;
+interface SentTo {
+  readonly upstream: string;
+  readonly model: string | null;
 }
 
-/** A canary that is also an ordinary target could not be compared with the others. */
-function rejectCanaryAmongTargets({ targets, canary }: WithCanary, context: z.RefinementCtx): void {
-  const { upstream, model } = canary?.target ?? {};
-  const index = targets.findIndex((target) => target.upstream === upstream && target.model === model);
-  if (index < 0) return;
-  const message = `is the same as targets[${index}]`;
-  context.addIssue({ code: "custom", path: ["canary", "target"], message });
+interface WithFurtherTargets {
+  readonly targets: readonly SentTo[];
+  readonly canary: { readonly target: SentTo } | null;
+  readonly mirror: { readonly target: SentTo } | null;
+}
+
+/** A canary or mirror that is also an ordinary target could not be compared with the others. */
+function rejectAmongTargets({ targets, canary, mirror }: WithFurtherTargets, context: z.RefinementCtx): void {
+  for (const [name, further] of Object.entries({ canary, mirror })) {
+    const { upstream, model } = further?.target ?? {};
+    const index = targets.findIndex((target) => target.upstream === upstream && target.model === model);
+    if (index < 0) continue;
+    const message = `is the same as targets[${index}]`;
+    context.addIssue({ code: "custom", path: [name, "target"], message });
+  }
 }
 
 const fallbackFields = {
@@ -123,14 +132,16 @@ export const virtualModelSchema = z
     }),
     visible: z.boolean().default(true).meta({ description: "Whether GET /v1/models lists the name." }),
     canary: canaryOf(z.strictObject({ ...upstreamId, ...sentModel })),
+    mirror: mirrorOf(z.strictObject({ ...upstreamId, ...sentModel })),
   })
-  .superRefine(rejectCanaryAmongTargets)
+  .superRefine(rejectAmongTargets)
   .meta({ id: "VirtualModel" });
 
 /** In documents, upstreams have names instead of ids. */
 export const documentVirtualModelSchema = virtualModelSchema.safeExtend({
   targets: targetsOf(z.strictObject({ ...upstreamName, ...targetFields })),
   canary: canaryOf(z.strictObject({ ...upstreamName, ...sentModel })),
+  mirror: mirrorOf(z.strictObject({ ...upstreamName, ...sentModel })),
 });
 
 export type VirtualModelFields = z.output<typeof virtualModelSchema>;

@@ -24,11 +24,11 @@ import { OffLoopError } from "./off-loop-error.ts";
 import { OffLoopThread } from "./off-loop-thread.ts";
 
 /** The exports of a task module. */
-interface TaskModule {
+export interface TaskModule {
   run(input: never): unknown;
 }
 
-interface TaskLimits {
+export interface TaskLimits {
   /** From the call of `run` to its result. */
   readonly timeoutMs: number;
   /** The size of the input, for the bound of waiting tasks. */

@@ -8,6 +8,7 @@ import { withTimeout } from "../base/with-timeout.ts";
 import { PLUGIN_NAME, PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import * as sdk from "../sdk/index.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import { defaultExport } from "./import-bundle.ts";
 import type { PluginRegistry } from "./registry.ts";
 
 /** Editors write a file in several steps: wait until there was no change for this long. */
@@ -15,13 +16,9 @@ const SETTLE_MS = 100;
 /** Interval at which to check whether the directory was created, removed or replaced. */
 const DIRECTORY_CHECK_MS = 1000;
 const LOAD_DEADLINE_MS = 5000;
+/** Plugin names have no "@". */
+const NEXT = "@next";
 const ENTRY_FILES = ["index.ts", "index.js"];
-
-// Resolves "gatehouse/sdk" to the SDK of the running gateway, wherever a plugin is located on disk.
-Bun.plugin({
-  name: "gatehouse-sdk",
-  setup: (build) => void build.module("gatehouse/sdk", () => ({ exports: { ...sdk }, loader: "object" })),
-});
 
 export class CustomPlugins {
   readonly #directory: string;
@@ -107,16 +104,20 @@ export class CustomPlugins {
   async #load(entry: string, file: string, version: string): Promise<void> {
     const previous = this.#loaded.get(entry)?.name ?? null;
     try {
-      const definition = await importFresh(file);
+      const { definition, source } = await importFresh(file);
       assertDefinition(definition);
+      this.#registry.keepSource(definition, source);
+      const isNext = isNextEntry(entry) || isNextEntry(parse(entry).name);
+      const loadedName = isNext ? definition.name + NEXT : definition.name;
       for (const [other, { name }] of this.#loaded) {
-        if (other !== entry && name === definition.name)
+        if (other !== entry && name === loadedName)
           throw new Error(`the name "${name}" is already used by ${other}`);
       }
-      this.#registry.register(definition);
-      this.#loaded.set(entry, { name: definition.name, version });
-      if (previous !== null && previous !== definition.name) this.#remove(previous);
-      this.#log.info({ plugin: definition.name, file: entry }, "custom plugin loaded");
+      if (isNext) this.#registry.setNext(definition);
+      else this.#registry.register(definition);
+      this.#loaded.set(entry, { name: loadedName, version });
+      if (previous !== null && previous !== loadedName) this.#remove(previous);
+      this.#log.info({ plugin: loadedName, file: entry }, "custom plugin loaded");
       this.#onChange(definition.name);
     } catch (error) {
       this.#loaded.set(entry, { name: previous, version });
@@ -141,10 +142,18 @@ export class CustomPlugins {
   }
 
   #remove(name: string): void {
-    this.#registry.unregister(name);
+    const isNext = isNextEntry(name);
+    const plugin = isNext ? name.slice(0, -NEXT.length) : name;
+    if (isNext) this.#registry.removeNext(plugin);
+    else this.#registry.unregister(plugin);
     this.#log.info({ plugin: name }, "custom plugin removed");
-    this.#onChange(name);
+    this.#onChange(plugin);
   }
+}
+
+/** Whether a file or folder has the next version of a plugin, which runs in shadow mode beside the current one. */
+function isNextEntry(name: string): boolean {
+  return name.endsWith(NEXT);
 }
 
 function identityOf(directory: string): string | null {
@@ -173,11 +182,17 @@ function versionOf(path: string): string {
     .join(";");
 }
 
+interface Bundle {
+  readonly definition: unknown;
+  /** Kept for isolates, which must run the same version. */
+  readonly source: string;
+}
+
 /**
  * Returns the default export of the file as it is on disk now. The file is bundled under a new name first, because the
  * runtime caches a module, and everything that it imports, after the first import.
  */
-async function importFresh(file: string): Promise<unknown> {
+async function importFresh(file: string): Promise<Bundle> {
   const built = await Bun.build({
     entrypoints: [file],
     target: "bun",
@@ -190,11 +205,12 @@ async function importFresh(file: string): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-plugin-"));
   try {
     const bundle = join(folder, "plugin.js");
-    await writeFile(bundle, await output.text());
+    const source = await output.text();
+    await writeFile(bundle, source);
     // A top-level await that never resolves must not prevent the gateway from starting.
     const late = () => new Error(`loading took longer than ${LOAD_DEADLINE_MS} ms`);
     const module = await withTimeout<unknown>(LOAD_DEADLINE_MS, import(bundle), late);
-    return typeof module === "object" && module !== null && "default" in module ? module.default : undefined;
+    return { definition: defaultExport(module), source };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -5,7 +5,7 @@ import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ModelAllowList } from "../snapshot/model-allow-list.ts";
 import type { Exchange } from "./exchange.ts";
-import { modelFor } from "./model-for.ts";
+import { sentModel } from "./model-for.ts";
 import { queryFor } from "./realtime/handshake-query.ts";
 import { pathFor } from "./request-endpoint.ts";
 import { ignoresModelOfBody, modelsInPath, modelsInQuery } from "./request-target-models.ts";
@@ -63,8 +63,7 @@ export function modelRefusal(
 export function modelsNamedIn(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): unknown[] {
   const { fields, handshake } = exchange;
   const path = pathFor(exchange, rule, target);
-  // Only a JSON object gets the default model of the target; other bodies are forwarded unchanged.
-  const model = fields.isObject ? modelFor(fields, target) : fields.model;
+  const model = sentModel(fields, target);
   const query = handshake === null ? exchange.sentQuery : queryFor(exchange.sentQuery, target);
   const named: unknown[] = [...modelsSentByClient(path, rule, target), ...modelsInQuery(query)];
   if (model !== null && handshake === null && !ignoresModelOfBody(path)) named.push(model);

@@ -82,7 +82,7 @@ export async function attempt(
     }
     if (result instanceof Error) lastError = result;
     else {
-      lastResponse?.reader?.cancel();
+      lastResponse?.discard(exchange.clock.now());
       lastResponse = result;
       if (!FAILOVER_STATUSES.has(result.upstreamResponse.status)) break;
     }
@@ -100,7 +100,7 @@ export async function attempt(
     if (!(result instanceof GatehouseError) && !plan.retries.tryRetry(now)) break;
   }
   if (lastResponse !== null && !exchange.isClientDisconnected) return lastResponse;
-  lastResponse?.reader?.cancel();
+  lastResponse?.discard(exchange.clock.now());
   throw exchange.upload?.error ?? lastError ?? noneAvailable(exchange, plan, upstream, candidates);
 }
 
@@ -120,6 +120,24 @@ function recordRequest(plan: BalancePlan, { hedge }: CompiledUpstream, now: numb
 
 /** Returns the targets that may serve the request. Throws if none may, or if the model must be known and is not. */
 export function candidatesFor(exchange: Exchange, rule: CompiledRule): Candidates {
+  const { knownCandidates, fields, sentPath, sentQuery, endpoint, storedAt } = exchange;
+  if (
+    knownCandidates !== null &&
+    knownCandidates.rule === rule &&
+    knownCandidates.fields === fields &&
+    knownCandidates.path === sentPath &&
+    knownCandidates.query === sentQuery &&
+    knownCandidates.endpoint === endpoint &&
+    knownCandidates.storedAt === storedAt
+  )
+    return knownCandidates;
+  const { preferred, fallback } = findCandidates(exchange, rule);
+  const found = { preferred, fallback, rule, fields, path: sentPath, query: sentQuery, endpoint, storedAt };
+  exchange.knownCandidates = found;
+  return found;
+}
+
+function findCandidates(exchange: Exchange, rule: CompiledRule): Candidates {
   const { upstream } = rule;
   const { model, modelProblem } = exchange.fields;
   if (modelProblem !== null && upstream.requiresModel)

@@ -60,16 +60,17 @@ export function finishCall(
 }
 
 /** Throws unless the request continues without the plugin. */
-export function failCall(
-  error: unknown,
-  { exchange, link, stage, parts, run }: PluginCall,
-  startedAt: number,
-): null {
-  run.failed();
+export function failCall(error: unknown, call: PluginCall, startedAt: number): null {
+  const { exchange, link, stage, parts, run } = call;
+  run.failed(error);
   run.ended(exchange.clock.now() - startedAt);
   parts.log.error({ request_id: exchange.requestId, plugin: link.name, err: error }, "plugin failed");
   if (link.continuesOnError || stage === "post_response") return null;
   throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
 }
 
-const createTimeoutError = () => new Error(`hook did not finish within ${PLUGIN_TIMEOUT_MS} ms`);
+export class HookTimeout extends Error {
+  override readonly name = "HookTimeout";
+}
+
+const createTimeoutError = () => new HookTimeout(`hook did not finish within ${PLUGIN_TIMEOUT_MS} ms`);

@@ -10,7 +10,15 @@ export function beginCapture(exchange: Exchange): void {
   const { headers } = exchange.request;
   const bodies = new BodyCapture(headers.get("content-encoding"));
   for (const name of [...CREDENTIAL_HEADERS, "x-gw-api-key"]) hideCredential(bodies, headers.get(name));
+  bodies.isRequestWithheld = exchange.gateway?.chain?.hidesBodies === true;
   exchange.bodies = bodies;
+}
+
+/** Captures the body of a request that was withheld until plugins have masked it. */
+export function captureMaskedRequest(bodies: BodyCapture, { body }: Exchange): void {
+  if (!bodies.isRequestWithheld) return;
+  bodies.isRequestWithheld = false;
+  bodies.takeRequest(body?.bytes ?? null);
 }
 
 /** The relay captures the body of a target's response. This sets how to decode it and which values to hide in it. */

@@ -5,6 +5,7 @@ import type { ContentReader } from "../formats/content-reader.ts";
 import type { Format, StreamUsageOption } from "../formats/format.ts";
 import type { DetailsReader } from "../formats/response-details.ts";
 import type { OpeningOf } from "../formats/stream-opening.ts";
+import type { TextReader } from "../formats/text-channels.ts";
 import { NO_CONTEXT } from "../formats/translator.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -14,9 +15,10 @@ import type { OutgoingRequest } from "../upstream/outgoing-request.ts";
 import { isKnownToReject } from "../usage/usage-option.ts";
 import { clientCredentials, credentialHash } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
+import { withFormModel, type FormModel } from "./form-model.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
-import { modelFor } from "./model-for.ts";
+import { modelFor, sentModel } from "./model-for.ts";
 import type { BodyFields, RequestBody } from "./request-body.ts";
 import { endpointAt, type RequestEndpoint } from "./request-endpoint.ts";
 import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
@@ -47,8 +49,14 @@ export interface EncodedRequest extends OutgoingRequest {
   readonly detailsReader: DetailsReader;
   /** Says what the first events of the target's stream mean. */
   readonly openingOf: OpeningOf;
+  /** Recognizes bodies in the target's format that the provider's content filter has emptied. */
+  readonly isFiltered: Format["isFiltered"];
+  /** A response that is no stream is read completely before any of it is relayed. */
+  readonly readsWhole: boolean;
   /** For the format in which the response is relayed. */
   readonly contentReader: ContentReader;
+  /** For the same format. */
+  readonly textReader: TextReader;
 }
 
 export interface AddedUsageOption {
@@ -72,13 +80,18 @@ export function encodeRequest(
   const endpoint = endpointAt(exchange, rule, target);
   const { path, format } = endpoint;
   const { body, model, translated } = encodeBody(exchange, endpoint, target);
-  const translation = translationFor(endpoint, translated);
-  const ids = translation === null ? responseIdsFor(exchange, target, idSeal) : null;
+  // The response to a copy is discarded, after its usage was read.
+  const isCopy = exchange.mirrorOf !== null;
+  const translation = isCopy ? null : translationFor(endpoint, translated);
+  const ids = translation === null && !isCopy ? responseIdsFor(exchange, target, idSeal) : null;
   const readsResponse =
     translation !== null ||
     ids !== null ||
+    isCopy ||
+    exchange.recording !== null ||
     (exchange.gateway?.chain?.pre_response ?? null) !== null ||
-    (fields.wantsStream && readsOpening(rule));
+    (fields.wantsStream && readsOpening(rule)) ||
+    readsFilter(exchange);
   const isChat = exchange.method === "POST" && fields.isObject && format.isChatPath(path);
   const canAddOption = isChat && body !== null && (translated === null || translated.bytes === null);
   const addedUsageOption = canAddOption ? usageOptionFor(body, fields, format, target) : null;
@@ -104,15 +117,23 @@ export function encodeRequest(
     translationFacts: translationFactsOf(endpoint, translated, translation),
     readsResponse,
     openingOf: format.openingOf,
+    isFiltered: format.isFiltered,
+    readsWhole: isChat && readsFilter(exchange),
     usageReader: format.usage,
     detailsReader: format.details,
     contentReader: (translation === null ? format : translation.to).content,
+    textReader: (translation === null ? format : translation.to).texts,
   };
 }
 
 /** Whether the first events of every stream are read. */
 function readsOpening({ upstream }: CompiledRule): boolean {
   return upstream.commit !== null || upstream.hedge !== null || upstream.timeouts.first_content !== null;
+}
+
+/** Whether a response that the provider's content filter has emptied makes another virtual model serve the request. */
+export function readsFilter({ route }: Exchange): boolean {
+  return route !== null && route.mayFallBackOn("content_filter");
 }
 
 /** Returns the option to add to a stream request, or null if it is not needed or the target does not accept it. */
@@ -171,6 +192,8 @@ function encodeBody(exchange: Exchange, endpoint: RequestEndpoint, target: Compi
   const { body, fields } = exchange;
   if (body === null || !fields.isObject) {
     if (endpoint.requestFormat !== null) throw notTranslatable(endpoint);
+    if (body !== null && body.fields.formModel !== null)
+      return encodeForm(body, body.fields.formModel, sentModel(fields, target));
     return { body: body?.bytes ?? null, model: exchange.endpoint?.model ?? fields.model, translated: null };
   }
   const model = modelFor(fields, target);
@@ -178,6 +201,14 @@ function encodeBody(exchange: Exchange, endpoint: RequestEndpoint, target: Compi
   const translated = task === null ? null : translatedBody(exchange, body, task);
   if (translated === null && isModelInPath(exchange)) return { body: body.bytes, model, translated };
   return { body: translated?.bytes ?? withModel(body, model), model, translated };
+}
+
+/** Replaces the name of a virtual model in a multipart form. */
+function encodeForm(body: RequestBody, formModel: FormModel, model: string | null): EncodedBody {
+  const { bytes, contentType, fields } = body;
+  const isUnchanged = model === null || model === fields.model;
+  const sent = isUnchanged ? bytes : withFormModel(bytes, contentType ?? "", formModel, model);
+  return { body: sent, model, translated: null };
 }
 
 function isModelInPath({ endpoint }: Exchange): boolean {

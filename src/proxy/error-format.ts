@@ -2,6 +2,7 @@
 import type { ErrorFormat } from "../formats/gateway-error.ts";
 import { formatNamed, formatOfClient } from "../formats/registry.ts";
 import type { Exchange } from "./exchange.ts";
+import { rpcErrorBody } from "./mcp/mcp-error.ts";
 
 /** A body in the gateway's own error format. */
 interface ErrorBody {
@@ -13,6 +14,7 @@ interface ErrorBody {
 
 /** Returns the body to send for an error in the gateway's own format. The same body if that is the selected format. */
 export function inErrorFormat(body: ErrorBody, status: number, exchange: Exchange): object {
+  if (exchange.rule !== null && exchange.rule.mcp !== null) return rpcErrorBody(body, exchange);
   const selected = errorFormatFor(exchange);
   if (selected === "gatehouse") return body;
   const { path, request, requestId } = exchange;

@@ -19,14 +19,21 @@ import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { KnownCandidates } from "./known-candidates.ts";
 import type { KnownSize } from "./budgets/request-size.ts";
 import type { ReservedClaims } from "./budgets/reserved-claims.ts";
 import type { Hedge } from "./hedging/hedge.ts";
+import type { PluginWork } from "./plugin-work.ts";
 import type { GameDayRequest } from "./game-day-request.ts";
+import type { Recording } from "./reuse/recording.ts";
+import type { ReusedResponse } from "./reuse/reused-response.ts";
 import type { ClientHandshake } from "./realtime/client-handshake.ts";
+import type { ShadowRequest } from "./shadow/shadow-request.ts";
+import type { McpRequest } from "./mcp/mcp-request.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
 import type { TokenLimitState } from "../sdk/index.ts";
+import { setTokenLimit, TOKEN_LIMIT_NAMES } from "./token-limit-headers.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { RequestSample } from "../usage/request-sample.ts";
@@ -55,7 +62,6 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   rule: CompiledRule | null = null;
   /** What the path names; null if it names no operation, or if no target of the rule needs to know. */
   endpoint: Endpoint | null = null;
-
   /** The body while it is being read, and its share of the memory budget afterwards; null if there is none. */
   incomingBody: IncomingBody | null = null;
   /** A body that is sent to the target while it arrives, instead of the two others; null if there is none. */
@@ -64,10 +70,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   body: RequestBody | null = null;
   /** Fields of the body; they stay available after `releaseBody`. */
   fields: BodyFields = NO_FIELDS;
-
   /** For an estimate of the input after `releaseBodyWithSample`; null if there is no JSON object. */
   requestSample: RequestSample | null = null;
-
   /** What is sent to the provider: the client's values unless a plugin changed them. Null headers: not computed yet. */
   sentPath: string;
   sentQuery: string;
@@ -75,26 +79,29 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** Names and values in alternation. The last value of a name counts. */
   #responseHeaders: string[] | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
-
   /** Where the stored objects are that the request names; null if it names none. */
   storedAt: StoredAt | null = null;
   /** The way through virtual models; null if the request is for another model. */
   route: VirtualRoute | null = null;
   /** Translations of a large body; null if there are none. */
   translations: Translations | null = null;
-
   /** Null unless a game day affects the request. */
   gameDay: GameDayRequest | null = null;
-
   /** What the request has reserved of limits and budgets; null if nothing. */
   reserved: ReservedClaims | null = null;
   /** The token limit that the client sees in `x-ratelimit-*-tokens`; null if no plugin has reported one. */
   tokenLimit: TokenLimitState | null = null;
-  /** Null until it is needed. */
+  /** The targets that may get the request as it is now, which several steps need; null until one does. */
+  knownCandidates: KnownCandidates | null = null;
   knownSize: KnownSize | null = null;
   /** The gateway itself did what the request asks for: limits count the request, although no provider gets it. */
   isServedHere = false;
-
+  /** Records the response for later requests; null if it is not reused. */
+  recording: Recording | null = null;
+  /** The response of another request, which serves this one; null if there is none. */
+  reused: ReusedResponse | null = null;
+  /** Called when the request is over while it waits for another one; null if it does not. */
+  onOver: (() => void) | null = null;
   attempts = 0;
   /** The upstream response that is relayed to the client. */
   response: TargetResponse | null = null;
@@ -104,7 +111,6 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   usage: Usage | null = null;
   /** In nano-dollars; null if the price or the tokens are unknown. */
   costNanos: number | null = null;
-
   /** For telemetry: the rule's series, the upstream attempts, the time until the body was read, the plugin runs. */
   observed: ObservedRule | null = null;
   readonly attemptFacts: AttemptFacts[] = [];
@@ -113,19 +119,25 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   authMs: number | null = null;
   translateMs = 0;
   pluginRuns: PluginRun[] | null = null;
+  /** What plugins do while the request is sent to a provider; null if nothing. */
+  pluginWork: PluginWork | null = null;
+  /** The plugins in shadow mode on this request; null if none runs. */
+  shadow: ShadowRequest | null = null;
   /** Code of the error response that the gateway or a plugin returned. */
   errorCode: string | null = null;
   /** Null unless the gateway records bodies (`log_bodies`). */
   bodies: BodyCapture | null = null;
-  /** Null if the request is not traced. */
   trace: RequestTrace | null = null;
   /** Null if the client requests no WebSocket. */
   handshake: ClientHandshake | null = null;
+  /** Null unless the rule leads to MCP servers. */
+  mcp: McpRequest | null = null;
   /** The usage is in the totals and metrics already: that of a WebSocket is recorded while it is open. */
   isUsageRecorded = false;
-
   /** The second attempt that was sent because the first one had no content; null if there is none. */
   hedge: Hedge | null = null;
+  /** The id of the request that this one is a copy of, for the mirror of a virtual model; null for requests of clients. */
+  mirrorOf: string | null = null;
 
   /** The upstream attempt in progress, or the last one. */
   #attempt: UpstreamResponse | null = null;
@@ -141,12 +153,18 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** In the set of requests in flight. */
   setPosition = NOT_A_MEMBER;
 
-  constructor(request: ClientRequest, snapshot: Snapshot, requestId: string, clock: Clock) {
+  constructor(
+    request: ClientRequest,
+    snapshot: Snapshot,
+    requestId: string,
+    clock: Clock,
+    startedAt = clock.now(),
+  ) {
     this.request = request;
     this.snapshot = snapshot;
     this.requestId = requestId;
     this.clock = clock;
-    this.startedAt = clock.now();
+    this.startedAt = startedAt;
     this.method = request.method;
     const target = requestTargetOf(request.target);
     this.path = target.path;
@@ -187,7 +205,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** Whether nothing else refers to the memory of the body: no plugin had it, it is not captured, and it has been sent. */
   #ownsBody(): boolean {
-    if (this.bodies !== null || this.gateway?.chain?.needsRequestBody === true) return false;
+    if (this.bodies !== null || this.shadow !== null) return false;
+    if (this.gateway?.chain?.needsRequestBody === true) return false;
     if (this.#hedgeAttempt?.holdsBody === true) return false;
     return this.body !== null && this.#attempt !== null && !this.#attempt.holdsBody;
   }
@@ -198,6 +217,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   }
 
   addResponseHeaders(headers: HeaderFields): void {
+    if (this.tokenLimit !== null) setTokenLimit(headers, this.tokenLimit, this.clock.unixNow());
     const fields = this.#responseHeaders;
     if (fields === null) return;
     for (let at = 0; at < fields.length; at += 2) headers.set(fields[at] ?? "", fields[at + 1] ?? "");
@@ -205,7 +225,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** Returns the names of the headers that were set with `setResponseHeader`. */
   responseHeaderNames(): string[] {
-    return [...new Set(this.#responseHeaders?.filter((_, index) => index % 2 === 0))];
+    const names = this.#responseHeaders?.filter((_, index) => index % 2 === 0) ?? [];
+    return [...new Set(this.tokenLimit === null ? names : [...names, ...TOKEN_LIMIT_NAMES])];
   }
 
   /** Returns the notes of a plugin on this request, which it keeps from one stage to the next. */
@@ -214,6 +235,12 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     let notes = all.get(notesKey);
     if (notes === undefined) all.set(notesKey, (notes = new Map<string, unknown>()));
     return notes;
+  }
+
+  /** For a copy of an exchange: shares the notes of plugins and starts with the response headers that are set so far. */
+  adopt(original: Exchange): void {
+    this.#notes = original.#notes ??= new Map<string, Map<string, unknown>>();
+    this.#responseHeaders = original.#responseHeaders === null ? null : [...original.#responseHeaders];
   }
 
   beginAttempt(attempt: UpstreamResponse, isHedge: boolean): void {
@@ -235,22 +262,38 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     this.totalTimeout = promise;
     this.#totalTimer = this.clock.setTimeout(() => {
       const error = new UpstreamError("total_timeout");
-      this.isOver = true;
-      this.#attempt?.abort(error);
-      this.#hedgeAttempt?.abort(error);
+      this.abort(error);
+      this.onOver?.();
+      this.pluginWork?.abort();
       reject(error);
     }, milliseconds);
   }
 
+  /** Aborts the attempts in progress. No further one is made. */
+  abort(error: UpstreamError): void {
+    this.isOver = true;
+    this.#attempt?.abort(error);
+    this.#hedgeAttempt?.abort(error);
+  }
+
+  /** A request whose response others wait for continues until none of them does any more. */
   onDisconnect(): void {
+    if (this.recording?.continuesFor(() => this.#disconnect()) !== true) this.#disconnect();
+  }
+
+  #disconnect(): void {
     this.isOver = true;
     this.isClientDisconnected = true;
+    this.onOver?.();
     this.#attempt?.cancel();
     this.#hedgeAttempt?.cancel();
+    this.mcp?.abort();
+    this.pluginWork?.abort();
   }
 
   release(): void {
     this.releaseBody();
+    this.pluginWork?.abort();
     this.#totalTimer?.close();
   }
 }

@@ -5,12 +5,20 @@ import type { Log } from "../telemetry/log/log.ts";
 import { UpstreamError, type UpstreamErrorKind } from "../upstream/upstream-error.ts";
 import { inErrorFormat } from "./error-format.ts";
 import type { Exchange } from "./exchange.ts";
+import { createPluginResponse } from "./plugin-response.ts";
+import { WithheldResponse } from "./plugin-work.ts";
+import { RejectedText } from "./texts/text-rejection.ts";
 
 /** The access log's status for a client that disconnected before its response, as in nginx. No client receives it. */
 export const CLIENT_DISCONNECTED_STATUS = 499;
 
 export function fail(cause: unknown, exchange: Exchange, log: Log): OutgoingResponse {
   const { requestId, attempts } = exchange;
+  if (cause instanceof WithheldResponse) return cause.response;
+  if (cause instanceof RejectedText) {
+    const { status, code, message: error } = cause.rejection;
+    return createPluginResponse({ status, body: { error, code } }, exchange, Infinity);
+  }
   const error = toGatehouseError(cause, requestId, log);
   exchange.errorCode = error.code;
   const { status } = error;
@@ -37,6 +45,10 @@ const UPSTREAM_ERRORS: Readonly<Record<UpstreamErrorKind, readonly [code: ErrorC
   client_left: ["upstream_unreachable", "The client disconnected before the provider responded."],
   // Another attempt serves the request.
   hedge_lost: ["upstream_unreachable", "Another attempt had content first."],
+  // The client gets the response of the plugin.
+  abandoned: ["upstream_unreachable", "The response was not waited for."],
+  // Only copies of requests are aborted for this reason.
+  stopped: ["upstream_unreachable", "The gateway stopped before the response was complete."],
   invalid: ["upstream_bad_answer", "The provider's response is not valid HTTP."],
   forbidden: ["upstream_forbidden", "The provider's host name resolves to a link-local or metadata address."],
   credentials: ["upstream_credentials", "The credentials of the target could not be obtained."],

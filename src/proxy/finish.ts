@@ -18,9 +18,11 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
+import { shadowEnd } from "./shadow/shadow-hooks.ts";
+import type { ShadowRequest } from "./shadow/shadow-request.ts";
 import { finishRoute, routeFacts, type CanaryPart } from "./virtual-models/finish-route.ts";
 import { settleWithoutResponse } from "./usage-without-response.ts";
-import { hasUsage, NANOS_PER_DOLLAR, recordUsage } from "./record-usage.ts";
+import { hasUsage, NANOS_PER_DOLLAR, recordReuse, recordUsage } from "./record-usage.ts";
 
 export interface FinishParts extends PluginParts, OffLoopPart, CanaryPart {
   readonly deadlines: CoarseDeadlines;
@@ -47,13 +49,15 @@ export function finish(
   parts.inFlight.leave(exchange);
   const { apiKey, gateway, rule } = exchange;
   const unixNow = exchange.clock.unixNow();
-  if (apiKey !== null) parts.recordKeyUse(apiKey.id, unixNow);
-  if (exchange.gameDay?.isAffected === true) {
-    // Responses with an injected fault are not billed.
+  if (apiKey !== null && apiKey.user === null) parts.recordKeyUse(apiKey.id, unixNow);
+  if (exchange.gameDay?.isAffected === true && exchange.handshake === null) {
+    // Responses with an injected fault are not billed. Those of a WebSocket were recorded one by one.
     exchange.isUsageRecorded = true;
     exchange.costNanos = 0;
   }
   recordUsage(exchange, failed, parts.usageTotals);
+  if (exchange.recording !== null) exchange.recording.end(exchange, outcome);
+  if (exchange.reused !== null) recordReuse(exchange, exchange.reused, parts.usageTotals);
   if (exchange.route !== null) finishRoute(exchange, exchange.route, outcome, now, parts);
   if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved);
   if (exchange.hedge !== null) finishHedge(exchange, exchange.hedge, parts.reservations, parts.usageTotals);
@@ -62,10 +66,25 @@ export function finish(
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);
+  if (exchange.shadow !== null) endShadow(exchange, exchange.shadow, outcome, status, parts);
   parts.observation.finished(factsOf(exchange, outcome, status, now, unixNow, parts.observation));
 }
 
-function factsOf(
+function endShadow(
+  exchange: Exchange,
+  shadow: ShadowRequest,
+  outcome: Outcome,
+  status: number,
+  parts: FinishParts,
+): void {
+  shadowEnd(exchange, shadow, outcome, status, parts, ({ reservations }) => {
+    for (const { reserved, knownSize } of reservations)
+      parts.reservations.settleShadow(exchange, reserved, knownSize());
+  });
+}
+
+/** `endedAt` is a time of the exchange's clock. */
+export function factsOf(
   exchange: Exchange,
   outcome: Outcome,
   status: number,
@@ -80,6 +99,7 @@ function factsOf(
   const observedGateway = routes.gateway(gateway, gatewayName ?? "");
   return {
     requestId: exchange.requestId,
+    mirrorOf: exchange.mirrorOf,
     revision: exchange.snapshot.revision,
     method: exchange.method,
     path: truncateText(exchange.path),
@@ -98,6 +118,7 @@ function factsOf(
     errorCode: exchange.errorCode,
     requestedModel: truncateText(exchange.route?.requested ?? exchange.fields.model),
     virtualModel: exchange.route === null ? null : routeFacts(exchange, exchange.route),
+    mcp: exchange.mcp === null ? null : exchange.mcp.facts(),
     fault: exchange.gameDay?.isAffected === true ? exchange.gameDay.faults.join(", ") : null,
     isStream: exchange.fields.wantsStream || response?.isStream === true,
     firstTokenAt: exchange.firstContent?.seenAt ?? null,
@@ -114,6 +135,7 @@ function factsOf(
     endedWallMs,
     bodyMs: exchange.bodyMs,
     plugins: exchange.pluginRuns,
+    shadow: exchange.shadow?.runs ?? null,
     bodies: exchange.bodies,
     trace: exchange.trace,
     sampling: exchange.fields.sampling,

@@ -1,6 +1,7 @@
 // The model that a multipart form names, for routing. Parsers of forms differ in details, so everything that one of them could
 // read as another model is reported as ambiguous.
 import { indexOfBytes, utf8Between } from "../base/byte-search.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { percentDecoded } from "../base/percent-decoded.ts";
 
 const MULTIPART = /^multipart\/[\w.+-]+\s*;/i;
@@ -14,14 +15,24 @@ const MAX_PART_HEADER_BYTES = 4096;
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** "ambiguous": parsers may disagree on the model. Null: the form names no model. */
-export function modelInForm(
-  bytes: Uint8Array,
-  contentType: string,
-): { readonly model: string | null } | "ambiguous" {
+/** Where the bytes of the model are in a form. */
+export interface FormModel {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface FoundModel {
+  readonly model: string | null;
+  /** Null if the form names no model. */
+  readonly formModel: FormModel | null;
+}
+
+/** "ambiguous": parsers may disagree on the model. */
+export function modelInForm(bytes: Uint8Array, contentType: string): FoundModel | "ambiguous" {
   const delimiter = delimiterOf(contentType);
   if (delimiter === null || !startsWithDelimiter(bytes, delimiter)) return "ambiguous";
   let model: string | null = null;
+  let formModel: FormModel | null = null;
   let at = indexOfBytes(bytes, delimiter, 0);
   while (at >= 0) {
     const start = at + delimiter.length;
@@ -36,15 +47,33 @@ export function modelInForm(
     const found = MODEL_PART.test(headers) ? valueOf(part, headersEnd) : null;
     if (found === null || model !== null || next < 0) return "ambiguous";
     model = found;
+    // Without the line breaks before and after it.
+    formModel = { start: start + headersEnd + 4, end: start + part.byteLength - 2 };
   }
-  return { model };
+  return { model, formModel };
+}
+
+/** Returns the form with another model; all other bytes stay as they were. */
+export function withFormModel(
+  bytes: Uint8Array,
+  contentType: string,
+  { start, end }: FormModel,
+  model: string,
+): Uint8Array {
+  // The client chooses the delimiter, and a model that contains it would end its part.
+  if (model.includes(delimiterOf(contentType)?.toString() ?? ""))
+    throw new GatehouseError(
+      "bad_request",
+      "The boundary of the multipart form occurs in the model that is sent to the target. Choose another boundary.",
+    );
+  return Buffer.concat([bytes.subarray(0, start), Buffer.from(model), bytes.subarray(end)]);
 }
 
 export function isMultipart(contentType: string): boolean {
   return MULTIPART.test(contentType);
 }
 
-function delimiterOf(contentType: string): Uint8Array | null {
+function delimiterOf(contentType: string): Buffer | null {
   const found = [...contentType.matchAll(BOUNDARY)];
   const [, quoted, plain] = found[0] ?? [];
   const boundary = quoted ?? plain;

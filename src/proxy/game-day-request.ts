@@ -41,6 +41,11 @@ export class GameDayRequest {
     return this.faults.length > 0;
   }
 
+  /** A WebSocket may stay open long after the game day. What its model generates then is billed. */
+  get isSocketFree(): boolean {
+    return this.isAffected && this.run.isInjecting;
+  }
+
   planOf(plan: BalancePlan): BalancePlan {
     return this.run.planOf(plan);
   }

@@ -3,7 +3,7 @@
 import type { Clock } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
-import { isPromise } from "../base/value-or-promise.ts";
+import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { ClientRequest } from "../http/server/client-request.ts";
@@ -16,42 +16,49 @@ import type { GameDays } from "../runtime/game-days/game-days.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Observation } from "../telemetry/observation.ts";
-import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { ToolPins } from "../mcp/tool-pins.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import { rejectByKnownBudgets } from "./budgets/known-refusals.ts";
 import { Reservations } from "./budgets/reservations.ts";
-import { attempt, prepareTranslations, translationTasks, type AttemptParts } from "./attempt.ts";
-import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
+import { attempt, prepareTranslations, translationTasks } from "./attempt.ts";
+import { beginCapture, captureMaskedRequest, captureUpstreamResponse } from "./capture-bodies.ts";
 import { addCorsHeaders } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
-import { CLIENT_DISCONNECTED_STATUS, fail, toGatehouseError } from "./fail.ts";
+import { toGatehouseError } from "./fail.ts";
 import { finish } from "./finish.ts";
 import { enterGameDay } from "./enter-game-day.ts";
 import { earlyStream, type EarlyParts } from "./hedging/early-stream.ts";
+import type { OpenMirrors } from "./mirroring/open-mirrors.ts";
+import type { MirrorParts } from "./mirroring/mirror-parts.ts";
+import { relayMirrored } from "./mirroring/relay-mirrored.ts";
 import { observeRule } from "./observe-rule.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
+import { LazyMcp } from "./mcp/load-mcp.ts";
+import type { ResourceParts } from "./mcp/resource-metadata.ts";
 import { OwnCredentials } from "./own-credentials.ts";
+import { createCallService } from "./plugin-calls/begin-call.ts";
+import { afterDecisions, requireDecisions } from "./held-decisions.ts";
 import { openSocket } from "./realtime/open-socket.ts";
 import type { OpenSockets } from "./realtime/open-sockets.ts";
 import type { SocketParts } from "./realtime/socket-relay.ts";
 import { relay } from "./relay.ts";
+import { createFinalRequest } from "./reuse/create-final-request.ts";
+import { respondWithError, respondWithoutUpstream } from "./respond.ts";
 import { runBeforeBody, runPreRequest } from "./run-plugins.ts";
-import { serverTiming } from "./server-timing.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { isLarge } from "./translations.ts";
 import { STEPS, type StepParts } from "./steps.ts";
 import { IdSeal } from "./stored-ids/id-seal.ts";
 import { attemptRoute, routeTranslationTasks } from "./virtual-models/attempt-route.ts";
 
-export interface DataPlaneParts {
+export interface DataPlaneParts extends ResourceParts {
   readonly clock: Clock;
   readonly deadlines: CoarseDeadlines;
   readonly current: CurrentConfiguration;
   readonly log: Log;
   readonly secret: string;
-  readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
@@ -68,9 +75,11 @@ export interface DataPlaneParts {
   readonly sockets: OpenSockets;
   readonly gameDays: GameDays;
   readonly canaries: CanaryWatch;
+  readonly toolPins: ToolPins;
+  readonly mirrors: OpenMirrors;
 }
 
-type ServingParts = StepParts & AttemptParts & SocketParts;
+type ServingParts = StepParts & MirrorParts & SocketParts;
 
 export type DataPlane = (request: ClientRequest) => Promise<OutgoingResponse>;
 
@@ -99,6 +108,8 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
 function createServingParts(parts: DataPlaneParts): ServingParts {
   const { observation, budgetBook } = parts;
   const reservations = new Reservations(budgetBook);
+  let runFinal: ServingParts["runFinalRequest"] | null = null;
+  let callService: ServingParts["callService"] = null;
   const servingParts: ServingParts = {
     log: parts.log,
     observation,
@@ -115,8 +126,10 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     gameDays: parts.gameDays,
     enterGameDay: (exchange) => enterGameDay(exchange, parts),
     canaries: parts.canaries,
+    mirrors: parts.mirrors,
     current: parts.current,
     baseDomain: parts.baseDomain,
+    publicUrl: parts.publicUrl,
     requireApiKey: parts.requireApiKey,
     maxBodyBytes: parts.maxBodyBytes,
     maxUploadBytes: parts.maxUploadBytes,
@@ -125,6 +138,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     deadlines: parts.deadlines,
     ownCredentials: new OwnCredentials(parts.secret),
     idSeal: new IdSeal(parts.secret),
+    mcp: createMcp(parts),
     clientAddress: parts.clientAddress,
     gatewayWithoutHost: null,
     assumedKeyId: null,
@@ -143,9 +157,15 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
       if (response === null) rejectByKnownBudgets(exchange, servingParts);
       return response;
     },
+    runFinalRequest: (exchange, links) => (runFinal ??= createFinalRequest(servingParts))(exchange, links),
     runPreRequest: (exchange, chain) => runPreRequest(exchange, chain, servingParts),
+    callService: (...call) => (callService ??= createCallService(servingParts))(...call),
   };
   return servingParts;
+}
+
+function createMcp({ upstreamPool: upstream, toolPins: pins, log, ...parts }: DataPlaneParts): LazyMcp {
+  return new LazyMcp({ ...parts, serving: { upstream, pins, log } });
 }
 
 function watchClientAndTotalTime(exchange: Exchange, { upstream }: CompiledRule): void {
@@ -177,11 +197,20 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Outgoing
     for (const step of STEPS) {
       const result = step(exchange, parts);
       const response = isPromise(result) ? await result : result;
-      if (response !== null) return respondWithoutUpstream(exchange, response, parts);
+      if (response !== null)
+        return exchange.reused !== null && exchange.reused.flight !== null
+          ? response
+          : respondWithoutUpstream(exchange, response, parts);
     }
     const { rule, observed } = exchange;
     if (rule === null || observed === null) throw new Error("the steps ended without a rule");
+    const { mcp: service } = rule;
+    if (service !== null) {
+      if (exchange.pluginWork !== null) await requireDecisions(exchange.pluginWork);
+      return await parts.mcp.with((plane) => plane.serve(exchange, service, parts));
+    }
     const { route, body } = exchange;
+    if (exchange.bodies !== null) captureMaskedRequest(exchange.bodies, exchange);
     if (isLarge(body)) {
       const tasks =
         route === null ? translationTasks(exchange, rule) : routeTranslationTasks(exchange, route);
@@ -190,8 +219,10 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Outgoing
     // The client may have disconnected, or the total timeout expired, while plugins ran.
     if (exchange.isOver)
       throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");
-    const attempted =
+    const started =
       route === null ? attempt(exchange, rule, observed, parts) : attemptRoute(exchange, route, parts);
+    const { pluginWork } = exchange;
+    const attempted = pluginWork === null ? started : afterDecisions(exchange, pluginWork, started);
     if (rule.upstream.hedge !== null) {
       const early = await earlyStream(exchange, rule, earlyParts(exchange, attempted, parts));
       if (early !== null) return early;
@@ -200,11 +231,22 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Outgoing
     const { writer } = upstreamResponse.upstreamResponse;
     if (writer !== null) return openSocket(exchange, upstreamResponse, writer, parts);
     if (exchange.bodies !== null) captureUpstreamResponse(exchange.bodies, upstreamResponse);
-    const relayed = relay(exchange, upstreamResponse, parts);
+    const relayed = relayResponse(exchange, upstreamResponse, parts);
     return isPromise(relayed) ? await relayed : relayed;
   } catch (error) {
     return respondWithError(exchange, error, parts);
   }
+}
+
+function relayResponse(
+  exchange: Exchange,
+  response: TargetResponse,
+  parts: ServingParts,
+): ValueOrPromise<OutgoingResponse> {
+  const { route } = exchange;
+  return route === null || route.model.mirror === null
+    ? relay(exchange, response, parts)
+    : relayMirrored(exchange, response, route, route.model.mirror, parts);
 }
 
 function earlyParts(exchange: Exchange, attempted: Promise<TargetResponse>, parts: ServingParts): EarlyParts {
@@ -213,7 +255,7 @@ function earlyParts(exchange: Exchange, attempted: Promise<TargetResponse>, part
     deadlines: parts.deadlines,
     relay: (response) => {
       if (exchange.bodies !== null) captureUpstreamResponse(exchange.bodies, response);
-      return relay(exchange, response, parts);
+      return relayResponse(exchange, response, parts);
     },
     fail: (cause) => {
       const error = toGatehouseError(cause, exchange.requestId, parts.log);
@@ -223,36 +265,4 @@ function earlyParts(exchange: Exchange, attempted: Promise<TargetResponse>, part
       return error;
     },
   };
-}
-
-/** Ends a request whose response a step produced. */
-function respondWithoutUpstream(
-  exchange: Exchange,
-  response: OutgoingResponse,
-  parts: ServingParts,
-): OutgoingResponse {
-  if (exchange.bodies !== null) captureResponse(exchange.bodies, exchange, response);
-  const now = exchange.clock.now();
-  response.headers.append("Server-Timing", serverTiming(exchange, null, now));
-  finish(exchange, ownOutcome(response.status), response.status, now, parts);
-  return response;
-}
-
-function respondWithError(exchange: Exchange, error: unknown, parts: ServingParts): OutgoingResponse {
-  const isDisconnected = exchange.request.isDisconnected;
-  const response = isDisconnected
-    ? new OutgoingResponse(null, { status: CLIENT_DISCONNECTED_STATUS })
-    : fail(error, exchange, parts.log);
-  if (exchange.bodies !== null) captureResponse(exchange.bodies, exchange, response);
-  const outcome = isDisconnected ? "client_left" : ownOutcome(response.status);
-  const now = exchange.clock.now();
-  response.headers.append("Server-Timing", serverTiming(exchange, null, now));
-  finish(exchange, outcome, response.status, now, parts);
-  return response;
-}
-
-/** The outcome of a request whose response the gateway or a plugin produced. */
-function ownOutcome(status: number): Outcome {
-  if (status < 400) return "complete";
-  return status < 500 ? "refused" : "failed";
 }

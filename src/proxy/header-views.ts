@@ -36,3 +36,5 @@ export class RecordHeaders implements ReadonlyHeaders {
     return Object.entries(this.#record)[Symbol.iterator]();
   }
 }
+
+export const NO_HEADERS: ReadonlyHeaders = new RecordHeaders({});

@@ -1,6 +1,6 @@
 // Holds the events at the start of a stream that have no content: until the client gets a byte, another target can be tried.
 import type { Clock } from "../base/clock.ts";
-import { StreamOpening, type OpeningOf } from "../formats/stream-opening.ts";
+import { StreamOpening, type Opening, type OpeningOf } from "../formats/stream-opening.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 
@@ -14,6 +14,9 @@ export const HOLD_NOTHING: HoldLimits = { max_ms: 0, max_bytes: 0 };
 /** Of an upstream that hedges: the client gets nothing of a target before its first content. The bytes limit the memory. */
 export const HOLD_UNTIL_CONTENT: HoldLimits = { max_ms: Infinity, max_bytes: 1024 * 1024 };
 
+/** A provider may send one byte at a time, and each piece takes much more memory than a byte. More pieces become one. */
+const MAX_PIECES = 256;
+
 const LATE = Symbol("late");
 
 export class HeldStream implements BodyReader {
@@ -21,6 +24,7 @@ export class HeldStream implements BodyReader {
   readonly #onContent: () => void;
   /** Null after the first content. */
   #opening: StreamOpening | null;
+  #isFiltered = false;
   #held: Uint8Array[] = [];
   #heldBytes = 0;
   /** A read that was still waiting when holding ended. */
@@ -52,9 +56,10 @@ export class HeldStream implements BodyReader {
           return;
         }
         if (chunk === null) throw new UpstreamError("empty_stream");
-        this.#held.push(chunk);
-        this.#heldBytes += chunk.byteLength;
-        if (this.#inspect(chunk) === "error") throw new UpstreamError("error_event");
+        this.#keep(chunk);
+        const opening = this.#inspect(chunk);
+        if (opening === "error") throw new UpstreamError("error_event");
+        this.#isFiltered = opening === "filtered";
       }
     } finally {
       timer?.close();
@@ -88,7 +93,18 @@ export class HeldStream implements BodyReader {
     this.#reader.cancel();
   }
 
-  #inspect(chunk: Uint8Array): "quiet" | "content" | "error" {
+  #keep(chunk: Uint8Array): void {
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.byteLength;
+    if (this.#held.length > MAX_PIECES) this.#held = [Buffer.concat(this.#held)];
+  }
+
+  /** Whether the stream is complete without content, because of the provider's content filter, and nothing of it was released. */
+  get isFiltered(): boolean {
+    return this.#isFiltered;
+  }
+
+  #inspect(chunk: Uint8Array): Opening {
     const opening = this.#opening?.push(chunk) ?? "content";
     if (opening !== "quiet") this.#seeContent();
     return opening;

@@ -70,3 +70,15 @@ function notMatched({ method, path }: RoutedRequest, allowed: readonly string[])
     },
   );
 }
+
+/** For steps after the rule is found. */
+export function matchedGateway({ gateway }: Pick<Exchange, "gateway">): CompiledGateway {
+  if (gateway === null) throw new Error("no gateway is matched yet");
+  return gateway;
+}
+
+/** For steps after the rule is found. */
+export function matchedRule({ rule }: Pick<Exchange, "rule">): CompiledRule {
+  if (rule === null) throw new Error("no rule is matched yet");
+  return rule;
+}

@@ -1,12 +1,21 @@
 // One call of a plugin's hook: the state that the runner and the context of the hook share.
 import type { PluginStage } from "../model/plugin-stage.ts";
-import type { PluginResponse } from "../sdk/index.ts";
-import type { ChainLink } from "../snapshot/plugin-chain.ts";
+import type { PluginResponse, ServiceCallOptions, ServiceRequest, ServiceResponse } from "../sdk/index.ts";
+import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
 import type { Exchange } from "./exchange.ts";
+
+/** Sends a request of a plugin to a service of its gateway. */
+export type CallService = (
+  call: PluginCall,
+  service: string,
+  request: ServiceRequest,
+  options: ServiceCallOptions,
+) => Promise<ServiceResponse>;
 
 export interface PluginParts {
   readonly log: Log;
@@ -14,6 +23,9 @@ export interface PluginParts {
   readonly maxBodyBytes: number;
   readonly ownCredentials: OwnCredentials;
   readonly clientAddress: (exchange: Exchange) => string;
+  readonly offLoop: OffLoop;
+  /** Null in explanations, which send nothing. */
+  readonly callService: CallService | null;
 }
 
 export class PluginCall {

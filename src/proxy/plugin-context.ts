@@ -36,6 +36,12 @@ export class CallContext implements PluginContext {
     const labels = this.#call.exchange.apiKey?.labelValues;
     return labels !== undefined && Object.hasOwn(labels, name) ? (labels[name] ?? null) : null;
   }
+  get protocol(): PluginContext["protocol"] {
+    return this.#call.exchange.mcp === null ? "http" : "mcp";
+  }
+  get tool(): PluginContext["tool"] {
+    return this.#call.exchange.mcp?.content?.tool ?? null;
+  }
   get method(): string {
     return this.#call.exchange.method;
   }

@@ -5,16 +5,16 @@ import { HeadersView } from "./header-views.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 import { checkHeaderName, checkHeaderValue, checkStatus } from "./plugin-values.ts";
-import type { TargetResponse } from "./target-response.ts";
+import type { ResponseOrigin } from "./pre-response-context.ts";
 
 export class PostRequestContext extends CallContext implements ResponseContext {
   readonly #call: PluginCall;
-  readonly #response: TargetResponse;
+  readonly #response: ResponseOrigin;
   readonly #headers: HeaderFields;
   #status: number;
 
   /** The hook changes `headers` in place. */
-  constructor(call: PluginCall, response: TargetResponse, status: number, headers: HeaderFields) {
+  constructor(call: PluginCall, response: ResponseOrigin, status: number, headers: HeaderFields) {
     super(call);
     this.#call = call;
     this.#response = response;

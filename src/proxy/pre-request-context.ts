@@ -1,14 +1,24 @@
 // The context of pre_request hooks: reads and changes the request before it is sent to a provider.
 import { requestTargetOf } from "../http/request-target.ts";
-import type { PluginResponse, ReadonlyHeaders, RequestContext, TokenLimitState } from "../sdk/index.ts";
+import {
+  ServiceCallError,
+  type PluginResponse,
+  type ReadonlyHeaders,
+  type RequestContext,
+  type ServiceCallOptions,
+  type ServiceRequest,
+  type ServiceResponse,
+  type TokenLimitState,
+} from "../sdk/index.ts";
 import { clientCredentials } from "./client-credential.ts";
 import { forwardedHeaders } from "./header-filter.ts";
-import { HeadersView, RecordHeaders } from "./header-views.ts";
+import { decide } from "./held-decisions.ts";
+import { HeadersView, NO_HEADERS, RecordHeaders } from "./header-views.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
+import { PluginWork } from "./plugin-work.ts";
 import { checkBytes, checkHeaderName, checkHeaderValue, checkStatus } from "./plugin-values.ts";
 import { RequestBody } from "./request-body.ts";
-import { reportTokenLimit } from "./token-limit-headers.ts";
 import { userKeyOf } from "./user-of.ts";
 
 export class PreRequestContext extends CallContext implements RequestContext {
@@ -38,13 +48,15 @@ export class PreRequestContext extends CallContext implements RequestContext {
   get forwardedCredentials(): ReadonlyHeaders {
     const { exchange, parts } = this.#call;
     const targets = exchange.rule?.upstream.targets ?? [];
-    const isForwarded = targets.some(({ hasCredential }) => !hasCredential);
-    const credentials = isForwarded ? clientCredentials(exchange.request.headers, parts.ownCredentials) : [];
-    return new RecordHeaders(Object.fromEntries(credentials));
+    if (targets.every(({ hasCredential }) => hasCredential)) return NO_HEADERS;
+    return new RecordHeaders(
+      Object.fromEntries(clientCredentials(exchange.request.headers, parts.ownCredentials)),
+    );
   }
-  /** Returns a copy: only replaceBody changes the body that is sent. */
+  /** Returns a copy: only replaceBody changes the body that is sent. Not slice(), which returns a view of a Buffer. */
   get body(): Uint8Array | null {
-    return this.#wholeBody()?.bytes.slice() ?? null;
+    const body = this.#wholeBody();
+    return body === null ? null : new Uint8Array(body.bytes);
   }
   get bodyView(): Uint8Array | null {
     return this.#wholeBody()?.bytes ?? null;
@@ -105,11 +117,27 @@ export class PreRequestContext extends CallContext implements RequestContext {
     this.#call.exchange.setResponseHeader(name, checkHeaderValue(value));
   }
   reportTokenLimit(state: TokenLimitState): void {
-    reportTokenLimit(this.#call.exchange, state);
+    const { exchange } = this.#call;
+    // Of several limits, the one with the fewest tokens left counts.
+    if (exchange.tokenLimit === null || state.remaining < exchange.tokenLimit.remaining)
+      exchange.tokenLimit = state;
   }
   respond(response: PluginResponse): void {
     checkStatus(response.status);
     this.#call.response = response;
+  }
+  callService(
+    service: string,
+    request: ServiceRequest,
+    options: ServiceCallOptions = {},
+  ): Promise<ServiceResponse> {
+    const { callService } = this.#call.parts;
+    if (callService === null)
+      return Promise.reject(new ServiceCallError("explaining", "an explanation calls no service"));
+    return callService(this.#call, service, request, options);
+  }
+  holdResponse(decision: Promise<PluginResponse | null>): void {
+    PluginWork.of(this.#call.exchange).hold(decide(this.#call, Promise.resolve(decision)));
   }
   /** Earlier name of setResponseHeader. */
   setAnswerHeader(name: string, value: string): void {

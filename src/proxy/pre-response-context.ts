@@ -1,22 +1,37 @@
 // The context of pre_response hooks: reads and replaces one chunk of a response body, or the whole body.
+import type { TextReader } from "../formats/text-channels.ts";
 import type { ResponseBodyContext } from "../sdk/index.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 import { checkBytes } from "./plugin-values.ts";
-import type { TargetResponse } from "./target-response.ts";
 
 const decoder = new TextDecoder();
+
+/** What produced a response: a target, or an MCP server. */
+export interface ResponseOrigin {
+  readonly target: { readonly provider: string };
+  readonly model: string | null;
+}
+
+/** What plugins read of the response, whether it is a provider's or a kept one. */
+export interface ResponseSource extends ResponseOrigin {
+  readonly isStream: boolean;
+  /** Whether the body is JSON. */
+  readonly isJson: boolean;
+  /** Finds the texts in the response that the client gets. */
+  readonly textReader: TextReader;
+}
 
 export class PreResponseContext extends CallContext implements ResponseBodyContext {
   readonly status: number;
   readonly isLast: boolean;
   readonly #call: PluginCall;
-  readonly #response: TargetResponse;
+  readonly #response: ResponseOrigin;
   #chunk: Uint8Array;
 
   constructor(
     call: PluginCall,
-    response: TargetResponse,
+    response: ResponseOrigin,
     status: number,
     chunk: Uint8Array,
     isLast: boolean,

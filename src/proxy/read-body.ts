@@ -56,7 +56,8 @@ export function startRequestBody(exchange: Exchange, rule: CompiledRule, limits:
 function needsWholeBody(exchange: Exchange, rule: CompiledRule): boolean {
   const { upstream } = rule;
   const { request, gateway, endpoint, bodies } = exchange;
-  if (isJsonType(request.headers.get("content-type")) || bodies !== null) return true;
+  const type = request.headers.get("content-type");
+  if (isJsonType(type) || bodies !== null || mayNameVirtualModel(exchange, rule, type)) return true;
   if (gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
   if (upstream.readsBody || upstream.requiresModel || mayHaveIds(exchange, rule)) return true;
   // The fields of a request with a model in its path are those of its body with this model.
@@ -80,7 +81,9 @@ export function takeRequestBody(
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     return takeEncodedBody(exchange, { bytes, encoding, isJson }, rule);
   }
-  const contentType = rule.upstream.readsBody || checksModel(exchange) ? (type ?? "") : null;
+  const isRead =
+    rule.upstream.readsBody || checksModel(exchange) || mayNameVirtualModel(exchange, rule, type);
+  const contentType = isRead ? (type ?? "") : null;
   const body = scanBody({ bytes, isJson, contentType, isTraced: exchange.trace !== null }, offLoop);
   if (isPromise(body)) return body.then((scanned) => exchange.setBody(scanned));
   exchange.setBody(body);
@@ -129,6 +132,16 @@ function readsBody(exchange: Exchange, rule: CompiledRule, isJson: boolean): boo
   const { upstream } = rule;
   if (exchange.gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
   return upstream.requiresModel || ((upstream.readsBody || rule.virtualModels !== null) && isJson);
+}
+
+/** Whether the body is a form that may have the name of a virtual model. Forms that upload files to store have no model. */
+function mayNameVirtualModel(
+  { path, method }: Exchange,
+  { virtualModels }: CompiledRule,
+  type: string | null,
+): boolean {
+  if (virtualModels === null || type === null || method !== "POST") return false;
+  return isMultipart(type) && !path.endsWith("/files");
 }
 
 /** Whether ids of stored objects in the body have to be opened. */

@@ -7,6 +7,7 @@ import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { CountedRequest, UsageTotals } from "../usage/usage-totals.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { Exchange } from "./exchange.ts";
+import type { ReusedResponse } from "./reuse/reused-response.ts";
 import type { TargetResponse } from "./target-response.ts";
 
 export const NANOS_PER_DOLLAR = 1e9;
@@ -65,6 +66,16 @@ export function recordUsage(exchange: Exchange, failed: AttemptFacts | null, tot
   }
 }
 
+/** Adds a request that the response of another one serves, with what it has saved. */
+export function recordReuse(exchange: Exchange, reused: ReusedResponse, totals: UsageTotals): void {
+  const kept = reused.kept ?? reused.flight?.kept ?? null;
+  reused.store.countHit(kept, reused.isCoalesced);
+  if (kept === null) return;
+  const { model, provider, inputTokens, outputTokens, costNanos } = kept;
+  const usage = { ...NO_TOKENS, inputTokens, outputTokens, isPartial: false };
+  addToTotals(exchange, { model, provider, purpose: "cached" }, usage, costNanos, totals);
+}
+
 /** What was sent to which provider. */
 type Sent = Pick<CountedRequest, "model" | "provider"> & Partial<Pick<CountedRequest, "purpose">>;
 
@@ -73,7 +84,7 @@ export function sentTo({ model, target }: TargetResponse): Sent {
 }
 
 export function addToTotals(
-  { gateway, apiKey, rule }: Exchange,
+  { gateway, apiKey, rule }: Pick<Exchange, "gateway" | "apiKey" | "rule">,
   { model, provider, purpose = "request" }: Sent,
   usage: Usage | null,
   costNanos: number | null,

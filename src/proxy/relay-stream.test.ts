@@ -51,9 +51,12 @@ class Pieces implements BodyReader {
 const NO_STAGES: StreamStages = {
   tap: null,
   translation: null,
+  recording: null,
   ids: null,
   plugins: null,
+  shadow: null,
   bodies: null,
+  hidesBodies: false,
   firstContent: null,
 };
 let stages = NO_STAGES;

@@ -16,8 +16,12 @@ import { toHeaderValue } from "./header-value.ts";
 import { relayHeaders } from "./header-filter.ts";
 import { moveProviderRateLimits } from "./token-limit-headers.ts";
 import { settleUsage } from "./record-usage.ts";
+import { responseKind } from "./reuse/response-kind.ts";
 import { StreamRelay } from "./relay-stream.ts";
-import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
+import { PreResponsePlugins } from "./pre-response-plugins.ts";
+import { runPostRequest } from "./run-plugins.ts";
+import { ShadowBodies } from "./shadow/shadow-body.ts";
+import { shadowPostRequest } from "./shadow/shadow-hooks.ts";
 import { serverTiming, updateServerTiming } from "./server-timing.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
 import type { TargetResponse } from "./target-response.ts";
@@ -36,6 +40,7 @@ export function relay(
   parts: FinishParts,
 ): ValueOrPromise<OutgoingResponse> {
   exchange.response = response;
+  if (exchange.recording !== null) exchange.recording.begin(responseKind(exchange, response), response);
   const chain = exchange.gateway?.chain ?? null;
   const hasPlugins = chain !== null && (chain.post_request !== null || chain.pre_response !== null);
   // Most responses are complete and stay unchanged; they need no promise.
@@ -51,11 +56,27 @@ function relayUnchanged(exchange: Exchange, response: TargetResponse, parts: Fin
   const now = exchange.clock.now();
   const headers = new HeaderFields();
   addHeaders(headers, exchange, response, now);
+  if (body !== null) exchange.recording?.push(body);
   settleUsage(exchange, usageOfBody(response));
   exchange.bodies?.takeResponse(body);
+  if (exchange.shadow !== null) shadowWhole(exchange, response, status, headers, body, parts);
   response.report.end(healthResultOf(status), now);
   finish(exchange, "complete", status, now, parts);
   return new OutgoingResponse(body, { status, headers });
+}
+
+/** For a response that no plugin changes. */
+function shadowWhole(
+  exchange: Exchange,
+  response: TargetResponse,
+  status: number,
+  headers: HeaderFields,
+  body: Uint8Array | null,
+  parts: FinishParts,
+): void {
+  const shadows = exchange.gateway?.chain?.shadows ?? null;
+  if (shadows !== null) shadowPostRequest(exchange, shadows, 0, response, status, headers, parts);
+  if (body !== null) ShadowBodies.begin(exchange, response, status, parts)?.push(null, body, true);
 }
 
 async function relayProcessed(
@@ -69,9 +90,9 @@ async function relayProcessed(
   const tap = tapResponse(response);
   try {
     const status =
-      chain === null || chain.post_request === null
+      chain === null || (chain.post_request === null && chain.shadows === null)
         ? response.upstreamResponse.status
-        : await runPostRequest(exchange, chain, parts, response, headers);
+        : await runPostRequest(exchange, chain, parts, response, response.upstreamResponse.status, headers);
     const end = (outcome: Outcome) => {
       settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(outcome === "complete"));
       const result = healthResultFor(outcome, response.upstreamResponse.status);
@@ -79,25 +100,31 @@ async function relayProcessed(
       response.report.end(result, now);
       finish(exchange, outcome, status, now, parts);
     };
+    const shadows = exchange.shadow === null ? null : ShadowBodies.begin(exchange, response, status, parts);
     const plugins =
       chain === null || chain.pre_response === null
         ? null
-        : new PreResponsePlugins(exchange, chain, parts, response, status);
+        : new PreResponsePlugins(exchange, chain, parts, response, status, shadows);
     if (response.reader !== null && isStreamed(response, plugins)) {
       const { reader, target } = response;
       const translation =
         response.translation === null ? null : translateStream(response.translation, target, exchange);
       const firstContent = searchContent(exchange, response, tap);
       const ids = response.ids?.splicer(response.isStream) ?? null;
-      const stages = { tap, translation, ids, plugins, bodies: exchange.bodies, firstContent };
+      const shadow = plugins === null ? shadows : null;
+      const hidesBodies = chain !== null && chain.hidesBodies;
+      const { bodies, recording } = exchange;
+      const stages = { tap, translation, recording, ids, plugins, shadow, bodies, hidesBodies, firstContent };
       if (chain !== null) updateServerTiming(headers, timing, exchange, response);
       exchange.releaseBodyWithSample();
       const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
       return new OutgoingResponse(streamRelay, { status, headers });
     }
     const body = await wholeBody(exchange, response, plugins, tap, headers, parts);
+    if (plugins === null && body !== null)
+      shadows?.push(null, typeof body === "string" ? Buffer.from(body) : body, true);
     updateServerTiming(headers, timing, exchange, response);
-    exchange.bodies?.takeResponse(body);
+    if (chain === null || !chain.hidesBodies) exchange.bodies?.takeResponse(body);
     end("complete");
     return new OutgoingResponse(body, { status, headers });
   } catch (error) {
@@ -155,7 +182,9 @@ async function wholeBody(
     body = await translateWholeBody(translation, target, exchange, { body, isStream, status }, offLoop);
     exchange.translateMs += exchange.clock.now() - startedAt;
   }
+  exchange.recording?.push(typeof body === "string" ? Buffer.from(body) : body);
   if (response.ids !== null && typeof body !== "string") body = response.ids.spliceWhole(body, isStream);
+  if (exchange.gateway?.chain?.hidesBodies === true) exchange.bodies?.takeResponse(body);
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
 }
 

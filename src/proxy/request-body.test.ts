@@ -12,6 +12,7 @@ function parsedFields(text: string): BodyFields {
   return {
     isObject: true,
     model: typeof model === "string" && model !== "" ? model : null,
+    formModel: null,
     modelProblem:
       model === undefined || model === null || typeof model === "string" ? null : expect.any(Object),
     furtherModels: [models ?? [], fallbacks ?? []].flat(),

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
-import { isMultipart, modelInForm } from "./form-model.ts";
+import { isMultipart, modelInForm, type FormModel } from "./form-model.ts";
 import { readSampling } from "./sampling.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -63,6 +63,8 @@ export interface BodyFields {
   readonly isObject: boolean;
   /** The requested model; null if there is none or it is not a string. Also known of some bodies that are no JSON. */
   readonly model: string | null;
+  /** Where a multipart form has the model; null if the body is no form, or names none. */
+  readonly formModel: FormModel | null;
   /** Not null if the server may read another model than `model`. Matters only where the model is checked. */
   readonly modelProblem: ModelProblem | null;
   /** Models that routers such as OpenRouter may use instead of `model`; normally none. They may be anything but strings. */
@@ -84,6 +86,7 @@ const NO_MODELS: readonly unknown[] = [];
 export const NO_FIELDS: BodyFields = {
   isObject: false,
   model: null,
+  formModel: null,
   modelProblem: null,
   furtherModels: NO_MODELS,
   wantsStream: false,
@@ -114,6 +117,7 @@ export class RequestBody implements BodySource {
   readonly isUnscanned: boolean;
   #text: string | null = null;
   #json: JsonObject | null = null;
+  #digest: string | null = null;
 
   private constructor(source: BodySource, fields: BodyFields, isUnscanned: boolean) {
     this.bytes = source.bytes;
@@ -164,6 +168,11 @@ export class RequestBody implements BodySource {
     return this.#text;
   }
 
+  /** Identifies the bytes. BLAKE2b: without instructions for SHA-256, that takes 1.6 times as long. */
+  get digest(): string {
+    return (this.#digest ??= Bun.CryptoHasher.hash("blake2b256", this.bytes, "base64url"));
+  }
+
   /** The parsed body; null if it is not a JSON object. */
   get json(): JsonObject | null {
     if (this.#json === null && this.fields.isObject) {
@@ -208,7 +217,7 @@ function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
   }
   if (!isMultipart(contentType)) return withProblem(NO_OBJECT);
   const found = modelInForm(bytes, contentType);
-  return found === "ambiguous" ? withProblem(AMBIGUOUS_FORM) : { ...NO_FIELDS, model: found.model };
+  return found === "ambiguous" ? withProblem(AMBIGUOUS_FORM) : { ...NO_FIELDS, ...found };
 }
 
 function withProblem(modelProblem: ModelProblem): BodyFields {
@@ -220,6 +229,7 @@ function scannedFields(bytes: Uint8Array): BodyFields {
   return {
     isObject: true,
     model: textIn(model),
+    formModel: null,
     modelProblem: scanner.hasVariants ? SPELLED_DIFFERENTLY : isTextOrAbsent(model) ? null : MODEL_NOT_TEXT,
     furtherModels:
       scanner.startOf(MODELS) < 0 && scanner.startOf(FALLBACKS) < 0 ? NO_MODELS : scannedModels(bytes),

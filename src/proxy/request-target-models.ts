@@ -23,6 +23,14 @@ const QUERY_NAMES: ReadonlySet<string> = new Set([
   "deployment_id",
 ]);
 
+/** What `modelsInPath` looks for: an encoded character, a method after a colon, or a segment before a name. */
+const MAY_NAME_MODEL = /%|:[a-z]|\/(?:deployments|engines|model|models|tunedmodels|run)\//i;
+
+/** Whether `modelsInPath` may find a name in the path of this URL; a cheap test without false negatives. */
+export function mayNameModel(url: string): boolean {
+  return MAY_NAME_MODEL.test(url);
+}
+
 /** Returns the names that end after `fixedLength` characters of the path: the client did not choose those before. */
 export function modelsInPath(path: string, fixedLength: number): string[] {
   const encoded = path.replace(/\/+$/, "").split("/");

@@ -1,13 +1,9 @@
 // Runs the plugins of a gateway, stage by stage: in order, with a timeout for each call, and with isolated failures.
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import type {
-  EndContext,
-  PluginHooks,
-  RequestContext,
-  ResponseBodyContext,
-  ResponseContext,
-} from "../sdk/index.ts";
-import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
+import type { EndContext, PluginHooks, RequestContext, ResponseContext } from "../sdk/index.ts";
+import type { ChainLink } from "../snapshot/chain-link.ts";
+import type { PluginChain } from "../snapshot/plugin-chain.ts";
+import type { ShadowChain } from "../snapshot/shadow-chain.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { HeaderFields } from "../http/header-fields.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
@@ -17,9 +13,9 @@ import { reserveLimits, type ClaimParts } from "./limits/reserve-claims.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
 import { PostRequestContext } from "./post-request-context.ts";
 import { PostResponseContext } from "./post-response-context.ts";
+import type { ResponseOrigin } from "./pre-response-context.ts";
 import { PreRequestContext } from "./pre-request-context.ts";
-import { PreResponseContext } from "./pre-response-context.ts";
-import type { TargetResponse } from "./target-response.ts";
+import { shadowPostRequest, shadowPreRequest } from "./shadow/shadow-hooks.ts";
 
 type PreRequestParts = PluginParts & ClaimParts;
 
@@ -42,11 +38,43 @@ function runPreRequestFrom(
   for (let index = first; index < links.length; index++) {
     const link = links[index];
     if (link === undefined) break;
-    const response = runLink(exchange, link, chain.limiters, parts);
+    const response =
+      chain.shadows === null
+        ? runLink(exchange, link, chain.limiters, parts)
+        : runBesideShadows(exchange, link, index, chain, chain.shadows, parts);
     if (isPromise(response)) return continueAfter(response, index + 1, exchange, chain, parts);
     if (response !== null) return response;
   }
+  if (chain.shadows !== null) shadowPreRequest(exchange, chain.shadows, links.length, parts);
   return null;
+}
+
+/** Starts the shadow plugins at this position, and compares the plugin with its next version if there is one. */
+function runBesideShadows(
+  exchange: Exchange,
+  link: ChainLink,
+  position: number,
+  chain: PluginChain,
+  shadows: ShadowChain,
+  parts: PreRequestParts,
+): ValueOrPromise<OutgoingResponse | null> {
+  const compare = shadowPreRequest(exchange, shadows, position, parts);
+  if (compare === null) return runLink(exchange, link, chain.limiters, parts);
+  const pass = (response: OutgoingResponse | null) => {
+    compare(response, false);
+    return response;
+  };
+  const fail = (error: unknown): never => {
+    compare(null, true);
+    throw error;
+  };
+  let response: ValueOrPromise<OutgoingResponse | null>;
+  try {
+    response = runLink(exchange, link, chain.limiters, parts);
+  } catch (error) {
+    return fail(error);
+  }
+  return isPromise(response) ? response.then(pass, fail) : pass(response);
 }
 
 async function continueAfter(
@@ -104,54 +132,24 @@ export async function runPostRequest(
   exchange: Exchange,
   chain: PluginChain,
   parts: PluginParts,
-  response: TargetResponse,
+  response: ResponseOrigin,
+  givenStatus: number,
   headers: HeaderFields,
 ): Promise<number> {
-  let { status } = response.upstreamResponse;
-  for (const link of chain.post_request ?? []) {
+  let status = givenStatus;
+  const { shadows } = chain;
+  const links = chain.post_request ?? [];
+  for (const [position, link] of links.entries()) {
+    const compare =
+      shadows && shadowPostRequest(exchange, shadows, position, response, status, headers, parts);
     const call = new PluginCall(exchange, link, "post_request", parts);
     const context = new PostRequestContext(call, response, status, headers);
     await callHook(call, callPostRequest, context);
     ({ status } = context);
+    compare?.(status);
   }
+  if (shadows !== null) shadowPostRequest(exchange, shadows, links.length, response, status, headers, parts);
   return status;
-}
-
-/** Runs the pre_response plugins of one response, chunk by chunk. */
-export class PreResponsePlugins {
-  readonly needsWholeBody: boolean;
-  readonly #links: readonly ChainLink[];
-  readonly #exchange: Exchange;
-  readonly #parts: PluginParts;
-  readonly #response: TargetResponse;
-  readonly #status: number;
-
-  constructor(
-    exchange: Exchange,
-    chain: PluginChain,
-    parts: PluginParts,
-    response: TargetResponse,
-    status: number,
-  ) {
-    this.needsWholeBody = chain.needsWholeResponse;
-    this.#links = chain.pre_response ?? [];
-    this.#exchange = exchange;
-    this.#parts = parts;
-    this.#response = response;
-    this.#status = status;
-  }
-
-  /** Resolves to the bytes that go to the client. `isLast` is true for the end of a stream and for a whole body. */
-  async run(chunk: Uint8Array, isLast: boolean): Promise<Uint8Array> {
-    let current = chunk;
-    for (const link of this.#links) {
-      const call = new PluginCall(this.#exchange, link, "pre_response", this.#parts);
-      const context = new PreResponseContext(call, this.#response, this.#status, current, isLast);
-      await callHook(call, callPreResponse, context);
-      current = context.chunk;
-    }
-    return current;
-  }
 }
 
 /** Does not wait for the hooks, and only logs their failures: the request has ended. */
@@ -171,5 +169,4 @@ export function runPostResponse(
 const callBeforeBody = (hooks: PluginHooks, context: RequestContext): unknown => hooks.before_body?.(context);
 const callPreRequest = (hooks: PluginHooks, context: RequestContext) => hooks.pre_request?.(context);
 const callPostRequest = (hooks: PluginHooks, context: ResponseContext) => hooks.post_request?.(context);
-const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext) => hooks.pre_response?.(context);
 const callPostResponse = (hooks: PluginHooks, context: EndContext) => hooks.post_response?.(context);

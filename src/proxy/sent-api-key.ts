@@ -18,7 +18,7 @@ export function sentApiKey(
 ): string | null {
   let key = headers.get("x-gw-api-key");
   const authorization = headers.get("authorization");
-  if (authorization !== null && BEARER_KEY.test(authorization))
+  if (authorization !== null && isBearerKey(authorization))
     key = sameKey(key, authorization.slice("bearer ".length).trim());
   for (const name of PROVIDER_HEADERS) {
     const value = headers.get(name);
@@ -27,6 +27,11 @@ export function sentApiKey(
   if (otherKeys !== null) for (const other of otherKeys) key = sameKey(key, other);
   const inQuery = query === "" ? null : keyInQuery(query);
   return inQuery === null ? key : sameKey(key, inQuery);
+}
+
+/** Whether an Authorization header contains an API key of this gateway. */
+export function isBearerKey(authorization: string): boolean {
+  return BEARER_KEY.test(authorization);
 }
 
 function sameKey(known: string | null, found: string): string {

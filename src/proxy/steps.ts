@@ -16,7 +16,10 @@ import type { Exchange } from "./exchange.ts";
 import { estimateWithoutEndpoint } from "./estimate-tokens.ts";
 import { reserveBudgets, type ClaimParts } from "./limits/reserve-claims.ts";
 import { describeModels, isModelListRequest, listModels } from "./list-models.ts";
-import { matchRule, type Matched } from "./match-rule.ts";
+import { matchedGateway, matchedRule, matchRule, type Matched } from "./match-rule.ts";
+import type { LazyMcp } from "./mcp/load-mcp.ts";
+import { acceptMcpToken, checkMcpRequest, readMcpMessages } from "./mcp/mcp-steps.ts";
+import { respondWithResourceMetadata, type ResourceParts } from "./mcp/resource-metadata.ts";
 import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "./operation.ts";
 import { ClientHandshake } from "./realtime/client-handshake.ts";
 import { fieldsOfQuery } from "./realtime/handshake-query.ts";
@@ -30,13 +33,15 @@ import {
 import { bodyLimitsFor, startRequestBody, takeRequestBody, type UploadLimits } from "./read-body.ts";
 import { scanReplacedBody } from "./scan-body.ts";
 import { gatewayOfHost, rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
+import { finishPlugins, type FinalRequestPart } from "./reuse/run-final-request.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
 import { resolveVirtualModel, selectTargets } from "./virtual-models/resolve-model.ts";
 import { openRequestIds } from "./stored-ids/open-request-ids.ts";
 
-export interface StepParts extends UploadLimits, ClaimParts, ClientAddressPart {
+export interface StepParts
+  extends UploadLimits, ClaimParts, ClientAddressPart, FinalRequestPart, ResourceParts {
   readonly idSeal: IdSeal;
-  readonly baseDomain: string | null;
+  readonly mcp: LazyMcp;
   readonly requireApiKey: boolean;
   /** The gateway of a request that has no Host header. Explain sets the gateway in question; when serving it is null. */
   readonly gatewayWithoutHost: CompiledGateway | null;
@@ -65,25 +70,32 @@ export const STEPS: readonly Step[] = [
   checkPath,
   requireConfiguration,
   respondToPreflight,
+  respondWithResourceMetadata,
   readHandshake,
   findGateway,
   rejectUpgrade,
   respondWithModelList,
   findRule,
+  acceptMcpToken,
   checkApiKey,
+  checkMcpRequest,
   findOperation,
   checkHandshake,
   startBody,
   finishBody,
+  readMcpMessages,
   checkOperation,
   checkModel,
   findGameDay,
   runPlugins,
   scanBodyOfPlugin,
+  // Plugins may have replaced the body.
+  readMcpMessages,
   checkOperationOfPlugin,
   findVirtualModel,
   openStoredIds,
   selectVirtualTargets,
+  finishPlugins,
   respondWithTokenEstimate,
   // Last: the model and the body are those that are sent. Without plugins with limits, budgets are reserved only here.
   reserveBudgets,
@@ -167,8 +179,8 @@ function findOperation(exchange: Exchange): OutgoingResponse | null {
   return isModels ? describeModels(exchange, matchedGateway(exchange), endpoint.tail) : null;
 }
 
+/** A realtime endpoint runs a model, like those whose requests have a body. */
 function checkOperation(exchange: Exchange): null {
-  // A realtime endpoint runs a model, like those whose requests have a body.
   if (exchange.handshake === null) requireAllowedBody(exchange, matchedRule(exchange));
   return null;
 }
@@ -219,7 +231,7 @@ function useBody(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<nul
 /** The model that is sent to a target is checked when the target is chosen: it may be another one. */
 function checkModel(exchange: Exchange): null {
   const allowed = exchange.apiKey?.models ?? null;
-  if (allowed !== null) requireAllowedModel(exchange, allowed);
+  if (allowed !== null && exchange.mcp === null) requireAllowedModel(exchange, allowed);
   return null;
 }
 
@@ -231,7 +243,8 @@ function findGameDay(exchange: Exchange, parts: StepParts): ValueOrPromise<null>
 
 function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<OutgoingResponse | null> {
   const chain = exchange.gateway?.chain ?? null;
-  return chain === null || chain.pre_request === null ? null : parts.runPreRequest(exchange, chain);
+  if (chain === null || (chain.pre_request === null && chain.shadows === null)) return null;
+  return parts.runPreRequest(exchange, chain);
 }
 
 function scanBodyOfPlugin(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
@@ -281,18 +294,6 @@ function respondWithTokenEstimate(
   exchange: Exchange,
   { offLoop, budgetAccounts }: StepParts,
 ): ValueOrPromise<OutgoingResponse | null> {
-  const isEstimated = exchange.endpoint?.operation === "count_tokens";
-  return isEstimated
-    ? estimateWithoutEndpoint(exchange, matchedRule(exchange), { offLoop, budgetAccounts })
-    : null;
-}
-
-function matchedGateway({ gateway }: Exchange): CompiledGateway {
-  if (gateway === null) throw new Error("no gateway is matched yet");
-  return gateway;
-}
-
-function matchedRule({ rule }: Exchange): CompiledRule {
-  if (rule === null) throw new Error("no rule is matched yet");
-  return rule;
+  if (exchange.endpoint?.operation !== "count_tokens") return null;
+  return estimateWithoutEndpoint(exchange, matchedRule(exchange), { offLoop, budgetAccounts });
 }

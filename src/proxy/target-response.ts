@@ -1,10 +1,13 @@
 // A target's response whose headers have been received. Its body is in memory or still to be read.
 import type { Clock } from "../base/clock.ts";
+import { isJsonObject } from "../base/json.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
+import type { Format } from "../formats/format.ts";
 import type { ResponseDetails } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { OpeningOf } from "../formats/stream-opening.ts";
+import type { TextReader } from "../formats/text-channels.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { parseContentEncoding } from "../http/content-encoding.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
@@ -12,8 +15,9 @@ import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { usageOfBody, usageOfStart } from "../usage/usage-tap.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
-import type { BalancerReport } from "./balancer-report.ts";
+import { healthResultOf, type BalancerReport } from "./balancer-report.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
+import { parseJson } from "./translate-whole.ts";
 import { HeldStream, type HoldLimits } from "./held-stream.ts";
 import type { ResponseIds } from "./stored-ids/response-ids.ts";
 
@@ -26,7 +30,10 @@ interface SentRequest {
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
   readonly contentReader: ContentReader;
+  readonly textReader: TextReader;
   readonly openingOf: OpeningOf;
+  readonly isFiltered: Format["isFiltered"];
+  readonly readsWhole: boolean;
   readonly isChat: boolean;
 }
 
@@ -36,6 +43,8 @@ export interface Holding {
   readonly clock: Clock;
   readonly onContent: () => void;
 }
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 
 export class TargetResponse {
   readonly target: CompiledTarget;
@@ -55,7 +64,11 @@ export class TargetResponse {
   readonly usageReader: UsageReader;
   /** Recognizes events with content in the stream that the client gets. */
   readonly contentReader: ContentReader;
+  /** Finds the texts in the response that the client gets. */
+  readonly textReader: TextReader;
   readonly #openingOf: OpeningOf;
+  readonly #isFilteredBody: Format["isFiltered"];
+  readonly #readsWhole: boolean;
   /** The body is decoded, because the gateway reads it. */
   readonly isDecoded: boolean;
   /** The response to a chat completion request. */
@@ -93,7 +106,10 @@ export class TargetResponse {
     this.dropped = dropped;
     this.usageReader = usageReader;
     this.contentReader = contentReader;
+    this.textReader = sent.textReader;
     this.#openingOf = sent.openingOf;
+    this.#isFilteredBody = sent.isFiltered;
+    this.#readsWhole = sent.readsWhole || sent.translation !== null;
     this.isDecoded = readsResponse;
     this.isChat = isChat;
     this.hidesUsage = hidesUsage;
@@ -120,6 +136,22 @@ export class TargetResponse {
     return null;
   }
 
+  /** Whether the client gets JSON. */
+  get isJson(): boolean {
+    if (this.translation !== null) return true;
+    return JSON_TYPE.test(this.upstreamResponse.headers.get("content-type") ?? "");
+  }
+
+  /** Whether the provider's content filter has rejected the request or the response, which has no content. */
+  isFiltered(): boolean {
+    if (!this.upstreamResponse.ok) return false;
+    const { body } = this;
+    if (body === null) return this.#heldStream?.isFiltered === true;
+    if (body.byteLength > MAX_FILTERED_BYTES) return false;
+    const json = parseJson(body);
+    return isJsonObject(json) && this.#isFilteredBody(json);
+  }
+
   /** Returns what the response has reported so far, of which nothing was relayed. */
   usageSoFar(): Usage | null {
     if (this.body !== null) return usageOfBody(this);
@@ -128,10 +160,16 @@ export class TargetResponse {
       : null;
   }
 
+  /** Call if the client does not get the response. */
+  discard(now: number): void {
+    this.reader?.cancel();
+    this.report.end(healthResultOf(this.upstreamResponse.status), now);
+  }
+
   async #read(reader: BodyReader, holding: Holding | null): Promise<void> {
     const length = Number(this.upstreamResponse.headers.get("content-length") ?? Infinity);
     // A decoded body can be much larger than its Content-Length, hence the second limit.
-    if (!this.isStream && (this.translation !== null || length <= SMALL_BODY_BYTES)) {
+    if (!this.isStream && (this.#readsWhole || length <= SMALL_BODY_BYTES)) {
       this.body = this.firstBytes = await readWholeBody(reader, MAX_READ_BYTES);
     } else {
       this.reader = holding !== null && this.isStream ? await this.#hold(reader, holding) : reader;
@@ -148,6 +186,8 @@ export class TargetResponse {
 
 /** Bodies up to this size are received completely: a failure can be retried, and the client gets a Content-Length. */
 const SMALL_BODY_BYTES = 256 * 1024;
+/** A larger body has content. */
+const MAX_FILTERED_BYTES = 64 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
 
 function isEventStream(response: UpstreamResponse): boolean {

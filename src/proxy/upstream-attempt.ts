@@ -1,5 +1,6 @@
 // One attempt at one target: encodes and sends the request in its constructor, then receives the response or reports why
 // there is none.
+import type { HedgeState } from "../balance/hedge-state.ts";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
@@ -21,7 +22,7 @@ import type { Usage } from "../usage/usage-accumulator.ts";
 import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
 import { BalancerReport, healthResultOf } from "./balancer-report.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
-import type { AddedUsageOption, EncodedRequest } from "./encode.ts";
+import { readsFilter, type AddedUsageOption, type EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeForTarget } from "./realtime/encode-handshake.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
@@ -50,6 +51,7 @@ export class UpstreamAttempt {
   #contentTimer: ClockTimer | null = null;
   /** The second attempt at a request that is hedged. */
   readonly #isHedge: boolean;
+  #hasLost = false;
   /** Null until the headers have been received. */
   #accepted: TargetResponse | null = null;
 
@@ -110,7 +112,8 @@ export class UpstreamAttempt {
     this.#uploadedAt(this.#exchange.clock.now());
     // Bytes of a rejected response may still be arriving.
     this.#response.cancel();
-    this.#report.end(error.kind === "client_left" ? "neutral" : "failed", this.#exchange.clock.now());
+    const isNeutral = error.kind === "client_left" || error.kind === "abandoned";
+    this.#report.end(isNeutral ? "neutral" : "failed", this.#exchange.clock.now());
     return error.kind === "credentials" ? credentialFailure(error, this.#rule, this.#target) : error;
   }
 
@@ -134,7 +137,9 @@ export class UpstreamAttempt {
     const usage = this.#accepted?.usageSoFar() ?? null;
     const elapsedMs = now - this.#facts.startedAt;
     this.#contentTimer?.close();
-    this.#facts.fault ??= "hedge_lost";
+    // An error response has ended the attempt before, and costs nothing.
+    if (this.#response.status < 400) this.#facts.fault ??= "hedge_lost";
+    this.#hasLost = true;
     this.#facts.wasSent = this.#response.wasSent;
     if (!this.#isHedge) {
       this.#recordTime(elapsedMs);
@@ -149,6 +154,8 @@ export class UpstreamAttempt {
   async #acceptOrRepeat({ option, bodyWithout }: AddedUsageOption): Promise<TargetResponse> {
     const { timeouts } = this.#rule.upstream;
     if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#accept(true);
+    // Otherwise the repeated request would be sent for an attempt that nobody waits for.
+    if (this.#hasLost) throw new UpstreamError("hedge_lost");
     const now = this.#exchange.clock.now();
     this.#response = this.#client.send({ ...this.#encoded, body: bodyWithout }, timeouts, now);
     this.#exchange.replaceAttempt(this.#response, this.#isHedge);
@@ -168,7 +175,7 @@ export class UpstreamAttempt {
     if (response.ok || response.writer !== null) this.#report.responseStarted(firstByteMs, now);
     if (response.status === 429) {
       applyRetryAfter(this.#report, response, clock);
-      if (this.#rule.upstream.hedge !== null) this.#rule.upstream.plan.hedging.recordRateLimit(now);
+      if (this.#rule.upstream.hedge !== null) this.#hedging.recordRateLimit(now);
     }
     const accepted = new TargetResponse(
       this.#target,
@@ -193,18 +200,23 @@ export class UpstreamAttempt {
   /** Returns how the start of a stream is held; null if nobody has to read it. */
   #holding(): Holding | null {
     const { commit, hedge } = this.#rule.upstream;
-    const standard = this.#encoded.translation === null ? HOLD_NOTHING : DEFAULT_COMMIT;
+    const isRead = this.#encoded.translation !== null || readsFilter(this.#exchange);
+    const standard = isRead ? DEFAULT_COMMIT : HOLD_NOTHING;
     const limits = hedge === null ? (commit ?? standard) : HOLD_UNTIL_CONTENT;
     if (limits.max_ms === 0 && this.#contentTimer === null) return null;
     const onContent = () => this.#contentTimer?.close();
     return { limits, clock: this.#exchange.clock, onContent };
   }
 
+  get #hedging(): HedgeState {
+    return planOf(this.#exchange, this.#rule.upstream).hedging;
+  }
+
   /** For the percentile after which requests are hedged. */
   #recordTime(milliseconds: number): void {
-    const { hedge, plan } = this.#rule.upstream;
+    const { hedge } = this.#rule.upstream;
     if (hedge === null || hedge.after !== "p95") return;
-    plan.hedging.recordTime(this.#encoded.model, this.#exchange.fields.wantsStream, milliseconds);
+    this.#hedging.recordTime(this.#encoded.model, this.#exchange.fields.wantsStream, milliseconds);
   }
 
   /** Returns when the body was forwarded completely; null if it was in memory or is not complete. Sets the time that it took. */

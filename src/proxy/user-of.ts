@@ -4,8 +4,9 @@ import type { Exchange } from "./exchange.ts";
 /** In place of the API key of a user without one. A trusted id has an empty place: a client must not use it by naming it in the body. */
 const ANONYMOUS = "anonymous";
 
-/** Returns X-User-ID, else the `user` of the body; empty if there is none. */
-export function userIdOf({ request, fields }: Exchange): string {
+/** Returns the user of a token, else X-User-ID, else the `user` of the body; empty if there is none. */
+export function userIdOf({ request, fields, apiKey }: Exchange): string {
+  if (apiKey !== null && apiKey.user !== null) return apiKey.user;
   const header = request.headers.get("x-user-id") ?? "";
   return header === "" ? (fields.user ?? "") : header;
 }

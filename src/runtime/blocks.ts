@@ -12,7 +12,8 @@ import type { Log } from "../telemetry/log/log.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
 import { BlockTable, groupOf } from "./block-table.ts";
 import type { CurrentConfiguration } from "./current-configuration.ts";
-import { gatewayIdOf, type BlockAccess } from "./plugin-hosts.ts";
+import type { BlockAccess } from "./block-access.ts";
+import { gatewayIdOf } from "./plugin-hosts.ts";
 
 /** How often blocks that could not be written are retried, and expired ones are removed. */
 const UPKEEP_MS = 1000;

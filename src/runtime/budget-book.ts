@@ -4,6 +4,7 @@ import { dollarsOf } from "../base/decimal.ts";
 import type { BudgetAmounts, BudgetTarget, Ledger } from "../ledger/ledger.ts";
 import type { CompiledBudget, Threshold } from "../snapshot/compiled-budget.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import type { NumberSeries } from "../telemetry/metrics/metric-family.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
 import { InputCalibration } from "../usage/input-calibration.ts";
 import { OutputSizes } from "../usage/output-sizes.ts";
@@ -17,6 +18,20 @@ const MAX_REPORTED = 10_000;
 interface ReportedClaim extends BudgetTarget {
   readonly budget: CompiledBudget;
   readonly subject: string;
+}
+
+/** The account of a subject in a period. */
+interface SubjectTarget {
+  readonly subject: string;
+  readonly period: Period;
+  readonly target: BudgetTarget;
+}
+
+/** The series of a budget's ratio. It is valid in this generation of the metrics. */
+interface RatioSeries {
+  readonly series: NumberSeries;
+  readonly generation: number;
+  readonly gateway: string;
 }
 
 type NamedGateway = { readonly id: string; readonly gateway: { readonly name: string } } | null;
@@ -35,6 +50,9 @@ export class BudgetBook {
   /** Keys of thresholds that were reported, so that they are not looked up again. Of the current periods. */
   readonly #reported = new Map<string, number>();
 
+  /** The account that was used last: many requests in a row are of one subject, whose key is then not built and hashed again. */
+  readonly #lastTargets = new WeakMap<CompiledBudget, SubjectTarget>();
+  readonly #ratios = new WeakMap<CompiledBudget, RatioSeries>();
   /** Thresholds that are being compared with the ledger: many requests may be rejected meanwhile. */
   readonly #checking = new Set<string>();
 
@@ -53,9 +71,19 @@ export class BudgetBook {
   }
 
   /** The account of a subject in a period. */
-  target({ id, record }: CompiledBudget, subject: string, { start, end }: Period): BudgetTarget {
-    const period = record.period === "total" ? "total" : String(start);
-    return { kind: "budget", key: `${id}:${subject}`, period, endsAt: end === Infinity ? null : end };
+  target(budget: CompiledBudget, subject: string, period: Period): BudgetTarget {
+    const last = this.#lastTargets.get(budget);
+    if (last !== undefined && last.subject === subject && last.period === period) return last.target;
+    const { id, record } = budget;
+    const { start, end } = period;
+    const target: BudgetTarget = {
+      kind: "budget",
+      key: `${id}:${subject}`,
+      period: record.period === "total" ? "total" : String(start),
+      endsAt: end === Infinity ? null : end,
+    };
+    this.#lastTargets.set(budget, { subject, period, target });
+    return target;
   }
 
   /** The account of a request of the subject: its own, or with `each` the shared one if there are too many subjects. */
@@ -91,11 +119,7 @@ export class BudgetBook {
   report(claim: ReportedClaim, used: number, gateway: NamedGateway): void {
     const { budget } = claim;
     if (!budget.record.each && budget.limit > 0)
-      this.#metrics.set(
-        "gatehouse_budget_used_ratio",
-        { gateway: gateway?.gateway.name ?? "", budget: budget.record.name },
-        used / budget.limit,
-      );
+      this.#ratioOf(budget, gateway?.gateway.name ?? "").value = used / budget.limit;
     for (const threshold of budget.thresholds) {
       if (used < threshold.amount) continue;
       const key = reportKey(claim, threshold);
@@ -104,6 +128,18 @@ export class BudgetBook {
       // Not awaited: the request has ended. `used` may contain reservations, so the spent amount decides.
       void this.#reportIfReached(claim, threshold, gateway).finally(() => this.#checking.delete(key));
     }
+  }
+
+  /** Looked up once per compiled budget, because every settlement sets it. */
+  #ratioOf(budget: CompiledBudget, gateway: string): NumberSeries {
+    const { generation } = this.#metrics;
+    const known = this.#ratios.get(budget);
+    if (known !== undefined && known.generation === generation && known.gateway === gateway)
+      return known.series;
+    const labels = { gateway, budget: budget.record.name };
+    const series = this.#metrics.number("gatehouse_budget_used_ratio", labels);
+    this.#ratios.set(budget, { series, generation: this.#metrics.generation, gateway });
+    return series;
   }
 
   async #reportIfReached(claim: ReportedClaim, threshold: Threshold, gateway: NamedGateway): Promise<void> {

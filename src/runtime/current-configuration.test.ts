@@ -71,12 +71,15 @@ const UNKNOWN_PLUGIN = {
   priority: 1,
   settings: {},
   on_error: "fail",
+  mode: "enforce",
+  sample: 1,
+  isolation: "inline",
 } as const;
 
 const databases: [string, () => Promise<string>][] = [
   ["SQLite", () => Promise.resolve(temporarySqliteUrl())],
 ];
-if (hasPostgres) databases.push(["PostgreSQL", async () => (await sharedPostgres()).createDatabase()]);
+if (hasPostgres) databases.push(["PostgreSQL", async () => (await sharedPostgres()).createMigrated()]);
 
 describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
   test("has no revision before it is loaded, then revision 0", async () => {

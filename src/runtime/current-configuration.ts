@@ -20,6 +20,7 @@ import type { Log } from "../telemetry/log/log.ts";
 import type { Target } from "../model/target.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
 import { compileTarget, findTargetProblems, type CompiledTarget } from "../snapshot/compile-upstream.ts";
+import { usesHooks } from "../snapshot/plugin-chain-hooks.ts";
 import { compileApiKey, compileGateway } from "../snapshot/compile.ts";
 import type { CompileContext, CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import {
@@ -108,16 +109,19 @@ export class CurrentConfiguration {
       return await this.store.write(async (transaction) => {
         const value = await work(transaction);
         touched = transaction.changes;
+        const context = { ...this.#context, instances: this.#context.instances.strict };
         const compile = (_id: string, parts: GatewayParts | null) =>
-          parts === null ? null : compileGateway(parts, this.#context);
+          parts === null ? null : compileGateway(parts, context);
         onCompiled(await this.#loadChanged(transaction, touched, compile));
         return value;
       }, options);
     } catch (error) {
       // Without this, plugin instances of a gateway whose creation was rolled back would never be released.
-      for (const { gatewayId } of touched)
-        if (this.snapshot.gateways.get(gatewayId) === undefined)
-          this.#context.instances.releaseGateway(gatewayId);
+      for (const { gatewayId } of touched) {
+        const active = this.snapshot.gateways.get(gatewayId);
+        if (active === undefined) this.#context.instances.releaseGateway(gatewayId);
+        else this.#retainIsolated(active);
+      }
       throw error;
     }
   }
@@ -151,7 +155,9 @@ export class CurrentConfiguration {
 
   async #loadAll(view: ConsistentView): Promise<SnapshotChanges> {
     const gateways = new Map<string, CompiledGateway | null>();
-    for (const parts of await view.allGatewayParts()) {
+    const all = await view.allGatewayParts();
+    await this.#startIsolated(all);
+    for (const parts of all) {
       const compiled = this.#compileOrKeepActive(parts);
       if (compiled !== null) gateways.set(parts.gateway.id, compiled);
     }
@@ -172,9 +178,32 @@ export class CurrentConfiguration {
       await yieldTurn();
       if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(reader, apiKeyId));
       else if (gatewayId === NO_GATEWAY) prices = await loadPrices(reader);
-      else gateways.set(gatewayId, compile(gatewayId, await reader.gatewayParts(gatewayId)));
+      else {
+        const parts = await reader.gatewayParts(gatewayId);
+        if (parts !== null) await this.#startIsolated([parts]);
+        gateways.set(gatewayId, compile(gatewayId, parts));
+      }
     }
     return { gateways, apiKeys, ...(prices !== null && { prices }) };
+  }
+
+  /** Starts the threads and processes of plugins that are not started yet, because compiling does not wait. */
+  async #startIsolated(all: readonly GatewayParts[]): Promise<void> {
+    const isolated = all.filter(({ gateway }) =>
+      gateway.required_plugins.some(({ isolation, enabled }) => enabled && isolation !== "inline"),
+    );
+    for (const parts of isolated) {
+      try {
+        compileGateway(parts, this.#context);
+      } catch {
+        // Compiling again, after the start, reports the problems.
+      }
+    }
+    if (isolated.length > 0) await this.#context.instances.startIsolated();
+  }
+
+  #retainIsolated({ id, chain }: CompiledGateway): void {
+    this.#context.instances.retainIsolated(id, (hooks) => chain !== null && usesHooks(chain, hooks));
   }
 
   #compileOrDelete(gatewayId: string, parts: GatewayParts | null): CompiledGateway | null {
@@ -205,12 +234,15 @@ export class CurrentConfiguration {
   }
 
   /** Compiles the gateways that use a plugin again. A gateway that the new version rejects keeps the old version. */
-  recompilePlugin(name: string): void {
+  async recompilePlugin(name: string): Promise<void> {
+    const isUsedBy = ({ gateway }: CompiledGateway) =>
+      gateway.required_plugins.some((plugin) => plugin.name === name);
+    await this.#startIsolated(
+      [...this.snapshot.gateways.values()].filter(isUsedBy).map(({ parts }) => parts),
+    );
     const gateways = new Map<string, CompiledGateway | null>();
-    for (const { id, gateway, parts } of this.snapshot.gateways.values()) {
-      if (gateway.required_plugins.some((plugin) => plugin.name === name))
-        gateways.set(id, this.#compileOrKeepActive(parts));
-    }
+    for (const each of this.snapshot.gateways.values())
+      if (isUsedBy(each)) gateways.set(each.id, this.#compileOrKeepActive(each.parts));
     const changes = { ...NO_CHANGES, gateways };
     if (gateways.size > 0)
       this.#activate(changeSnapshot(this.snapshot, this.snapshot.revision, changes), changes);
@@ -222,6 +254,7 @@ export class CurrentConfiguration {
     for (const [id, gateway] of gateways) {
       this.#activateBalancing(before.gateways.get(id), gateway);
       if (gateway === null) this.#context.instances.releaseGateway(id);
+      else this.#retainIsolated(gateway);
     }
     this.#health.revision = snapshot.revision;
   }

@@ -14,12 +14,19 @@ import { Blocks } from "./blocks.ts";
 import { CurrentConfiguration } from "./current-configuration.ts";
 import { followStore } from "./follow-store.ts";
 import type { Storage } from "./open-storage.ts";
+import { shareShadow, type ShadowSource } from "./shadow-source.ts";
+import type { Siblings } from "../telemetry/siblings.ts";
+import { StoredToolPins } from "./stored-tool-pins.ts";
+import { Isolation } from "./isolation/isolation.ts";
 import { PluginHosts } from "./plugin-hosts.ts";
 
 export interface Configuration {
   readonly current: CurrentConfiguration;
   readonly registry: PluginRegistry;
   readonly blocks: Blocks;
+  readonly shareShadow: (siblings: Siblings) => ShadowSource;
+  readonly toolPins: StoredToolPins;
+  readonly pluginRestarts: Isolation["restarts"];
   /** Rejects when the store rejects this process permanently; never resolves. */
   readonly failed: Promise<never>;
   stop(): Promise<void>;
@@ -27,7 +34,7 @@ export interface Configuration {
 
 export async function loadConfiguration(
   settings: Settings,
-  { store, ledger, databaseUrl }: Storage,
+  { store, ledger, databaseUrl, responses }: Storage,
   health: Health,
   log: Log,
   offLoop: OffLoop,
@@ -36,18 +43,25 @@ export async function loadConfiguration(
 ): Promise<Configuration> {
   const registry = new PluginRegistry();
   const blocks = new Blocks(store, ledger, settings.MAX_BLOCKS, log, clock);
-  const hosts = new PluginHosts(ledger, blocks, log, offLoop, clock);
+  const toolPins = new StoredToolPins(store, log, clock);
+  const isolation = new Isolation(settings, registry, log, clock);
+  health.faultyPlugins = () => isolation.faults();
+  const hosts = new PluginHosts(ledger, blocks, log, offLoop, clock, responses, isolation);
   const compile = { plugins: registry, balance: new BalanceRegistry(), credentials, instances: hosts };
   const current = new CurrentConfiguration(store, compile, health, log);
-  const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, (name) =>
-    current.recompilePlugin(name),
+  const customPlugins = new CustomPlugins(
+    settings.PLUGINS_DIR,
+    registry,
+    log,
+    (name) => void current.recompilePlugin(name),
   );
   await customPlugins.start();
   // A client that connects right after the start should find the configuration loaded and the plugins ready. An embedded
   // database that cannot be opened ends the start; a database server may become available later.
-  // Blocks are loaded first, so that no request is served without them.
+  // Blocks and approved tools are loaded first, so that no request is served without them.
   const refresh = async () => {
     await blocks.refresh();
+    await toolPins.load();
     await current.refresh();
   };
   await refresh().catch((error: unknown) => {
@@ -60,12 +74,18 @@ export async function loadConfiguration(
     stopFollowing.abort();
     await following.catch(() => undefined);
     customPlugins.stop();
+    await hosts.stop();
     blocks.stop();
+    await toolPins.close();
+    isolation.close();
   };
   return {
     current,
     registry,
     blocks,
+    shareShadow: (siblings) => shareShadow(hosts, siblings),
+    toolPins,
+    pluginRestarts: () => isolation.restarts(),
     failed: following.then(() => new Promise<never>(() => undefined)),
     stop,
   };

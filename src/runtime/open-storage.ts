@@ -11,6 +11,7 @@ import type { Dependency, Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { KeyUsage } from "../usage/key-usage.ts";
 import { GameDays } from "./game-days/game-days.ts";
+import { ResponseStores, type OpenRedis } from "./responses/response-stores.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
 
 export interface Storage {
@@ -20,6 +21,7 @@ export interface Storage {
   readonly keyUsage: KeyUsage;
   readonly usageTotals: UsageTotals;
   readonly gameDays: GameDays;
+  readonly responses: ResponseStores;
   close(): Promise<void>;
 }
 
@@ -38,14 +40,16 @@ export async function openStorage(
   const keyUsage = new KeyUsage(store, log, clock);
   const usageTotals = new UsageTotals(store, log, clock);
   const gameDays = new GameDays(store.gameDays, clock, log);
+  const responses = new ResponseStores(clock, redisForResponses(settings, secret, clock));
   const close = async () => {
+    await responses.close();
     await gameDays.close();
     await keyUsage.stop();
     await usageTotals.stop();
     await ledger.close();
     await store.close();
   };
-  return { databaseUrl, store, ledger, keyUsage, usageTotals, gameDays, close };
+  return { databaseUrl, store, ledger, keyUsage, usageTotals, gameDays, responses, close };
 }
 
 /** Opens a ledger that is shared through Redis if REDIS_URL is set, else one in memory that keeps what is spent in the database. */
@@ -102,4 +106,14 @@ async function openSharedLedger(
   await ledger.settled;
   health.counters = health.ledger = ledger.state;
   return ledger;
+}
+
+/** The code and the connection are needed only if a plugin keeps responses. */
+function redisForResponses(settings: Settings, secret: string, clock: Clock): OpenRedis {
+  const { REDIS_URL: url, REDIS_SILENT_MS: silenceTimeoutMs } = settings;
+  if (url === null) return null;
+  return async () => {
+    const { ResponseRedis } = await import("./responses/redis-responses.ts");
+    return new ResponseRedis(url, secret, clock, silenceTimeoutMs);
+  };
 }

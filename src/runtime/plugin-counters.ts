@@ -2,6 +2,7 @@
 import { isPromise } from "../base/value-or-promise.ts";
 import type { Ledger, RequestsClaim } from "../ledger/ledger.ts";
 import type { Counters, Decision, Limit } from "../sdk/counters.ts";
+import type { DecisionListener } from "../snapshot/plugin-instances.ts";
 
 type Decided = Pick<Decision, "refusedBy" | "source"> & {
   readonly states: readonly { remaining: number; resetAt: number | null; waitMs: number }[];
@@ -43,5 +44,20 @@ function decisionOf(
     refusedBy: source === "closed" ? -1 : refusedBy,
     states: states.map(({ remaining, resetAt, waitMs }) => ({ remaining, resetAt: resetAt ?? 0, waitMs })),
     source,
+  };
+}
+
+/** Counters that decide as the real ones would, without counting the request. */
+export function peekingCounters(counters: Counters, listener: DecisionListener): Counters {
+  const peek: Counters["admit"] = async (limits, policy) => {
+    const decision = await counters.peek(limits, policy);
+    listener(limits, decision);
+    return decision;
+  };
+  return {
+    admit: peek,
+    peek,
+    knownRejection: () => null,
+    clear: () => undefined,
   };
 }

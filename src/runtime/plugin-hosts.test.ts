@@ -121,3 +121,49 @@ describe("the memory of texts", () => {
     expect(recall(other)).toBe(1);
   });
 });
+
+describe("stopping", () => {
+  test("waits for the stop hooks of all plugins until the deadline, and logs those that fail", async () => {
+    let stopped = 0;
+    const { hosts, plugin, logged, clock } = setup(() => ({}));
+    const withStop = (stop: NonNullable<PluginHooks["stop"]>) => ({ ...plugin, create: () => ({ stop }) });
+    const written = Promise.withResolvers<undefined>();
+    const writes = async () => {
+      await written.promise;
+      stopped++;
+    };
+    hosts.getInstance("g/1", withStop(writes), {});
+    hosts.getInstance(
+      "h/1",
+      withStop(() => {
+        throw new Error("disk full");
+      }),
+      {},
+    );
+    hosts.getInstance(
+      "h/2",
+      withStop(() => new Promise(() => undefined)),
+      {},
+    );
+    hosts.getInstance("h/3", plugin, {});
+    const all = hosts.stop();
+    written.resolve(undefined);
+    await eventLoopTurns();
+    clock.advance(5000);
+    await all;
+    expect(stopped).toBe(1);
+    expect(logged()).toContain("disk full");
+    expect(logged()).toContain("did not stop within 5000 ms");
+  });
+
+  test("does not stop a plugin that never was ready", async () => {
+    let stopped = 0;
+    const stop = () => {
+      stopped++;
+    };
+    const { hosts, plugin } = setup(() => ({ ready: new Promise(() => undefined), stop }));
+    hosts.getInstance("g/1", plugin, {});
+    await hosts.stop();
+    expect(stopped).toBe(0);
+  });
+});

@@ -5,24 +5,33 @@ import { forgetfulMemory, TextMemories } from "../base/text-memories.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
-import type { Block } from "../sdk/host.ts";
-import type { Counters, PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
+import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
 import { whenReady } from "../sdk/when-ready.ts";
-import type { DecisionListener, PluginInstances } from "../snapshot/plugin-instances.ts";
+import {
+  isShadowInstance,
+  type DecisionListener,
+  type InstanceEntry,
+  type PluginInstances,
+} from "../snapshot/plugin-instances.ts";
+import { ShadowReport, type ShadowReportData } from "../telemetry/requests/shadow-report.ts";
 import type { Log } from "../telemetry/log/log.ts";
-import { countersIn } from "./plugin-counters.ts";
+import type { BlockAccess } from "./block-access.ts";
+import type { IsolationOrder } from "./isolation/isolation-order.ts";
+import type { Isolation } from "./isolation/isolation.ts";
+import { rejectInlineHooks } from "./isolation/inline-hooks.ts";
+import { countersIn, peekingCounters } from "./plugin-counters.ts";
+import { ResponseStores } from "./responses/response-stores.ts";
+import { ShadowBlocks } from "./shadow-blocks.ts";
 
 /** How long the start waits for a plugin to become ready. After that, the first requests of the plugin wait instead. */
 const READY_DEADLINE_MS = 5000;
+/** How long a stopping process waits for its plugins. */
+const STOP_DEADLINE_MS = 5000;
 
-/** Blocks as plugins use them; see blocks.ts. */
-export interface BlockAccess {
-  has(instanceId: string, type: string, subject: string): boolean;
-  /** Returns whether the subject is blocked. */
-  add(instanceId: string, block: Block, counterKey: string): boolean;
-  /** Returns what `add` would return, without blocking the subject. */
-  canAdd(instanceId: string, block: Block): boolean;
-}
+/** Where the blocks of an instance in shadow mode are kept; plugins cannot use a symbol as a name. */
+const BLOCKS = Symbol("blocks");
+
+const INLINE: InstanceEntry = { isolation: "inline", settings: {} };
 
 interface Instance {
   readonly definition: PluginDefinition;
@@ -35,9 +44,9 @@ interface Instance {
 
 /** Values that a plugin stored with `keep`. They outlive changes of its settings. */
 class KeptValues {
-  readonly #values = new Map<string, unknown>();
+  readonly #values = new Map<string | symbol, unknown>();
 
-  keep<T>(name: string, make: () => T): T {
+  keep<T>(name: string | symbol, make: () => T): T {
     if (!this.#values.has(name)) this.#values.set(name, make());
     return this.#values.get(name) as T;
   }
@@ -52,6 +61,7 @@ class KeptValues {
 class GatewayPlugins {
   readonly instances = new Map<string, Instance>();
   readonly #kept = new Map<string, KeptValues>();
+  readonly shadowReports = new Map<string, ShadowReport>();
 
   keptValues(instanceId: string): KeptValues {
     const known = this.#kept.get(instanceId) ?? new KeptValues();
@@ -66,11 +76,23 @@ export class PluginHosts implements PluginInstances {
   readonly #log: Log;
   readonly #offLoop: OffLoop;
   readonly #clock: Clock;
+  readonly #responses: ResponseStores;
+  readonly #isolation: Isolation | null;
   readonly #textMemories = new TextMemories();
   /** By gateway id, so that deleting a gateway does not search the instances of all others. */
   readonly #gateways = new Map<string, GatewayPlugins>();
 
-  constructor(ledger: Ledger, blocks: BlockAccess, log: Log, offLoop: OffLoop, clock: Clock = systemClock) {
+  constructor(
+    ledger: Ledger,
+    blocks: BlockAccess,
+    log: Log,
+    offLoop: OffLoop,
+    clock: Clock = systemClock,
+    responses: ResponseStores = new ResponseStores(clock, null),
+    isolation: Isolation | null = null,
+  ) {
+    this.#isolation = isolation;
+    this.#responses = responses;
     this.#offLoop = offLoop;
     this.#ledger = ledger;
     this.#blocks = blocks;
@@ -78,7 +100,17 @@ export class PluginHosts implements PluginInstances {
     this.#clock = clock;
   }
 
-  getInstance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks {
+  getInstance(
+    instanceId: string,
+    definition: PluginDefinition,
+    settings: unknown,
+    entry: InstanceEntry = INLINE,
+    isStrict = false,
+  ): PluginHooks {
+    if (entry.isolation !== "inline" && this.#isolation !== null) {
+      const host = this.#hostFor(instanceId, definition.name);
+      return this.#isolation.hooksFor(orderOf(instanceId, definition, entry, host), isStrict);
+    }
     const text = JSON.stringify(settings);
     const { instances } = this.#pluginsOf(instanceId);
     const known = instances.get(instanceId);
@@ -86,6 +118,8 @@ export class PluginHosts implements PluginInstances {
     const created = definition.create(settings, this.#hostFor(instanceId, definition.name));
     if (typeof created !== "object" || created === null)
       throw new Error("create() must return an object of hooks");
+    // Without isolates, as when a document is checked, the plugin is only created.
+    if (entry.isolation !== "inline") rejectInlineHooks(created);
     const hooks = whenReady(created);
     const ready = this.#untilReady(definition.name, hooks);
     instances.set(instanceId, { definition, settings: text, hooks, ready });
@@ -98,33 +132,80 @@ export class PluginHosts implements PluginInstances {
     await Promise.all(all.map((instance) => instance.ready));
   }
 
+  /** Calls the `stop` hooks of all plugins. Resolves when they have ended, or after the deadline; never rejects. */
+  async stop(): Promise<void> {
+    const all = [...this.#gateways.values()].flatMap(({ instances }) => [...instances.values()]);
+    await Promise.all(all.map((instance) => this.#stopInstance(instance)));
+  }
+
   createForExplanation(
     instanceId: string,
     definition: PluginDefinition,
     settings: unknown,
     listener: DecisionListener,
+    entry: InstanceEntry = INLINE,
   ): PluginHooks {
+    const host = this.#explainingHost(instanceId, definition, listener);
+    return entry.isolation === "inline" || this.#isolation === null
+      ? whenReady(definition.create(settings, host))
+      : this.#isolation.explainHooks(orderOf(instanceId, definition, entry, host));
+  }
+
+  #explainingHost(instanceId: string, definition: PluginDefinition, listener: DecisionListener): PluginHost {
     const host = this.#hostFor(instanceId, definition.name);
-    const hooks = definition.create(settings, {
+    return {
       ...host,
       isExplaining: true,
       counters: peekingCounters(host.counters, listener),
       knownRefusal: () => null,
       blocks: {
         has: (type, subject) => host.blocks.has(type, subject),
-        add: (block) => this.#blocks.canAdd(instanceId, block),
+        add: (block) => this.#blocksOf(instanceId).canAdd(instanceId, block),
       },
       keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).peek(name, make),
       textMemory: () => forgetfulMemory,
       log: () => undefined,
-    });
-    return whenReady(hooks);
+    };
+  }
+
+  /** Instances for a write: an isolated plugin that crashes when it is created is a problem of the configuration. */
+  get strict(): PluginInstances {
+    return {
+      getInstance: (id, definition, settings, entry) =>
+        this.getInstance(id, definition, settings, entry, true),
+      createForExplanation: (...args) => this.createForExplanation(...args),
+      shadowReport: (id) => this.shadowReport(id),
+    };
+  }
+
+  /** Starts the isolated instances that were missing so far. */
+  async startIsolated(): Promise<void> {
+    await this.#isolation?.start();
+  }
+
+  /** Ends the isolates that the active chain of a gateway does not use. */
+  retainIsolated(gatewayId: string, isUsed: (hooks: PluginHooks) => boolean): void {
+    this.#isolation?.retain(gatewayId, isUsed);
+  }
+
+  shadowReport(instanceId: string): ShadowReport {
+    const { shadowReports } = this.#pluginsOf(instanceId);
+    const known = shadowReports.get(instanceId) ?? new ShadowReport();
+    shadowReports.set(instanceId, known);
+    return known;
+  }
+
+  /** Returns what is known of an instance in shadow mode; null if it has not run in this process. */
+  readShadow(instanceId: string): ShadowReportData | null {
+    return this.#gateways.get(gatewayIdOf(instanceId))?.shadowReports.get(instanceId)?.data ?? null;
   }
 
   /** Releases the instances of a deleted gateway and what they kept. */
   releaseGateway(gatewayId: string): void {
+    this.#isolation?.retain(gatewayId, () => false);
     this.#gateways.delete(gatewayId);
     this.#textMemories.release(gatewayId);
+    this.#responses.releaseGateway(gatewayId);
   }
 
   #pluginsOf(instanceId: string): GatewayPlugins {
@@ -144,6 +225,24 @@ export class PluginHosts implements PluginInstances {
     }
   }
 
+  async #stopInstance({ definition: { name: plugin }, hooks }: Instance): Promise<void> {
+    if (hooks.stop === undefined) return;
+    try {
+      const onTimeout = () => new Error(`The plugin did not stop within ${STOP_DEADLINE_MS} ms.`);
+      const stopped = Promise.try(() => hooks.stop?.());
+      await withTimeout(STOP_DEADLINE_MS, stopped, onTimeout, this.#clock);
+    } catch (error) {
+      this.#log.warn({ plugin, err: error }, "plugin failed to stop; what it has not written is lost");
+    }
+  }
+
+  #blocksOf(instanceId: string): BlockAccess {
+    if (!isShadowInstance(instanceId)) return this.#blocks;
+    return this.#pluginsOf(instanceId)
+      .keptValues(instanceId)
+      .keep(BLOCKS, () => new ShadowBlocks(this.#clock));
+  }
+
   #hostFor(instanceId: string, plugin: string): PluginHost {
     return {
       instanceId,
@@ -154,8 +253,8 @@ export class PluginHosts implements PluginInstances {
         return refusal === null ? null : { ...refusal, isReserved: false };
       },
       blocks: {
-        has: (type, subject) => this.#blocks.has(instanceId, type, subject),
-        add: (block, counterKey) => this.#blocks.add(instanceId, block, counterKey),
+        has: (type, subject) => this.#blocksOf(instanceId).has(instanceId, type, subject),
+        add: (block, counterKey) => this.#blocksOf(instanceId).add(instanceId, block, counterKey),
       },
       runOffLoop: this.#offLoop.run.bind(this.#offLoop),
       keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).keep(name, make),
@@ -164,27 +263,32 @@ export class PluginHosts implements PluginInstances {
         const name = `${instanceId} ${crypto.randomUUID()} ${version}`;
         return this.#textMemories.open({ owner: gatewayIdOf(instanceId), name });
       },
+      openResponses: (limits) => this.#responses.open(gatewayIdOf(instanceId), instanceId, limits),
       log: (level, message, fields = {}) => this.#log[level]({ plugin, ...fields }, message),
     };
   }
 }
 
+function orderOf(
+  instanceId: string,
+  definition: PluginDefinition,
+  { isolation, settings }: InstanceEntry,
+  host: PluginHost,
+): IsolationOrder {
+  const gatewayId = gatewayIdOf(instanceId);
+  const kind = isolation === "worker" ? isolation : "process";
+  return {
+    gatewayId,
+    instanceId,
+    definition,
+    settings,
+    isolation: kind,
+    isShadow: isShadowInstance(instanceId),
+    host,
+  };
+}
+
 /** An instance id consists of the id of its gateway and the id of its entry in `required_plugins`. */
 export function gatewayIdOf(instanceId: string): string {
   return instanceId.slice(0, instanceId.indexOf("/"));
-}
-
-/** Counters that decide as the real ones would, without counting the request. */
-function peekingCounters(counters: Counters, listener: DecisionListener): Counters {
-  const peek: Counters["admit"] = async (limits, policy) => {
-    const decision = await counters.peek(limits, policy);
-    listener(limits, decision);
-    return decision;
-  };
-  return {
-    admit: peek,
-    peek,
-    knownRejection: () => null,
-    clear: () => undefined,
-  };
 }

@@ -16,6 +16,7 @@ import { openTracer } from "../telemetry/traces/open-tracer.ts";
 import { collectBlocks } from "./blocks.ts";
 import type { Configuration } from "./load-configuration.ts";
 import { TrafficRollups } from "./traffic-rollups.ts";
+import { collectToolPins } from "./stored-tool-pins.ts";
 import { collectTargets } from "./target-health.ts";
 
 export interface Telemetry {
@@ -39,7 +40,14 @@ interface TelemetryParts {
 }
 
 export async function startTelemetry(
-  { settings, secret, health, log, clock, configuration: { current, blocks } }: TelemetryParts,
+  {
+    settings,
+    secret,
+    health,
+    log,
+    clock,
+    configuration: { current, blocks, toolPins, pluginRestarts },
+  }: TelemetryParts,
   version: string,
   siblings: Siblings | null,
 ): Promise<Telemetry> {
@@ -56,8 +64,13 @@ export async function startTelemetry(
   collectHealth(metrics, health);
   collectTargets(metrics, current, clock);
   collectBlocks(metrics, blocks, current);
+  collectToolPins(metrics, toolPins, current);
   metrics.onCollect(() => {
     metrics.dropDeletedGateways([...current.snapshot.gateways.values()].map(({ gateway }) => gateway.name));
+  });
+  metrics.onCollect(() => {
+    for (const { plugin, isolation, count } of pluginRestarts())
+      metrics.set("gatehouse_plugin_restarts_total", { plugin, isolation }, count);
   });
   const stopProcessMetrics = collectProcessMetrics(metrics);
   const exporter = await openMetricsExporter(settings, version, sharedMetrics, workers, log);

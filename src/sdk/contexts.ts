@@ -1,11 +1,6 @@
 // The context that each plugin hook receives: read-only properties, and methods for everything a plugin may change.
-
-export interface ReadonlyHeaders {
-  get(name: string): string | null;
-  has(name: string): boolean;
-  /** Names are in lower case. */
-  entries(): IterableIterator<[string, string]>;
-}
+import type { ReadonlyHeaders } from "./readonly-headers.ts";
+import type { ServiceCallOptions, ServiceRequest, ServiceResponse } from "./services.ts";
 
 /** Properties and methods that are available at every stage. */
 export interface PluginContext {
@@ -16,6 +11,10 @@ export interface PluginContext {
   readonly apiKey: { readonly id: string; readonly name: string } | null;
   /** Returns the value of a label of that API key; null if the key has no such label, or if there is no key. */
   apiKeyLabel(name: string): string | null;
+  /** `mcp` for requests to tools of MCP servers, `http` for all others. */
+  readonly protocol: "http" | "mcp";
+  /** The tool that an MCP request calls, by the name that the client uses; null if it calls none. Do not modify the arguments. */
+  readonly tool: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> } | null;
   readonly method: string;
   /** The address of the TCP peer, or the client address that a trusted proxy forwards. */
   readonly clientAddress: string;
@@ -82,6 +81,21 @@ export interface RequestContext extends PluginContext {
   reportTokenLimit(state: TokenLimitState): void;
   /** Responds to the client now: later plugins do not run and no request is sent to a provider. */
   respond(response: PluginResponse): void;
+  /**
+   * Sends a request to a service of this gateway, by its name: targets, failover, virtual models and translation are those of the service.
+   * No plugins run, and limits of the client do not count the call; budgets of the scopes `gateway` and `model` do, and usage has it
+   * with the purpose `plugin`. At most 8 calls per request at the same time. Rejects with a ServiceCallError if there is no response.
+   */
+  callService(
+    service: string,
+    request: ServiceRequest,
+    options?: ServiceCallOptions,
+  ): Promise<ServiceResponse>;
+  /**
+   * Sends the request to the provider without waiting for `decision`, but holds its response until the decision is known, at most 30
+   * seconds. The client gets the response that it resolves to; with null, that of the provider. A rejection is a failure of the plugin.
+   */
+  holdResponse(decision: Promise<PluginResponse | null>): void;
   /** @deprecated Use `setResponseHeader`. */
   setAnswerHeader(name: string, value: string): void;
   /** @deprecated Use `respond`. */

@@ -1,9 +1,10 @@
 // The services that the gateway passes to a plugin's create(): shared counters, blocks, and values that outlive a
 // configuration change.
 import type { TextMemory } from "../base/text-memories.ts";
-import type { OffLoop } from "../off-loop/off-loop.ts";
+import type { TaskLimits, TaskModule } from "../off-loop/off-loop.ts";
 import type { ClaimDecision, LimitClaim } from "./claims.ts";
 import type { Counters } from "./counters.ts";
+import type { ResponseStore, ResponseStoreLimits } from "./reuse.ts";
 
 /** A subject whose requests are rejected until the block expires or an operator removes it. */
 export interface Block {
@@ -40,7 +41,11 @@ export interface PluginHost {
    * module that exports `run(input)`. Rejects with the error of `run`, or with an OffLoopError if the task could not be completed.
    * `timeoutMs` should be below 5000: then a hook fails.
    */
-  readonly runOffLoop: OffLoop["run"];
+  readonly runOffLoop: <Module extends TaskModule>(
+    module: URL,
+    input: Parameters<Module["run"]>[0],
+    limits: TaskLimits,
+  ) => Promise<Awaited<ReturnType<Module["run"]>>>;
   /** Returns the value with this name. `make` runs only the first time; configuration changes do not drop the value. */
   keep<T>(name: string, make: () => T): T;
   /**
@@ -50,5 +55,7 @@ export interface PluginHost {
    * loads again while it runs. Old results are dropped to make space: a gateway remembers at most 65,536.
    */
   textMemory(version?: string): TextMemory;
+  /** Opens the store for responses of this entry, which `context.reuse` of the hook `final_request` uses. It outlives configurations. */
+  openResponses(limits: ResponseStoreLimits): ResponseStore;
   log(level: "info" | "warn" | "error", message: string, fields?: Readonly<Record<string, unknown>>): void;
 }

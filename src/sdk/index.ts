@@ -1,16 +1,25 @@
 // The public plugin API: `import { definePlugin, z } from "gatehouse/sdk"`.
 export { z } from "zod";
 export { definePlugin } from "./plugin.ts";
+export { applySplices, JsonDocument, type JsonNode } from "../base/json-nodes.ts";
 export { JsonStrings } from "../base/json-strings.ts";
 export { nearestName } from "../base/nearest-name.ts";
+export { LinearPattern } from "../base/linear-pattern.ts";
 export { networkOf } from "../base/network.ts";
 export { windowSeconds } from "../base/window-seconds.ts";
 export { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 export { OffLoopError } from "../off-loop/off-loop-error.ts";
+export { completeHolds } from "./texts.ts";
+export { ServiceCallError } from "./services.ts";
+export { RequestTexts } from "../formats/request-texts.ts";
 export { openTextMemory } from "./thread-memory.ts";
 export type { TextMemory, TextScope, UnknownText } from "../base/text-memories.ts";
 export type { PluginDefinition, PluginHooks } from "./plugin.ts";
 export type { PluginHost } from "./host.ts";
+export type { TextRole } from "../formats/request-text-fields.ts";
+export type { RequestText } from "../formats/request-texts.ts";
+export type { ChannelKind, TextChannel } from "../formats/text-channels.ts";
+export type { ResponseTextContext, TextHold, TextHolds, TextRejection } from "./texts.ts";
 export type { Counters, Decision, Limit, LimitState } from "./counters.ts";
 export type {
   ClaimContext,
@@ -23,12 +32,14 @@ export type {
   TokensLimitClaim,
   UnavailablePolicy,
 } from "./claims.ts";
+export type { FinalRequestContext, ResponseStore, ResponseStoreLimits, ReuseRequest } from "./reuse.ts";
+export type { ServiceCallOptions, ServiceCallProblem, ServiceRequest, ServiceResponse } from "./services.ts";
+export type { ReadonlyHeaders } from "./readonly-headers.ts";
 export type { PluginStage } from "../model/plugin-stage.ts";
 export type {
   EndContext,
   PluginContext,
   PluginResponse,
-  ReadonlyHeaders,
   RequestContext,
   ResponseBodyContext,
   ResponseContext,

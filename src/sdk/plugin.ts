@@ -4,6 +4,8 @@ import type { PluginStage } from "../model/plugin-stage.ts";
 import type { ClaimContext, ClaimSet } from "./claims.ts";
 import type { EndContext, RequestContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
 import type { PluginHost } from "./host.ts";
+import type { FinalRequestContext } from "./reuse.ts";
+import type { ResponseTextContext, TextHolds } from "./texts.ts";
 
 type HookResult = void | Promise<void>;
 
@@ -27,9 +29,25 @@ export interface PluginHooks {
    */
   claims?(context: ClaimContext): ClaimSet | null | Promise<ClaimSet | null>;
   pre_request?(context: RequestContext): HookResult;
+  /**
+   * Called when all pre_request plugins have run and the request is about to be sent. A plugin of the stage pre_request has this hook
+   * instead of, or in addition to, `pre_request`.
+   */
+  final_request?(context: FinalRequestContext): HookResult;
   post_request?(context: ResponseContext): HookResult;
   pre_response?(context: ResponseBodyContext): HookResult;
+  /**
+   * Called with the text of responses, if the plugin declares `needs: ["text"]`. Entries of the stage pre_response have this hook instead
+   * of, or in addition to, `pre_response`. Entries of the stage pre_request may have it too, so that one entry can mask a text in a request and
+   * restore it in the response.
+   */
+  response_text?(context: ResponseTextContext): HookResult;
   post_response?(context: EndContext): HookResult;
+  /**
+   * Called when the process stops, after its requests have ended: writes what has not been written yet. The process waits for it, at most 5
+   * seconds. Not called when only the settings or the code of the plugin change; see `host.keep`.
+   */
+  stop?(): HookResult;
 }
 
 export interface PluginDefinition<Settings = unknown> {
@@ -42,9 +60,20 @@ export interface PluginDefinition<Settings = unknown> {
   /**
    * What the gateway buffers or splits for this plugin. `body`: the whole body (of the request at pre_request, of the
    * response at pre_response). `chunks`: the response body chunk by chunk, which is the default at pre_response. Without
-   * `body`, a large upload is forwarded while it arrives, and a pre_request hook that reads it fails.
+   * `body`, a large upload is forwarded while it arrives, and a pre_request hook that reads it fails. `text`: the decoded text of
+   * responses by channel, for the hook response_text.
    */
-  readonly needs?: readonly ("body" | "chunks")[];
+  readonly needs?: readonly ("body" | "chunks" | "text")[];
+  /**
+   * How much text of a stream response_text may hold back per kind of channel, and for how long. The default is 256 characters and 2 seconds; at
+   * most 4,096 characters and 10 seconds, and 65,536 characters and 30 seconds for `tool_arguments`.
+   */
+  readonly hold?: TextHolds;
+  /**
+   * True: the request log of gateways with `log_bodies` shows the request after all pre_request hooks, and the response as it was before
+   * the pre_response and response_text hooks. For plugins that mask values, so that the log never has them.
+   */
+  readonly hidesBodies?: boolean;
   /**
    * True: `gatehouse explain` may run the pre_request hook. The hook must change nothing but the request and what the
    * host provides; during an explanation the host's counters and blocks are read-only. A hook that has other effects

@@ -1,5 +1,6 @@
 // The body of a request under test, and what plugins read of it.
-import type { PluginContext, ReadonlyHeaders } from "./contexts.ts";
+import type { PluginContext } from "./contexts.ts";
+import type { ReadonlyHeaders } from "./readonly-headers.ts";
 
 export function bodyText(body: unknown): string | null {
   if (body === undefined) return null;

@@ -3,6 +3,7 @@ import { TextMemories } from "../base/text-memories.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Decision } from "./counters.ts";
 import type { PluginHost } from "./host.ts";
+import { TestResponses } from "./test-responses.ts";
 
 /** A host whose counters admit every request. Blocks and kept values exist only within one test. */
 export function testHost(ledger: Ledger): PluginHost {
@@ -34,6 +35,7 @@ export function testHost(ledger: Ledger): PluginHost {
     },
     textMemory: (version = "") =>
       memories.open({ owner: "test-gateway", name: `${crypto.randomUUID()} ${version}` }),
+    openResponses: (limits) => new TestResponses(limits),
     log: () => undefined,
   };
 }

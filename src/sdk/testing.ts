@@ -1,50 +1,20 @@
 // Test harness for plugin authors: runs a plugin's hooks without a server.
 // `import { testPlugin } from "gatehouse/sdk/testing"`.
 /* eslint-disable @typescript-eslint/no-deprecated -- the contexts here implement the deprecated names as well */
-import type {
-  EndContext,
-  PluginContext,
-  PluginResponse,
-  RequestContext,
-  ResponseBodyContext,
-  ResponseContext,
-} from "./contexts.ts";
-import type { PluginDefinition } from "./plugin.ts";
-import { bodyText, objectIn, parseJson, textIn, userKeyOf } from "./test-body.ts";
+import type { EndContext, PluginContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
+import type { PluginDefinition, PluginHooks } from "./plugin.ts";
 import { testHost } from "./test-host.ts";
-import { TestClaims, type TestEstimate } from "./testing-claims.ts";
+import { TestClaims } from "./testing-claims.ts";
+import { runFinalRequest, type TestedFinalRequest, type TestFinalRequest } from "./testing-final.ts";
+import { requestContext, type TestedRequest, type TestRequest } from "./testing-request.ts";
+import { TestedServices, withServices } from "./testing-services.ts";
+import { runResponseText, type TestedText, type TestText } from "./testing-texts.ts";
 import { whenReady } from "./when-ready.ts";
 
-/** A client request. Every field has a default. */
-export interface TestRequest {
-  readonly method?: string;
-  readonly path?: string;
-  readonly query?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly forwardedCredentials?: Readonly<Record<string, string>>;
-  /** A string is sent unchanged; any other value is sent as JSON. */
-  readonly body?: unknown;
-  readonly clientAddress?: string;
-  readonly apiKey?: PluginContext["apiKey"];
-  /** The labels of the API key. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** What `estimateTokens` of a claims hook returns. */
-  readonly estimate?: TestEstimate;
-}
-
-/** The request after the hook ran, and the response that the plugin gave, if any. */
-export interface TestedRequest {
-  readonly path: string;
-  readonly query: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
-  readonly response: PluginResponse | null;
-  readonly responseHeaders: Readonly<Record<string, string>>;
-  /** @deprecated Use `response`. */
-  readonly answer: PluginResponse | null;
-  /** @deprecated Use `responseHeaders`. */
-  readonly answerHeaders: Readonly<Record<string, string>>;
-}
+export type { TestEstimate } from "./testing-claims.ts";
+export type { TestedFinalRequest, TestFinalRequest } from "./testing-final.ts";
+export type { TestedRequest, TestRequest } from "./testing-request.ts";
+export type { TestedText, TestText } from "./testing-texts.ts";
 
 /** A provider's response. Every field has a default. */
 export interface TestResponse {
@@ -64,15 +34,29 @@ export interface PluginTest {
   readonly details: readonly string[];
   /** @deprecated Use `details`. */
   readonly remarks: readonly string[];
-  /** Reserves the claims of the request, then calls `pre_request`. */
+  /** Calls `before_body`: the body is still arriving, so the hook sees none. */
+  beforeBody(request?: TestRequest): TestedRequest;
+  /** Reserves the claims of the request, then calls `pre_request`, and waits for what it passes to `holdResponse`. */
   preRequest(request?: TestRequest): Promise<TestedRequest>;
+  /**
+   * Calls `final_request`. If the hook calls `reuse`, the response is kept, or an earlier one is used, as in the gateway; requests do not
+   * wait for each other. Time is that of `Date.now()`.
+   */
+  finalRequest(request?: TestFinalRequest): Promise<TestedFinalRequest>;
   postRequest(
     response?: TestResponse,
   ): Promise<{ status: number; headers: Readonly<Record<string, string>> }>;
   /** Returns the chunks that the client would receive. `isLast` is true for the last chunk. */
   preResponse(chunks: readonly string[], response?: TestResponse): Promise<string[]>;
+  /**
+   * Calls `response_text` with the pieces of a streamed text; one piece is a text that is not streamed. `hold` of the definition limits the
+   * characters that are held back, but not the time.
+   */
+  responseText(pieces: readonly string[], text?: TestText): Promise<TestedText>;
   /** Settles the claims of the last request with `usage`, or releases them if there was no attempt. */
   postResponse(end?: Partial<EndContext>): Promise<void>;
+  /** Calls `stop`, as a stopping process does. */
+  stop(): Promise<void>;
 }
 
 /** Creates the plugin as the gateway does: validates the settings, then calls create(). Throws the error of either. */
@@ -89,12 +73,16 @@ export function testPlugin<Settings>(
     counted,
     details,
     remarks: details,
-    async preRequest(request = {}) {
-      const { context, result } = requestContext(base(request), request);
-      await claims.reserve(hooks, context, request.estimate ?? {});
-      if (result().response === null) await hooks.pre_request?.(context);
+    beforeBody(request = {}) {
+      const { context, result } = requestContext(withServices(base(request)), {
+        ...request,
+        body: undefined,
+      });
+      hooks.before_body?.(context);
       return result();
     },
+    preRequest: (request = {}) => runPreRequest(hooks, claims, base(request), request),
+    finalRequest: (request = {}) => runFinalRequest(hooks, base(request), request),
     async postRequest(response = {}) {
       const { context, result } = responseContext(base({}), response);
       await hooks.post_request?.(context);
@@ -110,23 +98,31 @@ export function testPlugin<Settings>(
       }
       return sent;
     },
+    responseText: (pieces, text = {}) => runResponseText(definition, hooks, base({}), pieces, text),
     async postResponse(end = {}) {
-      const context: EndContext = {
-        ...base({}),
-        status: 200,
-        outcome: "complete",
-        provider: "test",
-        model: null,
-        durationMs: 1,
-        firstByteMs: 1,
-        attempts: 1,
-        usage: null,
-        ...end,
-      };
+      const context = endContext(base({}), end);
       claims.end(context);
       await hooks.post_response?.(context);
     },
+    async stop() {
+      await hooks.stop?.();
+    },
   };
+}
+
+async function runPreRequest(
+  hooks: PluginHooks,
+  claims: TestClaims,
+  base: PluginContext,
+  request: TestRequest,
+): Promise<TestedRequest> {
+  const services = new TestedServices(request.services ?? {});
+  const { context, result } = requestContext({ ...base, ...services.methods }, request);
+  await claims.reserve(hooks, context, request.estimate ?? {});
+  if (result().response === null) await hooks.pre_request?.(context);
+  const decided = await services.decided();
+  if (result().response === null && decided !== null) context.respond(decided);
+  return result();
 }
 
 /** Returns a function that creates the part of a context that all stages share. `notes` are kept across calls. */
@@ -142,6 +138,8 @@ function contextFactory(
     rule: { id: "test-rule", name: null, path: request.path ?? "/v1/chat/completions" },
     apiKey: request.apiKey ?? null,
     apiKeyLabel: (name) => request.labels?.[name] ?? null,
+    protocol: request.tool === undefined ? "http" : "mcp",
+    tool: request.tool ?? null,
     method: request.method ?? "POST",
     clientAddress: request.clientAddress ?? "127.0.0.1",
     notes,
@@ -152,67 +150,6 @@ function contextFactory(
     setDetail,
     remark: setDetail,
   });
-}
-
-function requestContext(
-  base: PluginContext,
-  request: TestRequest,
-): { context: RequestContext; result: () => TestedRequest } {
-  const [headers, forwarded] = [new Headers({ ...request.headers }), new Headers({ ...request.headers })];
-  const responseHeaders: Record<string, string> = {};
-  let { path = "/v1/chat/completions", query = "" } = request;
-  let [body, response]: [string | null, PluginResponse | null] = [bodyText(request.body), null];
-  const setResponseHeader = (name: string, value: string) => void (responseHeaders[name] = value);
-  const respond = (given: PluginResponse) => void (response = given);
-  const context: RequestContext = {
-    ...base,
-    get path() {
-      return path;
-    },
-    get query() {
-      return query;
-    },
-    headers,
-    forwardedHeaders: forwarded,
-    get bodySize() {
-      return Buffer.byteLength(body ?? "");
-    },
-    forwardedCredentials: new Headers({ ...request.forwardedCredentials }),
-    get body() {
-      return body === null ? null : Buffer.from(body);
-    },
-    get bodyView() {
-      return this.body;
-    },
-    get bodyText() {
-      return body;
-    },
-    get isJson() {
-      return parseJson(body) !== undefined;
-    },
-    get bodyUser() {
-      return textIn(objectIn(body), "user");
-    },
-    userKey: userKeyOf(base, headers, body),
-    get requestedModel() {
-      return textIn(objectIn(body), "model");
-    },
-    get json() {
-      return objectIn(body);
-    },
-    setHeader: (name, value) => forwarded.set(name, value),
-    removeHeader: (name) => forwarded.delete(name),
-    setPath: (next) => (path = next),
-    setQuery: (next) => (query = next),
-    replaceBody: (next) => (body = typeof next === "string" ? next : Buffer.from(next).toString()),
-    setResponseHeader,
-    reportTokenLimit: ({ remaining }) => setResponseHeader("x-ratelimit-remaining-tokens", String(remaining)),
-    respond,
-    setAnswerHeader: setResponseHeader,
-    answer: respond,
-  };
-  const sent = () => ({ path, query, headers: Object.fromEntries(forwarded), body });
-  return { context, result: () => ({ ...sent(), ...withEarlierNames(response, responseHeaders) }) };
 }
 
 function responseContext(
@@ -259,9 +196,17 @@ function responseBodyContext(
   };
 }
 
-function withEarlierNames(
-  response: PluginResponse | null,
-  responseHeaders: Readonly<Record<string, string>>,
-): Pick<TestedRequest, "response" | "responseHeaders" | "answer" | "answerHeaders"> {
-  return { response, responseHeaders, answer: response, answerHeaders: responseHeaders };
+function endContext(base: PluginContext, end: Partial<EndContext>): EndContext {
+  return {
+    ...base,
+    status: 200,
+    outcome: "complete",
+    provider: "test",
+    model: null,
+    durationMs: 1,
+    firstByteMs: 1,
+    attempts: 1,
+    usage: null,
+    ...end,
+  };
 }

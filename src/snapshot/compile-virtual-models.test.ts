@@ -34,7 +34,7 @@ function compile(models: readonly VirtualModel[], virtual_models: "own" | "any" 
   );
   const services = UPSTREAMS.map((id) => serviceRecord("g", id, { id: `s-${id}`, virtual_models }));
   const rules = UPSTREAMS.map((id) => ruleRecord("g", `s-${id}`, { name: id, path: `/${id}/*` }));
-  const parts = { gateway, upstreams, services, rules, models, budgets: [], game_days: [] };
+  const parts = { gateway, upstreams, mcp_servers: [], services, rules, models, budgets: [], game_days: [] };
   return compileGateway(parts, compileContext());
 }
 

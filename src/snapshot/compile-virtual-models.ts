@@ -5,6 +5,7 @@ import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import { VirtualModelNames, virtualModelProblems } from "../model/virtual-model-links.ts";
 import type { FallbackReason, Strategy, VirtualModel } from "../model/virtual-model.ts";
 import { CompileError } from "./compile-error.ts";
+import { compileMirror, type CompiledMirror } from "./compile-mirror.ts";
 import type { CompiledUpstream } from "./compile-upstream.ts";
 
 export interface VirtualTarget {
@@ -26,6 +27,8 @@ export interface ServedModel {
   readonly targets: readonly VirtualTarget[];
   /** Null if there is none, or if it is off. */
   readonly canary: VirtualTarget | null;
+  /** Null if there is none, or if it is off. */
+  readonly mirror: CompiledMirror | null;
   /** Chooses among the targets. Shared by all rules, and by all restrictions of the virtual model. */
   readonly plan: BalancePlan;
   /** Whether the choice depends on the conversation of the request. */
@@ -74,12 +77,13 @@ export function compileVirtualModels(
       const served = byUpstream.get(id) ?? [];
       byUpstream.set(id, served);
       const canary = model.canary?.upstream.id === id ? model.canary : null;
-      served.push({ ...model, targets, canary });
+      const mirror = model.mirror?.upstream.id === id ? model.mirror : null;
+      served.push({ ...model, targets, canary, mirror });
     }
   return {
     any: new VirtualModelTable(models),
     own: new Map([...byUpstream].map(([id, served]) => [id, new VirtualModelTable(served)])),
-    plans: models.map(({ plan }) => plan),
+    plans: models.flatMap(({ plan, mirror }) => (mirror === null ? plan : [plan, mirror.upstream.plan])),
   };
 }
 
@@ -125,7 +129,13 @@ function compileModel(
   const targets = record.targets.flatMap((target, index) => compileTarget(target, index, false));
   const [canary = null] = tried === null ? [] : compileTarget(tried.target, record.targets.length, true);
   const keepsConversations = isSplit || tried?.by === "conversation";
-  return { id, name, record, targets, canary, plan, keepsConversations };
+  const copied = record.mirror !== null && record.mirror.share > 0 ? record.mirror : null;
+  const [copies] = copied === null ? [] : compileTarget(copied.target, 0, false);
+  const mirror =
+    copied === null || copies === undefined
+      ? null
+      : compileMirror(id, copies.upstream, copies.model, copied.share, balance);
+  return { id, name, record, targets, canary, mirror, plan, keepsConversations };
 }
 
 type TargetFields = Pick<VirtualModel["targets"][number], "upstream" | "model">;
@@ -182,8 +192,8 @@ export class VirtualModelTable {
           const name = `${provider}/${target.model ?? ""}`;
           if (target.model === null || this.#qualified.has(name)) continue;
           const sent = model.targets.filter((each) => each.model === target.model);
-          // A client that names a provider and a model gets these, and no canary.
-          const restricted = restrictedTo(provider, { ...model, targets: sent, canary: null });
+          // A client that names a provider and a model gets these, no canary, and no copies elsewhere.
+          const restricted = restrictedTo(provider, { ...model, targets: sent, canary: null, mirror: null });
           if (restricted !== null) this.#qualified.set(name, restricted);
         }
   }
@@ -217,7 +227,7 @@ export class VirtualModelTable {
     let restricted = this.#restricted.get(key);
     if (restricted === undefined) {
       const sent = model.targets.filter((target) => target.model === null);
-      restricted = restrictedTo(provider, { ...model, targets: sent, canary: null });
+      restricted = restrictedTo(provider, { ...model, targets: sent, canary: null, mirror: null });
       // Clients may send any provider, so only those that exist are kept.
       if (restricted !== null) this.#restricted.set(key, restricted);
     }

@@ -1,6 +1,7 @@
 // Compiles the records of a gateway into the form that requests use. Records that do not compile are never activated.
 import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import { endpointIn } from "../formats/operations.ts";
+import { ToolPatterns } from "../mcp/tool-patterns.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { ANY_METHOD, HTTP_METHODS } from "../model/http-methods.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
@@ -10,6 +11,7 @@ import type { TargetCredentials } from "../upstream/credentials/cloud-credential
 import { compileBudgets, type CompiledBudget } from "./compiled-budget.ts";
 import { compileGameDays, type CompiledGameDay } from "./compiled-game-day.ts";
 import { CompileError } from "./compile-error.ts";
+import { compileMcpServices, upstreamOfMcp } from "./compile-mcp.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { compileVirtualModels, type VirtualModels } from "./compile-virtual-models.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
@@ -44,6 +46,8 @@ export interface CompiledGateway {
 export interface CompiledApiKey {
   readonly id: string;
   readonly name: string;
+  /** The user that a verified token names, which is used in the place of a key; null for API keys. */
+  readonly user: string | null;
   readonly hash: string;
   readonly gatewayId: string;
   /** The rules that the key may use; null for all rules of the gateway. */
@@ -52,6 +56,8 @@ export interface CompiledApiKey {
   readonly expiresAt: number;
   /** Null: the key may use every model. */
   readonly models: ModelAllowList | null;
+  /** Matched against `prefix__name`. Null: the key may use every tool. */
+  readonly tools: ToolPatterns | null;
   readonly labels: LabelSet;
   readonly labelValues: Readonly<Record<string, string>>;
 }
@@ -71,11 +77,14 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
     parts.upstreams.map((each) => [each.id, compileUpstream(each, context.balance, context.credentials)]),
   );
   const virtualModels = compileVirtualModels(parts.models, upstreams, context.balance);
+  const mcp = compileMcpServices(parts.mcp_servers, parts.services, context.credentials);
   const services = new Map(parts.services.map((service) => [service.id, service]));
   const active = parts.rules.filter((rule) => rule.active).sort(byPrecedence);
   const rules = active.map((rule, precedence): CompiledRule => {
     const service = services.get(rule.service_id);
-    const upstream = upstreams.get(service?.upstream_id ?? "");
+    const mcpService = mcp?.get(rule.service_id) ?? null;
+    const upstream =
+      mcpService === null ? upstreams.get(service?.upstream_id ?? "") : upstreamOfMcp(mcpService);
     // The store rejects dangling references, so this happens only if the database was edited by hand.
     if (upstream === undefined) {
       throw new CompileError("rules", rule.id, [
@@ -93,8 +102,10 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
       headers: Object.entries(rule.headers).map(([name, value]) => [name.toLowerCase(), value]),
       requireApiKey: rule.require_api_key ?? gateway.require_api_key,
       upstream,
+      mcp: mcpService,
+      jwtIssuers: mcpService === null || gateway.jwt_issuers.length === 0 ? null : gateway.jwt_issuers,
       virtualModels:
-        service?.virtual_models === "any"
+        service?.virtual_models === "any" && mcpService === null
           ? (virtualModels?.any ?? null)
           : (virtualModels?.own.get(upstream.id) ?? null),
     };
@@ -122,11 +133,13 @@ export function compileApiKey(key: StoredApiKey): CompiledApiKey | null {
   return {
     id: key.id,
     name: key.name,
+    user: null,
     hash: key.hash,
     gatewayId: key.gateway_id,
     policies: key.policies.length === 0 ? null : new Set(key.policies),
     expiresAt: key.expires_at === null ? Infinity : Date.parse(key.expires_at),
     models: key.models === null ? null : new ModelAllowList(key.models),
+    tools: key.tools === null ? null : new ToolPatterns(key.tools),
     labels: labelSetOf(key.labels),
     labelValues: key.labels,
   };

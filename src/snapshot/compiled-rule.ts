@@ -1,5 +1,7 @@
 // A rule in the form that requests are matched against.
 import type { Endpoint, Operation } from "../formats/operations.ts";
+import type { CompiledMcpService } from "../mcp/compiled.ts";
+import type { JwtIssuer } from "../model/jwt-issuer.ts";
 import type { Rule } from "../model/rule.ts";
 import type { VirtualModelTable } from "./compile-virtual-models.ts";
 import type { CompiledUpstream } from "./compile-upstream.ts";
@@ -19,7 +21,12 @@ export interface CompiledRule {
   readonly headers: readonly (readonly [string, string])[];
   /** The setting of the rule if it has one, otherwise that of its gateway. */
   readonly requireApiKey: boolean;
+  /** Of a rule that leads to MCP servers: one without targets. */
   readonly upstream: CompiledUpstream;
+  /** Null if the rule leads to an upstream. */
+  readonly mcp: CompiledMcpService | null;
+  /** The issuers whose tokens are accepted instead of an API key; null unless the rule leads to MCP servers and there are some. */
+  readonly jwtIssuers: readonly JwtIssuer[] | null;
   /** The virtual models that the rule serves; null if there are none. */
   readonly virtualModels: VirtualModelTable | null;
 }

@@ -34,7 +34,18 @@ function numbered(configs: readonly PluginConfig[]): StoredPluginConfig[] {
 }
 
 function config(stage: PluginStage, fields: Partial<PluginConfig> = {}): PluginConfig {
-  return { name: "p", stage, enabled: true, priority: 1, settings: {}, on_error: "fail", ...fields };
+  return {
+    name: "p",
+    stage,
+    enabled: true,
+    priority: 1,
+    settings: {},
+    on_error: "fail",
+    mode: "enforce",
+    sample: 1,
+    isolation: "inline",
+    ...fields,
+  };
 }
 
 describe("a plugin chain", () => {
@@ -119,7 +130,14 @@ describe("a plugin instance", () => {
     const { made, compile } = setup();
     const before = compile(config("pre_request", { settings: { n: 1 } }));
     const after = compile(
-      config("pre_request", { settings: { n: 1 }, priority: 9, on_error: "continue" }),
+      config("pre_request", {
+        settings: { n: 1 },
+        priority: 9,
+        on_error: "continue",
+        mode: "enforce",
+        sample: 1,
+        isolation: "inline",
+      }),
       config("post_request"),
     );
     expect(after?.pre_request?.[0]?.hooks).toBe(before!.pre_request![0]!.hooks);

@@ -4,39 +4,40 @@ import type { StoredPluginConfig } from "../model/plugin-config.ts";
 import type { PluginStage } from "../model/plugin-stage.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
-import type { PluginDefinition, PluginHooks } from "../sdk/index.ts";
+import { completeHolds, type PluginDefinition, type PluginHooks } from "../sdk/index.ts";
+import type { ChainLink } from "./chain-link.ts";
 import { CompileError } from "./compile-error.ts";
-import type { PluginInstances, DecisionListener } from "./plugin-instances.ts";
-
-export interface ChainLink {
-  readonly name: string;
-  /** Identifies this entry of `required_plugins` among entries of the same name. */
-  readonly instanceId: string;
-  /** Entries with the same key share notes: the first entry of a plugin at every stage, the second ones, and so on. */
-  readonly notesKey: string;
-  readonly hooks: PluginHooks;
-  /** Whether the request continues if the plugin fails. */
-  readonly continuesOnError: boolean;
-  /** Creates hooks for one explanation; null if the plugin does not declare that it can run without side effects. */
-  readonly createForExplanation: ((listener: DecisionListener) => PluginHooks) | null;
-}
+import {
+  isShadowInstance,
+  shadowInstanceId,
+  type PluginInstances,
+  type DecisionListener,
+} from "./plugin-instances.ts";
+import { compileShadows, type OrderedEntry, type ShadowChain } from "./shadow-chain.ts";
 
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
   /** The pre_request plugins that have a before_body hook; null if there are none. */
   readonly beforeBody: readonly ChainLink[] | null;
   /** The pre_request plugins that have a claims hook; null if there are none. */
   readonly limiters: readonly ChainLink[] | null;
+  /** The pre_request plugins that have a final_request hook; null if there are none. */
+  readonly finalRequest: readonly ChainLink[] | null;
   /** Whether a plugin reads the request body. */
   readonly needsRequestBody: boolean;
   /** Whether a plugin needs the complete response body, even if the response is a stream. */
   readonly needsWholeResponse: boolean;
+  /** The plugins in shadow mode, which are in none of the lists above; null if there are none. */
+  readonly shadows: ShadowChain | null;
+  /** Whether captured bodies are those that the provider gets and sends. */
+  readonly hidesBodies: boolean;
 };
 
-interface CompiledEntry {
-  readonly link: ChainLink;
+interface CompiledEntry extends OrderedEntry {
   readonly config: StoredPluginConfig;
-  readonly definition: PluginDefinition;
+  readonly hidesBodies: boolean;
 }
+
+type LinkIds = Pick<ChainLink, "name" | "instanceId" | "notesKey">;
 
 /** Returns null if no plugin is enabled, so that requests of the gateway skip the chain. */
 export function compileChain(
@@ -47,51 +48,101 @@ export function compileChain(
 ): PluginChain | null {
   const problems: ErrorDetail[] = [];
   const entriesSoFar = new Map<string, number>();
-  const entries: CompiledEntry[] = [];
+  const all: CompiledEntry[] = [];
   for (const [index, config] of configs.entries()) {
-    const stageAndName = `${config.stage}/${config.name}`;
-    const ordinal = entriesSoFar.get(stageAndName) ?? 0;
-    entriesSoFar.set(stageAndName, ordinal + 1);
-    const ids = { instanceId: `${gatewayId}/${config.id}`, notesKey: `${config.name}/${ordinal}` };
+    const key = `${config.mode}/${config.stage}/${config.name}`;
+    const ordinal = entriesSoFar.get(key) ?? 0;
+    entriesSoFar.set(key, ordinal + 1);
+    const ids = idsOf(gatewayId, config, ordinal);
     const compiled = compileEntry(ids, config, `required_plugins[${index}]`, registry, instances);
     if (Array.isArray(compiled)) problems.push(...compiled);
-    else if (config.enabled) entries.push(compiled);
+    else if (config.enabled) all.push(withNext(compiled, gatewayId, ordinal, registry, instances));
   }
   if (problems.length > 0) throw new CompileError("gateways", gatewayId, problems);
-  if (entries.length === 0) return null;
+  if (all.length === 0) return null;
   // The sort is stable: entries of equal priority stay in the order in which they are listed.
-  entries.sort((a, b) => a.config.priority - b.config.priority);
+  all.sort((a, b) => a.config.priority - b.config.priority);
+  const entries = all.filter(({ report }) => report === null);
   return {
     pre_request: linksAt(entries, "pre_request"),
     post_request: linksAt(entries, "post_request"),
-    pre_response: linksAt(entries, "pre_response"),
+    pre_response: responseLinks(entries),
     post_response: linksAt(entries, "post_response"),
     beforeBody: linksWith(linksAt(entries, "pre_request"), "before_body"),
     limiters: linksWith(linksAt(entries, "pre_request"), "claims"),
+    finalRequest: linksWith(linksAt(entries, "pre_request"), "final_request"),
     needsRequestBody: needsBodyAt(entries, "pre_request"),
     needsWholeResponse: needsBodyAt(entries, "pre_response"),
+    shadows: compileShadows(all),
+    hidesBodies: entries.some(({ hidesBodies }) => hidesBodies),
   };
 }
 
+/** Entries in shadow mode have their own instances, notes and telemetry. */
+function idsOf(gatewayId: string, { id, name, mode }: StoredPluginConfig, ordinal: number): LinkIds {
+  if (mode === "enforce") return { name, instanceId: `${gatewayId}/${id}`, notesKey: `${name}/${ordinal}` };
+  const instanceId = shadowInstanceId(gatewayId, id, "shadow");
+  return { name: `${name}@shadow`, instanceId, notesKey: `${name}@shadow/${ordinal}` };
+}
+
 function linksAt(entries: readonly CompiledEntry[], stage: PluginStage): ChainLink[] | null {
-  const links = entries.filter(({ config }) => config.stage === stage).map(({ link }) => link);
+  const links = entries.filter((entry) => entry.stage === stage).map(({ link }) => link);
   return links.length === 0 ? null : links;
 }
 
-function linksWith(links: readonly ChainLink[] | null, hook: "before_body" | "claims"): ChainLink[] | null {
+/** Entries of pre_request also work on the text of the response: a plugin that masks a text restores it. */
+function responseLinks(entries: readonly CompiledEntry[]): ChainLink[] | null {
+  const links = entries
+    .filter(({ config, link }) => config.stage === "pre_response" || isTextAtRequest(config, link))
+    .map(({ link }) => link);
+  return links.length === 0 ? null : links;
+}
+
+function isTextAtRequest({ stage }: StoredPluginConfig, { textHolds }: ChainLink): boolean {
+  return stage === "pre_request" && textHolds !== null;
+}
+
+function linksWith(
+  links: readonly ChainLink[] | null,
+  hook: "before_body" | "claims" | "final_request",
+): ChainLink[] | null {
   const found = (links ?? []).filter(({ hooks }) => hooks[hook] !== undefined);
   return found.length === 0 ? null : found;
 }
 
 function needsBodyAt(entries: readonly CompiledEntry[], stage: PluginStage): boolean {
-  return entries.some(
-    ({ config, definition }) => config.stage === stage && definition.needs?.includes("body") === true,
-  );
+  return entries.some((entry) => entry.stage === stage && entry.needsBody);
+}
+
+/** Adds the next version of the plugin, if there is one and the settings are valid for it. */
+function withNext(
+  entry: CompiledEntry,
+  gatewayId: string,
+  ordinal: number,
+  registry: PluginRegistry,
+  instances: PluginInstances,
+): CompiledEntry {
+  const { config, report } = entry;
+  const definition = registry.getNext(config.name);
+  if (definition === undefined || report !== null) return entry;
+  const name = `${config.name}@next`;
+  const instanceId = shadowInstanceId(gatewayId, config.id, "next");
+  const ids = { name, instanceId, notesKey: `${name}/${ordinal}` };
+  const compiled = compileVersion(definition, ids, config, "", instances);
+  instances.shadowReport(instanceId).problem = Array.isArray(compiled)
+    ? compiled.map(({ path, message }) => `${path.slice(1)}: ${message}`).join("; ")
+    : null;
+  if (!Array.isArray(compiled) && compiled.report !== null)
+    return {
+      ...entry,
+      next: { link: compiled.link, needsBody: compiled.needsBody, report: compiled.report },
+    };
+  return entry;
 }
 
 /** Returns the problems of an invalid entry. `path` is the path of the entry in the gateway. */
 function compileEntry(
-  ids: Pick<ChainLink, "instanceId" | "notesKey">,
+  ids: LinkIds,
   config: StoredPluginConfig,
   path: string,
   registry: PluginRegistry,
@@ -102,6 +153,16 @@ function compileEntry(
     const message = unknownNameMessage(config.name, registry.names(), `plugin "${config.name}"`);
     return [{ path: `${path}.name`, message }];
   }
+  return compileVersion(definition, ids, config, path, instances);
+}
+
+function compileVersion(
+  definition: PluginDefinition,
+  ids: LinkIds,
+  config: StoredPluginConfig,
+  path: string,
+  instances: PluginInstances,
+): CompiledEntry | ErrorDetail[] {
   if (!definition.stages.includes(config.stage)) {
     const message = `${definition.name} does not support this stage; give ${definition.stages.join(" or ")}`;
     return [{ path: `${path}.stage`, message }];
@@ -115,22 +176,58 @@ function compileEntry(
       }));
     }
     const { instanceId } = ids;
-    const hooks = instances.getInstance(instanceId, definition, settings.value);
-    const hasClaims = config.stage === "pre_request" && typeof hooks.claims === "function";
-    if (typeof hooks[config.stage] !== "function" && !hasClaims)
+    // No thread or process is started for an entry that does not run.
+    if (!config.enabled && config.isolation !== "inline") return [];
+    const hooks = instances.getInstance(instanceId, definition, settings.value, config);
+    const textHolds = textHoldsOf(definition, hooks, config.stage);
+    const hasOther =
+      config.stage === "pre_request" &&
+      (typeof hooks.claims === "function" || typeof hooks.final_request === "function");
+    if (typeof hooks[config.stage] !== "function" && !hasOther && textHolds === null)
       throw new Error(`create() must return a function named ${config.stage}`);
     const createForExplanation =
       definition.explainable === true
         ? (listener: DecisionListener) =>
-            instances.createForExplanation(instanceId, definition, settings.value, listener)
+            instances.createForExplanation(instanceId, definition, settings.value, listener, config)
         : null;
-    const continuesOnError = config.on_error === "continue";
+    const isShadow = isShadowInstance(instanceId);
+    const continuesOnError = isShadow || config.on_error === "continue";
     return {
-      link: { name: config.name, ...ids, hooks, continuesOnError, createForExplanation },
+      link: {
+        ...ids,
+        hooks,
+        continuesOnError,
+        createForExplanation,
+        textHolds,
+        isolation: config.isolation,
+        isPreResponse: config.stage === "pre_response",
+      },
       config,
-      definition,
+      stage: config.stage,
+      sample: config.sample,
+      needsBody: needsBody(definition, hooks, config.stage),
+      hidesBodies: definition.hidesBodies === true,
+      report: isShadow ? instances.shadowReport(instanceId) : null,
+      next: null,
     };
   } catch (error) {
     return [{ path: `${path}.settings`, message: error instanceof Error ? error.message : String(error) }];
   }
+}
+
+/** A plugin that works on the texts of responses only needs the body of the request. */
+function needsBody({ needs }: PluginDefinition, hooks: PluginHooks, stage: PluginStage): boolean {
+  if (needs?.includes("body") !== true) return false;
+  return stage !== "pre_response" || hooks.pre_response !== undefined;
+}
+
+/** Returns null if the entry does not work on the text of responses. */
+function textHoldsOf(
+  { needs, hold }: PluginDefinition,
+  hooks: PluginHooks,
+  stage: PluginStage,
+): ChainLink["textHolds"] {
+  const isStage = stage === "pre_request" || stage === "pre_response";
+  if (!isStage || needs?.includes("text") !== true || typeof hooks.response_text !== "function") return null;
+  return completeHolds(hold);
 }

@@ -28,6 +28,7 @@ function tableOf(sketches: readonly RuleSketch[]): RouteTable {
   const parts = {
     gateway,
     upstreams: [upstream],
+    mcp_servers: [],
     services: [service],
     rules,
     models: [],

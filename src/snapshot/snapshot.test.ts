@@ -31,6 +31,7 @@ function gateway(id: string, subdomain: string | null, paths: readonly string[] 
   const parts = {
     gateway: record,
     upstreams: [upstream],
+    mcp_servers: [],
     services: [service],
     rules,
     models: [],
@@ -44,11 +45,13 @@ function apiKey(id: string, hash: string, gatewayId = "one"): CompiledApiKey {
   return {
     id,
     name: id,
+    user: null,
     hash,
     gatewayId,
     policies: null,
     expiresAt: Infinity,
     models: null,
+    tools: null,
     labels: NO_LABELS,
     labelValues: {},
   };

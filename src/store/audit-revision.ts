@@ -1,6 +1,6 @@
 // The entry of the audit log for a revision: what it changed, without values.
 import type { JsonObject } from "../base/json.ts";
-import { diffRecords, hideSecrets, hideWebhook } from "../model/record-diff.ts";
+import { diffRecords, hideSecrets, hideOwnSecrets, hideWebhook } from "../model/record-diff.ts";
 import { appendAudit, type AuditEntry, type AuditEvent, type WriteAudit } from "./audit.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Query } from "./database.ts";
@@ -69,6 +69,7 @@ function describeChange({ kind, id, before, after }: RecordChange): JsonObject {
 /** Secrets are compared without being readable. */
 function comparable(record: RecordChange["before"]): object | null {
   if (record === null) return null;
+  if ("pin" in record) return hideOwnSecrets(record);
   if ("webhook" in record) return hideWebhook(record);
   return "algorithm" in record ? hideSecrets(record) : record;
 }

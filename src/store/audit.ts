@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../base/json.ts";
 import type { Actor, AdminRole } from "../model/administrator.ts";
-import type { Parameter, Query, Row } from "./database.ts";
+import type { Database, Parameter, Query, Row } from "./database.ts";
+import { containsText, MIN_ID_LENGTH } from "./search-text.ts";
 
 export const AUDIT_ACTIONS = [
   "create",
@@ -54,6 +55,8 @@ export interface AuditEntry extends AuditEvent {
   readonly hash: string;
 }
 
+export type AuditSort = "created_at" | "actor" | "action" | "address";
+
 export interface AuditQuery {
   /** Name of the administrator. */
   readonly actor?: string | undefined;
@@ -67,6 +70,11 @@ export interface AuditQuery {
   readonly since?: string | undefined;
   /** Exclusive. */
   readonly until?: string | undefined;
+  /** Part of the name, of the administrator's name, of the address, or of an id; or the number of the entry. */
+  readonly search?: string | undefined;
+  /** Default: newest first. */
+  readonly sort?: AuditSort | undefined;
+  readonly descending?: boolean | undefined;
   readonly limit: number;
   readonly offset: number;
 }
@@ -115,7 +123,10 @@ async function removePrefix(query: Query, last: number): Promise<void> {
   await query("UPDATE audit_ends SET removed_sequence = $1, removed_hash = $2", [last, String(row["hash"])]);
 }
 
-export async function listAudit(query: Query, filter: AuditQuery): Promise<AuditPage> {
+export async function listAudit(
+  { query, jsonField }: Pick<Database, "query" | "jsonField">,
+  filter: AuditQuery,
+): Promise<AuditPage> {
   const conditions: string[] = [];
   const parameters: Parameter[] = [];
   const where = (condition: string, value: string | undefined) => {
@@ -130,16 +141,49 @@ export async function listAudit(query: Query, filter: AuditQuery): Promise<Audit
   where("address =", filter.address);
   where("created_at >=", filter.since);
   where("created_at <", filter.until);
+  const { search = "", sort = "created_at", descending = true } = filter;
+  if (search !== "") {
+    const bodyFields = search.length < MIN_ID_LENGTH ? ["name"] : ["name", "resource_id", "request_id"];
+    const ids = search.length < MIN_ID_LENGTH ? [] : ["gateway_id"];
+    const fields = [...SEARCHED, ...ids, ...bodyFields.map((field) => bodyField(field, jsonField))];
+    const add = (value: string) => `$${parameters.push(value)}`;
+    // All of the fields are part of the body. To search it first is faster than to read its fields.
+    const body = containsText(["body"], JSON.stringify(search).slice(1, -1), add);
+    const text = `(${body} AND ${containsText(fields, search, add)})`;
+    conditions.push(
+      NUMBER.test(search) ? `(${text} OR sequence = $${parameters.push(Number(search))})` : text,
+    );
+  }
   // PostgreSQL rejects a parameter with this character. No entry contains it.
   if (parameters.some((each) => String(each).includes("\0"))) return { records: [], count: 0 };
   const matching = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const page = `LIMIT $${parameters.length + 1} OFFSET $${parameters.length + 2}`;
   const rows = await query(
-    `SELECT ${COLUMNS} FROM audit_entries ${matching} ORDER BY sequence DESC ${page}`,
+    `SELECT ${COLUMNS} FROM audit_entries ${matching} ORDER BY ${orderOf(sort, descending)} ${page}`,
     [...parameters, filter.limit, filter.offset],
   );
   const [counted] = await query(`SELECT COUNT(*) AS count FROM audit_entries ${matching}`, parameters);
   return { records: rows.map(toEntry), count: Number(counted?.["count"]) };
+}
+
+/** Columns that `search` looks at. */
+const SEARCHED = ["actor", "address", "resource"];
+/** What the column `sequence` can hold in every database. */
+const NUMBER = /^\d{1,9}$/;
+
+/**
+ * PostgreSQL cannot read a field of a text with an escaped U+0000 or with half of a surrogate pair, wherever in the text it is.
+ * Clients can cause such entries, so the whole text of these is searched.
+ */
+function bodyField(field: string, jsonField: Database["jsonField"]): string {
+  const isUnreadable = `body LIKE '%\\u0000%' ESCAPE '!' OR body LIKE '%\\ud%' ESCAPE '!'`;
+  return `(CASE WHEN ${isUnreadable} THEN body ELSE ${jsonField("body", field)} END)`;
+}
+
+function orderOf(sort: AuditSort, descending: boolean): string {
+  const direction = descending ? "DESC" : "ASC";
+  const first = sort === "created_at" ? "" : `LOWER(COALESCE(${sort}, '')) ${direction}, `;
+  return `${first}sequence ${direction}`;
 }
 
 interface AuditEnds {

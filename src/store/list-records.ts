@@ -1,5 +1,6 @@
 // The SQL of a page of records: its conditions and its order.
 import type { Database, Parameter } from "./database.ts";
+import { containsText, MIN_ID_LENGTH } from "./search-text.ts";
 import type { Kind, ListQuery, SortField } from "./store.ts";
 
 /** An SQL expression of a table; `jsonField` reads a field of the body. */
@@ -11,6 +12,7 @@ const path: Expression = (jsonField) => jsonField("body", "path");
 const SEARCHED: Readonly<Record<Kind, readonly Expression[]>> = {
   gateways: [() => "subdomain"],
   upstreams: [],
+  mcp_servers: [(jsonField) => jsonField("body", "url")],
   services: [],
   rules: [path],
   models: [],
@@ -18,9 +20,6 @@ const SEARCHED: Readonly<Record<Kind, readonly Expression[]>> = {
   game_days: [],
   api_keys: [() => "prefix"],
 };
-
-/** A shorter text is not looked for in ids: many of them contain it by chance. */
-const MIN_ID_LENGTH = 8;
 
 /** Ids are ordered by their time of creation. */
 const ORDERS: Readonly<Record<SortField, Expression>> = {
@@ -64,20 +63,10 @@ export function listClauses(
   if (search !== undefined && search !== "") {
     const ids = search.length < MIN_ID_LENGTH ? [] : ["id"];
     const fields = [...ids, "name", ...SEARCHED[kind].map((field) => field(jsonField))];
-    // SQLite's LOWER changes ASCII letters only, so other letters are also compared as they are.
-    const [lower, exact] = [add(pattern(search.toLowerCase())), add(pattern(search))];
-    const matches = fields.map(
-      (field) => `LOWER(${field}) LIKE ${lower} ESCAPE '!' OR ${field} LIKE ${exact} ESCAPE '!'`,
-    );
-    conditions.push(`(${matches.join(" OR ")})`);
+    conditions.push(containsText(fields, search, add));
   }
   const direction = query.descending === true ? "DESC" : "ASC";
   const expression = ORDERS[sort](jsonField);
   const order = `ORDER BY ${expression} ${direction}${expression === "id" ? "" : `, id ${direction}`}`;
   return { filter: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`, order, parameters };
-}
-
-/** A LIKE pattern for texts that contain `text`; `!` is the escape character. */
-function pattern(text: string): string {
-  return `%${text.replaceAll(/[!%_]/g, (special) => `!${special}`)}%`;
 }

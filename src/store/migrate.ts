@@ -18,6 +18,7 @@ import { addModels } from "./migrations/0015-models.ts";
 import { addUsagePurpose } from "./migrations/0016-usage-purpose.ts";
 import { addGameDays } from "./migrations/0017-game-days.ts";
 import { addCanaries } from "./migrations/0018-canaries.ts";
+import { addMcp } from "./migrations/0022-mcp.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -40,6 +41,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addUsagePurpose,
   addGameDays,
   addCanaries,
+  addMcp,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

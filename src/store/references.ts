@@ -12,13 +12,19 @@ type ReferenceChecks = { readonly [K in Kind]: (query: Query, record: RecordOf[K
 const CHECKS: ReferenceChecks = {
   gateways: checkSubdomain,
   upstreams: () => Promise.resolve(),
-  services: (query, { gateway_id, upstream_id }) =>
-    requireAll(query, "upstreams", gateway_id, [{ path: "upstream_id", id: upstream_id }]),
+  mcp_servers: () => Promise.resolve(),
+  services: async (query, { gateway_id, upstream_id, mcp_server_ids }) => {
+    const upstream = upstream_id === null ? [] : [{ path: "upstream_id", id: upstream_id }];
+    await requireAll(query, "upstreams", gateway_id, upstream);
+    const servers = mcp_server_ids.map((id, index) => ({ path: `mcp_server_ids[${index}]`, id }));
+    await requireAll(query, "mcp_servers", gateway_id, servers);
+  },
   rules: (query, { gateway_id, service_id }) =>
     requireAll(query, "services", gateway_id, [{ path: "service_id", id: service_id }]),
-  models: (query, { gateway_id, targets, canary }) => {
+  models: (query, { gateway_id, targets, canary, mirror }) => {
     const references = targets.map(({ upstream: id }, index) => ({ path: `targets[${index}].upstream`, id }));
     if (canary !== null) references.push({ path: "canary.target.upstream", id: canary.target.upstream });
+    if (mirror !== null) references.push({ path: "mirror.target.upstream", id: mirror.target.upstream });
     return requireAll(query, "upstreams", gateway_id, references);
   },
   budgets: () => Promise.resolve(),
@@ -79,7 +85,7 @@ async function checkGameDay(query: Query, record: RecordOf["game_days"]): Promis
 
 async function requireAll(
   query: Query,
-  table: "upstreams" | "services" | "rules" | "api_keys",
+  table: "upstreams" | "mcp_servers" | "services" | "rules" | "api_keys",
   gatewayId: string,
   references: readonly { path: string; id: string }[],
 ): Promise<void> {
@@ -102,6 +108,12 @@ const REFERRERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>>
       where: `gateway_id = (SELECT gateway_id FROM upstreams WHERE id = $1) AND body LIKE '%"' || $1 || '"%'`,
     },
   ],
+  mcp_servers: [
+    {
+      kind: "services",
+      where: `gateway_id = (SELECT gateway_id FROM mcp_servers WHERE id = $1) AND body LIKE '%"' || $1 || '"%'`,
+    },
+  ],
   services: [{ kind: "rules", where: "service_id = $1" }],
   // A revoked key no longer needs its rules: its record stays, but does not keep them from being deleted. Only keys of
   // the rule's own gateway can name it; without that condition 100,000 keys elsewhere would all be searched.
@@ -113,6 +125,7 @@ const REFERRERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>>
   ],
   gateways: [
     { kind: "upstreams", where: "gateway_id = $1" },
+    { kind: "mcp_servers", where: "gateway_id = $1" },
     { kind: "services", where: "gateway_id = $1" },
     { kind: "rules", where: "gateway_id = $1" },
     { kind: "models", where: "gateway_id = $1" },
@@ -143,6 +156,7 @@ export async function rejectIfUsed(query: Query, kind: Kind, id: string): Promis
 function singular(kind: Kind): string {
   if (kind === "models") return "virtual model";
   if (kind === "game_days") return "game day";
+  if (kind === "mcp_servers") return "MCP server";
   return kind === "api_keys" ? "API key" : kind.slice(0, -1);
 }
 

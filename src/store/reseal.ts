@@ -1,9 +1,15 @@
 // Encrypts stored secrets again: those that an older version stored in plain text, and those that are encrypted with an older key.
+import type { McpServer } from "../model/mcp-server.ts";
 import type { Upstream } from "../model/upstream.ts";
+import { omit } from "../model/record.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Query, Row } from "./database.ts";
 import { rowChangesIn } from "./revision-columns.ts";
-import { resealTarget } from "./sealed-targets.ts";
+import { MCP_SERVERS, resealTarget, type SealedRecord } from "./sealed-targets.ts";
+
+/** The tables whose rows have secrets. */
+const TABLES = ["upstreams", "mcp_servers"] as const;
+type Table = (typeof TABLES)[number];
 
 /** Rows per transaction, so that other nodes can write in between. */
 const BATCH = 100;
@@ -31,9 +37,11 @@ export async function resealAll(
   const resealer = new Resealer(cipher, mode);
   const run = <T>(work: (query: Query) => Promise<T>) =>
     mode === "count" ? work(database.query) : database.writeTransaction(work);
-  for (let last: string | null = ""; last !== null;) {
-    const after: string = last;
-    last = await run((query) => resealUpstreams(query, after, resealer));
+  for (const table of TABLES) {
+    for (let last: string | null = ""; last !== null;) {
+      const after: string = last;
+      last = await run((query) => resealRows(query, table, after, resealer));
+    }
   }
   for (let last: number | null = -1; last !== null;) {
     const after: number = last;
@@ -43,22 +51,25 @@ export async function resealAll(
 }
 
 /** Returns the id of the last record of the batch; null after the last batch. */
-async function resealUpstreams(query: Query, after: string, resealer: Resealer): Promise<string | null> {
-  const rows = await query(`SELECT id, body FROM upstreams WHERE id > $1 ORDER BY id LIMIT ${BATCH}`, [
-    after,
-  ]);
+async function resealRows(
+  query: Query,
+  table: Table,
+  after: string,
+  resealer: Resealer,
+): Promise<string | null> {
+  const rows = await query(`SELECT id, body FROM ${table} WHERE id > $1 ORDER BY id LIMIT ${BATCH}`, [after]);
   for (const row of rows) {
-    const body = resealer.body(row);
+    const body = resealer.body(table, row);
     if (body !== row["body"])
-      await query("UPDATE upstreams SET body = $1 WHERE id = $2", [body, row["id"] ?? null]);
+      await query(`UPDATE ${table} SET body = $1 WHERE id = $2`, [body, row["id"] ?? null]);
   }
   return rows.length < BATCH ? null : String(rows.at(-1)?.["id"]);
 }
 
 async function resealRevisions(query: Query, after: number, resealer: Resealer): Promise<number | null> {
   const rows = await query(
-    `SELECT number, records FROM revisions WHERE number > $1 AND records LIKE '%"kind":"upstreams"%'
-       ORDER BY number LIMIT ${BATCH}`,
+    `SELECT number, records FROM revisions WHERE number > $1
+       AND (records LIKE '%"kind":"upstreams"%' OR records LIKE '%"kind":"mcp_servers"%') ORDER BY number LIMIT ${BATCH}`,
     [after],
   );
   for (const { number = null, records } of rows) {
@@ -81,29 +92,34 @@ class Resealer {
     this.#mode = mode;
   }
 
-  /** Returns the body of an upstream's row, unchanged if all of its secrets are. */
-  body({ id, body }: Row): string {
+  /** Returns the body of a row, unchanged if all of its secrets are. */
+  body(table: Table, { id, body }: Row): string {
     const text = String(body);
-    // Records were validated before they were written.
-    const { targets, ...upstream } = JSON.parse(text) as Pick<Upstream, "targets">;
     let isChanged = false;
-    const resealed = targets.map((target) =>
-      resealTarget(target, String(id), (value, boundTo, isSealed) => {
+    const resealed = <T extends SealedRecord>(record: T, owner: string) =>
+      resealTarget(record, owner, (value, boundTo, isSealed) => {
         const result = this.#reseal(value, boundTo, isSealed);
         isChanged ||= result !== null;
         return result ?? value;
-      }),
-    );
-    return isChanged ? JSON.stringify({ ...upstream, targets: resealed }) : text;
+      });
+    // Records were validated before they were written.
+    if (table === "mcp_servers") {
+      const server = resealed({ ...(JSON.parse(text) as McpServer), id: String(id) }, MCP_SERVERS);
+      return isChanged ? JSON.stringify(omit(server, "id")) : text;
+    }
+    const { targets, ...upstream } = JSON.parse(text) as Pick<Upstream, "targets">;
+    const resealedTargets = targets.map((target) => resealed(target, String(id)));
+    return isChanged ? JSON.stringify({ ...upstream, targets: resealedTargets }) : text;
   }
 
   records(text: string): string {
     let isChanged = false;
     const changes = rowChangesIn(text).map((change) => {
-      if (change.kind !== "upstreams") return change;
+      const table = TABLES.find((each) => each === change.kind);
+      if (table === undefined) return change;
       const resealRow = (row: Row | null) => {
         if (row === null) return null;
-        const body = this.body(row);
+        const body = this.body(table, row);
         isChanged ||= body !== row["body"];
         return { ...row, body };
       };

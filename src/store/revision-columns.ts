@@ -13,6 +13,7 @@ const ACTIONS: Readonly<Record<RevisionAction, true>> = {
 const KINDS: Readonly<Record<RevisionKind, true>> = {
   gateways: true,
   upstreams: true,
+  mcp_servers: true,
   services: true,
   rules: true,
   models: true,

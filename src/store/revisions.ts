@@ -4,6 +4,7 @@ import type { Actor } from "../model/administrator.ts";
 import { actorIn } from "./actor-column.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
+import { containsText, MIN_ID_LENGTH } from "./search-text.ts";
 import { actionIn, changesIn, kindIn, rowChangesIn } from "./revision-columns.ts";
 import type {
   Change,
@@ -12,6 +13,7 @@ import type {
   Revision,
   RevisionAction,
   RevisionQuery,
+  RevisionSort,
   WriteOptions,
 } from "./store.ts";
 import { fromRow, pricesIn } from "./tables.ts";
@@ -20,6 +22,14 @@ import type { RowChange, TransactionRecorder } from "./transaction-recorder.ts";
 /** The log is pruned once per this many revisions, so it can be that much longer than configured. */
 const PRUNE_EVERY = 100;
 const LISTED = "number, created_at, subject, actor, action, resource, resource_id, gateway_id, name, reason";
+
+const ORDERS: Readonly<Record<Exclude<RevisionSort, "created_at">, string>> = {
+  name: "LOWER(COALESCE(name, ''))",
+  actor: "LOWER(COALESCE(subject, ''))",
+};
+
+/** What the column `number` can hold in every database. */
+const NUMBER = /^\d{1,9}$/;
 
 export async function readRevision(query: Query): Promise<number> {
   const [row] = await query("SELECT revision FROM configuration");
@@ -125,10 +135,11 @@ function changesOf(row: Row): Change[] {
 export async function listRevisions(
   query: Query,
   kept: number,
-  { gatewayId, actor, kind, since, until, limit, offset }: RevisionQuery,
+  { gatewayId, actor, kind, since, until, search, sort, descending = true, limit, offset }: RevisionQuery,
 ): Promise<Page<Revision>> {
   // PostgreSQL rejects a parameter with this character. No gateway id and no name contains it.
-  if ([gatewayId, actor].some((each) => each?.includes("\0") === true)) return { records: [], count: 0 };
+  if ([gatewayId, actor, search].some((each) => each?.includes("\0") === true))
+    return { records: [], count: 0 };
   const parameters: Parameter[] = [kept];
   let filter = `WHERE action IS NOT NULL AND number > (SELECT revision FROM configuration) - $1`;
   if (gatewayId !== undefined) {
@@ -143,12 +154,24 @@ export async function listRevisions(
   where("created_at <", until);
   if (kind === null) filter += " AND resource IS NULL";
   else where("resource =", kind);
+  if (search !== undefined && search !== "") {
+    const ids = search.length < MIN_ID_LENGTH ? [] : ["resource_id", "gateway_id"];
+    const text = containsText(
+      ["name", "subject", "reason", ...ids],
+      search,
+      (value) => `$${parameters.push(value)}`,
+    );
+    filter += NUMBER.test(search)
+      ? ` AND (${text} OR number = $${parameters.push(Number(search))})`
+      : ` AND ${text}`;
+  }
+  const direction = descending ? "DESC" : "ASC";
+  const order = sort === undefined || sort === "created_at" ? "" : `${ORDERS[sort]} ${direction}, `;
   const page = `LIMIT $${parameters.length + 1} OFFSET $${parameters.length + 2}`;
-  const rows = await query(`SELECT ${LISTED} FROM revisions ${filter} ORDER BY number DESC ${page}`, [
-    ...parameters,
-    limit,
-    offset,
-  ]);
+  const rows = await query(
+    `SELECT ${LISTED} FROM revisions ${filter} ORDER BY ${order}number ${direction} ${page}`,
+    [...parameters, limit, offset],
+  );
   const [counted] = await query(`SELECT COUNT(*) AS count FROM revisions ${filter}`, parameters);
   return { records: rows.map(toRevision), count: Number(counted?.["count"]) };
 }

@@ -1,52 +1,66 @@
-// Rejects a rollback that would send a stored secret to another place than since: nobody has to know a secret for a rollback.
+// Rejects a rollback that would send a stored secret to another place than since: no one has to know a secret for a rollback.
 import { credentialRequiredError, type ErrorDetail } from "../base/errors.ts";
-import { changedDestination, secretAt, secretsOf } from "../model/target-secrets.ts";
-import type { Target } from "../model/target.ts";
+import type { McpServer } from "../model/mcp-server.ts";
+import { changedDestination, secretAt, secretsOf, type SecretDestination } from "../model/target-secrets.ts";
 import type { Upstream } from "../model/upstream.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Row } from "./database.ts";
+import { MCP_SERVERS } from "./sealed-targets.ts";
+import type { RevisionKind } from "./store.ts";
 import { fromRow } from "./tables.ts";
 
-type Destination = Parameters<typeof changedDestination>[0];
+/** A target or an MCP server in a row. */
+interface Holder {
+  /** The same in all rows of the record. */
+  readonly key: string;
+  /** For error messages. */
+  readonly path: string;
+  readonly label: string;
+  readonly destination: SecretDestination;
+}
 
 export class RollbackDestinations {
-  /** Where each target has sent its secrets since the revision, by upstream and target id, without duplicates. */
-  readonly #later = new Map<string, Destination[]>();
+  /** Where each target or server has sent its secrets since the revision, by the key of its holder, without duplicates. */
+  readonly #later = new Map<string, SecretDestination[]>();
   readonly #problems: ErrorDetail[] = [];
 
-  /** Adds a state of an upstream after the revision. */
-  addLater(row: Row): void {
+  /** Adds a state of a record after the revision. */
+  addLater(kind: RevisionKind, row: Row): void {
+    if (kind !== "upstreams" && kind !== "mcp_servers") return;
     // Records were validated before they were written. The secrets need not be decrypted.
-    const { targets } = JSON.parse(String(row["body"])) as Pick<Upstream, "targets">;
-    for (const target of targets) {
-      if (secretsOf(target).length === 0) continue;
-      const key = `${String(row["id"])}/${target.id}`;
+    const record = { ...(JSON.parse(String(row["body"])) as object), id: String(row["id"]) };
+    for (const { key, destination } of holdersIn(kind, record as Upstream | McpServer)) {
+      if (secretsOf(destination).length === 0) continue;
       const known = this.#later.get(key) ?? [];
-      const { provider, base_url, headers, credentials } = target;
-      if (known.every((each) => changedDestination(each, target) !== null))
-        this.#later.set(key, [...known, { provider, base_url, headers, credentials }]);
+      if (known.every((each) => changedDestination(each, destination) !== null))
+        this.#later.set(key, [...known, destination]);
     }
   }
 
   /**
-   * Checks an upstream that the rollback restores. All states since count, not only the current one: otherwise a secret could be
+   * Checks a record that the rollback restores. All states since count, not only the current one: otherwise a secret could be
    * sent to its former place by deleting the target first, or by giving it a made-up credential.
    */
-  check(then: Row, now: Row | null, revision: number, cipher: CredentialCipher): void {
-    if (now !== null) this.addLater(now);
-    const past = fromRow("upstreams", then, cipher);
-    const current = now === null ? null : fromRow("upstreams", now, cipher);
-    for (const [index, target] of past.targets.entries()) {
-      if (secretsOf(target).length === 0) continue;
-      const later = this.#later.get(`${past.id}/${target.id}`) ?? [];
-      const field = later.map((each) => changedDestination(each, target)).find((each) => each !== null);
-      const active = current?.targets.find(({ id }) => id === target.id);
-      if (field === undefined || field === null || (active !== undefined && hasSecretsOf(active, target)))
+  check(kind: RevisionKind, then: Row, now: Row | null, revision: number, cipher: CredentialCipher): void {
+    if (kind !== "upstreams" && kind !== "mcp_servers") return;
+    if (now !== null) this.addLater(kind, now);
+    const past = fromRow(kind, then, cipher);
+    const current = now === null ? [] : holdersIn(kind, fromRow(kind, now, cipher));
+    for (const { key, path, label, destination } of holdersIn(kind, past)) {
+      if (secretsOf(destination).length === 0) continue;
+      const later = this.#later.get(key) ?? [];
+      const field = later.map((each) => changedDestination(each, destination)).find((each) => each !== null);
+      const active = current.find((each) => each.key === key)?.destination;
+      if (
+        field === undefined ||
+        field === null ||
+        (active !== undefined && hasSecretsOf(active, destination))
+      )
         continue;
       const message =
-        `target ${index + 1} (${target.provider}) of upstream "${past.name}" would send its stored secret to another ${field}; ` +
+        `${label} would send its stored secret to another ${field}; ` +
         `set the ${field} and the secret of revision ${revision} with PUT first, then roll back`;
-      this.#problems.push({ path: `upstreams/${past.id}.targets[${index}].${field}`, message });
+      this.#problems.push({ path: `${path}.${field}`, message });
     }
   }
 
@@ -55,8 +69,27 @@ export class RollbackDestinations {
   }
 }
 
+function holdersIn(kind: "upstreams" | "mcp_servers", record: Upstream | McpServer): Holder[] {
+  const path = `${kind}/${record.id}`;
+  if ("url" in record)
+    return [
+      {
+        key: `${MCP_SERVERS}/${record.id}`,
+        path,
+        label: `MCP server "${record.name}"`,
+        destination: record,
+      },
+    ];
+  return record.targets.map((target, index) => ({
+    key: `${record.id}/${target.id}`,
+    path: `${path}.targets[${index}]`,
+    label: `target ${index + 1} (${target.provider}) of upstream "${record.name}"`,
+    destination: target,
+  }));
+}
+
 /** Whether the active target already sends the same secrets to the same place. */
-function hasSecretsOf(active: Target, target: Target): boolean {
-  if (changedDestination(active, target) !== null) return false;
-  return secretsOf(target).every(({ value, place }) => secretAt(active, place) === value);
+function hasSecretsOf(active: SecretDestination, past: SecretDestination): boolean {
+  if (changedDestination(active, past) !== null) return false;
+  return secretsOf(past).every(({ value, place }) => secretAt(active, place) === value);
 }

@@ -21,7 +21,7 @@ interface PastRecord {
 
 /**
  * Returns all records that changed after `revision`, except those that are not part of the configuration: blocks in old revisions, and game
- * days, which a rollback must not start again. Every earlier row of an upstream is passed to `destinations`.
+ * days, which a rollback must not start again. Every earlier row is passed to `destinations`.
  */
 export async function readRecordsAt(
   query: Query,
@@ -41,7 +41,7 @@ export async function readRecordsAt(
       if (typeof text !== "string") throw unknownRevision(revision, "is older than the stored history");
       for (const { kind, id, before } of rowChangesIn(text)) {
         if (kind === "blocks" || kind === "game_days") continue;
-        if (kind === "upstreams" && before !== null) destinations.addLater(before);
+        if (before !== null) destinations.addLater(kind, before);
         const key = `${kind}/${id}`;
         const known = records.get(key);
         records.set(key, { kind, id, row: known === undefined ? before : known.row, latest: before });

@@ -1,5 +1,5 @@
-// The secrets of a target in its row: encrypted, and each bound to its upstream, its target, and the name of its header or
-// member of the credentials.
+// The secrets of a target or an MCP server in its row: encrypted, and each bound to its upstream, its target, and the name of
+// its header or member of the credentials.
 import { mapCredentialSecrets, type SecretMember } from "../model/credential-secrets.ts";
 import { isSecretHeader } from "../model/target-secrets.ts";
 import type { Target } from "../model/target.ts";
@@ -8,10 +8,20 @@ import type { CredentialCipher } from "./credential-cipher.ts";
 /** Precedes an encrypted header value. No header value contains this character, which distinguishes it from a plain value. */
 const SEALED = "\u0001";
 
+/** In place of the id of an upstream, for the secrets of MCP servers. */
+export const MCP_SERVERS = "mcp_servers";
+
+/** A target or an MCP server. */
+export type SealedRecord = Pick<Target, "id" | "headers" | "credentials">;
+
 /** Converts one secret. Headers may be stored in plain text by older versions; a credential is always encrypted. */
 type StoredSecretMapper = (value: string, boundTo: string, isSealed: boolean) => string;
 
-export function sealTarget(target: Target, upstreamId: string, cipher: CredentialCipher): Target {
+export function sealTarget<T extends SealedRecord>(
+  target: T,
+  upstreamId: string,
+  cipher: CredentialCipher,
+): T {
   return mapTarget(
     target,
     (value, member) => cipher.encrypt(value, memberBindingOf(upstreamId, target.id, member)),
@@ -21,7 +31,11 @@ export function sealTarget(target: Target, upstreamId: string, cipher: Credentia
 }
 
 /** Decrypts every header value that is encrypted, also if an earlier version considered other names secret. */
-export function openTarget(target: Target, upstreamId: string, cipher: CredentialCipher): Target {
+export function openTarget<T extends SealedRecord>(
+  target: T,
+  upstreamId: string,
+  cipher: CredentialCipher,
+): T {
   return mapTarget(
     target,
     (value, member) => cipher.decrypt(value, memberBindingOf(upstreamId, target.id, member)),
@@ -33,7 +47,11 @@ export function openTarget(target: Target, upstreamId: string, cipher: Credentia
 }
 
 /** Returns a stored target with `reseal` applied to each secret. The result of `reseal` is encrypted. */
-export function resealTarget(target: Target, upstreamId: string, reseal: StoredSecretMapper): Target {
+export function resealTarget<T extends SealedRecord>(
+  target: T,
+  upstreamId: string,
+  reseal: StoredSecretMapper,
+): T {
   return mapTarget(
     target,
     (value, member) => reseal(value, memberBindingOf(upstreamId, target.id, member), true),
@@ -57,11 +75,11 @@ function memberBindingOf(upstreamId: string, targetId: string, member: SecretMem
   return member === "header_value" ? target : `${target}/credentials/${member}`;
 }
 
-function mapTarget(
-  target: Target,
+function mapTarget<T extends SealedRecord>(
+  target: T,
   mapCredential: (value: string, member: SecretMember) => string,
   mapHeader: (value: string, name: string) => string,
-): Target {
+): T {
   const { credentials } = target;
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(target.headers)) headers[name] = mapHeader(value, name);

@@ -9,7 +9,7 @@ type UseDatabase = <T>(work: (database: Database) => Promise<T>, isLong?: boolea
 export interface AuditStore {
   /** Resolves when the entries are durable. All nodes append to one chain. */
   append(events: readonly AuditEvent[]): Promise<readonly AuditEntry[]>;
-  /** Newest first. */
+  /** Newest first, unless the query has another order. */
   list(query: AuditQuery): Promise<AuditPage>;
   verify(): Promise<AuditVerification>;
 }
@@ -30,7 +30,7 @@ export class SqlAudit implements AuditStore {
   }
 
   list(query: AuditQuery): Promise<AuditPage> {
-    return this.#use((database) => listAudit(database.query, query));
+    return this.#use((database) => listAudit(database, query));
   }
 
   verify(): Promise<AuditVerification> {

@@ -56,12 +56,13 @@ export class SqlReader implements Reader {
     const children = <K extends Kind>(kind: K) =>
       this.select(kind, "WHERE gateway_id = $1 ORDER BY id", [gatewayId]);
     const upstreams = await children("upstreams");
+    const mcp_servers = await children("mcp_servers");
     const services = await children("services");
     const rules = await children("rules");
     const models = await children("models");
     const budgets = await children("budgets");
     const game_days = await children("game_days");
-    return { gateway, upstreams, services, rules, models, budgets, game_days };
+    return { gateway, upstreams, mcp_servers, services, rules, models, budgets, game_days };
   }
 
   protected async pricesRow(): Promise<Row | null> {
@@ -116,8 +117,9 @@ export class SqlView extends SqlReader implements ConsistentView {
 
   async allGatewayParts(): Promise<GatewayParts[]> {
     const gateways = await this.select("gateways", "ORDER BY id");
-    const [upstreams, services, rules, models, budgets, game_days] = [
+    const [upstreams, mcp_servers, services, rules, models, budgets, game_days] = [
       await this.#grouped("upstreams"),
+      await this.#grouped("mcp_servers"),
       await this.#grouped("services"),
       await this.#grouped("rules"),
       await this.#grouped("models"),
@@ -127,6 +129,7 @@ export class SqlView extends SqlReader implements ConsistentView {
     return gateways.map((gateway) => ({
       gateway,
       upstreams: upstreams.get(gateway.id) ?? [],
+      mcp_servers: mcp_servers.get(gateway.id) ?? [],
       services: services.get(gateway.id) ?? [],
       rules: rules.get(gateway.id) ?? [],
       models: models.get(gateway.id) ?? [],

@@ -16,6 +16,7 @@ import { SqlGameDays, type GameDayStore } from "./sql-game-days.ts";
 import { SqlIdentities, type IdentityStore } from "./sql-identities.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlCanaries, type CanaryStore } from "./sql-canaries.ts";
+import { SqlMcpTools, type McpToolStore } from "./sql-mcp-tools.ts";
 import { SqlSpending, type SpendingStore } from "./sql-spending.ts";
 import { SqlTraffic, type TrafficStore } from "./sql-traffic.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
@@ -43,6 +44,7 @@ class SqlStore implements Store {
   readonly spending: SpendingStore;
   readonly gameDays: GameDayStore;
   readonly canaries: CanaryStore;
+  readonly mcpTools: McpToolStore;
   readonly #url: string;
   readonly #cipher: CredentialCipher;
   readonly #keptRevisions: number;
@@ -65,6 +67,7 @@ class SqlStore implements Store {
     this.spending = new SqlSpending(use);
     this.gameDays = new SqlGameDays(use);
     this.canaries = new SqlCanaries(use);
+    this.mcpTools = new SqlMcpTools(use);
   }
 
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {

@@ -4,6 +4,7 @@ import { removeBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Parameter, Query, Row } from "./database.ts";
 import { removeGameDayRuns } from "./game-days.ts";
+import { removeMcpTools } from "./sql-mcp-tools.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
 import { toRecordChanges } from "./revisions.ts";
 import { preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
@@ -32,6 +33,7 @@ const CASCADE_ORDER = [
   "models",
   "rules",
   "services",
+  "mcp_servers",
   "upstreams",
 ] as const satisfies readonly Kind[];
 
@@ -39,6 +41,7 @@ const CASCADE_ORDER = [
 const RESTORE_ORDER: readonly Kind[] = [
   "gateways",
   "upstreams",
+  "mcp_servers",
   "services",
   "rules",
   "models",
@@ -99,6 +102,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
       for (const row of await this.rows(kind, "WHERE gateway_id = $1 ORDER BY id", [id]))
         this.#recordRow(kind, row, null);
       if (kind === "game_days") await removeGameDayRuns(this.query, null, id);
+      if (kind === "mcp_servers") await removeMcpTools(this.query, "gateway_id", id);
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
     for (const table of [...USAGE_TABLES, TRAFFIC_TABLE])
@@ -128,7 +132,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
         kind === "api_keys" && row !== null ? preserveRevocation(row, now ?? latest, unrestored) : row;
       if (isSameRow(kind, now, then)) continue;
       steps.push({ kind, now, then });
-      if (kind === "upstreams" && then !== null) destinations.check(then, now, revision, this.cipher);
+      if (then !== null) destinations.check(kind, then, now, revision, this.cipher);
     }
     destinations.rejectProblems();
     const stepsOf = (kind: Kind) => steps.filter((step) => step.kind === kind);
@@ -150,7 +154,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
         else if (then !== null && now !== null) await this.#updateRow(kind, now, then);
       }
     }
-    for (const kind of ["budgets", "models", "rules", "services", "upstreams"] as const)
+    for (const kind of ["budgets", "models", "rules", "services", "mcp_servers", "upstreams"] as const)
       for (const row of removed(kind)) await this.#deleteRow(kind, row);
     for (const row of removed("gateways")) await this.removeGateway(String(row["id"]), true);
     return unrestored;
@@ -209,6 +213,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
     await this.#yieldTurn();
     await this.query(`DELETE FROM ${kind} WHERE id = $1`, [row["id"] ?? null]);
     if (kind === "game_days") await removeGameDayRuns(this.query, String(row["id"]));
+    if (kind === "mcp_servers") await removeMcpTools(this.query, "server_id", String(row["id"]));
     this.#recordRow(kind, row, null);
     this.#recordChange(kind, row);
   }

@@ -3,6 +3,7 @@ import type { ApiKey } from "../model/api-key.ts";
 import type { Budget } from "../model/budget.ts";
 import type { GameDay } from "../model/game-day.ts";
 import type { Gateway } from "../model/gateway.ts";
+import type { McpServer } from "../model/mcp-server.ts";
 import type { Price } from "../model/price.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
@@ -12,6 +13,7 @@ import type { Actor } from "../model/administrator.ts";
 import type { AuditEntry, WriteAudit } from "./audit.ts";
 import type { BlockStore } from "./blocks.ts";
 import type { CanaryStore } from "./sql-canaries.ts";
+import type { McpToolStore } from "./sql-mcp-tools.ts";
 import type { AuditStore } from "./sql-audit.ts";
 import type { GameDayStore } from "./sql-game-days.ts";
 import type { SpendingStore } from "./sql-spending.ts";
@@ -25,6 +27,7 @@ export type StoredApiKey = ApiKey & { readonly hash: string };
 export interface RecordOf {
   gateways: Gateway;
   upstreams: Upstream;
+  mcp_servers: McpServer;
   services: Service;
   rules: Rule;
   models: VirtualModel;
@@ -76,6 +79,7 @@ export interface Page<T> {
 export interface DocumentParts {
   readonly gateway: Gateway;
   readonly upstreams: readonly Upstream[];
+  readonly mcp_servers: readonly McpServer[];
   readonly services: readonly Service[];
   readonly rules: readonly Rule[];
   readonly models: readonly VirtualModel[];
@@ -200,6 +204,8 @@ export interface RevisionRange {
   readonly records: readonly RecordChange[];
 }
 
+export type RevisionSort = "created_at" | "name" | "actor";
+
 export interface RevisionQuery {
   /** Only revisions that changed this gateway. */
   readonly gatewayId?: string | undefined;
@@ -211,6 +217,11 @@ export interface RevisionQuery {
   readonly since?: string | undefined;
   /** Exclusive. */
   readonly until?: string | undefined;
+  /** Part of the name, of the administrator's name, of the reason, or of an id; or the number of the revision. */
+  readonly search?: string | undefined;
+  /** Default: newest first. */
+  readonly sort?: RevisionSort | undefined;
+  readonly descending?: boolean | undefined;
   readonly limit: number;
   readonly offset: number;
 }
@@ -222,6 +233,7 @@ export interface Store extends Reader, BlockStore {
   readonly spending: SpendingStore;
   readonly gameDays: GameDayStore;
   readonly canaries: CanaryStore;
+  readonly mcpTools: McpToolStore;
   /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Runs reads that all see the same revision, whatever is written meanwhile. */
@@ -229,7 +241,7 @@ export interface Store extends Reader, BlockStore {
   revision(): Promise<number>;
   /** Calls `listener` soon after another node wrote, if the database supports notifications. */
   onAnnouncement(listener: () => void): void;
-  /** Newest first. */
+  /** Newest first, unless the query has another order. */
   listRevisions(query: RevisionQuery): Promise<Page<Revision>>;
   /** Returns null for a revision that does not exist or is no longer kept. */
   getRevision(revision: number): Promise<(Revision & { readonly records: readonly RecordChange[] }) | null>;

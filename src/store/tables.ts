@@ -1,15 +1,16 @@
 // Converts records to table rows and back. Secrets are encrypted in rows and decrypted in records.
 import { isJsonObject } from "../base/json.ts";
-import type { Target } from "../model/target.ts";
+import type { StoredPluginConfig } from "../model/plugin-config.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Row } from "./database.ts";
-import { openTarget, sealTarget } from "./sealed-targets.ts";
+import { MCP_SERVERS, openTarget, sealTarget, type SealedRecord } from "./sealed-targets.ts";
 import type { Kind, RecordOf, StoredPrices } from "./store.ts";
 
 /** Columns in addition to id, gateway_id, body, created_at, and updated_at. All other fields are stored in the body. */
 const COLUMNS: Record<Kind, readonly string[]> = {
   gateways: ["name", "subdomain"],
   upstreams: ["name"],
+  mcp_servers: ["name"],
   services: ["name", "upstream_id"],
   rules: ["name", "service_id"],
   models: ["name"],
@@ -26,13 +27,29 @@ const KEY_COLUMNS: readonly string[] = [...RECORD_COLUMNS, "hash", "prefix", "ac
 const ADDED_FIELDS: {
   readonly [K in Kind]?: { readonly [F in keyof RecordOf[K]]?: Partial<RecordOf[K][F]> };
 } = {
-  gateways: { error_format: "gatehouse", cors: null, prices: [], trust_user_header: false },
+  gateways: { error_format: "gatehouse", cors: null, prices: [], trust_user_header: false, jwt_issuers: [] },
   upstreams: { commit: null, hedge: null, timeouts: { first_content: null } },
-  services: { virtual_models: "own" },
-  models: { canary: null },
+  services: { virtual_models: "own", mcp_server_ids: [] },
+  models: { canary: null, mirror: null },
   rules: { error_format: null, operations: [] },
-  api_keys: { labels: {}, models: null },
+  api_keys: { labels: {}, models: null, tools: null },
 };
+
+/** Fields that entries of `required_plugins` of earlier versions lack. */
+const ADDED_PLUGIN_FIELDS: Pick<StoredPluginConfig, "mode" | "sample" | "isolation"> = {
+  mode: "enforce",
+  sample: 1,
+  isolation: "inline",
+};
+
+/** Adds the absent fields of the entries of lists in a record. */
+function completeEntries(record: object): void {
+  if (!("required_plugins" in record) || !Array.isArray(record.required_plugins)) return;
+  record.required_plugins = record.required_plugins.map((entry: object) => ({
+    ...ADDED_PLUGIN_FIELDS,
+    ...entry,
+  }));
+}
 
 /** Returns the fields of a record that are absent or lack a field, with their defaults. */
 function absentFields(kind: Kind, record: object): Record<string, unknown> | undefined {
@@ -68,6 +85,7 @@ export function fromRow<K extends Kind>(kind: K, row: Row, cipher: CredentialCip
   const { id, gateway_id, body, created_at, updated_at, hash, prefix, active, last_used_at } = row;
   // Records were validated before they were written. Validating them again would make loading several times slower.
   const fields = JSON.parse(String(body)) as RecordOf[K];
+  if (kind === "gateways") completeEntries(fields);
   const parent = kind === "gateways" ? {} : { gateway_id };
   const keyFields = kind === "api_keys" ? { hash, prefix, active: active === 1, last_used_at } : {};
   const record = Object.assign({ id, ...parent }, fields, absentFields(kind, fields), {
@@ -83,8 +101,8 @@ function toParameter(value: unknown): Parameter {
   return typeof value === "string" || typeof value === "number" ? value : null;
 }
 
-/** Encrypts or decrypts the secrets of a target of an upstream. */
-type TargetMapper = (target: Target, upstreamId: string) => Target;
+/** Encrypts or decrypts the secrets of a target of an upstream, or of an MCP server. */
+type TargetMapper = <T extends SealedRecord>(target: T, owner: string) => T;
 
 type SecretMappers = {
   readonly [K in Kind]: (record: RecordOf[K], map: TargetMapper) => RecordOf[K];
@@ -96,6 +114,7 @@ const SECRETS: SecretMappers = {
     ...record,
     targets: record.targets.map((target) => map(target, record.id)),
   }),
+  mcp_servers: (record, map) => map(record, MCP_SERVERS),
   services: (record) => record,
   rules: (record) => record,
   models: (record) => record,

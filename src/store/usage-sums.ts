@@ -7,6 +7,15 @@ const NANOS_PER_DOLLAR = 1e9;
 /** The cost in dollars, as versions before exact costs wrote it. */
 const DOLLARS = "cost";
 
+/** Rows of the purpose `cached` hold what was saved, by the name of the sum. */
+const SAVED = {
+  cached_requests: "requests",
+  saved_input_tokens: "input_tokens",
+  saved_output_tokens: "output_tokens",
+  saved_nanos: "cost_nanos",
+} as const;
+const COUNTED_IF_CACHED = "requests";
+
 /** The column of a group, and the table that has the current names of its records. */
 const GROUP_COLUMNS = {
   day: { column: "day", names: null },
@@ -35,7 +44,9 @@ export async function sumUsage(database: Database, usageQuery: UsageQuery): Prom
     selected.push(`MAX(n${index}.name) AS name_${index}`);
     if (names !== "gateways") selected.push(`MAX(u.${column.replace("_id", "_name")}) AS kept_${index}`);
   }
-  const sums = [...SUMMED, DOLLARS].map((column) => `SUM(u.${column}) AS ${column}`);
+  const sums = [...SUMMED, DOLLARS].map((column) => `SUM(${usedOf(column)}) AS ${column}`);
+  for (const [name, column] of Object.entries(SAVED))
+    sums.push(`SUM(CASE WHEN u.purpose = 'cached' THEN u.${column} ELSE 0 END) AS ${name}`);
   // SQLite numbers parameters in the order in which they first occur.
   const parameters = [from, to, ...(gatewayId === null ? [] : [gatewayId]), limit + 1];
   const rows = await database.query(
@@ -44,6 +55,13 @@ export async function sumUsage(database: Database, usageQuery: UsageQuery): Prom
     parameters,
   );
   return rows.map((row) => toSum(row, groupBy));
+}
+
+/** A request that a kept response served is a request, but it has used nothing. */
+function usedOf(column: string): string {
+  return column === COUNTED_IF_CACHED
+    ? `u.${column}`
+    : `CASE WHEN u.purpose = 'cached' THEN 0 ELSE u.${column} END`;
 }
 
 function columnOf(group: UsageGroup) {
@@ -84,6 +102,10 @@ function toSum(row: Row, groupBy: readonly UsageGroup[]): UsageSum {
     output_tokens: Number(row["output_tokens"]),
     cost_nanos: Number(row["cost_nanos"]) + Math.round(Number(row[DOLLARS]) * NANOS_PER_DOLLAR),
     unpriced_requests: Number(row["unpriced_requests"]),
+    cached_requests: Number(row["cached_requests"]),
+    saved_input_tokens: Number(row["saved_input_tokens"]),
+    saved_output_tokens: Number(row["saved_output_tokens"]),
+    saved_nanos: Number(row["saved_nanos"]),
   };
 }
 

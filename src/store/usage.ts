@@ -4,7 +4,7 @@ import type { UsageGroup } from "../model/usage-group.ts";
 import type { Parameter, Query } from "./database.ts";
 
 /** Why a provider was called: for the response to a request, or in addition to it. */
-export type UsagePurpose = "request" | "hedge" | "mirror";
+export type UsagePurpose = "request" | "hedge" | "mirror" | "cached" | "plugin";
 
 /** What one process has counted since its last batch for one day, gateway, API key, model, rule, provider, and set of labels. */
 export interface UsageTotal {
@@ -76,6 +76,11 @@ export interface UsageSum {
   readonly output_tokens: number;
   readonly cost_nanos: number;
   readonly unpriced_requests: number;
+  /** Requests that kept responses served, and what these had used. Their tokens and costs are in no other sum. */
+  readonly cached_requests: number;
+  readonly saved_input_tokens: number;
+  readonly saved_output_tokens: number;
+  readonly saved_nanos: number;
 }
 
 const ROWS_PER_STATEMENT = 100;

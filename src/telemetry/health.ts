@@ -28,6 +28,9 @@ export class Health {
   /** Ids of gateways whose stored configuration does not compile in this process, with the reason. */
   readonly failedGateways = new Map<string, string>();
 
+  /** Returns isolated plugins that crash repeatedly, as `GATEWAY_ID/PLUGIN`, with the reason. */
+  faultyPlugins: () => ReadonlyMap<string, string> = () => new Map();
+
   get ready(): boolean {
     return this.phase === "serving" && this.revision !== null;
   }
@@ -42,6 +45,7 @@ export class Health {
   reportAt(path: string): HealthReport | null {
     if (path === "/healthz") return { status: 200, headers: {}, body: { status: "ok" } };
     if (path !== "/readyz") return null;
+    const faultyPlugins = this.faultyPlugins();
     const body = {
       status: this.ready ? "ready" : this.phase === "draining" ? "draining" : "starting",
       revision: this.revision,
@@ -49,6 +53,7 @@ export class Health {
       counters: this.counters,
       ledger: this.ledger,
       ...(this.failedGateways.size > 0 && { faulty_gateways: Object.fromEntries(this.failedGateways) }),
+      ...(faultyPlugins.size > 0 && { faulty_plugins: Object.fromEntries(faultyPlugins) }),
     };
     return { status: this.ready ? 200 : 503, headers: { "Cache-Control": "no-store" }, body };
   }

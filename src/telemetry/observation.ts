@@ -1,6 +1,6 @@
 // Passes each finished request to the access log, metrics, request log, its sink, traffic and traces, after its response was sent.
 import { writeAccessLog } from "./log/access-log.ts";
-import { countRequest } from "./metrics/count-request.ts";
+import { countMirrored, countRequest } from "./metrics/count-request.ts";
 import type { Log } from "./log/log.ts";
 import type { NumberSeries } from "./metrics/metric-family.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -55,6 +55,11 @@ export class Observation {
     if (this.#pending.push(facts) === 1) setImmediate(this.flush);
   }
 
+  /** As `finished`, for the copy of a request: it is no request in flight. */
+  mirrored(facts: RequestFacts): void {
+    if (this.#pending.push(facts) === 1) setImmediate(this.flush);
+  }
+
   /** Records all queued requests now. */
   readonly flush = (): void => {
     const facts = this.#pending;
@@ -73,10 +78,14 @@ export class Observation {
   };
 
   #record(facts: RequestFacts): void {
-    countRequest(facts);
+    // Metrics and traffic of requests are those of clients.
+    if (facts.mirrorOf !== null) countMirrored(facts);
+    else {
+      countRequest(facts);
+      this.traffic.add(facts);
+    }
     this.requests.add(facts);
     this.sink?.add(facts);
-    this.traffic.add(facts);
     this.tracer?.add(facts);
   }
 }

@@ -25,6 +25,10 @@ export type UpstreamErrorKind =
   | "credentials"
   /** Not an error of the provider: another attempt at the request had content first. */
   | "hedge_lost"
+  /** Not an error of the provider: the process stops, and does not wait for copies of requests. */
+  | "stopped"
+  /** Not an error of the provider: a plugin rejected the request, or no longer waits for its own call to a service. */
+  | "abandoned"
   /** Not an error of the provider: the client disconnected. */
   | "client_left";
 

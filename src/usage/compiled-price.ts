@@ -1,6 +1,7 @@
 // One price in integers, and the cost of a request at it: exact, and rounded only once, to a nano-dollar.
 import { decimalOf, nanosOf } from "../base/decimal.ts";
 import type { TokenCounts } from "../formats/token-counts.ts";
+import { NO_TOKENS } from "./usage-accumulator.ts";
 import type { Price, PriceAmounts } from "../model/price.ts";
 
 /** Prices in 10⁻⁹ US dollars: integers that a double represents exactly, because no price is above 10⁶ US dollars. */
@@ -52,6 +53,14 @@ export class CompiledPrice {
     // No term is negative, so that all terms and sums were exact if the last sum is below the limit.
     const nanos = millionths <= MAX_EXACT ? roundToNanos(millionths) : exactNanos(rates, tokens);
     return Math.min(nanos + rates.perRequest, Number.MAX_SAFE_INTEGER);
+  }
+
+  /** As `costOf`, for plain input and output. Allocates nothing: plans of budgets call it for every request. */
+  costOfText(inputTokens: number, outputTokens: number): number {
+    const rates = inputTokens > this.#aboveTokens ? this.#above : this.#base;
+    const millionths = inputTokens * rates.input + outputTokens * rates.output;
+    if (millionths > MAX_EXACT) return this.costOf({ ...NO_TOKENS, inputTokens, outputTokens });
+    return Math.min(roundToNanos(millionths) + rates.perRequest, Number.MAX_SAFE_INTEGER);
   }
 }
 

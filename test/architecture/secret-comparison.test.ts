@@ -19,6 +19,10 @@ const SAFE = [
   // Compares documents and history of an operator with stored records; no client can use these to guess a secret.
   'if (hash === then["hash"] && active === then["active"])',
   "before?.hash === (key_sha256 ?? before?.hash)",
+  // Hashes of definitions of tools, which clients can read.
+  'known["hash"] !== tool.hash',
+  "tool.hash === tool.approvedHash",
+  "if (hash !== approvedHash) return pin",
   // Hashes of texts under a random key: a client cannot choose them, so the time of comparing them says nothing about a text.
   "if (words[at] !== digest[0] || words[at + 1] !== digest[1]) continue;",
   "if (words[at + 2] !== digest[2] || words[at + 3] !== digest[3]) continue;",

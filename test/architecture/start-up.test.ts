@@ -46,12 +46,27 @@ test.each([
   ["the file of the request log", "telemetry/request-sink/file-sink.ts"],
   ["the Admin API", "admin/api.ts"],
   ["explanations", "explain/explain.ts"],
+  ["the sending of copies to mirrors", "proxy/mirroring/send-copy.ts"],
   ["the cloud credentials of targets", "upstream/credentials/credential-source.ts"],
   ["the fetching of tokens", "upstream/credentials/token-client.ts"],
+  ["the protocol of MCP servers", "mcp/mcp-endpoint.ts"],
+  ["the verification of tokens", "mcp/tokens/token-verifier.ts"],
+  ["the serving of MCP clients", "proxy/mcp/mcp-plane.ts"],
   ["the grammars of code_sanitation", "plugins/code_sanitation/inspect.ts"],
+  ["the search of pii_mask", "plugins/pii_mask/mask-requests.ts"],
+  ["the isolation of plugins", "runtime/isolation/isolates.ts"],
+  ["the rules of prompt_guard", "plugins/prompt_guard/guard-requests.ts"],
+  ["the hooks of tool_policy", "plugins/tool_policy/enforce.ts"],
 ])("%s is not loaded", (_, file) => {
   expect(loadedWith(file).size).toBeGreaterThan(0);
   expect([...loaded.keys()]).not.toContain(file);
+});
+
+test("a supervisor loads no application code, so that no plugin can stop it", () => {
+  const supervisor = [...loadedWith("cli/main.ts").keys(), ...loadedWith("cli/serve.ts").keys()];
+  expect(supervisor).toContain("cli/supervise.ts");
+  const application = /^(admin|explain|mcp|plugins|proxy|runtime|sdk|snapshot|store|upstream)\/|^main\.ts$/;
+  expect(supervisor.filter((file) => application.test(file))).toEqual([]);
 });
 
 test("the data plane is loaded, so the list is not empty", () => {

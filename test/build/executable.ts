@@ -185,6 +185,27 @@ describe("the executable", () => {
     expect(JSON.parse(bench.stdout)).toMatchObject({ failed: 0 });
   }, 60_000);
 
+  test("creates a plugin in an empty folder, runs its tests, and serves it, with nothing else installed", async () => {
+    const folder = temporaryDirectory();
+    try {
+      const env = { PATH: scratch, HOME: folder, TMPDIR: folder };
+      const author = (...args: readonly string[]) => {
+        const { exitCode, stderr } = Bun.spawnSync(["gatehouse", "plugin", ...args], { cwd: folder, env });
+        return { code: exitCode, stderr: stderr.toString() };
+      };
+      expect(author("new", "hello")).toEqual({ code: 0, stderr: "" });
+      expect(author("test")).toMatchObject({ code: 0, stderr: expect.stringContaining("2 pass") });
+      const served = await startGatehouseProcess({ program, env: { PLUGINS_DIR: join(folder, "plugins") } });
+      try {
+        await logged(served, "custom plugin loaded", { plugin: "hello" });
+      } finally {
+        await served.stop();
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 60_000);
+
   test("runs the demo", async () => {
     const demo = Bun.spawn([program, "demo"], {
       cwd: scratch,

@@ -15,7 +15,7 @@ describe("the counters in memory", () => {
   describeCounters({
     name: "memory",
     source: "memory",
-    traces: runs({ short: 5000, long: 20_000 }),
+    traces: runs({ short: 2000, long: 20_000 }),
     scale: 1,
     // The monotonic clock may start anywhere; windows must not depend on it.
     create: (time) => {
@@ -53,7 +53,7 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
   describeCounters({
     name: "Redis",
     source: "redis",
-    traces: 500,
+    traces: runs({ short: 150, long: 2000 }),
     scale: 10_000,
     create: async (time) => {
       const counters = redisCounters(redis.url, { time, silenceTimeoutMs: LONG_SILENCE_MS });

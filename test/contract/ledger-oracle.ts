@@ -42,7 +42,7 @@ export class NaiveLedger {
     for (const [node, end] of this.#leaseEnds) {
       if (end > now || !this.#mortal.has(node)) continue;
       for (const reservation of this.#open.filter((each) => each.node === node))
-        this.end(reservation, reservation.claims.map(amountOf), end);
+        this.end(reservation, reservation.claims.map(amountOf), end, now);
     }
   }
 
@@ -68,15 +68,15 @@ export class NaiveLedger {
     return reservation;
   }
 
-  /** `actual` is null for a release. */
-  end(reservation: NaiveReservation, actual: readonly number[] | null, now: number): void {
+  /** `actual` is null for a release. The charge is of the time `at`, and made at the time `now`. */
+  end(reservation: NaiveReservation, actual: readonly number[] | null, at: number, now = at): void {
     const isOnlyRequests = reservation.claims.every(({ kind }) => kind === "requests");
     if (!this.#open.includes(reservation) && !isOnlyRequests) return;
     this.#open = this.#open.filter((each) => each !== reservation);
-    for (const [at, claim] of reservation.claims.entries()) {
-      const charge = actual?.[at] ?? 0;
+    for (const [index, claim] of reservation.claims.entries()) {
+      const charge = actual?.[index] ?? 0;
       if (claim.kind === "budget") this.adjust(claim, charge);
-      else if (claim.kind === "tokens") this.#charge(claim, charge, now);
+      else if (claim.kind === "tokens") this.#charge(claim, charge, at, now);
       else if (actual === null) this.#uncharge(claim, reservation.time);
     }
   }
@@ -131,15 +131,15 @@ export class NaiveLedger {
     return (live[needed]?.end ?? now) + claim.windowMs - now;
   }
 
-  #charge(claim: Exclude<Claim, { kind: "budget" }>, amount: number, now: number): void {
+  #charge(claim: Exclude<Claim, { kind: "budget" }>, amount: number, at: number, now = at): void {
     if (amount === 0) return;
     const buckets = this.#live(claim, now);
     const newest = buckets.at(-1);
     const width = claim.kind === "requests" && claim.limit <= 10_000 ? 0 : claim.windowMs / 60;
-    if (newest !== undefined && (now < newest.start + width || now === newest.end)) {
-      newest.end = now;
+    if (newest !== undefined && (at < newest.start + width || at === newest.end)) {
+      newest.end = at;
       newest.amount += amount;
-    } else buckets.push({ start: now, end: now, amount });
+    } else buckets.push({ start: at, end: at, amount });
     this.#buckets.set(nameOf(claim), buckets);
   }
 
@@ -219,3 +219,20 @@ export const walkSteps: fc.Arbitrary<WalkStep[]> = fc.array(
   ),
   { minLength: 1, maxLength: 40 },
 );
+
+const NOTHING = Array.from({ length: CLAIMS }, () => 0);
+const tokensOfNode = (node: number, amount: number): WalkStep => ({
+  kind: "reserve",
+  node,
+  amounts: [null, null, amount, null, null, null, null],
+});
+
+/** A lease that ends one millisecond after a charge is noticed when that charge has just left the window. */
+export const LEASE_AT_END_OF_WINDOW: WalkStep[] = [
+  tokensOfNode(0, 0),
+  tokensOfNode(1, 1),
+  { kind: "pass", ms: 29_999 },
+  { kind: "settle", which: 0, amounts: [1, ...NOTHING.slice(1)] },
+  { kind: "pass", ms: 60_000 },
+  { kind: "settle", which: 0, amounts: NOTHING },
+];

@@ -82,6 +82,48 @@ export function describeStoreAudit({ database, createMigrated }: StoreMaker): vo
       expect(await numbers({ actor: "\0" })).toEqual([]);
     });
 
+    test("entries are searched in their texts, in any case, and sorted", async () => {
+      const store = await openEmpty();
+      const bob = { type: "admin_token", id: "1", name: "Bob" } as const;
+      const [gateway, record] = [newId(), newId()];
+      await store.audit.append([
+        auditEvent({ gateway_id: gateway, resource: "gateway", action: "create", name: 'Größe "x" 100%' }),
+        auditEvent({ actor: bob, address: "192.0.2.2", resource: "api_key", resource_id: record }),
+        auditEvent({ actor: null, name: `half \ud800 of a pair` }),
+        // PostgreSQL cannot read fields of such a text.
+        auditEvent({ actor: null, action: "refused", name: `zero \0 byte` }),
+      ]);
+      const numbers = async (search: string, query: object = {}) =>
+        (await store.audit.list({ ...ALL, search, ...query })).records.map(({ sequence }) => sequence);
+      for (const text of ["GRÖSSE", "größe", 'e "X" 1', "100%"])
+        expect([text, await numbers(text)]).toEqual([text, text === "GRÖSSE" ? [] : [1]]);
+      expect(await numbers("BOB")).toEqual([2]);
+      expect(await numbers("0.2.2")).toEqual([2]);
+      expect(await numbers("I_KEY")).toEqual([2]);
+      expect(await numbers("of a PAIR")).toEqual([3]);
+      expect(await numbers("byte")).toEqual([4]);
+      for (const [id, sequence] of [
+        [gateway, 1],
+        [record, 2],
+      ] as const) {
+        expect(await numbers(id.slice(-8))).toEqual([sequence]);
+        // Many ids contain a short text by chance.
+        expect(await numbers(id.slice(-7))).toEqual([]);
+      }
+      // Neither names of fields nor patterns are searched.
+      for (const text of ["request", "gateway_id", "_", "!", "null", "\0"])
+        expect([text, await numbers(text, { gatewayId: gateway })]).toEqual([text, []]);
+      expect(await numbers("3", { action: "sign_in" })).toEqual([3]);
+      expect(await numbers("99999999999")).toEqual([]);
+      expect(await numbers("4", { action: "create" })).toEqual([]);
+
+      expect(await numbers("", { sort: "created_at", descending: false })).toEqual([1, 2, 3, 4]);
+      expect(await numbers("", { sort: "actor", descending: false })).toEqual([3, 4, 1, 2]);
+      expect(await numbers("", { sort: "actor", descending: true })).toEqual([2, 1, 4, 3]);
+      expect(await numbers("", { sort: "address", descending: true })).toEqual([2, 4, 3, 1]);
+      expect(await numbers("", { sort: "action", descending: false, limit: 2 })).toEqual([1, 4]);
+    });
+
     test("a write and its entry are one transaction; a write that fails or changes nothing has none", async () => {
       const store = await openEmpty();
       const gateway = gatewayRecord({ name: "acme" });

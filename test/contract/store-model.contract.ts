@@ -8,6 +8,7 @@ import {
   budgetRecord,
   gameDayRecord,
   gatewayRecord,
+  mcpServerRecord,
   ruleRecord,
   serviceRecord,
   upstreamRecord,
@@ -20,6 +21,7 @@ type Child = Exclude<Kind, "gateways">;
 const KINDS: readonly Kind[] = [
   "gateways",
   "upstreams",
+  "mcp_servers",
   "services",
   "rules",
   "models",
@@ -39,6 +41,7 @@ class Oracle {
   records: Record<Kind, Map<string, AnyRecord>> = {
     gateways: new Map(),
     upstreams: new Map(),
+    mcp_servers: new Map(),
     services: new Map(),
     rules: new Map(),
     models: new Map(),
@@ -98,8 +101,9 @@ class Oracle {
       if (subdomain !== null && this.all("gateways").some((g) => g.subdomain === subdomain && g.id !== id))
         return 409;
     } else if (kind === "services") {
-      const { upstream_id, gateway_id } = record as RecordOf["services"];
-      if (!this.#has("upstreams", upstream_id, gateway_id)) return 400;
+      const { upstream_id, mcp_server_ids, gateway_id } = record as RecordOf["services"];
+      if (upstream_id !== null && !this.#has("upstreams", upstream_id, gateway_id)) return 400;
+      if (!mcp_server_ids.every((id) => this.#has("mcp_servers", id, gateway_id))) return 400;
     } else if (kind === "rules") {
       const { service_id, gateway_id } = record as RecordOf["rules"];
       if (!this.#has("services", service_id, gateway_id)) return 400;
@@ -117,6 +121,7 @@ class Oracle {
   remove(kind: Child, id: string): number {
     const used =
       (kind === "upstreams" && this.all("services").some((each) => each.upstream_id === id)) ||
+      (kind === "mcp_servers" && this.all("services").some((each) => each.mcp_server_ids.includes(id))) ||
       (kind === "upstreams" &&
         this.all("models").some(({ targets }) => targets.some(({ upstream }) => upstream === id))) ||
       (kind === "services" && this.all("rules").some((each) => each.service_id === id)) ||
@@ -279,6 +284,12 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
   const gatewayId = oracle.pick("gateways", gateway)?.id;
   if (gatewayId === undefined) return null;
   if (kind === "upstreams") return put(oracle, "insert", kind, upstreamRecord(gatewayId));
+  if (kind === "mcp_servers") return put(oracle, "insert", kind, mcpServerRecord(gatewayId));
+  if (kind === "services" && parent % 3 === 0) {
+    const server = oracle.pick("mcp_servers", parent)?.id ?? "none";
+    const fields: Partial<RecordOf["services"]> = { type: "mcp", mcp_server_ids: [server] };
+    return put(oracle, "insert", kind, serviceRecord(gatewayId, null, fields));
+  }
   if (kind === "services") {
     const upstream = oracle.pick("upstreams", parent)?.id ?? "none";
     return put(oracle, "insert", kind, serviceRecord(gatewayId, upstream));
@@ -299,6 +310,7 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
 
 const childKind = fc.constantFrom<Child>(
   "upstreams",
+  "mcp_servers",
   "services",
   "rules",
   "models",

@@ -7,6 +7,7 @@ import { hashApiKey, newApiKey, newId } from "../../src/base/ids.ts";
 import type { Budget } from "../../src/model/budget.ts";
 import type { GameDay } from "../../src/model/game-day.ts";
 import type { Gateway } from "../../src/model/gateway.ts";
+import type { McpServer } from "../../src/model/mcp-server.ts";
 import type { Rule } from "../../src/model/rule.ts";
 import type { Service } from "../../src/model/service.ts";
 import type { Target } from "../../src/model/target.ts";
@@ -35,6 +36,7 @@ export function gatewayRecord(fields: Partial<Gateway> = {}): Gateway {
     cors: null,
     trust_user_header: false,
     prices: [],
+    jwt_issuers: [],
     ...times(),
     ...fields,
   };
@@ -75,9 +77,29 @@ export function upstreamRecord(gateway_id: string, fields: Partial<Upstream> = {
   };
 }
 
+export function mcpServerRecord(gateway_id: string, fields: Partial<McpServer> = {}): McpServer {
+  const id = newId();
+  return {
+    id,
+    gateway_id,
+    name: `server-${id}`,
+    url: "https://mcp.example.com/mcp",
+    headers: {},
+    credentials: null,
+    forward_authorization: false,
+    tools: { allow: null, deny: [] },
+    prefix: null,
+    pin: "warn",
+    timeouts: { connect: 5000, list: 5000, call: 120_000 },
+    enabled: true,
+    ...times(),
+    ...fields,
+  };
+}
+
 export function serviceRecord(
   gateway_id: string,
-  upstream_id: string,
+  upstream_id: string | null,
   fields: Partial<Service> = {},
 ): Service {
   return {
@@ -85,6 +107,7 @@ export function serviceRecord(
     gateway_id,
     name: "a service",
     upstream_id,
+    mcp_server_ids: [],
     type: "upstream",
     virtual_models: "own",
     description: "",
@@ -127,6 +150,7 @@ export function apiKeyRecord(gateway_id: string, fields: Partial<StoredApiKey> =
     expires_at: null,
     labels: {},
     models: null,
+    tools: null,
     hash: hashApiKey(key),
     prefix: key.slice(0, 9),
     active: true,
@@ -182,6 +206,7 @@ export function virtualModelRecord(
     aliases: [],
     targets: [{ upstream: upstream_id, model: null, weight: 1 }],
     canary: null,
+    mirror: null,
     strategy: "weighted",
     fallback: [],
     fallback_on: ["unavailable", "rate_limited", "context"],

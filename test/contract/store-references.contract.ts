@@ -3,7 +3,14 @@ import { describe, expect, test } from "bun:test";
 import type { GatehouseError } from "../../src/base/errors.ts";
 import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, rejectionOf, type StoreMaker } from "./store-fixture.ts";
-import { apiKeyRecord, gatewayRecord, ruleRecord, serviceRecord, upstreamRecord } from "./store-records.ts";
+import {
+  apiKeyRecord,
+  gatewayRecord,
+  mcpServerRecord,
+  ruleRecord,
+  serviceRecord,
+  upstreamRecord,
+} from "./store-records.ts";
 
 export function describeStoreReferences({ database, createEmpty, createMigrated }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createMigrated());
@@ -13,6 +20,8 @@ export function describeStoreReferences({ database, createEmpty, createMigrated 
       const store = await openEmpty();
       const own = await insertWhole(store);
       const foreign = await insertWhole(store);
+      const foreignServer = mcpServerRecord(foreign.gateway.id);
+      await insert(store, "mcp_servers", foreignServer);
       const before = await store.revision();
       const attempts: [string, (transaction: Transaction, id: string) => Promise<void>, string][] = [
         [
@@ -24,6 +33,14 @@ export function describeStoreReferences({ database, createEmpty, createMigrated 
           "upstream_id",
           (transaction, id) => transaction.update("services", { ...own.service, upstream_id: id }),
           foreign.upstream.id,
+        ],
+        [
+          "mcp_server_ids[0]",
+          (transaction, id) => {
+            const fields = { type: "mcp" as const, mcp_server_ids: [id] };
+            return transaction.insert("services", serviceRecord(own.gateway.id, null, fields));
+          },
+          foreignServer.id,
         ],
         [
           "service_id",

@@ -53,6 +53,7 @@ export function describeStoreRevisions({ database, createEmpty, createMigrated }
         expect(await transaction.gatewayParts(gateway.id)).toStrictEqual({
           gateway,
           upstreams: [upstream],
+          mcp_servers: [],
           services: [],
           rules: [],
           models: [],

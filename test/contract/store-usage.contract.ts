@@ -47,7 +47,13 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
     test("adds up over batches and processes", async () => {
       const store = await openEmpty();
       const { id } = await insert(store, "gateways", gatewayRecord());
-      const sums = { unpriced_requests: 1 };
+      const sums = {
+        unpriced_requests: 1,
+        cached_requests: 0,
+        saved_input_tokens: 0,
+        saved_output_tokens: 0,
+        saved_nanos: 0,
+      };
       const unpriced = total(id, { model: "n", unpricedRequests: 1 });
       await store.addUsage({
         writer: "a",
@@ -165,7 +171,18 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
       await store.addUsage({ writer: "a", number: 2, totals: totals.slice(0, 1) });
       const counted = async (...groupBy: UsageGroup[]) =>
         (await store.sumUsage(usageQuery(gateway.id, ...groupBy))).map((row) =>
-          omit(row, "partial_requests", "input_tokens", "output_tokens", "cost_nanos", "unpriced_requests"),
+          omit(
+            row,
+            "partial_requests",
+            "input_tokens",
+            "output_tokens",
+            "cost_nanos",
+            "unpriced_requests",
+            "cached_requests",
+            "saved_input_tokens",
+            "saved_output_tokens",
+            "saved_nanos",
+          ),
         );
       expect(await counted("rule")).toEqual(
         [
@@ -315,6 +332,10 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
         output_tokens: 1e12,
         cost_nanos: Number.MAX_SAFE_INTEGER,
         unpriced_requests: 0,
+        cached_requests: 0,
+        saved_input_tokens: 0,
+        saved_output_tokens: 0,
+        saved_nanos: 0,
       });
       expect(rows.map((row) => row.cost_nanos).sort((a, b) => a - b)).toEqual([
         0,

@@ -38,6 +38,9 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
         priority: -1_000_000,
         settings,
         on_error: "continue",
+        mode: "enforce",
+        sample: 1,
+        isolation: "inline",
       } as const;
       const gateway = gatewayRecord({
         name: AWKWARD_TEXT,
@@ -151,6 +154,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
       expect(await store.gatewayParts(gateway.id)).toStrictEqual({
         gateway,
         upstreams: [upstream],
+        mcp_servers: [],
         services: [service],
         rules: [rule],
         models: [],
@@ -161,6 +165,7 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
       expect(await store.gatewayParts(other.gateway.id)).toStrictEqual({
         gateway: other.gateway,
         upstreams: [other.upstream],
+        mcp_servers: [],
         services: [other.service],
         rules: [other.rule],
         models: [],

@@ -1,7 +1,5 @@
 // Runs the contract tests of the Store with SQLite and PostgreSQL.
 import { afterEach, describe, setDefaultTimeout } from "bun:test";
-import { CredentialCipher } from "../../src/store/credential-cipher.ts";
-import { openStore } from "../../src/store/sql-store.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
 import { describeStoreAudit } from "./store-audit.contract.ts";
@@ -9,9 +7,10 @@ import { describeStoreBlocks } from "./store-blocks.contract.ts";
 import { describeStoreCanaries } from "./store-canaries.contract.ts";
 import { describeStoreHistory } from "./store-history.contract.ts";
 import { describeStoreIdentities } from "./store-identities.contract.ts";
+import { describeStoreMcpTools } from "./store-mcp-tools.contract.ts";
 import { describeStoreModel } from "./store-model.contract.ts";
 import { describeStoreNodes } from "./store-nodes.contract.ts";
-import { ENCRYPTION_SECRET, temporarySqliteUrl } from "./store-records.ts";
+import { temporarySqliteUrl } from "./store-records.ts";
 import { describeStoreLists } from "./store-lists.contract.ts";
 import { describeStoreReferences } from "./store-references.contract.ts";
 import { describeStoreRevisions } from "./store-revisions.contract.ts";
@@ -32,17 +31,8 @@ const sqlite: StoreMaker = {
 const postgres: StoreMaker = {
   database: "PostgreSQL",
   createEmpty: async () => (await sharedPostgres()).createDatabase(),
-  createMigrated: async () => (await sharedPostgres()).createDatabase(await (template ??= createTemplate())),
+  createMigrated: async () => (await sharedPostgres()).createMigrated(),
 };
-
-let template: Promise<string> | null = null;
-async function createTemplate(): Promise<string> {
-  const url = await postgres.createEmpty();
-  const store = openStore(url, new CredentialCipher(ENCRYPTION_SECRET));
-  await store.revision();
-  await store.close();
-  return url;
-}
 
 // The first test with PostgreSQL waits for its server to start.
 setDefaultTimeout(60_000);
@@ -57,6 +47,7 @@ for (const maker of [sqlite, postgres]) {
     describeStoreHistory(maker);
     describeStoreNodes(maker);
     describeStoreSecrets(maker);
+    describeStoreMcpTools(maker);
     describeStoreModel(maker);
     describeStoreUsage(maker);
     describeStoreTraffic(maker);

@@ -135,5 +135,14 @@ describe("the files of the image", () => {
       await gateway.stop();
     }
     expect(await check()).toBe(1);
+
+    // The help loads all commands, and the types of the SDK are among the files.
+    const run = (...args: readonly string[]) =>
+      Bun.spawnSync([join(staged, "bin/gatehouse"), ...args], {
+        cwd: staged,
+        env: { PATH: process.env["PATH"] },
+      });
+    expect(run("--help").exitCode).toBe(0);
+    expect(run("plugin", "types", "--dir", "plugins").stderr.toString()).toBe("");
   });
 });

@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
+import { PROGRAM, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
@@ -20,7 +20,7 @@ function blocksIn(language: string): string[] {
 /** A checkout as the guide expects it: with plugins/ and the SDK under its package name. */
 const folder = temporaryDirectory();
 const [, pluginFile = ""] = /Save it as `(plugins\/[\w.-]+\.ts)`/.exec(GUIDE) ?? [];
-const [pluginSource = "", testSource = "", limitSource = ""] = blocksIn("ts");
+const [pluginSource = "", textSource = "", testSource = "", limitSource = ""] = blocksIn("ts");
 
 for (const part of ["src", "node_modules", "scripts", "package.json", "tsconfig.json"])
   symlinkSync(join(ROOT, part), join(folder, part));
@@ -83,15 +83,28 @@ test("from an empty file to a running plugin", async () => {
   expect(JSON.stringify(onlyRequest(provider).json())).not.toContain("please");
 }, 15_000);
 
+test("the plugin that works on text replaces a word that two events share", () => {
+  writeFileSync(join(folder, "text-plugin.ts"), textSource);
+  const program = `
+    import { testPlugin } from "gatehouse/sdk/testing";
+    import plugin from "./text-plugin.ts";
+    const { text } = await testPlugin(plugin, {}).responseText(["Ask AC", "ME ", "now"]);
+    console.log(text);`;
+  const { output } = run([process.execPath, "-e", program]);
+  expect(output).toBe("Ask Example Inc. now\n");
+});
+
 test("its test passes, and fails if the plugin is wrong", () => {
   const testFile = pluginFile.replace(/\.ts$/, ".test.ts");
   writeFileSync(join(folder, pluginFile), pluginSource);
   writeFileSync(join(folder, testFile), testSource);
-  const right = run([process.execPath, "test", `./${testFile}`]);
+  const [, command = ""] = /run `gatehouse (plugin test \w+)`/.exec(GUIDE) ?? [];
+  const tests = [PROGRAM, ...command.split(" ")];
+  const right = run(tests);
   expect(right.output).toContain("1 pass");
   expect(right.code).toBe(0);
   writeFileSync(join(folder, pluginFile), pluginSource.replace('parts.join("")', "text"));
-  expect(run([process.execPath, "test", `./${testFile}`]).code).not.toBe(0);
+  expect(run(tests).code).toBe(1);
 }, 15_000);
 
 test("the tests of the full example pass without a server", () => {

@@ -17,8 +17,10 @@ const GUIDES = [
   "prices",
   "teams-and-budgets",
   "virtual-models",
+  "response-cache",
   "upgrade",
   "fake-provider",
+  "tools-for-agents",
 ];
 const checkout = await startReaderCheckout();
 afterAll(() => checkout.stop());

@@ -9,14 +9,23 @@ describe("GET /plugins lists the registered plugins", () => {
   test("name, description, stages, settings_schema, and builtin of the built-in plugins", async () => {
     const response = await admin.api("GET", "/plugins");
     expect(response.status).toBe(200);
-    expect(response.body).toMatchObject({ count: 3, limit: 100, offset: 0 });
-    for (const name of ["rate_limiter", "token_limiter", "code_sanitation"]) {
+    expect(response.body).toMatchObject({ count: response.body.plugins.length, limit: 100, offset: 0 });
+    for (const name of [
+      "rate_limiter",
+      "token_limiter",
+      "code_sanitation",
+      "pii_mask",
+      "response_cache",
+      "tool_policy",
+      "prompt_guard",
+    ]) {
       const plugin = response.body.plugins.find((each: { name: string }) => each.name === name);
       expect(plugin).toEqual({
         name,
         description: expect.stringMatching(/\S/),
-        stages: ["pre_request"],
+        stages: expect.arrayContaining(["pre_request"]),
         settings_schema: expect.objectContaining({ type: "object" }),
+        default_mode: name === "prompt_guard" ? "shadow" : "enforce",
         builtin: true,
       });
     }
@@ -94,15 +103,20 @@ describe("GET /providers lists the known providers", () => {
 describe("GET /server has the address of the data plane", () => {
   test("the port, without PUBLIC_URL", async () => {
     const { body } = await admin.api("GET", "/server");
-    expect(body).toEqual({ public_url: null, proxy_port: Number(new URL(admin.gatehouse.proxyUrl).port) });
+    const proxy_port = Number(new URL(admin.gatehouse.proxyUrl).port);
+    expect(body).toEqual({ public_url: null, proxy_port, base_domain: null });
   });
 
-  test("PUBLIC_URL without a slash at the end; no port on a node without a data plane", async () => {
-    const env = { PUBLIC_URL: "https://ai.example.com/llm/" };
+  test("PUBLIC_URL without a slash at the end, and BASE_DOMAIN; no port on a node without a data plane", async () => {
+    const env = { PUBLIC_URL: "https://ai.example.com/llm/", BASE_DOMAIN: "ai.example.com" };
     const node = await startGatehouseProcess({ env, args: ["--role", "admin"] });
     try {
       const { body } = await node.api("GET", "/server");
-      expect(body).toEqual({ public_url: "https://ai.example.com/llm", proxy_port: null });
+      expect(body).toEqual({
+        public_url: "https://ai.example.com/llm",
+        proxy_port: null,
+        base_domain: "ai.example.com",
+      });
     } finally {
       await node.stop();
     }

@@ -57,6 +57,19 @@ const pluginConfiguration: FieldTable = {
       accepts: ["fail", "continue"],
       rejects: [...NOT_TEXT, null, "", "ignore"],
     },
+    {
+      field: "mode",
+      fallback: "enforce",
+      accepts: ["enforce", "shadow"],
+      rejects: [...NOT_TEXT, null, "", "SHADOW", "off"],
+    },
+    {
+      field: "isolation",
+      fallback: "inline",
+      accepts: ["inline"],
+      rejects: [...NOT_TEXT, null, "", "thread", "PROCESS"],
+    },
+    { field: "sample", fallback: 1, accepts: [0, 0.01, 1], rejects: ["1", true, null, -0.1, 1.1] },
   ],
 };
 
@@ -202,4 +215,230 @@ const codeSanitation: FieldTable = {
   ],
 };
 
-testFieldTables(admin, [pluginConfiguration, rateLimiter, codeSanitation]);
+const responseCache: FieldTable = {
+  what: "response_cache settings",
+  prefix: "required_plugins[0].settings.",
+  minimal: () => ({}),
+  collection: () => "/gateways",
+  wrap: (settings) => ({
+    name: "g",
+    required_plugins: [{ name: "response_cache", stage: "pre_request", settings }],
+  }),
+  unwrap: (record) => record.required_plugins[0].settings,
+  rows: [
+    {
+      field: "ttl",
+      fallback: undefined,
+      accepts: ["1s", "10m", "1h", "30d"],
+      rejects: [...NOT_TEXT, null, "", "0s", "31d", "60", "1w"],
+    },
+    {
+      field: "isolation",
+      fallback: undefined,
+      accepts: ["key", "user", "gateway", "label:team"],
+      rejects: [...NOT_TEXT, null, "", "label:", "label:Team", "all"],
+    },
+    {
+      field: "vary",
+      fallback: undefined,
+      accepts: [[], ["X-Tenant", "accept-language"]],
+      rejects: [...NOT_LIST, null, problemAt([""], "[0]"), problemAt(["a b"], "[0]")],
+    },
+    {
+      field: "ignore",
+      fallback: undefined,
+      accepts: [[], ["user", "metadata"]],
+      rejects: [...NOT_LIST, null, problemAt(["messages"], "[0]"), problemAt(["x".repeat(65)], "[0]")],
+    },
+    {
+      field: "max_entry_bytes",
+      fallback: undefined,
+      accepts: [1024, 4_194_304],
+      rejects: [...NOT_INTEGER, null, 1023, 4_194_305],
+    },
+    {
+      field: "max_bytes",
+      fallback: undefined,
+      accepts: [65_536, 17_179_869_184],
+      rejects: [...NOT_INTEGER, null, 65_535, 17_179_869_185],
+    },
+    { field: "coalesce", fallback: undefined, accepts: [true, false], rejects: [...NOT_BOOLEAN, null] },
+  ],
+};
+
+/** A table of settings of a plugin that is the only one of a gateway. */
+function settingsTable(name: string, minimal: FieldTable["minimal"], rows: FieldTable["rows"]): FieldTable {
+  return {
+    what: `${name} settings`,
+    prefix: "required_plugins[0].settings.",
+    minimal,
+    collection: () => "/gateways",
+    wrap: (settings) => ({ name: "g", required_plugins: [{ name, stage: "pre_request", settings }] }),
+    unwrap: (record) => record.required_plugins[0].settings,
+    rows,
+  };
+}
+
+const BLOCKING: FieldTable["rows"] = [
+  {
+    field: "status_code",
+    fallback: undefined,
+    accepts: [400, 403, 599],
+    rejects: [...NOT_INTEGER, null, 399, 600],
+  },
+  {
+    field: "error_message",
+    fallback: undefined,
+    accepts: ["No.", "x".repeat(1000)],
+    rejects: [...NOT_TEXT, null, "", "x".repeat(1001)],
+  },
+];
+
+const PII_TYPES = ["email", "phone", "credit_card", "iban", "us_ssn", "ip", "secret"];
+const custom = (fields: object) => [{ name: "employee_id", pattern: "EMP-[0-9]{6}", ...fields }];
+
+const piiMask = settingsTable("pii_mask", () => ({}), [
+  {
+    field: "types",
+    fallback: undefined,
+    accepts: [[], ...PII_TYPES.map((type) => [type]), PII_TYPES],
+    rejects: [...NOT_LIST, null, ["ip", "ip"], problemAt(["ip", "name"], "[1]"), problemAt([7], "[0]")],
+  },
+  {
+    field: "custom",
+    fallback: undefined,
+    accepts: [[], custom({}), custom({ name: "x".repeat(32), pattern: "\\b(a|b)+[^c]?\\b" })],
+    rejects: [
+      ...NOT_LIST,
+      null,
+      [...custom({}), ...custom({})],
+      Array.from({ length: 21 }, (_, index) => ({ name: `n${index}`, pattern: "a" })),
+      problemAt(["a"], "[0]"),
+      problemAt([{ pattern: "a" }], "[0].name"),
+      problemAt([{ name: "a" }], "[0].pattern"),
+      problemAt(custom({ flags: "i" }), "[0].flags"),
+      ...[...NOT_TEXT, null, "", "Name", "1a", "a-b", "x".repeat(33), "email"].map((name) =>
+        problemAt(custom({ name }), "[0].name"),
+      ),
+      ...[...NOT_TEXT, null, "(", "(?=x)", "(a)\\1"].map((pattern) =>
+        problemAt(custom({ pattern }), "[0].pattern"),
+      ),
+    ],
+  },
+  {
+    field: "action",
+    fallback: undefined,
+    accepts: ["mask", "block", "tag"],
+    rejects: [...NOT_TEXT, null, "", "MASK", "redact"],
+  },
+  {
+    field: "roles",
+    fallback: undefined,
+    accepts: [["user"], ["system", "developer", "user", "assistant", "tool", "other"]],
+    rejects: [...NOT_LIST, null, [], problemAt(["user", "admin"], "[1]")],
+  },
+  ...BLOCKING,
+]);
+
+const toolRule = (fields: object = {}) => [{ tool: "shell", source: "called", action: "deny", ...fields }];
+
+const toolPolicy = settingsTable("tool_policy", () => ({ rules: toolRule() }), [
+  {
+    field: "rules",
+    accepts: [
+      ...["offered", "called", "result"].map((source) => toolRule({ source })),
+      toolRule({ tool: "x".repeat(128), action: "allow" }),
+      toolRule({ source: "offered", action: "strip" }),
+      toolRule({ source: "result", action: "strip", tool: "read_*" }),
+      toolRule({ when: true }),
+      toolRule({ when: { type: "object", properties: { command: { type: "string" } } } }),
+    ],
+    rejects: [
+      ...NOT_LIST,
+      null,
+      [],
+      Array.from({ length: 101 }, () => toolRule()[0]),
+      problemAt(["shell"], "[0]"),
+      problemAt([{ source: "called", action: "deny" }], "[0].tool"),
+      problemAt([{ tool: "shell", action: "deny" }], "[0].source"),
+      problemAt([{ tool: "shell", source: "called" }], "[0].action"),
+      problemAt(toolRule({ until: {} }), "[0].until"),
+      ...[...NOT_TEXT, null, "", "x".repeat(129)].map((tool) => problemAt(toolRule({ tool }), "[0].tool")),
+      ...[...NOT_TEXT, null, "", "asked"].map((source) => problemAt(toolRule({ source }), "[0].source")),
+      ...[...NOT_TEXT, null, "", "block"].map((action) => problemAt(toolRule({ action }), "[0].action")),
+      // A response without its call would be incomplete.
+      problemAt(toolRule({ action: "strip" }), "[0].action"),
+      ...[7, "x", [], null, { type: "text" }, { $ref: "#/a" }, { properties: 7 }].map((when) =>
+        problemAt(toolRule({ when }), "[0].when"),
+      ),
+    ],
+  },
+  {
+    field: "default",
+    fallback: undefined,
+    accepts: ["allow", "deny"],
+    rejects: [...NOT_TEXT, null, "", "strip"],
+  },
+]);
+
+const judge = (fields: object = {}) => ({ service: "judges", model: "small", ...fields });
+
+const promptGuard = settingsTable("prompt_guard", () => ({}), [
+  { field: "threshold", fallback: undefined, accepts: [1, 100], rejects: [...NOT_INTEGER, null, 0, 101] },
+  {
+    field: "action",
+    fallback: undefined,
+    accepts: ["block", "tag"],
+    rejects: [...NOT_TEXT, null, "", "mask"],
+  },
+  {
+    field: "sources",
+    fallback: undefined,
+    accepts: [["user"], ["tool"], ["document"], ["user", "tool", "document"]],
+    rejects: [...NOT_LIST, null, [], ["user", "user"], problemAt(["user", "system"], "[1]")],
+  },
+  {
+    field: "exclude",
+    fallback: undefined,
+    accepts: [[], ["keep_secret", "hex_payload"]],
+    rejects: [...NOT_LIST, null, ["keep_secret", "keep_secret"], problemAt(["unknown"], "[0]")],
+  },
+  {
+    field: "judge",
+    fallback: undefined,
+    accepts: [
+      null,
+      judge(),
+      ...[100, 10_000].map((timeout_ms) => judge({ timeout_ms })),
+      ...[0, 100].map((ask_from) => judge({ ask_from })),
+      ...["heuristics", "block"].map((on_error) => judge({ on_error })),
+    ],
+    rejects: [
+      ...NOT_OBJECT,
+      problemAt({ model: "small" }, ".service"),
+      problemAt({ service: "judges" }, ".model"),
+      problemAt(judge({ prompt: "x" }), ".prompt"),
+      ...["service", "model"].flatMap((field) =>
+        [...NOT_TEXT, null, "", "x".repeat(256)].map((value) =>
+          problemAt(judge({ [field]: value }), `.${field}`),
+        ),
+      ),
+      ...[...NOT_INTEGER, null, 99, 10_001].map((value) =>
+        problemAt(judge({ timeout_ms: value }), ".timeout_ms"),
+      ),
+      ...[...NOT_INTEGER, null, -1, 101].map((value) => problemAt(judge({ ask_from: value }), ".ask_from")),
+      ...[...NOT_TEXT, null, "", "open"].map((value) => problemAt(judge({ on_error: value }), ".on_error")),
+    ],
+  },
+  ...BLOCKING,
+]);
+
+testFieldTables(admin, [
+  pluginConfiguration,
+  rateLimiter,
+  codeSanitation,
+  responseCache,
+  piiMask,
+  toolPolicy,
+  promptGuard,
+]);

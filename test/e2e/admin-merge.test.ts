@@ -30,7 +30,9 @@ describe("POST /gateways/{id} merges", () => {
     });
     const replaced = await admin.api("POST", `/gateways/${id}`, { required_plugins: [CODE_SANITATION] });
     expect(replaced.status).toBe(200);
-    expect(replaced.body.required_plugins).toEqual([{ ...CODE_SANITATION, on_error: "fail" }]);
+    expect(replaced.body.required_plugins).toEqual([
+      { ...CODE_SANITATION, on_error: "fail", mode: "enforce", sample: 1, isolation: "inline" },
+    ]);
     const emptied = await admin.api("POST", `/gateways/${id}`, { required_plugins: [] });
     expect(emptied.body.required_plugins).toEqual([]);
   });

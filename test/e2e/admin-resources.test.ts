@@ -369,5 +369,5 @@ function requiredOf(plural: string): string[] {
   if (plural === "gateways") return ["name"];
   if (plural === "upstreams") return ["name", "targets"];
   if (plural === "budgets") return ["name", "unit", "amount"];
-  return plural === "services" ? ["name", "upstream_id"] : ["service_id", "path", "methods"];
+  return plural === "services" ? ["name"] : ["service_id", "path", "methods"];
 }

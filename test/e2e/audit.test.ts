@@ -144,6 +144,11 @@ describe.each(STORES)("with %s", (_, environment) => {
     expect(body.audit_entries).toEqual([(await entries(gatehouse))[1]]);
     expectProblemsAt(await gatehouse.api("GET", "/audit?action=nothing"), "?action");
     expectProblemsAt(await gatehouse.api("GET", "/audit?since=yesterday"), "?since");
+    expect(await entries(gatehouse, "&search=OF%20BOB")).toEqual([one]);
+    const ascending = await entries(gatehouse, "&sort=created_at");
+    expect(ascending).toEqual((await entries(gatehouse)).toReversed());
+    expectProblemsAt(await gatehouse.api("GET", "/audit?sort=body"), "?sort");
+    expectProblemsAt(await gatehouse.api("GET", `/audit?search=${"x".repeat(201)}`), "?search");
   });
 
   test("the log is append-only: there is no operation that changes or removes entries", async () => {

@@ -231,6 +231,44 @@ describe("rollback", () => {
     expect(await revisions(alone)).toEqual([]);
   });
 
+  test("requests that a game day affects do not count, and are not copied to a mirror", async () => {
+    const seeded = await seedCanary({ share: 0.5, rollback_if: condition });
+    const { canary, targets } = (await admin.api("GET", seeded.at)).body;
+    const [{ upstream }] = targets;
+    await admin.api("PATCH", seeded.at, { mirror: { target: { upstream, model: "mirrored" }, share: 1 } });
+    const upstreamOfCanary = await admin.api(
+      "GET",
+      `/gateways/${seeded.route.gateway}/upstreams/${canary.target.upstream}`,
+    );
+    const { id } = await create(admin, `/gateways/${seeded.route.gateway}/game-days`, {
+      name: "drill",
+      ends_at: new Date(Date.now() + 3_600_000).toISOString(),
+      faults: [{ type: "status", status: 500, target_ids: [upstreamOfCanary.body.targets[0].id] }],
+    });
+    await onAllNodes(seeded.at);
+    let affected = 0;
+    for (let turn = 0; turn < 60 || affected < 14; turn++) {
+      const { headers } = await send(turn, seeded, { "X-User-ID": `user ${turn}` });
+      if (headers.has("x-gw-fault")) affected++;
+    }
+    expect(affected).toBeGreaterThanOrEqual(14);
+    expect((await admin.api("GET", seeded.at)).body.canary).toMatchObject({ share: 0.5, rolled_back: null });
+    const models = stable.requests.map((each) => (each.json() as { model: string }).model);
+    expect(models).not.toContain("mirrored");
+    await admin.api("DELETE", `/gateways/${seeded.route.gateway}/game-days/${id}`);
+    await onAllNodes(seeded.at);
+    tried.behave({ status: 500 });
+    let turn = 0;
+    await waitFor(async () => {
+      await send(turn, seeded, { "X-User-ID": `user ${++turn}` });
+      return isOff(turn, seeded);
+    });
+    // An injected fault does not reach the provider.
+    const [, counted] =
+      /failed \d+ of (\d+) requests/.exec(String((await revisions(seeded))[0]!["reason"])) ?? [];
+    expect(Number(counted)).toBeLessThanOrEqual(tried.requestCount);
+  }, 30_000);
+
   test("a canary that is slower by first_byte_ratio is off", async () => {
     const seeded = await seedCanary({
       share: 0.5,

@@ -402,6 +402,10 @@ describe("completion", () => {
     expect(await offered("keys", "")).toEqual(expect.arrayContaining(["create", "list", "revoke", "--name"]));
     expect(await offered("keys", "create", "")).not.toContain("revoke");
     expect(await offered("requests", "--f")).toEqual(["--follow"]);
+    expect((await offered("mcp", "")).filter((word) => !word.startsWith("-"))).toEqual([
+      ...["list", "tools", "approve", "call"],
+    ]);
+    expect(await offered("mcp", "call", "--a")).toEqual(["--arguments"]);
     expect(await offered("requests", "--outcome", "c")).toEqual(["complete", "client_left"]);
     expect(await offered("serve", "--role", "=", "p")).toEqual(["proxy"]);
     expect(await offered("serve", "--role", "=")).toEqual(["admin", "proxy", "all"]);

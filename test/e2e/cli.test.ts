@@ -291,11 +291,16 @@ describe("keys", () => {
     expect((await run(["keys", "list"])).stdout).toContain("revoked");
   });
 
-  test("a key is created with labels and models, which the list shows", async () => {
+  test("a key is created with labels, models and tools, and the list shows labels and models", async () => {
     const labels = ["--label", "team=search", "--label", "app=a=b"];
     const args = ["keys", "create", "--name", "labeled", ...labels, "--model", "gpt-*", "--model", "o3"];
+    args.push("--tool", "tickets__*", "--tool", "docs__search");
     const { value } = await jsonOf(args);
-    expect(value).toMatchObject({ labels: { app: "a=b", team: "search" }, models: ["gpt-*", "o3"] });
+    expect(value).toMatchObject({
+      labels: { app: "a=b", team: "search" },
+      models: ["gpt-*", "o3"],
+      tools: ["tickets__*", "docs__search"],
+    });
     const { stdout } = await run(["keys", "list"]);
     expect(stdout).toMatch(/labeled .* app=a=b, team=search +gpt-\*, o3/);
     await run(["keys", "revoke", "labeled"]);

@@ -31,6 +31,7 @@ test("the demo prints a routed response, its commands work as printed, and it le
   expect(responses).toMatch(/"delta":\{"content":"Hello"\}[\s\S]*data: \[DONE\]/);
   expect(responses).toContain('"type":"message"');
   expect(responses).toContain('"id":"claude-sonnet-4-5","object":"model"');
+  expect(responses).toContain('"sum":42');
   expect(responses).toContain('{"gateways":[{"id":');
 
   demo.kill("SIGINT");
@@ -74,9 +75,12 @@ test("with --json, commands that run until a signal print JSON", async () => {
     name: "Ada",
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
   });
+  const withTools = JSON.parse(await firstLine("fake-provider", "--mcp-port", "0", "--json"));
+  expect(withTools.mcp_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
   expect(JSON.parse(await firstLine("demo", "--json"))).toEqual({
     admin_url: expect.stringMatching(/^http:/),
     url: expect.stringMatching(/^http:.*\/v1\/chat\/completions$/),
+    mcp_url: expect.stringMatching(/^http:.*\/mcp$/),
     token: expect.stringMatching(/^eyJ/),
     api_key: expect.stringMatching(/^gw_/),
     models: [expect.any(String), expect.any(String)],

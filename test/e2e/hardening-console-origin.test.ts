@@ -1,12 +1,16 @@
 // Responses of providers on the admin listener cannot run in the console's origin, and other sites cannot use the Admin API.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { FakeMcpServer } from "../../src/fake-provider/mcp-server.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { seedMcp, StatelessClient } from "../support/mcp-fixtures.ts";
 import { CHAT, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 
 let provider: FakeProvider;
 let gatehouse: GatehouseProcess;
 let path: string;
+const tools = new FakeMcpServer();
+let toolPath: string;
 
 beforeAll(async () => {
   provider = await startFakeProvider();
@@ -16,9 +20,10 @@ beforeAll(async () => {
     rule: { methods: ["GET", "POST"] },
   });
   ({ path } = route);
+  toolPath = (await seedMcp(gatehouse, { fake: tools.url }, { gateway: route.gateway })).path;
 });
 afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop()]);
+  await Promise.all([gatehouse.stop(), provider.stop(), tools.stop()]);
 });
 beforeEach(() => provider.reset());
 
@@ -82,6 +87,38 @@ describe("the data plane on the admin listener", () => {
     expect((await rawJson(alone.adminUrl, route.path, CHAT)).status).toBe(404);
     expect((await rawJson(alone.proxyUrl, route.path, CHAT)).status).toBe(200);
     await alone.stop();
+  });
+});
+
+describe("MCP endpoints on the admin listener", () => {
+  const port = () => new URL(adminUrl()).port;
+  const list = (url: string, headers: Record<string, string>) =>
+    new StatelessClient(url + toolPath, headers).request("tools/list");
+
+  test("serve the console: its Origin is that of the listener", async () => {
+    for (const host of [`127.0.0.1:${port()}`, `localhost:${port()}`, "[::1]:8080"]) {
+      const { status } = await list(adminUrl(), { Origin: `http://${host}`, Host: host });
+      expect({ host, status }).toEqual({ host, status: 200 });
+    }
+    const behindTls = { Origin: "https://console.example.com", Host: "console.example.com" };
+    expect((await list(adminUrl(), behindTls)).status).toBe(200);
+  });
+
+  test.each([
+    ["another site", () => ({ Origin: "https://attacker.example" })],
+    ["another port of the same host", () => ({ Origin: "http://127.0.0.1:1" })],
+    ["a sandboxed document", () => ({ Origin: "null" })],
+    [
+      "a name that an attacker points at this address",
+      () => ({ Origin: `http://attacker.example:${port()}`, Host: `attacker.example:${port()}` }),
+    ],
+  ])("reject scripts of %s", async (_, headers) => {
+    const { status, error } = await list(adminUrl(), headers());
+    expect({ status, error }).toMatchObject({ status: 403, error: { data: { code: "cross_site_request" } } });
+  });
+
+  test("the proxy listener has no console", async () => {
+    expect((await list(gatehouse.proxyUrl, { Origin: gatehouse.proxyUrl })).status).toBe(403);
   });
 });
 

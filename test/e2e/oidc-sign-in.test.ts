@@ -254,7 +254,8 @@ describe("a sign-in is refused", () => {
     const { browser, location } = await startSignIn();
     const returned = await signInAtProvider(location.href, "alice");
     const cookie = browser.cookieHeader(gatehouse.adminUrl, "/api/auth/callback");
-    const changed = cookie.slice(0, -1) + (cookie.endsWith("A") ? "B" : "A");
+    // Not the last character: some of its bits are padding, so another character may represent the same bytes.
+    const changed = cookie.slice(0, -2) + (cookie.at(-2) === "A" ? "B" : "A") + cookie.slice(-1);
     for (const header of [changed, `${cookie}; ${cookie}`, "__Secure-gatehouse_sign_in=v1.AAAA"])
       await expectRefused(await fetch(callbackOf(returned), { headers: { Cookie: header } }));
   });

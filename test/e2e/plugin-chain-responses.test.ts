@@ -265,6 +265,8 @@ describe("post_response", () => {
     client.send(rawRequest(route.path, CHAT));
     await gate.untilArrived(1);
     client.disconnect(true);
+    // A gateway that responds to a later request has noticed the disconnect.
+    await fetch(`${harness.gatehouse.proxyUrl}/healthz`);
     gate.open();
     await logged(harness.gatehouse, name, { outcome: "client_left", tries: 0 });
     expect(harness.provider.requests).toEqual([]);

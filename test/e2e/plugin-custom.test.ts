@@ -121,6 +121,7 @@ describe("GET /plugins", () => {
       name: "with_schema",
       description: "Sets s.",
       stages: ["pre_request"],
+      default_mode: "enforce",
       builtin: false,
       settings_schema: {
         $schema: "https://json-schema.org/draft/2020-12/schema",

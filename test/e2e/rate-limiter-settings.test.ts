@@ -91,9 +91,12 @@ describe("a change of the plugin list", () => {
     const { body } = await gatehouse.api("GET", `/gateways/${gateway}`);
     expect(Object.keys(body.required_plugins[0]).sort()).toEqual([
       "enabled",
+      "isolation",
+      "mode",
       "name",
       "on_error",
       "priority",
+      "sample",
       "settings",
       "stage",
     ]);

@@ -61,6 +61,7 @@ describe("a record", () => {
     const served = { target_id, provider: "openai", model: "gpt-fake", status: 200 };
     expect(record).toEqual({
       request_id: "my-request",
+      mirror_of: null,
       time: TIME,
       revision: expect.any(Number),
       gateway_id: route.gateway,
@@ -88,6 +89,7 @@ describe("a record", () => {
         },
       ],
       hedge: null,
+      mcp: null,
       fault: null,
       tokens: { input: 11, output: 22, cached_input: 0, cache_write: 0, reasoning: 0, partial: false },
       cost: null,
@@ -100,6 +102,7 @@ describe("a record", () => {
         plugins_ms: expect.any(Number),
         upstream_ms: expect.any(Number),
       },
+      shadow: [],
       plugins: [
         { name: "scripted", stage: "post_response", ms: expect.any(Number), verdict: "passed", detail: null },
       ],

@@ -334,6 +334,12 @@ describe.each(STORES)("revisions with %s", (_, environment) => {
     expect((await list(`actor=carol&since=${time}`)).count).toBe(1);
     expect((await list(`actor=carol&until=${time}`)).count).toBe(0);
     expectProblemsAt(await gatehouse.api("GET", "/revisions?resource=other"), "?resource");
+    expect((await list("search=OF%20CAROL")).revisions).toEqual([newest]);
+    expect((await list("search=carol&resource=rule")).count).toBe(0);
+    const oldest = (await list("sort=created_at&limit=1")).revisions;
+    expect(oldest).toEqual((await list("limit=1000")).revisions.slice(-1));
+    expectProblemsAt(await gatehouse.api("GET", "/revisions?sort=records"), "?sort");
+    expectProblemsAt(await gatehouse.api("GET", `/revisions?search=${"x".repeat(201)}`), "?search");
   });
 
   test("a revision that does not exist is 404, whatever its number; rollback accepts only POST", async () => {

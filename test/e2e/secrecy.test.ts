@@ -1,8 +1,6 @@
 // Stores secrets through the Admin API and searches for them where they must not be: database files, logs, responses.
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withSql } from "../contract/store-records.ts";
 import {
@@ -12,54 +10,16 @@ import {
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { filesWith, formsOf, found } from "../support/leak-search.ts";
 import { isLong } from "../support/long-form.ts";
 import { hasPostgres, startPostgres } from "../support/postgres.ts";
 
 /** Returns a credential that no pattern matches, with characters that URLs and JSON encode differently. */
 const newCredential = () => `cr/${randomBytes(16).toString("hex")}+&="ä`;
 
-/** Returns every encoding of a secret: plain, base64 at any offset, hex, in a URL, in JSON. */
-function formsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const aligned = [0, 1, 2].map((offset) => {
-    const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
-      .toString("base64")
-      .replace(/=+$/, "");
-    // The first and last characters also contain bits of the neighboring bytes.
-    return encoded.slice(offset === 0 ? 0 : offset + 1, -2);
-  });
-  return [
-    ...new Set([
-      secret,
-      JSON.stringify(secret).slice(1, -1),
-      encodeURIComponent(secret),
-      ...aligned,
-      ...aligned.map((text) => text.replaceAll("+", "-").replaceAll("/", "_")),
-      bytes.toString("hex"),
-      bytes.toString("hex").toUpperCase(),
-    ]),
-  ];
-}
-
 /** Includes the random middle of each secret, so that a part of a secret is found too. */
 const allForms = (secrets: readonly string[]) =>
   secrets.flatMap((secret) => [...formsOf(secret), ...formsOf(secret.slice(3, -6))]);
-
-const found = (text: string, forms: readonly string[]) => forms.filter((form) => text.includes(form));
-
-/** Returns the files below these paths that contain one of the texts. */
-function filesWith(paths: readonly string[], texts: readonly string[]): string[] {
-  const folder = mkdtempSync(join(tmpdir(), "gatehouse-patterns-"));
-  const patterns = join(folder, "patterns");
-  writeFileSync(patterns, `${texts.join("\n")}\n`);
-  const grep = Bun.spawnSync(["grep", "-rlFa", "-f", patterns, ...paths], { env: { LC_ALL: "C" } });
-  rmSync(folder, { recursive: true });
-  if (grep.exitCode > 1) throw new Error(grep.stderr.toString());
-  return grep.stdout
-    .toString()
-    .split("\n")
-    .filter((line) => line !== "");
-}
 
 interface Place {
   readonly env: Record<string, string>;
@@ -103,6 +63,14 @@ async function textOf(response: Response): Promise<string> {
   await reader?.cancel();
   return new TextDecoder().decode(value);
 }
+
+/** Reports on what it would do with each request. */
+const SHADOWED = {
+  name: "rate_limiter",
+  stage: "pre_request",
+  mode: "shadow",
+  settings: { limits: { global: { limit: 1, window: "1h" } } },
+};
 
 /** Query parameters that a GET requires. The search finds the upstream `u`, which has the credentials. */
 const REQUIRED_QUERY: Readonly<Record<string, string>> = {
@@ -285,7 +253,12 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       return response;
     };
 
-    const gateway = (await api("POST", "/gateways", { name: "g", subdomain: "secretive" })).body.id as string;
+    const gatewayMade = await api("POST", "/gateways", {
+      name: "g",
+      subdomain: "secretive",
+      required_plugins: [SHADOWED],
+    });
+    const gateway = gatewayMade.body.id as string;
     const upstreams = `/gateways/${gateway}/upstreams`;
     const made = await api("POST", upstreams, {
       name: "u",
@@ -310,12 +283,21 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     const budget = await api("POST", `/gateways/${gateway}/budgets`, { name: "b", unit: "usd", amount: "1" });
     const modelBody = { name: "m", targets: [{ upstream }] };
     const model = await api("POST", `/gateways/${gateway}/models`, modelBody);
+    const mcpBody = {
+      name: "tools",
+      url: "https://mcp.example.com/mcp",
+      headers: { "X-Api-Key": credentials[0] },
+      credentials: { header_name: "Authorization", header_value: credentials[1] },
+    };
+    const mcpServer = await api("POST", `/gateways/${gateway}/mcp-servers`, mcpBody);
+    expect(mcpServer.status).toBe(201);
     const ends_at = new Date(Date.now() + 60_000).toISOString();
     const gameDayBody = { name: "g", ends_at, match: { models: ["none"] }, faults: [{ type: "refuse" }] };
     const gameDay = await api("POST", `/gateways/${gateway}/game-days`, gameDayBody);
     const tokenMade = await api("POST", "/iam/admin-tokens", { name: "t" });
     const adminToken = tokenMade.body.token as string;
     const ids = {
+      entry: SHADOWED.name,
       gateway_id: gateway,
       upstream_id: upstream,
       service_id: service,
@@ -323,6 +305,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       budget_id: budget.body.id as string,
       model_id: model.body.id as string,
       game_day_id: gameDay.body.id as string,
+      mcp_server_id: mcpServer.body.id as string,
       api_key_id: apiKey,
       admin_token_id: tokenMade.body.id as string,
       revision: "1",
@@ -336,6 +319,8 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       await api("PATCH", `${upstreams}/${upstream}`, { targets: [shown.targets[0], target(credentials[2])] }),
       await api("PATCH", `${upstreams}/${upstream}`, { name: "renamed" }),
       await api("PATCH", `/iam/api-keys/${apiKey}`, { name: "renamed" }),
+      mcpServer,
+      await api("PUT", `/gateways/${gateway}/mcp-servers/${mcpServer.body.id}`, mcpServer.body),
     ];
     const echoing = await testEchoingProvider(gatehouse, gateway, credentials);
     changes.push(...echoing);

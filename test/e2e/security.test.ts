@@ -33,6 +33,7 @@ const GAME_DAY = {
   match: { models: ["none"] },
   faults: [{ type: "refuse" }],
 };
+const MCP_SERVER = { name: "taken-over", url: "https://mcp.example.com/mcp" };
 const BUDGET = { name: "taken over", unit: "usd", amount: "1" };
 
 describe("gateways are isolated at every endpoint of the OpenAPI document", () => {
@@ -42,6 +43,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
     readonly budget: string;
     readonly game_day: string;
     readonly model: string;
+    readonly mcp_server: string;
     readonly request: string;
   };
   let operations: [method: string, path: string][];
@@ -62,6 +64,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
       name: "assistant",
       targets: [{ upstream: chain.upstream }],
     });
+    const { id: mcp_server } = await create(gatehouse, `/gateways/${chain.gateway}/mcp-servers`, MCP_SERVER);
     const recorded = await gatehouse.api("GET", `/gateways/${blocked.gateway}/requests`);
     foreign = {
       ...chain,
@@ -69,6 +72,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
       budget,
       game_day,
       model,
+      mcp_server,
       request: recorded.body.requests[0].request_id as string,
     };
     const document = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
@@ -83,17 +87,23 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
   });
 
   test("a record of another gateway is 404 with every method, and stays unchanged", async () => {
-    const parts = operations.filter(([, path]) => /^\/gateways\/\{gateway_id\}\/[\w-]+\/\{/.test(path));
+    const parts = operations.filter(([, path]) =>
+      /^\/gateways\/\{gateway_id\}\/[\w-]+\/\{\w+_id\}/.test(path),
+    );
     // Upstreams, services and rules with four methods each, and blocks.
     expect(parts.length).toBeGreaterThanOrEqual(13);
     const before = await snapshot();
     for (const [method, path] of parts) {
-      const part = /\{(\w+)_id\}(?:\/\w+)?$/.exec(path)![1] as keyof typeof foreign;
+      const part = /\{(\w+)_id\}(?:\/(?:\w+|\{name\}))*$/.exec(path)![1] as keyof typeof foreign;
       const id = foreign[part];
       expect([path, typeof id]).toEqual([path, "string"]);
-      const at = path.replace("{gateway_id}", own.gateway).replace(/\{\w+\}(?=(?:\/\w+)?$)/, id);
+      const at = path
+        .replace("{gateway_id}", own.gateway)
+        .replace(/\{\w+_id\}(?=(?:\/(?:\w+|\{name\}))*$)/, id);
       const body = method === "GET" || method === "DELETE" ? undefined : bodyFor(part, path);
-      expectError(await gatehouse.api(method, at, body), 404, "not_found");
+      const response = await gatehouse.api(method, at, body);
+      expect([method, path, response.status]).toEqual([method, path, 404]);
+      expectError(response, 404, "not_found");
     }
     expect(await snapshot()).toEqual(before);
   });
@@ -101,12 +111,14 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
   /** Returns a valid body, so that only the id causes the error. */
   function bodyFor(part: string, path: string): object {
     if (path.endsWith("/adjust")) return { amount: "1" };
-    if (path.endsWith("/reset")) return {};
+    if (path.endsWith("/reset") || path.endsWith("/approve")) return {};
+    if (path.endsWith("/move")) return { before: own.rule };
     if (part === "upstream") return { name: "taken over", targets: [{ provider: "openai" }] };
     if (part === "service") return { name: "taken over", upstream_id: own.upstream };
     if (part === "budget") return BUDGET;
     if (part === "game_day") return GAME_DAY;
     if (part === "model") return { name: "taken over", targets: [{ upstream: own.upstream }] };
+    if (part === "mcp_server") return MCP_SERVER;
     if (part === "request") return {};
     return { name: "taken over", service_id: own.service, path: "/taken-over", methods: ["POST"] };
   }
@@ -116,6 +128,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
     const places = [
       at,
       `${at}/upstreams`,
+      `${at}/mcp-servers`,
       `${at}/services`,
       `${at}/rules`,
       `${at}/models`,
@@ -140,6 +153,7 @@ describe("gateways are isolated at every endpoint of the OpenAPI document", () =
     const rule = { service_id: foreign.service, path: "/x", methods: ["POST"] };
     for (const [method, path, body] of [
       ["POST", `${at}/models`, { name: "m", targets: [{ upstream: foreign.upstream }] }],
+      ["POST", `${at}/services`, { name: "s", type: "mcp", mcp_server_ids: [foreign.mcp_server] }],
       ["POST", `${at}/services`, service],
       ["PUT", `${at}/services/${own.service}`, service],
       ["PATCH", `${at}/services/${own.service}`, { upstream_id: foreign.upstream }],

@@ -175,7 +175,7 @@ describe.skipIf(!hasPostgres)(
     }, 20_000);
 
     test("a node loads what another node of the same database has written", async () => {
-      const DATABASE_URL = await (await sharedPostgres()).createDatabase();
+      const DATABASE_URL = await (await sharedPostgres()).createMigrated();
       const [one, two] = await Promise.all([
         startGatehouseProcess({ env: { DATABASE_URL } }),
         startGatehouseProcess({ env: { DATABASE_URL } }),
@@ -221,7 +221,7 @@ describe("a store that rejects the process permanently ends it with a one-line m
   test.skipIf(!hasPostgres)(
     "a newer schema version (PostgreSQL)",
     async () => {
-      const DATABASE_URL = await (await sharedPostgres()).createDatabase();
+      const DATABASE_URL = await (await sharedPostgres()).createMigrated();
       const gatehouse = await startGatehouseProcess({ env: { DATABASE_URL } });
       await gatehouse.stop();
       const sql = new Bun.SQL(DATABASE_URL, { max: 1 });

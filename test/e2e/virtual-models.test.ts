@@ -369,6 +369,9 @@ describe("fallback to another virtual model", () => {
     const error = (fields: object) => ({ status: 400, body: JSON.stringify({ error: fields }) });
     east.behave(error({ code: "context_length_exceeded", message: "Too long." }));
     expect((await served(send(route, "main")))[3]).toBe("spare; reason=context");
+    // The error response is not in progress any more.
+    const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+    expect(metrics).not.toMatch(/^gatehouse_target_in_flight\{.*\} [1-9]/m);
     east.behave(error({ code: "content_filter", message: "Filtered." }));
     expect((await served(send(route, "main")))[3]).toBe("spare; reason=content_filter");
     east.behave(error({ code: "invalid_value", message: "No." }));
@@ -597,6 +600,7 @@ test("explain shows the virtual model, its targets, and which is next, and chang
     strategy: "fallback",
     fallback: null,
     canary: null,
+    mirror: null,
     targets: [
       {
         virtual_model: "main",

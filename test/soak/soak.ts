@@ -87,8 +87,9 @@ function evaluate(): boolean {
   const last = evaluated.at(-1);
   if (first === undefined || last === undefined) throw new Error("The run is too short to evaluate.");
   const half = evaluated.length >> 1;
-  const highest = (part: readonly Sample[]) => Math.max(...part.map(({ files }) => files));
-  const moreFiles = highest(evaluated.slice(half)) - highest(evaluated.slice(0, half));
+  // Connections come and go, more of them on a busy machine. A leak raises the lowest number, too.
+  const lowest = (part: readonly Sample[]) => Math.min(...part.map(({ files }) => files));
+  const moreFiles = lowest(evaluated.slice(half)) - lowest(evaluated.slice(0, half));
   const problems = [...load.tally.outcomes.keys()].filter((outcome) => outcome.includes("error: "));
   const verdicts: [what: string, isGood: boolean][] = [
     [
@@ -101,7 +102,7 @@ function evaluate(): boolean {
         `${first.residentMb.toFixed(1)} to ${last.residentMb.toFixed(1)} MB`,
       isLong ? growth < MAX_MB_IN_TEN_MINUTES : last.residentMb - first.residentMb < MAX_MB_IN_SHORT_RUN,
     ],
-    [`${moreFiles} more files at most in the second half`, moreFiles <= MAX_MORE_FILES],
+    [`${moreFiles} more files at least in the second half`, moreFiles <= MAX_MORE_FILES],
   ];
   print("");
   for (const [what, isGood] of verdicts) print(`${isGood ? "good" : "BAD "}  ${what}`);

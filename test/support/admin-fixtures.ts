@@ -58,7 +58,7 @@ export const STORES: readonly (readonly [
     ? [
         [
           "PostgreSQL",
-          async () => ({ DATABASE_URL: await (await sharedPostgres()).createDatabase() }),
+          async () => ({ DATABASE_URL: await (await sharedPostgres()).createMigrated() }),
         ] as const,
       ]
     : []),

@@ -129,5 +129,7 @@ export function testFieldTables(admin: AdminFixture, tables: readonly FieldTable
 
 function resolved(value: unknown): unknown {
   if (typeof value === "function") return (value as () => unknown)();
-  return Array.isArray(value) ? value.map(resolved) : value;
+  if (Array.isArray(value)) return value.map(resolved);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, resolved(field)]));
 }

@@ -20,7 +20,7 @@ export interface ReceivedSpan {
   readonly parentSpanId: string | null;
   readonly traceState: string | null;
   readonly name: string;
-  readonly kind: "SERVER" | "CLIENT";
+  readonly kind: "INTERNAL" | "SERVER" | "CLIENT";
   /** Nanoseconds since the epoch. */
   readonly start: bigint;
   readonly end: bigint;
@@ -67,7 +67,7 @@ const SCOPE_SPANS: MessageShape = { 1: ["scope", SCOPE], 2: ["spans", [SPAN]] };
 const RESOURCE_SPANS: MessageShape = { 1: ["resource", RESOURCE], 2: ["scopeSpans", [SCOPE_SPANS]] };
 const EXPORT: MessageShape = { 1: ["resourceSpans", [RESOURCE_SPANS]] };
 
-const KINDS: Record<number, ReceivedSpan["kind"]> = { 2: "SERVER", 3: "CLIENT" };
+const KINDS: Record<number, ReceivedSpan["kind"]> = { 1: "INTERNAL", 2: "SERVER", 3: "CLIENT" };
 
 /** `paths` are the paths of the signals, if they are not the default ones. */
 export function startOtlpReceiver({

@@ -34,7 +34,7 @@ export async function startSharedNodes(options: SharedNodesOptions): Promise<Sha
   const [redis, provider, databaseUrl] = await Promise.all([
     options.redis ? startRedis() : null,
     startFakeProvider({ record: options.record ?? true }),
-    options.postgres ? sharedPostgres().then((postgres) => postgres.createDatabase()) : null,
+    options.postgres ? sharedPostgres().then((postgres) => postgres.createMigrated()) : null,
   ]);
   const env = {
     ...(databaseUrl !== null && { DATABASE_URL: databaseUrl }),

@@ -8,7 +8,15 @@ import { waitFor } from "./waiting.ts";
 export const TEST_PRICES = [{ model: "gpt-fake", input_per_million: 1, output_per_million: 10 }];
 
 type Counts = "requests" | "partial_requests" | "input_tokens" | "output_tokens" | "unpriced_requests";
-type Total = Record<Counts, number> & { cost: number | null };
+type Total = Record<Counts | keyof typeof NOTHING_SAVED, number> & { cost: number | null };
+
+/** Of requests that no kept response served. */
+export const NOTHING_SAVED = {
+  cached_requests: 0,
+  saved_input_tokens: 0,
+  saved_output_tokens: 0,
+  saved_cost: 0,
+};
 
 /** The total of these requests. Their cost is unknown if no tokens are. */
 export const totalOf = (requests: number, input: number, output: number, partial = 0): Total => {
@@ -19,6 +27,7 @@ export const totalOf = (requests: number, input: number, output: number, partial
     input_tokens: input,
     output_tokens: output,
     unpriced_requests: isUnknown ? requests : 0,
+    ...NOTHING_SAVED,
     cost: isUnknown ? null : Number(((input + 10 * output) / 1e6).toFixed(9)),
   };
 };

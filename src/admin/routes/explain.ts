@@ -115,7 +115,9 @@ async function findRecord(
   source: RequestSource,
 ): Promise<RequestRecord> {
   const requestId = params["request_id"] ?? "";
-  const [record] = (await source.listRequests({ gatewayId, requestId }, 1)).requests;
+  // With the id of a request, its copies for a mirror are found too.
+  const { requests } = await source.listRequests({ gatewayId, requestId }, MAX_NAMESAKES);
+  const record = requests.find(({ request_id }) => request_id === requestId);
   if (record !== undefined) return record;
   const id = requestId.slice(0, 100);
   throw new GatehouseError(

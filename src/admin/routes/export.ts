@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { exportDocument, exportProblems, type SecretVariable } from "../../model/document-export.ts";
+import { exportDocument, exportProblems } from "../../model/document-export.ts";
+import type { SecretVariable } from "../../model/document-secrets.ts";
 import { linkProblems, linkProblemsBeside } from "../../model/document-links.ts";
 import { applyDefaults } from "../../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument } from "../../model/document.ts";

@@ -48,7 +48,7 @@ export const gateways: Resource<"gateways", GatewayFields> = {
   deleteQuery: z.strictObject({
     cascade: z.enum(["true", "false"]).default("false").meta({
       description:
-        "Also delete the upstreams, services, rules, virtual models, budgets, game days, and API keys of the gateway.",
+        "Also delete the upstreams, MCP servers, services, rules, virtual models, budgets, game days, and API keys of the gateway.",
     }),
   }),
   create: (fields, { id, created_at, updated_at }) => {

@@ -1,5 +1,6 @@
 // The registered plugins, which a gateway can use in required_plugins.
 import { z } from "zod";
+import { defaultModeOf } from "../../model/plugin-stage.ts";
 import type { PluginRegistry } from "../../plugins/registry.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
@@ -19,6 +20,7 @@ export function addPluginRoutes(table: RouteTable, registry: PluginRegistry): vo
         description: definition.description,
         stages: definition.stages,
         settings_schema: z.toJSONSchema(definition.settings, { io: "input", unrepresentable: "any" }),
+        default_mode: defaultModeOf(definition.name),
         builtin,
       }));
       const page = plugins.slice(query.offset, query.offset + query.limit);

@@ -5,9 +5,9 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import { instantField } from "../../model/time-field.ts";
 import { resourceOf } from "../../store/audit-revision.ts";
 import { versionOf } from "../../store/revisions.ts";
-import type { Revision, RevisionKind, Transaction } from "../../store/store.ts";
+import type { Revision, RevisionKind, RevisionSort, Transaction } from "../../store/store.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
-import { listResponse, pageQuery } from "../list-query.ts";
+import { listResponse, orderOf, pageQuery, searchField, sortField } from "../list-query.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
 import { diffOf, MAX_DIFF, showChanges } from "../record-changes.ts";
 import { requireOneGateway } from "../identity.ts";
@@ -31,6 +31,7 @@ const rollbackQuery = z.strictObject({
 const KINDS: readonly Exclude<RevisionKind, "blocks">[] = [
   "gateways",
   "upstreams",
+  "mcp_servers",
   "services",
   "rules",
   "models",
@@ -43,6 +44,7 @@ const RESOURCES = [...KINDS, null].map(resourceOf);
 
 const tag = "revisions";
 const one = "/revisions/{revision}";
+const SORTS: readonly RevisionSort[] = ["created_at", "name", "actor"];
 const revisionsQuery = pageQuery.extend({
   gateway_id: z.string().optional().meta({ description: "Only changes to this gateway." }),
   actor: z.string().optional().meta({ description: "Name of the administrator." }),
@@ -54,6 +56,10 @@ const revisionsQuery = pageQuery.extend({
     .optional()
     .meta({ description: "Changes of this time and later.", format: "date-time" }),
   until: instantField.optional().meta({ description: "Changes before this time.", format: "date-time" }),
+  search: searchField(
+    "Part of the name of the record or of the administrator, of the reason, or an id, in any case; or the number of a revision.",
+  ),
+  sort: sortField(SORTS, "-created_at"),
 });
 
 export function addRevisionRoutes(table: RouteTable, current: CurrentConfiguration): void {
@@ -64,14 +70,12 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
     summary: "List the changes of the configuration",
     access: { role: "viewer", limited: "filtered" },
     query: revisionsQuery,
-    response: { status: 200, schema: "RevisionList", description: "Newest first, at most REVISIONS_KEPT." },
-    handle: async ({ query: { gateway_id, resource, ...query }, caller }) => {
-      requireOneGateway(caller.identity, gateway_id ?? null);
-      const kind =
-        resource === undefined ? undefined : (KINDS.find((each) => resourceOf(each) === resource) ?? null);
-      const page = await current.store.listRevisions({ gatewayId: gateway_id, kind, ...query });
-      return listResponse("revisions", page.records.map(show), page.count, query);
+    response: {
+      status: 200,
+      schema: "RevisionList",
+      description: "Newest first, unless `sort` is set; at most REVISIONS_KEPT.",
     },
+    handle: (call) => listRevisions(current, call),
   });
 
   addOperation(table, {
@@ -111,6 +115,18 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
     etag: "configuration",
     handle: (call) => rollBack(current, call),
   });
+}
+
+async function listRevisions(
+  current: CurrentConfiguration,
+  { query: { gateway_id, resource, sort, ...query }, caller }: Call<z.output<typeof revisionsQuery>>,
+): Promise<Response> {
+  requireOneGateway(caller.identity, gateway_id ?? null);
+  const kind =
+    resource === undefined ? undefined : (KINDS.find((each) => resourceOf(each) === resource) ?? null);
+  const filters = { gatewayId: gateway_id, kind, ...query };
+  const page = await current.store.listRevisions({ ...filters, ...orderOf(sort, SORTS) });
+  return listResponse("revisions", page.records.map(show), page.count, query);
 }
 
 async function getRevision(

@@ -16,7 +16,8 @@ const searchQuery = z.strictObject({
 });
 
 interface SearchResult {
-  readonly kind: "gateway" | "upstream" | "service" | "rule" | "model" | "budget" | "api_key" | "request";
+  readonly kind:
+    "gateway" | "upstream" | "mcp_server" | "service" | "rule" | "model" | "budget" | "api_key" | "request";
   readonly id: string;
   readonly name: string | null;
   readonly detail: string | null;
@@ -30,6 +31,7 @@ type Describe<K extends Kind> = (record: RecordOf[K]) => SearchResult;
 const DESCRIPTIONS: { readonly [K in Exclude<Kind, "game_days">]: Describe<K> } = {
   gateways: ({ id, name, subdomain }) => ({ kind: "gateway", id, name, detail: subdomain, gateway_id: id }),
   upstreams: ({ id, name, gateway_id }) => ({ kind: "upstream", id, name, detail: null, gateway_id }),
+  mcp_servers: ({ id, name, url, gateway_id }) => ({ kind: "mcp_server", id, name, detail: url, gateway_id }),
   services: ({ id, name, gateway_id }) => ({ kind: "service", id, name, detail: null, gateway_id }),
   rules: ({ id, name, path, gateway_id }) => ({ kind: "rule", id, name, detail: path, gateway_id }),
   models: ({ id, name, gateway_id }) => ({ kind: "model", id, name, detail: null, gateway_id }),
@@ -59,7 +61,7 @@ export function addSearchRoutes(
       status: 200,
       schema: "SearchResultList",
       description:
-        "Requests first, then gateways, upstreams, services, rules, virtual models, budgets, and API keys, each by name.",
+        "Requests first, then gateways, upstreams, MCP servers, services, rules, virtual models, budgets, and API keys, each by name.",
     },
     handle: async ({ query: { q, limit }, caller: { identity } }) => {
       const find = async <K extends Kind>(kind: K, describe: Describe<K>) => {
@@ -70,6 +72,7 @@ export function addSearchRoutes(
         findRequests(requests, identity, q, limit),
         find("gateways", DESCRIPTIONS.gateways),
         find("upstreams", DESCRIPTIONS.upstreams),
+        find("mcp_servers", DESCRIPTIONS.mcp_servers),
         find("services", DESCRIPTIONS.services),
         find("rules", DESCRIPTIONS.rules),
         find("models", DESCRIPTIONS.models),

@@ -8,7 +8,7 @@ export const services: Resource<"services", ServiceFields> = {
   ...childDeclaration("services", "service"),
   schemaName: "Service",
   schema: serviceSchema,
-  shownSchema: serviceSchema.extend(childFieldSchemas),
+  shownSchema: serviceSchema.safeExtend(childFieldSchemas),
   example: {
     name: "chat",
     upstream_id: "01890a5d-ac96-774b-bcce-b302099a8057",

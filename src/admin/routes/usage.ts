@@ -131,6 +131,10 @@ function totalOf(usage: readonly UsageSum[]): UsageSum {
     output_tokens: 0,
     cost_nanos: 0,
     unpriced_requests: 0,
+    cached_requests: 0,
+    saved_input_tokens: 0,
+    saved_output_tokens: 0,
+    saved_nanos: 0,
   };
   for (const sum of usage) {
     total.requests += sum.requests;
@@ -139,12 +143,21 @@ function totalOf(usage: readonly UsageSum[]): UsageSum {
     total.output_tokens += sum.output_tokens;
     total.cost_nanos += sum.cost_nanos;
     total.unpriced_requests += sum.unpriced_requests;
+    total.cached_requests += sum.cached_requests;
+    total.saved_input_tokens += sum.saved_input_tokens;
+    total.saved_output_tokens += sum.saved_output_tokens;
+    total.saved_nanos += sum.saved_nanos;
   }
   return total;
 }
 
 /** The cost is unknown, not 0, if no request has one. */
-function show({ cost_nanos, ...sum }: UsageSum) {
-  const isUnknown = sum.requests > 0 && sum.unpriced_requests >= sum.requests;
-  return { ...sum, cost: isUnknown ? null : cost_nanos / NANOS_PER_DOLLAR };
+function show({ cost_nanos, saved_nanos, ...sum }: UsageSum) {
+  const charged = sum.requests - sum.cached_requests;
+  const isUnknown = charged > 0 && sum.unpriced_requests >= charged;
+  return {
+    ...sum,
+    cost: isUnknown ? null : cost_nanos / NANOS_PER_DOLLAR,
+    saved_cost: saved_nanos / NANOS_PER_DOLLAR,
+  };
 }

@@ -2,26 +2,13 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createRemoteJWKSet, customFetch, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
 import type { Clock } from "../../base/clock.ts";
+import { SIGNATURE_ALGORITHMS } from "../../base/signature-algorithms.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { SignInSettings } from "../../config/sign-in-settings.ts";
 import type { SignInFlow } from "./flow-cookie.ts";
 import { ProviderRequests, unavailable } from "./provider-requests.ts";
 
-/** Only signatures with public keys: neither `none`, nor HMAC with a key that others know. */
-const ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "Ed25519",
-];
 const CLOCK_TOLERANCE_SECONDS = 30;
 const METADATA_LIFETIME_MS = 3_600_000;
 const MAX_GROUPS = 10_000;
@@ -182,7 +169,7 @@ export class OidcClient {
     let claims: JWTPayload;
     try {
       const verified = await jwtVerify(idToken, keys, {
-        algorithms: ALGORITHMS,
+        algorithms: SIGNATURE_ALGORITHMS,
         issuer,
         audience: clientId,
         clockTolerance: CLOCK_TOLERANCE_SECONDS,

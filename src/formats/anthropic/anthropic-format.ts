@@ -1,4 +1,5 @@
 // The registry entry of Anthropic messages.
+import { isFilteredMessage } from "./filtered.ts";
 import type { Format } from "../format.ts";
 import { anthropicContent, anthropicOpening } from "./content.ts";
 import { decodeError, decodeResponse } from "./decode-response.ts";
@@ -10,6 +11,7 @@ import { anthropicInbound } from "./inbound.ts";
 import { anthropicModels } from "./model-list.ts";
 import { isAnthropicRequest } from "./recognize-request.ts";
 import { anthropicUsage } from "./usage.ts";
+import { anthropicTexts } from "./texts.ts";
 
 /** Operations on messages other than the chat endpoint. */
 const OTHER_MESSAGES_PATH = /\/messages\/(?:count_tokens|batches(?:\/[^/]+){0,2})$/;
@@ -39,7 +41,9 @@ export const ANTHROPIC: Format = {
   usage: anthropicUsage,
   details: anthropicDetails,
   content: anthropicContent,
+  texts: anthropicTexts,
   openingOf: anthropicOpening,
+  isFiltered: isFilteredMessage,
   storesByDefault: false,
   streamUsageOption: null,
 };

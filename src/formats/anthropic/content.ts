@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { ContentReader, isText, type ContentKind } from "../content-reader.ts";
 import { isEmptyValue, type Opening } from "../stream-opening.ts";
+import { isFilteredEnd } from "./filtered.ts";
 
 export const anthropicContent = new ContentReader({ names: ["thinking", "text", "partial_json"], kindOf });
 
@@ -13,11 +14,15 @@ function kindOf({ type, delta, content_block }: JsonObject): ContentKind | null 
   return isText(part["text"]) || isText(part["partial_json"]) ? "output" : null;
 }
 
-export function anthropicOpening({ type, error, content_block }: JsonObject): Opening {
+export function anthropicOpening(event: JsonObject): Opening {
+  const { type, error, content_block } = event;
   if (type === "error" || !isEmptyValue(error)) return "error";
+  if (isFilteredEnd(event)) return "filtered";
   const isQuiet =
     type === "message_start" ||
     type === "ping" ||
+    // The block was empty, else its content would have come before.
+    type === "content_block_stop" ||
     (type === "content_block_start" && isJsonObject(content_block) && isEmptyBlock(content_block));
   return isQuiet ? "quiet" : "content";
 }

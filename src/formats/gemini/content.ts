@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { ContentReader, isText, type ContentKind } from "../content-reader.ts";
 import { isEmptyValue, type Opening } from "../stream-opening.ts";
 import { errorIn } from "./decode-error.ts";
+import { isFilteredContent } from "./filtered.ts";
 
 // Function calls have a name, and images have data.
 export const geminiContent = new ContentReader({ names: ["text", "name", "data"], kindOf });
@@ -29,6 +30,7 @@ function kindOfPart({ text, thought, functionCall, inlineData }: JsonObject): Co
 /** A prompt that was blocked has no candidates: that is the response. */
 export function geminiOpening(event: JsonObject): Opening {
   if (errorIn(event) !== null) return "error";
+  if (isFilteredContent(event)) return "filtered";
   const { candidates, promptFeedback } = event;
   if (!isEmptyValue(promptFeedback)) return "content";
   const isQuiet =

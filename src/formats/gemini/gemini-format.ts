@@ -1,4 +1,5 @@
 // The registry entry of Gemini's generateContent. Its own clients are passed through to Gemini targets only.
+import { isFilteredContent } from "./filtered.ts";
 import type { Format } from "../format.ts";
 import { geminiContent, geminiOpening } from "./content.ts";
 import { decodeError, retryAfterOf } from "./decode-error.ts";
@@ -10,6 +11,7 @@ import { encodeRequest } from "./encode-request.ts";
 import { geminiModels } from "./model-list.ts";
 import { CHAT_TAIL, completePath, isChatPath, isOtherMethodPath } from "./paths.ts";
 import { geminiUsage } from "./usage.ts";
+import { geminiTexts } from "./texts.ts";
 
 export const GEMINI: Format = {
   name: "gemini",
@@ -37,7 +39,9 @@ export const GEMINI: Format = {
   usage: geminiUsage,
   details: geminiDetails,
   content: geminiContent,
+  texts: geminiTexts,
   openingOf: geminiOpening,
+  isFiltered: isFilteredContent,
   storesByDefault: false,
   streamUsageOption: null,
 };

@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { ContentReader, isText, type ContentKind } from "../content-reader.ts";
 import { isEmptyValue, type Opening } from "../stream-opening.ts";
+import { isFilteredChat, isFilteredResponse } from "./filtered.ts";
 
 export const openaiContent = new ContentReader({
   // `reasoning_content` and `reasoning` are fields of other providers with this format.
@@ -19,8 +20,11 @@ const QUIET_TYPES = new Set([
   "response.reasoning_summary_part.added",
 ]);
 
-export function openaiOpening({ type, error, choices }: JsonObject): Opening {
+export function openaiOpening({ type, error, choices, response }: JsonObject): Opening {
   if (!isEmptyValue(error) || type === "error" || type === "response.failed") return "error";
+  if (isFilteredChat({ choices })) return "filtered";
+  if (type === "response.incomplete" && isJsonObject(response) && isFilteredResponse(response))
+    return "filtered";
   const isQuiet = Array.isArray(choices)
     ? choices.every(isQuietChoice)
     : typeof type === "string" && QUIET_TYPES.has(type);

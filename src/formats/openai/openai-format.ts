@@ -1,4 +1,5 @@
 // The registry entry of OpenAI chat completions, the hub format.
+import { isFilteredChat } from "./filtered.ts";
 import { HUB_FORMAT } from "../format-names.ts";
 import type { Format } from "../format.ts";
 import { openaiContent, openaiOpening } from "./content.ts";
@@ -9,6 +10,7 @@ import { openaiModels } from "./model-list.ts";
 import { openaiOutbound } from "./outbound.ts";
 import { streamUsageOption } from "./stream-usage-option.ts";
 import { openaiUsage } from "./usage.ts";
+import { openaiTexts } from "./texts.ts";
 
 export const OPENAI: Format = {
   name: HUB_FORMAT,
@@ -27,7 +29,9 @@ export const OPENAI: Format = {
   usage: openaiUsage,
   details: openaiDetails,
   content: openaiContent,
+  texts: openaiTexts,
   openingOf: openaiOpening,
+  isFiltered: isFilteredChat,
   storesByDefault: false,
   streamUsageOption,
 };

@@ -1,5 +1,5 @@
 // Records what is found in a request, for the response, the log and the metrics. Never contains text of the request.
-import type { RequestContext } from "../../sdk/index.ts";
+import type { PluginContext } from "../../sdk/index.ts";
 import type { Detector, Finding } from "./detector.ts";
 import type { Language, Role } from "./settings.ts";
 
@@ -125,7 +125,7 @@ export class RecordingDetector implements Detector {
   }
 
   /** Counts the languages found, and shows the findings and remarks in the request log. */
-  report(context: RequestContext): void {
+  report(context: Pick<PluginContext, "count" | "setDetail">): void {
     let detail = this.#remarks;
     if (this.#found !== null) {
       for (const language of this.#found.keys()) context.count("found", language);

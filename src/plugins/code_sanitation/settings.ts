@@ -70,9 +70,12 @@ export const codeSanitationSettings = z.strictObject({
     )
     .meta({ description: "Only enabled languages are scanned." }),
   content_to_check: z
-    .array(z.enum(["headers", "path_and_query", "body", "all"]))
+    .array(z.enum(["headers", "path_and_query", "body", "all", "response"]))
     .min(1, "must contain at least one part")
-    .meta({ description: "The parts of a request that are scanned." }),
+    .meta({
+      description:
+        "The parts that are scanned: parts of the request, `all` of them, or the text of the `response`, which `all` does not include.",
+    }),
   roles: z.array(z.enum(ROLES)).min(1, "must contain at least one role").optional().meta({
     description:
       "The messages of a JSON body that are inspected, by role. Not set: every string of the body. The client chooses the role of a message.",

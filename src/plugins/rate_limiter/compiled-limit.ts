@@ -5,7 +5,7 @@ import { isLabelLimit, type RateLimiterSettings } from "./settings.ts";
 
 /** The order in which limits are checked. The error names the first limit that is reached, so `global` is last. */
 const BEFORE_LABELS = ["per_fingerprint", "per_ip", "per_user", "per_key"] as const;
-const AFTER_LABELS = ["per_model", "global"] as const;
+const AFTER_LABELS = ["per_model", "per_tool", "global"] as const;
 
 /** Most requests have a subject that was seen recently. The cache is cleared when it has this many entries. (A
  * plugin imports only the SDK, which does not export the gateway's own bounded cache.) */

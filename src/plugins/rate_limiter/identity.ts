@@ -4,7 +4,14 @@ import { networkOf, type RequestContext } from "../../sdk/index.ts";
 
 export type LabelLimitType = `per_label:${string}`;
 export type LimitType =
-  "per_fingerprint" | "per_ip" | "per_user" | "per_key" | LabelLimitType | "per_model" | "global";
+  | "per_fingerprint"
+  | "per_ip"
+  | "per_user"
+  | "per_key"
+  | LabelLimitType
+  | "per_model"
+  | "per_tool"
+  | "global";
 
 const CREDENTIALS = ["x-gw-api-key", "authorization", "x-api-key", "api-key"];
 const MAX_SUBJECT_LENGTH = 256;
@@ -27,14 +34,16 @@ export function subjectOf(type: LimitType, context: RequestContext, ipv6Prefix: 
     case "per_model":
       // A client must not be able to avoid the limit by not naming the model: a target may have a default one.
       return context.requestedModel === null ? "unknown" : bounded(`model:${context.requestedModel}`);
+    case "per_tool":
+      return context.tool === null ? null : bounded(`tool:${context.tool.name}`);
     default:
       return context.apiKeyLabel(type.slice(LABEL_PREFIX.length));
   }
 }
 
-/** Whether `subjectOf` needs no body: the model is in the body, and so may be a user without X-User-ID and API key. */
+/** Whether `subjectOf` needs no body: the model and the tool are in the body, and so may be a user without X-User-ID and API key. */
 export function isKnownWithoutBody(type: LimitType, { headers, apiKey }: RequestContext): boolean {
-  if (type === "per_model") return false;
+  if (type === "per_model" || type === "per_tool") return false;
   if (type !== "per_user" && type !== "per_fingerprint") return true;
   return apiKey !== null || (headers.get("x-user-id") ?? "") !== "";
 }

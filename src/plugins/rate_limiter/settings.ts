@@ -27,6 +27,7 @@ const NAMED_TYPES: ReadonlySet<string> = new Set([
   "per_fingerprint",
   "per_key",
   "per_model",
+  "per_tool",
 ]);
 const LABEL_LIMIT = /^per_label:[a-z0-9_-]{1,32}$/;
 const MAX_LABEL_LIMITS = 8;
@@ -53,11 +54,16 @@ export const rateLimiterSettings = z.strictObject({
       per_model: limitSchema
         .optional()
         .meta({ description: "By requested model. Requests without a known one share one count." }),
+      per_tool: limitSchema
+        .optional()
+        .meta({ description: "By called tool of an MCP service. Other requests are not limited." }),
     })
     .catchall(
       limitSchema.meta({
+        title: "Label",
         description:
           "per_label:<name>: by the value of a label of the API key. Keys without it are not limited.",
+        "x-name-prefix": "per_label:",
       }),
     )
     .superRefine(checkTypes)
@@ -98,7 +104,7 @@ function checkTypes(limits: Readonly<Record<string, unknown>>, context: z.Refine
         code: "custom",
         path: [type],
         message:
-          "is not known; give global, per_ip, per_user, per_fingerprint, per_key, per_model or per_label:<name>",
+          "is not known; give global, per_ip, per_user, per_fingerprint, per_key, per_model, per_tool or per_label:<name>",
       });
   if (others.length > MAX_LABEL_LIMITS)
     context.addIssue({ code: "custom", message: `must not contain more than ${MAX_LABEL_LIMITS} labels` });

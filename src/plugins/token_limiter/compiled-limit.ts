@@ -17,20 +17,22 @@ import {
 const MAX_SUBJECT_LENGTH = 256;
 const LABEL_PREFIX = "per_label:";
 
-/** What the names of the header fields of a type start with. A colon is not allowed there. */
-interface HeaderNames {
+/** The header fields of a limit. A colon is not allowed in their names. */
+interface LimitHeaders {
   readonly limit: string;
   readonly remaining: string;
   readonly reset: string;
+  readonly limitValue: string;
 }
 
 export class CompiledTokenLimit {
   readonly type: TokenLimitType;
   readonly limit: number;
   readonly count: TokenLimitSettings["count"];
-  readonly headers: HeaderNames;
+  readonly headers: LimitHeaders;
   readonly #exact: ReadonlySet<string> | null;
   readonly #prefixes: readonly string[];
+  readonly #claimType: string;
   readonly #windowMs: number;
   readonly #keyPrefix: string;
   readonly #onUnavailable: TokenLimiterSettings["on_store_failure"];
@@ -50,7 +52,13 @@ export class CompiledTokenLimit {
     this.limit = limit;
     this.count = count;
     const prefix = `X-RateLimit-${type.replace(":", ".")}_tokens-`;
-    this.headers = { limit: `${prefix}Limit`, remaining: `${prefix}Remaining`, reset: `${prefix}Reset` };
+    this.headers = {
+      limit: `${prefix}Limit`,
+      remaining: `${prefix}Remaining`,
+      reset: `${prefix}Reset`,
+      limitValue: String(limit),
+    };
+    this.#claimType = `${type}_tokens`;
     this.#exact = models === undefined ? null : new Set(models.filter((model) => !model.endsWith("*")));
     this.#prefixes = (models ?? []).filter((model) => model.endsWith("*")).map((model) => model.slice(0, -1));
     this.#windowMs = (windowSeconds(window) ?? 0) * 1000;
@@ -58,6 +66,10 @@ export class CompiledTokenLimit {
     this.#keyPrefix = `${instanceId}:${type}:${index}:${count}:`;
     this.#onUnavailable = on_store_failure;
     this.#ipv6Prefix = ipv6_prefix;
+  }
+
+  get countsEveryModel(): boolean {
+    return this.#exact === null;
   }
 
   /** Whether the limit is about this model; null if the model is not known. */
@@ -79,7 +91,7 @@ export class CompiledTokenLimit {
     if (subject === null) return null;
     return {
       kind: "tokens",
-      type: `${this.type}_tokens`,
+      type: this.#claimType,
       key: this.#keyPrefix + subject,
       limit: this.limit,
       windowMs: this.#windowMs,

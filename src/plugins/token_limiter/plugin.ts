@@ -33,18 +33,22 @@ export const tokenLimiter = definePlugin({
 class TokenLimiter {
   readonly #host: PluginHost;
   readonly #limits: readonly CompiledTokenLimit[];
+  readonly #countEveryModel: boolean;
 
   constructor(settings: TokenLimiterSettings, host: PluginHost) {
     this.#host = host;
     this.#limits = compileTokenLimits(settings, host.instanceId);
+    this.#countEveryModel = this.#limits.every((limit) => limit.countsEveryModel);
   }
 
   /** Synchronous unless the body is large. */
   claimsOf(context: ClaimContext): ClaimSet | null | Promise<ClaimSet | null> {
     if (!context.runsModel) return null;
     const models = context.eligibleModels;
-    const limits = this.#limits.filter((limit) => models.some((model) => limit.counts(model)));
-    if (limits.length === 0) return null;
+    const limits = this.#countEveryModel
+      ? this.#limits
+      : this.#limits.filter((limit) => models.some((model) => limit.counts(model)));
+    if (limits.length === 0 || models.length === 0) return null;
     const estimate = context.estimateTokens();
     return estimate instanceof Promise
       ? estimate.then((known) => claimAll(context, limits, known))
@@ -107,22 +111,28 @@ class TokenClaims implements ClaimSet {
 
   /** Of several limits of a type, the headers are those of the one with the fewest tokens left. */
   #setHeaders(context: RequestContext, states: readonly ClaimState[]): void {
-    const tightest = new Map<string, number>();
-    for (const [index, { type }] of this.#limits.entries()) {
-      const other = tightest.get(type);
-      const isTighter =
-        other === undefined || (states[index]?.remaining ?? 0) < (states[other]?.remaining ?? 0);
-      if (isTighter) tightest.set(type, index);
-    }
-    for (const index of tightest.values()) {
-      const [limit, state] = [this.#limits[index], states[index]];
-      if (limit === undefined || state === undefined) continue;
+    for (let index = 0; index < this.#limits.length; index++) {
+      const limit = this.#limits[index];
+      const state = states[index];
+      if (limit === undefined || state === undefined || this.#hasTighter(limit, index, states)) continue;
       const resetAt = state.resetAt ?? 0;
-      context.setResponseHeader(limit.headers.limit, String(limit.limit));
-      context.setResponseHeader(limit.headers.remaining, String(state.remaining));
-      context.setResponseHeader(limit.headers.reset, String(resetAt));
+      const { headers } = limit;
+      context.setResponseHeader(headers.limit, headers.limitValue);
+      context.setResponseHeader(headers.remaining, String(state.remaining));
+      context.setResponseHeader(headers.reset, String(resetAt));
       context.reportTokenLimit({ limit: limit.limit, remaining: state.remaining, resetAt });
     }
+  }
+
+  /** Whether another limit of the same type has fewer tokens left, or as many and comes first. */
+  #hasTighter({ type }: CompiledTokenLimit, index: number, states: readonly ClaimState[]): boolean {
+    const remaining = states[index]?.remaining ?? 0;
+    for (let other = 0; other < this.#limits.length; other++) {
+      if (other === index || this.#limits[other]?.type !== type) continue;
+      const ofOther = states[other]?.remaining ?? 0;
+      if (ofOther < remaining || (ofOther === remaining && other < index)) return true;
+    }
+    return false;
   }
 }
 

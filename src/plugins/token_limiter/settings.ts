@@ -51,8 +51,10 @@ export const tokenLimiterSettings = z.strictObject({
     })
     .catchall(
       limitsOfType.meta({
+        title: "Label",
         description:
           "per_label:<name>: by the value of a label of the API key. Keys without it are not limited.",
+        "x-name-prefix": "per_label:",
       }),
     )
     .superRefine(checkTypes)

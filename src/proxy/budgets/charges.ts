@@ -1,7 +1,7 @@
 // What the attempts of a request used, for the settlement of limits and budgets.
 import type { LimitClaim } from "../../sdk/index.ts";
 import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
-import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
+import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
 import { countsModel, type Charge, type PlannedClaim } from "./reserved-claims.ts";
@@ -15,10 +15,14 @@ const CHARGED_FAILURES: ReadonlySet<string> = new Set([
   "idle_timeout",
   "total_timeout",
   "cut",
+  "content_filter",
   "hedge_lost",
+  "stopped",
+  "abandoned",
 ]);
 /** Charged as reserved: it is not an amount. */
 const AS_RESERVED = NaN;
+const UNKNOWN_TOKENS = { inputTokens: AS_RESERVED, outputTokens: AS_RESERVED };
 
 /** Returns what the attempts of a request used: the response that was relayed, and attempts whose response did not arrive. */
 export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
@@ -31,7 +35,7 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
     // That of a hedge has its own reservation.
     if (facts === relayed || facts.purpose === "hedge" || !isChargedFailure(facts)) continue;
     const price = priceFor(exchange, facts.model);
-    const nanos = price === null ? 0 : price.costOf({ ...NO_TOKENS, inputTokens });
+    const nanos = price === null ? 0 : price.costOfText(inputTokens, 0);
     charges.push({ model: facts.model, nanos, inputTokens, outputTokens: 0, isPartial: false });
   }
   if (response !== null && response.upstreamResponse.ok) {
@@ -39,7 +43,9 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
     const unpriced = priceFor(exchange, model) === null ? 0 : AS_RESERVED;
     // The usage of a stream that was cut is estimated from the text that was relayed. Other responses have been generated completely.
     const isPartial = usage?.isPartial === true && !response.isStream;
-    charges.push({ model, nanos: exchange.costNanos ?? unpriced, ...tokensOf(usage), isPartial });
+    const { inputTokens: input, outputTokens: output } = tokensOf(usage);
+    const nanos = exchange.costNanos ?? unpriced;
+    charges.push({ model, nanos, inputTokens: input, outputTokens: output, isPartial });
   }
   return charges;
 }
@@ -52,7 +58,7 @@ export function isChargedFailure({ fault, wasSent }: AttemptFacts): boolean {
 /** The tokens of a response without usage are unknown, and so are those of one that was cut before it reported any. */
 function tokensOf(usage: Usage | null): Pick<Charge, "inputTokens" | "outputTokens"> {
   if (usage === null || (usage.isPartial && usage.inputTokens + usage.outputTokens === 0))
-    return { inputTokens: AS_RESERVED, outputTokens: AS_RESERVED };
+    return UNKNOWN_TOKENS;
   return usage;
 }
 

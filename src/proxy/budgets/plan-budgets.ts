@@ -9,7 +9,6 @@ import { SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
-import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
@@ -36,7 +35,9 @@ interface EligibleModel {
 }
 
 /** Whether the request runs a model. A path of the client says nothing if the target has its own. */
-export function mayCost(exchange: Exchange, { upstream }: CompiledRule): boolean {
+export function mayCost(exchange: Exchange, { upstream, mcp }: CompiledRule): boolean {
+  // Tools have no price.
+  if (mcp !== null) return false;
   if (exchange.handshake !== null) return true;
   if (METHODS_WITHOUT_COST.has(exchange.method)) return false;
   const isPathSent = upstream.targets.every(({ path }) => path === null);
@@ -56,12 +57,12 @@ export function planBudgets(
 ): ValueOrPromise<readonly PlannedClaim[]> {
   if (budgets.some(dependsOnModel)) requireOneModel(exchange, rule);
   const models = eligibleModels(exchange, rule).map((name) => ({ name, price: priceFor(exchange, name) }));
-  const applying = budgets.flatMap((budget) => claimsOn(budget, exchange, models));
+  const applying: ApplyingBudget[] = [];
+  for (const budget of budgets) addClaimsOn(applying, budget, exchange, models);
   if (applying.length === 0) return [];
-  const needsSize = applying.some(
-    ({ budget }) =>
-      budget.record.unit === "tokens" || models.some(({ price }) => price?.dependsOnTokens === true),
-  );
+  const needsSize =
+    models.some(({ price }) => price?.dependsOnTokens === true) ||
+    applying.some(({ budget }) => budget.record.unit === "tokens");
   const size = needsSize ? sizeOf(exchange, parts) : UNKNOWN_SIZE;
   const plan = (known: RequestSize): readonly PlannedClaim[] =>
     withoutEqualKeys(
@@ -72,32 +73,27 @@ export function planBudgets(
 
 type ApplyingBudget = Pick<PlannedClaim, "budget" | "subject" | "model">;
 
-/** Returns nothing if the budget does not concern the request. Every model has its own claim if the budget is for each model. */
-function claimsOn(
+/** Adds nothing if the budget does not concern the request. Every model has its own claim if the budget is for each model. */
+function addClaimsOn(
+  claims: ApplyingBudget[],
   budget: CompiledBudget,
   exchange: Exchange,
   models: readonly EligibleModel[],
-): ApplyingBudget[] {
-  const counted = models.filter(({ name }) => countsModel({ budget, model: null }, name));
-  if (counted.length === 0) return [];
-  const { scope, each } = budget.record;
-  const claims =
-    scope === "model" && each
-      ? counted.map(({ name }) => ({ budget, subject: bounded(name ?? ""), model: name ?? "" }))
-      : [subjectOf(budget, exchange)].flatMap((subject) =>
-          subject === null ? [] : { budget, subject: bounded(subject), model: null },
-        );
+): void {
+  const counted =
+    budget.models === null ? models : models.filter(({ name }) => countsModel({ budget, model: null }, name));
+  if (counted.length === 0) return;
+  const { scope, each, unit, on_unknown_price } = budget.record;
+  if (scope === "model" && each)
+    for (const { name } of counted) claims.push({ budget, subject: bounded(name ?? ""), model: name ?? "" });
+  else {
+    const subject = subjectOf(budget, exchange);
+    if (subject === null) return;
+    claims.push({ budget, subject: bounded(subject), model: null });
+  }
+  if (unit !== "usd" || !budget.isEnforced || on_unknown_price !== "refuse") return;
   const unpriced = counted.find(({ price }) => price === null);
-  const { unit, on_unknown_price } = budget.record;
-  if (
-    claims.length > 0 &&
-    unpriced !== undefined &&
-    unit === "usd" &&
-    budget.isEnforced &&
-    on_unknown_price === "refuse"
-  )
-    throw priceUnknown(budget, unpriced.name);
-  return claims;
+  if (unpriced !== undefined) throw priceUnknown(budget, unpriced.name);
 }
 
 /** Returns null if the request is not one of the budget's. */
@@ -162,7 +158,10 @@ function claimOf(
 ): PlannedClaim {
   const { subject, target } = book.accountOf(budget, wantedSubject, budget.periods.at(clock.unixNow()));
   return {
-    ...target,
+    kind: "budget",
+    key: target.key,
+    period: target.period,
+    endsAt: target.endsAt,
     type: budget.record.name,
     limit: budget.limit,
     amount,
@@ -176,13 +175,20 @@ function claimOf(
 }
 
 /** The ledger accepts a key once per call. Of claims on the same account, the largest is reserved. */
-function withoutEqualKeys(claims: readonly PlannedClaim[]): PlannedClaim[] {
+function withoutEqualKeys(claims: readonly PlannedClaim[]): readonly PlannedClaim[] {
+  if (!hasEqualKeys(claims)) return claims;
   const byKey = new Map<string, PlannedClaim>();
   for (const claim of claims) {
     const other = byKey.get(claim.key);
     if (other === undefined || other.amount < claim.amount) byKey.set(claim.key, claim);
   }
   return [...byKey.values()];
+}
+
+function hasEqualKeys(claims: readonly PlannedClaim[]): boolean {
+  for (let at = 1; at < claims.length; at++)
+    for (let other = 0; other < at; other++) if (claims[other]?.key === claims[at]?.key) return true;
+  return false;
 }
 
 /** Returns what the request will use at most or, if it does not limit its output, probably. */
@@ -200,8 +206,8 @@ function amountFor(
   const isLimited = maxOutputTokens !== null;
   if (record.unit === "tokens") return inputTokens + (isLimited ? output : Math.min(output, quarter));
   if (price === null) return 0;
-  const ofInput = price.costOf({ ...NO_TOKENS, inputTokens });
-  const ofOutput = price.costOf({ ...NO_TOKENS, inputTokens, outputTokens: output }) - ofInput;
+  const ofInput = price.costOfText(inputTokens, 0);
+  const ofOutput = price.costOfText(inputTokens, output) - ofInput;
   return ofInput + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
 }
 

@@ -4,16 +4,16 @@ import { endpointIn, type Operation } from "../../formats/operations.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
-import type { Candidates } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
-import { modelFor } from "../model-for.ts";
+import type { BodyFields } from "../request-body.ts";
+import { sentModel } from "../model-for.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
 import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 import type * as requestSizeTask from "./request-size-task.ts";
-import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
+import { requestSizeIn, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
 
 const TASK = new URL("./request-size-task.ts", import.meta.url);
 /** Their responses are no generated tokens. */
@@ -22,8 +22,6 @@ const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings",
 const DEFAULT_OUTPUT_TOKENS = 1000;
 /** More than any model returns. Keeps amounts exact integers. */
 const MAX_OUTPUT_TOKENS = 1_000_000_000;
-
-const NO_CANDIDATES: Candidates = { preferred: [], fallback: [] };
 
 export interface EstimateParts extends OffLoopPart {
   readonly budgetAccounts: Pick<BudgetAccounts, "outputSizes" | "inputCalibration">;
@@ -36,13 +34,25 @@ export function eligibleModels(exchange: Exchange, rule: CompiledRule): (string 
     const virtual = virtualRouteOf(exchange, rule);
     if (virtual !== null) return modelsOfLegs(exchange, virtual);
   }
-  const names = new Set<string | null>(route?.remaining().map(({ model }) => model));
-  const { preferred, fallback } = route === null ? candidatesFor(exchange, rule) : NO_CANDIDATES;
-  for (const index of [...preferred, ...fallback]) {
-    const target = rule.upstream.targets[index];
-    if (target !== undefined) names.add(fields.isObject ? modelFor(fields, target) : fields.model);
+  if (route !== null) return [...new Set(route.remaining().map(({ model }) => model))];
+  const { preferred, fallback } = candidatesFor(exchange, rule);
+  const names: (string | null)[] = [];
+  addSentModels(names, preferred, fields, rule);
+  addSentModels(names, fallback, fields, rule);
+  return names;
+}
+
+function addSentModels(
+  names: (string | null)[],
+  indexes: readonly number[],
+  fields: BodyFields,
+  { upstream }: CompiledRule,
+): void {
+  for (const index of indexes) {
+    const target = upstream.targets[index];
+    const model = target === undefined ? undefined : sentModel(fields, target);
+    if (model !== undefined && !names.includes(model)) names.push(model);
   }
-  return [...names];
 }
 
 /** Which targets of a virtual model are eligible is decided after the plugins, which may change the request. */
@@ -76,8 +86,7 @@ function measure(
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop.run<typeof requestSizeTask>(TASK, { bytes, operation }, limits);
   }
-  const { json } = body;
-  return json === null ? UNKNOWN_SIZE : requestSizeOf(json, operation);
+  return requestSizeIn(bytes, operation);
 }
 
 /** Returns the estimated input of a request to the model that counts most tokens. */

@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
+import { EstimatedFieldReader } from "../../formats/estimated-fields.ts";
 import { estimateRequestTokens } from "../../formats/token-estimate.ts";
 import type { RequestBody } from "../request-body.ts";
 
@@ -29,21 +30,36 @@ const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly (typeof LIMITS)[nu
   responses: ["max_output_tokens"],
 };
 
-/** `operation` is null if it is not known: then all limits count, and the largest is the one that applies. */
-export function requestSizeOf(body: JsonObject, operation: Operation | null): RequestSize {
-  const gemini = isJsonObject(body["generationConfig"]) ? body["generationConfig"] : {};
+const fieldReader = new EstimatedFieldReader([...LIMITS, "n", "best_of"]);
+
+/** Returns the size of a request whose bytes are a JSON object that was validated. */
+export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): RequestSize {
+  const { others, units } = fieldReader.read(bytes);
+  return requestSizeOf(others, operation, units);
+}
+
+/**
+ * `operation` is null if it is not known: then all limits count, and the largest is the one that applies. `countedUnits` are those of texts
+ * that were left out of `body`.
+ */
+export function requestSizeOf(body: JsonObject, operation: Operation | null, countedUnits = 0): RequestSize {
+  const { generationConfig } = body;
+  const gemini = isJsonObject(generationConfig) ? generationConfig : null;
   const names = (operation === null ? undefined : LIMITS_BY_OPERATION[operation]) ?? LIMITS;
-  const ofGemini = names === LIMITS ? [gemini["maxOutputTokens"]] : [];
-  const limits = [...names.map((name) => body[name]), ...ofGemini].filter(isCount);
-  const choices = [body["n"], body["best_of"], gemini["candidateCount"]].filter(isCount);
+  let limit = names === LIMITS && gemini !== null ? countOf(gemini["maxOutputTokens"]) : 0;
+  for (const name of names) limit = Math.max(limit, countOf(body[name]));
+  let choices = Math.max(1, countOf(body["n"]), countOf(body["best_of"]));
+  if (gemini !== null) choices = Math.max(choices, countOf(gemini["candidateCount"]));
   return {
-    inputTokens: estimateRequestTokens(body),
-    maxOutputTokens: limits.length === 0 ? null : Math.max(...limits),
-    choices: Math.max(1, ...choices),
+    inputTokens: estimateRequestTokens(body, countedUnits),
+    maxOutputTokens: limit === 0 ? null : limit,
+    choices,
   };
 }
 
-/** Larger values are no tokens. */
-function isCount(value: unknown): value is number {
-  return Number.isInteger(value) && Number(value) > 0 && Number(value) <= 100_000_000;
+/** Returns 0 for what is no count. Larger values are no tokens. */
+function countOf(value: unknown): number {
+  return typeof value === "number" && Number.isInteger(value) && value > 0 && value <= 100_000_000
+    ? value
+    : 0;
 }

@@ -1,10 +1,13 @@
 // Requires that a request names one model only: with several, a client could have a cheap one counted and a dear one run.
 import { GatehouseError } from "../../base/errors.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import { modelsNamedIn } from "../allowed-models.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
+import { pathFor } from "../request-endpoint.ts";
+import { mayNameModel } from "../request-target-models.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
 
 const MAX_SHOWN = 3;
@@ -24,12 +27,21 @@ export function requireOneModel(exchange: Exchange, rule: CompiledRule): void {
   // The targets of a virtual model get its model.
   if (exchange.route !== null || virtualRouteOf(exchange, rule) !== null) return;
   const { preferred, fallback } = candidatesFor(exchange, rule);
-  for (const index of [...preferred, ...fallback]) {
-    const target = rule.upstream.targets[index];
-    if (target === undefined) continue;
-    const named = new Set(modelsNamedIn(exchange, rule, target));
-    if (named.size > 1) throw severalModels([...named]);
-  }
+  for (const index of preferred) requireOneModelAt(exchange, rule, rule.upstream.targets[index]);
+  for (const index of fallback) requireOneModelAt(exchange, rule, rule.upstream.targets[index]);
+}
+
+function requireOneModelAt(exchange: Exchange, rule: CompiledRule, target: CompiledTarget | undefined): void {
+  if (target === undefined || mayNameOnlyOne(exchange, rule, target)) return;
+  const named = new Set(modelsNamedIn(exchange, rule, target));
+  if (named.size > 1) throw severalModels([...named]);
+}
+
+/** A cheap test that most requests pass: the only model is the field of the body. */
+function mayNameOnlyOne(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): boolean {
+  const { fields, handshake, sentQuery } = exchange;
+  if (handshake !== null || sentQuery !== "" || fields.furtherModels.length > 0) return false;
+  return !mayNameModel(target.baseUrl + pathFor(exchange, rule, target));
 }
 
 function severalModels(named: readonly unknown[]): GatehouseError {

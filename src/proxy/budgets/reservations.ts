@@ -39,10 +39,13 @@ export class Reservations {
     { reserved, states }: Reservation | Refusal,
     first: number,
   ): void {
-    for (const [index, claim] of claims.entries())
+    let at = first;
+    for (const claim of claims) {
       if (reserved) this.#book.admitted(claim);
       // Settlements that exceeded their reservations may have reached a threshold that no later request can report.
-      else this.#book.report(claim, states[first + index]?.used ?? 0, gateway);
+      else this.#book.report(claim, states[at]?.used ?? 0, gateway);
+      at++;
+    }
   }
 
   /** Counts a request that a budget has refused. */
@@ -71,17 +74,31 @@ export class Reservations {
     this.settleWith(exchange, reserved, isBilled ? chargesOf(exchange, known?.inputTokens ?? 0) : []);
   }
 
+  /** Settles what a plugin in shadow mode has reserved. Unlike `settle`, later estimates do not learn from the request. */
+  settleShadow(exchange: Exchange, reserved: ReservedClaims, knownSize: Exchange["knownSize"]): void {
+    if (exchange.attempts === 0 && !exchange.isServedHere) {
+      reserved.reservation.release();
+      return;
+    }
+    const size = knownSize?.size ?? null;
+    const known = size === null || isPromise(size) ? null : size;
+    this.settleWith(exchange, reserved, chargesOf(exchange, known?.inputTokens ?? 0));
+  }
+
   /** Settles what is reserved with these charges; without any, nothing is charged. */
   settleWith(exchange: Exchange, reserved: ReservedClaims, charges: readonly Charge[]): void {
     const { reservation, limits, budgets, added } = reserved;
     const { gateway } = exchange;
-    const amounts = limits.map((claim) => amountOfLimit(claim, charges));
+    const amounts: number[] = [];
+    for (const claim of limits) amounts.push(amountOfLimit(claim, charges));
     for (const claim of budgets) amounts.push(amountOfBudget(claim, charges));
     reservation.settle(amounts);
-    for (const [at, claim] of budgets.entries()) {
-      const used = reservation.states[limits.length + at]?.used ?? 0;
-      const excess = Math.max(0, (amounts[limits.length + at] ?? 0) - claim.amount);
+    let at = limits.length;
+    for (const claim of budgets) {
+      const used = reservation.states[at]?.used ?? 0;
+      const excess = Math.max(0, (amounts[at] ?? 0) - claim.amount);
       this.#book.report(claim, used + excess, gateway);
+      at++;
     }
     if (added !== null) this.settleWith(exchange, added, charges);
   }
@@ -133,10 +150,11 @@ export function setRemainingHeader(
   states: readonly ClaimState[],
   first: number,
 ): void {
-  const parts = claims.map(({ budget }, index) => {
-    const remaining = states[first + index]?.remaining ?? 0;
+  let value = "";
+  for (const { budget } of claims) {
+    const remaining = states[first++]?.remaining ?? 0;
     const { name, unit } = budget.record;
-    return `${name}=${unit === "usd" ? dollarsOf(remaining) : String(remaining)}`;
-  });
-  exchange.setResponseHeader("X-GW-Budget-Remaining", parts.join(", "));
+    value += `${value === "" ? "" : ", "}${name}=${unit === "usd" ? dollarsOf(remaining) : String(remaining)}`;
+  }
+  exchange.setResponseHeader("X-GW-Budget-Remaining", value);
 }

@@ -1,6 +1,6 @@
 // Waits for an attempt and, if it has no content in time, sends the same request to another target too: the first content wins,
 // and the other attempt is aborted.
-import type { GatehouseError } from "../../base/errors.ts";
+import { GatehouseError } from "../../base/errors.ts";
 import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../../telemetry/metrics/observed-route.ts";
@@ -72,8 +72,12 @@ export async function attemptHedged<P extends HedgeParts>(
   const afterMs = exchange.hedge === null ? delayOf(context) : null;
   if (afterMs === null || !(await isPendingAfter(afterMs, result, exchange))) return result;
   let isPending = true;
-  void result.then(() => (isPending = false));
-  const second = await startSecond(context, afterMs, () => isPending);
+  const ended = result.then(() => {
+    isPending = false;
+    return null;
+  });
+  // The reservation may take long if Redis is silent. A response that arrives meanwhile must not wait for it.
+  const second = await Promise.race([startSecond(context, afterMs, () => isPending), ended]);
   if (second === null) return result;
   const { attempt, hedge } = second;
   exchange.hedge = hedge;
@@ -131,15 +135,17 @@ async function startSecond(
   const reserved = await reserveHedge(exchange, parts.reservations);
   if (reserved === "refused") return null;
   const now = exchange.clock.now();
-  const attempt =
-    isPending() && isAllowed(context)
-      ? startAt(plan.pick(preferred, fallback, used, candidates.clientHash, now), context, now)
-      : null;
-  if (attempt === null) {
-    reserved?.reservation.release();
-    return null;
+  let attempt: UpstreamAttempt | null = null;
+  try {
+    if (isPending() && isAllowed(context))
+      attempt = startAt(plan.pick(preferred, fallback, used, candidates.clientHash, now), context, now);
+  } catch (error) {
+    // A request that cannot be sent to the second target may still be served by the first one.
+    if (!(error instanceof GatehouseError)) throw error;
+  } finally {
+    if (attempt === null) reserved?.reservation.release();
   }
-  return { attempt, hedge: { afterMs, reserved, result: null, unused: null } };
+  return attempt === null ? null : { attempt, hedge: { afterMs, reserved, result: null, unused: null } };
   function startAt(other: number, { start }: HedgeContext, at: number): UpstreamAttempt | null {
     const target = targets[other];
     // A target that has asked for a rest is not worth a second attempt.
@@ -183,7 +189,8 @@ function afterFailures(
   const isFinal = (result: Result) =>
     !(result instanceof Error) && !FAILOVER_STATUSES.has(result.upstreamResponse.status);
   const relayed = results.find(isFinal) ?? results.find((result) => !(result instanceof Error)) ?? results[0];
-  for (const result of results) if (!(result instanceof Error) && result !== relayed) result.reader?.cancel();
+  const now = exchange.clock.now();
+  for (const result of results) if (!(result instanceof Error) && result !== relayed) result.discard(now);
   const isWon = relayed === results[1] && isFinal(relayed);
   hedge.result = isWon ? "won" : isFinal(relayed) ? "lost" : "failed";
   settleUnused(exchange, hedge, (isWon ? first : second).facts, null);

@@ -7,7 +7,7 @@ import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
-import { endpointAt } from "../request-endpoint.ts";
+import { endpointAt, type RequestEndpoint } from "../request-endpoint.ts";
 import type * as sideEffectsTask from "./side-effects-task.ts";
 
 const TASK = new URL("./side-effects-task.ts", import.meta.url);
@@ -43,9 +43,13 @@ export function storesByDefault(
   return candidates.some((index) => {
     const target = rule.upstream.targets[index];
     if (target === undefined) return false;
-    const { format, requestFormat } = endpointAt(exchange, rule, target);
-    return format.storesByDefault && requestFormat === null;
+    return storesAt(endpointAt(exchange, rule, target));
   });
+}
+
+/** As `storesByDefault`, for the endpoint of one target. */
+export function storesAt({ format, requestFormat }: RequestEndpoint): boolean {
+  return format.storesByDefault && requestFormat === null;
 }
 
 /** Whether a provider that gets the request stores nothing and runs no tools. */

@@ -77,7 +77,7 @@ export class LimiterCall {
   }
 
   #use(set: ClaimSet | null): void {
-    if (set !== null) checkKeys(set.claims, `${this.call.link.instanceId}:`);
+    if (set !== null) checkKeys(set.claims, this.call.link.instanceId);
     this.#set = set;
   }
 
@@ -108,10 +108,10 @@ export class LimiterCall {
 }
 
 /** Entries must not use the limits of each other, and the ledger accepts a key once per call. */
-function checkKeys(claims: readonly LimitClaim[], prefix: string): void {
+function checkKeys(claims: readonly LimitClaim[], instanceId: string): void {
   for (let at = 0; at < claims.length; at++) {
     const claim = claims[at];
-    if (claim === undefined || !claim.key.startsWith(prefix))
+    if (claim === undefined || claim.key[instanceId.length] !== ":" || !claim.key.startsWith(instanceId))
       throw new Error("the key of a claim must start with host.instanceId and a colon");
     for (let other = 0; other < at; other++)
       if (claims[other]?.key === claim.key)

@@ -6,7 +6,7 @@ import type { Claim, Refusal, Reservation } from "../../ledger/ledger.ts";
 import type { LimitClaim } from "../../sdk/index.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
-import type { ChainLink } from "../../snapshot/plugin-chain.ts";
+import type { ChainLink } from "../../snapshot/chain-link.ts";
 import { mayCost, planBudgets, type PlanParts } from "../budgets/plan-budgets.ts";
 import { budgetRefusal, setRemainingHeader } from "../budgets/reservations.ts";
 import type { PlannedClaim, PlannedRequest, ReservedClaims } from "../budgets/reserved-claims.ts";

@@ -13,10 +13,11 @@ export function recordSocketUsage(
   usage: Usage | null,
   totals: UsageTotals,
 ): number | null {
-  const costNanos = costFor(exchange, response.model, usage);
-  addToTotals(exchange, sentTo(response), usage, costNanos, totals);
+  const isBilled = exchange.gameDay?.isSocketFree !== true;
+  const costNanos = isBilled ? costFor(exchange, response.model, usage) : 0;
+  if (isBilled) addToTotals(exchange, sentTo(response), usage, costNanos, totals);
   const { facts } = response.report;
-  if (facts !== null) {
+  if (facts !== null && isBilled) {
     const cost = costNanos === null ? null : costNanos / NANOS_PER_DOLLAR;
     const tokens = usage === null ? null : { input: usage.inputTokens, output: usage.outputTokens };
     countUsage(facts.target.series(facts.model, true), tokens, cost, cost === null);

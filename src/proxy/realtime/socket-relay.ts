@@ -218,7 +218,8 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     const { usageTotals, reservations } = this.#parts;
     const nanos = recordSocketUsage(this.#exchange, this.#response, usage, usageTotals);
     reservations.recordOutput(this.#exchange, usage);
-    const { inputTokens, outputTokens } = usage ?? NO_TOKENS;
+    const isFree = this.#exchange.gameDay?.isSocketFree === true;
+    const { inputTokens, outputTokens } = isFree || usage === null ? NO_TOKENS : usage;
     const { model } = this.#response;
     this.#reservations?.responseEnded({
       model,

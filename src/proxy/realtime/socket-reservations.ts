@@ -5,7 +5,7 @@ import type { Refusal } from "../../ledger/ledger.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { TokensLimitClaim } from "../../sdk/index.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
-import type { ChainLink } from "../../snapshot/plugin-chain.ts";
+import type { ChainLink } from "../../snapshot/chain-link.ts";
 import type { Charge } from "../budgets/reserved-claims.ts";
 import { planBudgets } from "../budgets/plan-budgets.ts";
 import type { Reservations } from "../budgets/reservations.ts";

@@ -22,7 +22,7 @@ export function ownerOf({ gateway, apiKey }: Exchange): IdOwner {
 }
 
 /** A proxy in front of the gateway may terminate TLS. A client that sends the header itself misleads only itself. */
-function requestUrlOf({ request, path }: Exchange): string {
+export function requestUrlOf({ request, path }: Exchange): string {
   const host = request.headers.get("host") ?? "";
   const scheme = /^https?$/.exec(request.headers.get("x-forwarded-proto") ?? "")?.[0];
   return `${scheme ?? "http"}://${host}${path}`;

@@ -3,6 +3,7 @@
 import type { Observation } from "../../telemetry/observation.ts";
 import type { FallbackReason } from "../../model/virtual-model.ts";
 import { attempt, translationTasks, type AttemptParts } from "../attempt.ts";
+import { readsFilter } from "../encode.ts";
 import type { Exchange } from "../exchange.ts";
 import { observeRule } from "../observe-rule.ts";
 import { toHeaderValue } from "../header-value.ts";
@@ -34,10 +35,10 @@ export async function attemptRoute(
     const result = await attemptLeg(exchange, route, leg, parts, reason !== null);
     error = result instanceof Error ? result : null;
     if (!(result instanceof Error)) {
-      last?.reader?.cancel();
+      if (last !== null) replaceResponse(last, clock.now());
       last = result;
     }
-    reason = fallbackReasonOf(result);
+    reason = fallbackReasonOf(result, readsFilter(exchange));
     if (reason === null || exchange.isOver) break;
     const now = clock.now();
     const next = route.next(reason, now);
@@ -49,8 +50,15 @@ export async function attemptRoute(
     leg = next;
   }
   if (last !== null && !exchange.isClientDisconnected && !(reason === null && error !== null)) return last;
-  last?.reader?.cancel();
+  last?.discard(clock.now());
   throw error ?? new Error("a virtual model without targets");
+}
+
+/** Another target has responded. A successful response that is not used was empty, and the provider has run the model. */
+function replaceResponse(response: TargetResponse, now: number): void {
+  const { facts } = response.report;
+  if (response.upstreamResponse.ok && facts !== null) facts.fault = "content_filter";
+  response.discard(now);
 }
 
 /** Resolves to the error instead of rejecting. */

@@ -15,22 +15,27 @@ const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
   "operation_not_supported",
   "upstream_credentials",
 ]);
+/** The request as a whole is over. */
+const FINAL: ReadonlySet<string> = new Set(["client_left", "total_timeout", "abandoned"]);
 /** Statuses of responses that may say that the input is too long or was filtered. */
 const REJECTIONS: ReadonlySet<number> = new Set([400, 403, 413, 422]);
 /** OpenAI and Azure OpenAI. */
 const FILTERED = /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation)$/;
 const MAX_READ_BYTES = 64 * 1024;
 
-/** Returns null if the response or error is final. */
-export function fallbackReasonOf(result: TargetResponse | Error): FallbackReason | null {
+/** Returns null if the response or error is final. `readsFilter`: whether a successful response without content may be filtered. */
+export function fallbackReasonOf(
+  result: TargetResponse | Error,
+  readsFilter: boolean,
+): FallbackReason | null {
   if (result instanceof GatehouseError) return UNAVAILABLE.has(result.code) ? "unavailable" : null;
-  if (result instanceof UpstreamError)
-    return result.kind === "client_left" || result.kind === "total_timeout" ? null : "unavailable";
+  if (result instanceof UpstreamError) return FINAL.has(result.kind) ? null : "unavailable";
   if (result instanceof Error) return null;
   const { status } = result.upstreamResponse;
   if (status === 429) return "rate_limited";
   if (FAILOVER_STATUSES.has(status)) return "unavailable";
-  return REJECTIONS.has(status) ? rejectionReason(result) : null;
+  if (REJECTIONS.has(status)) return rejectionReason(result);
+  return readsFilter && result.isFiltered() ? "content_filter" : null;
 }
 
 function rejectionReason({ firstBytes: body }: TargetResponse): FallbackReason | null {

@@ -8,9 +8,10 @@ export function virtualRouteOf(
   { fields, handshake }: Pick<Exchange, "fields" | "handshake">,
   rule: CompiledRule,
 ): VirtualRoute | null {
-  const { model, modelProblem, isObject } = fields;
+  const { model, modelProblem, isObject, formModel } = fields;
+  if (model === null || modelProblem !== null) return null;
   // Other bodies are forwarded unchanged, so that no model can be replaced in them.
-  if (model === null || modelProblem !== null || (!isObject && handshake === null)) return null;
+  if (!isObject && formModel === null && handshake === null) return null;
   const chain = rule.virtualModels?.chainOf(model) ?? null;
   return chain === null ? null : new VirtualRoute(model, chain, rule);
 }

@@ -3,7 +3,7 @@ import type { Arm } from "../../balance/canary-window.ts";
 import type { CanaryWatch } from "../../runtime/canary-watch.ts";
 import type { VirtualTarget } from "../../snapshot/compile-virtual-models.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
-import type { VirtualModelNames } from "../../telemetry/metrics/observed-route.ts";
+import type { VirtualModelNames } from "../../telemetry/metrics/observed-gateway.ts";
 import type { Exchange } from "../exchange.ts";
 import type { TargetResponse } from "../target-response.ts";
 import { NANOS_PER_DOLLAR, priceFor } from "../record-usage.ts";

@@ -170,7 +170,8 @@ export class VirtualRoute {
 
   #pick(place: number, now: number): EligibleLeg | null {
     const usable = (this.eligible[place] ?? []).filter(
-      (leg) => !this.#tried.has(leg) && availabilityOf(leg, now) === "available" && !this.#isExhausted(leg),
+      (leg) =>
+        !this.#tried.has(leg) && this.#availability(leg, now) === "available" && !this.#isExhausted(leg),
     );
     const legs = this.#preferCanary(place, usable);
     const cheapest = Math.min(...legs.map(({ cost }) => cost));
@@ -178,7 +179,7 @@ export class VirtualRoute {
     const [first] = legs;
     if (first === undefined) return null;
     if (first.entry.model.record.strategy === "cache-affinity")
-      return pickAffine(legs, this.conversationHash);
+      return pickAffine(legs, this.conversationHash, this.#planOf);
     const picked = this.#planOf(first.entry.model).pick(indexes, [], null, this.conversationHash, now);
     return legs.find(({ target }) => target.index === picked) ?? null;
   }
@@ -205,7 +206,7 @@ export class VirtualRoute {
   #whyNone(now: number): FallbackReason {
     const legs = this.eligible[this.#place] ?? [];
     if (legs.length === 0) return "context";
-    return legs.some((leg) => availabilityOf(leg, now) === "resting") ? "rate_limited" : "unavailable";
+    return legs.some((leg) => this.#availability(leg, now) === "resting") ? "rate_limited" : "unavailable";
   }
 
   #isReachable(place: number, reason: FallbackReason): boolean {
@@ -220,16 +221,23 @@ export class VirtualRoute {
     return this.#visited.has(parent) || this.#isOpen(parent);
   }
 
-  #planOf({ plan }: ServedModel): BalancePlan {
-    return this.#planFor === null ? plan : this.#planFor(plan);
+  #availability(leg: EligibleLeg, now: number): Availability {
+    return availabilityOf(leg, this.#planOf(leg.rule.upstream), now);
   }
+
+  readonly #planOf = ({ plan }: { readonly plan: BalancePlan }): BalancePlan =>
+    this.#planFor === null ? plan : this.#planFor(plan);
 }
 
 /** Each leg has one target. Targets of an upstream are used in the order of their priority. */
-function pickAffine(legs: readonly EligibleLeg[], conversationHash: number): EligibleLeg | null {
+function pickAffine(
+  legs: readonly EligibleLeg[],
+  conversationHash: number,
+  planOf: (served: { readonly plan: BalancePlan }) => BalancePlan,
+): EligibleLeg | null {
   const targets = legs.map(({ rule: { upstream }, candidates, entry, target }) => {
-    const account = upstream.plan.contenders[candidates.preferred[0] ?? 0];
-    const own = entry.model.plan.contenders[target.index];
+    const account = planOf(upstream).contenders[candidates.preferred[0] ?? 0];
+    const own = planOf(entry.model).contenders[target.index];
     return {
       upstream: upstream.id,
       priority: account?.priority ?? 0,
@@ -250,11 +258,9 @@ function pickAffine(legs: readonly EligibleLeg[], conversationHash: number): Eli
 
 const NOWHERE = { parent: -1, reasons: new Set<FallbackReason>() };
 
-export function availabilityOf(
-  { rule, candidates }: EligibleLeg,
-  now: number,
-): "available" | "resting" | "none" {
-  const { plan } = rule.upstream;
+type Availability = ReturnType<BalancePlan["availability"]>;
+
+export function availabilityOf({ candidates }: EligibleLeg, plan: BalancePlan, now: number): Availability {
   const preferred = plan.availability(candidates.preferred, now);
   if (preferred === "available" || candidates.fallback.length === 0) return preferred;
   const fallback = plan.availability(candidates.fallback, now);

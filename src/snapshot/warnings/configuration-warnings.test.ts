@@ -37,6 +37,7 @@ function build({ rules = [], targets = [{}], upstream: fields = {}, budgets = []
   const parts = {
     gateway,
     upstreams: [upstream],
+    mcp_servers: [],
     services: [service],
     rules: rules.map((rule, index) => ruleRecord(gateway.id, service.id, { id: ruleId(index), ...rule })),
     models: [],

@@ -4,6 +4,7 @@ import type { Upstream } from "../../model/upstream.ts";
 import type { DocumentParts } from "../../store/store.ts";
 import { budgetWarnings } from "./budget-warnings.ts";
 import { keyWarnings, type KeyGrants } from "./key-warnings.ts";
+import { mcpRules, mcpWarnings } from "./mcp-warnings.ts";
 import { modelWarnings } from "./model-warnings.ts";
 import { routedRules, usedTargets } from "./routed-rule.ts";
 import { patternsWithPost, ruleWarnings, unreachableRules } from "./rule-warnings.ts";
@@ -26,7 +27,8 @@ export function configurationWarnings(
     ...rules.flatMap((rule) => ruleWarnings(rule, withPost, unreachable.get(rule.rule.id) ?? null)),
     ...parts.models.flatMap((model) => modelWarnings(model, parts.upstreams, rules)),
     ...parts.budgets.flatMap(budgetWarnings),
-    ...keyWarnings(keys, reachable),
+    ...mcpWarnings(parts, keys),
+    ...keyWarnings(keys, reachable, new Set(mcpRules(parts).map(({ id }) => id))),
   ];
 }
 
@@ -63,6 +65,7 @@ export function warningsInDocument(
 
 /** Documents refer to records by name. */
 function documentField(path: string): string {
+  if (path === "mcp_server_ids") return "mcp_servers";
   return path === "upstream_id" ? "upstream" : path;
 }
 

@@ -6,7 +6,7 @@ import { usedTargets, type RoutedRule } from "./routed-rule.ts";
 import type { ConfigurationWarning } from "./warning.ts";
 
 /** What an API key is valid for. */
-export type KeyGrants = Pick<StoredApiKey, "id" | "policies" | "models">;
+export type KeyGrants = Pick<StoredApiKey, "id" | "policies" | "models" | "tools">;
 
 /** The models that the targets of an upstream serve. */
 interface ServedModels {
@@ -17,10 +17,11 @@ interface ServedModels {
   readonly substitutes: readonly string[];
 }
 
-/** `rules` are those that requests can reach. */
+/** `rules` are those that requests can reach, and `mcpRules` the ids of those that lead to MCP servers. */
 export function keyWarnings(
   keys: readonly KeyGrants[],
   rules: readonly RoutedRule[],
+  mcpRules: ReadonlySet<string>,
 ): ConfigurationWarning[] {
   if (keys.length === 0) return [];
   const served = new Map<string, ServedModels>();
@@ -30,7 +31,10 @@ export function keyWarnings(
   return keys.flatMap((key) => {
     const { id, policies, models } = key;
     const granted = rules.filter(({ rule }) => policies.includes(rule.id));
+    const reachesMcp =
+      policies.length === 0 ? mcpRules.size > 0 : policies.some((each) => mcpRules.has(each));
     if ((policies.length === 0 ? rules : granted).length === 0) {
+      if (reachesMcp) return [];
       const message =
         policies.length === 0
           ? "the key can reach no rule: the gateway has no active rule"

@@ -14,8 +14,9 @@ export function modelWarnings(
   const warnings: ConfigurationWarning[] = [];
   const warn = (path: string, message: string) => warnings.push({ places: [{ recordId, path }], message });
   const places = targets.map((target, index) => ({ ...target, path: `targets[${index}].model` }));
-  const { canary } = model;
+  const { canary, mirror } = model;
   if (canary !== null) places.push({ ...canary.target, weight: 1, path: "canary.target.model" });
+  if (mirror !== null) places.push({ ...mirror.target, weight: 1, path: "mirror.target.model" });
   for (const { upstream: upstreamId, model: sent, path } of places) {
     const upstream = upstreams.find(({ id }) => id === upstreamId);
     const served = sent ?? (name.endsWith("*") ? null : name);
@@ -36,12 +37,13 @@ export function modelWarnings(
     warn("sticky", `has no effect with the strategy ${strategy}`);
   if (fallback.length > 0 && fallback_on.length === 0)
     warn("fallback_on", "is empty, so that fallback is never used");
-  if (canary !== null && canary.share > 0 && rules.length > 0) {
-    const isReached = rules.some(({ service }) => reaches(service, { targets: [canary.target] }));
+  for (const [kind, further] of Object.entries({ canary, mirror })) {
+    if (further === null || further.share === 0 || rules.length === 0) continue;
+    const isReached = rules.some(({ service }) => reaches(service, { targets: [further.target] }));
     if (!isReached)
       warn(
-        "canary.target.upstream",
-        "no rule uses the canary: no service with a rule leads to its upstream or has virtual_models: any",
+        `${kind}.target.upstream`,
+        `no rule uses the ${kind}: no service with a rule leads to its upstream or has virtual_models: any`,
       );
   }
   const { reason } = canary?.rolled_back ?? {};

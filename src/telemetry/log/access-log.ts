@@ -4,6 +4,7 @@ import { BoundedCache } from "../../base/bounded-cache.ts";
 import type { Log } from "./log.ts";
 import { redact } from "./redact.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
+import { mcpOutcomeOf, type McpFacts } from "../requests/mcp-facts.ts";
 import { operationOf, translationOf } from "../requests/request-operation.ts";
 
 /** Names as redacted JSON strings. There are few names, and every line repeats them. */
@@ -18,6 +19,7 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   const translation = translationOf(facts);
   let fields = `,"plane":"proxy","request_id":"${requestIdText(facts.requestId)}"`;
   fields += `,"method":${nameText(facts.method)},"path":${nameText(facts.path)}`;
+  if (facts.mirrorOf !== null) fields += `,"mirror_of":"${requestIdText(facts.mirrorOf)}"`;
   if (operation !== null) fields += `,"operation":"${operation}"`;
   fields += `,"status":${facts.status},"outcome":"${facts.outcome}"`;
   if (facts.gatewayName !== null) fields += `,"gateway":${nameText(facts.gatewayName)}`;
@@ -27,6 +29,7 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   if (finalAttempt !== null && finalAttempt.model !== null)
     fields += `,"model":${nameText(finalAttempt.model)}`;
   if (facts.virtualModel !== null) fields += virtualModelText(facts.virtualModel);
+  if (facts.mcp !== null) fields += mcpText(facts, facts.mcp);
   if (facts.fault !== null) fields += `,"fault":"${facts.fault}"`;
   if (translation !== null) fields += `,"translation":"${translation.from}->${translation.to}"`;
   fields += `,"attempts":${facts.attempts.length},"ms":${round(facts.endedAt - facts.startedAt)}`;
@@ -37,7 +40,7 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   if (facts.tokens !== null)
     fields += `,"input_tokens":${facts.tokens.input},"output_tokens":${facts.tokens.output}`;
   if (facts.cost !== null) fields += `,"cost":${facts.cost}`;
-  log.infoRedacted(facts.endedWallMs, fields, "request");
+  log.infoRedacted(facts.endedWallMs, fields, facts.mirrorOf === null ? "request" : "mirrored request");
 }
 
 function virtualModelText({
@@ -49,6 +52,13 @@ function virtualModelText({
   let text = `,"virtual_model":${nameText(name)}`;
   if (canary !== null) text += `,"canary":"${canary}"`;
   return fallback === null ? text : `${text},"fallback":${nameText(fallback)},"fallback_reason":"${reason}"`;
+}
+
+function mcpText(facts: RequestFacts, mcp: McpFacts): string {
+  let text = mcp.method === null ? "" : `,"mcp_method":${nameText(mcp.method)}`;
+  if (mcp.tool !== null) text += `,"tool":${nameText(mcp.tool)}`;
+  if (mcp.server !== null) text += `,"mcp_server":${nameText(mcp.server.name)}`;
+  return `${text},"mcp_outcome":"${mcpOutcomeOf(mcp, facts)}"`;
 }
 
 /** The gateway's own ids are UUIDs, which contain nothing that `redact` would remove. */

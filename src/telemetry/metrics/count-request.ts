@@ -1,5 +1,5 @@
 // Adds one finished request to the metrics.
-import type { VirtualModelNames } from "./observed-route.ts";
+import type { VirtualModelNames } from "./observed-gateway.ts";
 import {
   msPerOutputToken,
   type AttemptFacts,
@@ -28,6 +28,7 @@ export function countRequest(facts: RequestFacts): void {
   if (translation !== null) gateway.countTranslation(translation.from, translation.to);
   if (facts.virtualModel !== null) countVirtualModel(facts, facts.virtualModel);
   if (facts.fault !== null) gateway.countFaults(facts.fault.split(", "));
+  if (facts.mcp !== null) gateway.mcp.count(facts, facts.mcp);
   if (facts.hedge !== null) gateway.countHedge(rule?.names.upstream ?? "", facts.hedge);
   let previous: AttemptFacts | null = null;
   for (const attempt of attempts) {
@@ -38,6 +39,12 @@ export function countRequest(facts: RequestFacts): void {
     }
     previous = attempt;
   }
+}
+
+/** Counts the copy of a request. */
+export function countMirrored({ gateway, virtualModel, outcome, status, cost }: RequestFacts): void {
+  const result = outcome !== "complete" ? "failed" : status < 400 ? "ok" : "error";
+  gateway.countMirror(virtualModel?.name ?? "", result, cost);
 }
 
 function countVirtualModel(facts: RequestFacts, model: VirtualModelNames): void {

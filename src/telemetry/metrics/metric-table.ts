@@ -8,6 +8,8 @@ import {
   type MetricDeclaration,
   type MetricType,
 } from "./metric-declaration.ts";
+import { MCP_METRICS } from "./mcp-metrics.ts";
+import { CACHE_METRICS } from "./cache-metrics.ts";
 import { VIRTUAL_MODEL_METRICS } from "./virtual-model-metrics.ts";
 
 const ROUTE = ["gateway", "rule", "provider", "model"] as const;
@@ -65,6 +67,7 @@ export const METRICS = {
     labels: ["gateway", "fault"],
   },
   ...VIRTUAL_MODEL_METRICS,
+  ...MCP_METRICS,
   gatehouse_tokens_total: {
     type: "counter",
     help: "Tokens reported by providers; `direction` is `input` or `output`.",
@@ -178,8 +181,19 @@ export const METRICS = {
     help:
       "Events counted by plugins (`context.count`). rate_limiter: `admitted`, `refused` and `blocked` by limit, " +
       "`decided` by the counter that decided. code_sanitation: `found` by language, at most once per request; `texts` of JSON bodies that were " +
-      "`inspected`, or `remembered` because an earlier inspection found them clean.",
+      "`inspected`, or `remembered` because an earlier inspection found them clean. pii_mask: `masked` or `found` values by type. tool_policy: `denied` and `stripped` tools by source. " +
+      "prompt_guard: `found` by rule; `partial` requests, which were too long to be inspected as a whole; `judged` by result; `judge_failed` by reason. " +
+      "Of any plugin: `service_call` by result, for its calls to services of the gateway.",
     labels: ["gateway", "plugin", "event", "kind"],
+  },
+
+  ...CACHE_METRICS,
+  gatehouse_plugin_shadow_total: {
+    type: "counter",
+    help:
+      "Requests on which a plugin ran in shadow mode (`name@shadow`) or as the next version (`name@next`), by what it would have " +
+      "done: `passed`, `changed`, `responded`, `failed` or `timed_out`. `skipped`: it did not run.",
+    labels: ["gateway", "plugin", "stage", "outcome"],
   },
 
   gatehouse_credential_fetches_total: {
@@ -253,6 +267,11 @@ export const METRICS = {
     help: "Delay of a timer in this process, measured four times per second.",
     labels: [],
     buckets: LAG_SECONDS,
+  },
+  gatehouse_plugin_restarts_total: {
+    type: "counter",
+    help: "Crashes of worker threads and processes of plugins (`isolation`): exits, uncaught errors, hooks that did not finish, and too much memory.",
+    labels: ["plugin", "isolation"],
   },
   gatehouse_watchdog_restarts_total: {
     type: "counter",

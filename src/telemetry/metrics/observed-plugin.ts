@@ -16,6 +16,7 @@ export class ObservedPlugin {
   readonly #events = new Map<string, Map<string, NumberSeries>>();
   #eventCount = 0;
   #failures: NumberSeries | null = null;
+  readonly #shadow = new Map<string, NumberSeries>();
 
   constructor(metrics: Metrics, gateway: string, plugin: string, stage: string) {
     this.name = plugin;
@@ -37,6 +38,17 @@ export class ObservedPlugin {
     else (this.#events.get(OTHER)?.get(OTHER) ?? this.#newEvent(OTHER, OTHER)).add(amount);
   }
 
+  /** Counts what the plugin would have done in shadow mode. */
+  countShadow(outcome: string): void {
+    let series = this.#shadow.get(outcome);
+    if (series === undefined) {
+      const labels = { gateway: this.#gateway, plugin: this.name, stage: this.stage, outcome };
+      series = this.#metrics.number("gatehouse_plugin_shadow_total", labels);
+      this.#shadow.set(outcome, series);
+    }
+    series.add();
+  }
+
   #newEvent(event: string, kind: string): NumberSeries {
     const labels = { gateway: this.#gateway, plugin: this.name, event: redact(event), kind: redact(kind) };
     const series = this.#metrics.number("gatehouse_plugin_events_total", labels);
@@ -55,6 +67,8 @@ export class PluginRun {
   ms = 0;
   verdict: PluginVerdict = "passed";
   detail: string | null = null;
+  /** What the last hook that failed threw; null if none did. */
+  error: unknown = null;
 
   constructor(plugin: ObservedPlugin) {
     this.#plugin = plugin;
@@ -85,7 +99,8 @@ export class PluginRun {
     this.#plugin.duration.observe(milliseconds / 1000);
   }
 
-  failed(): void {
+  failed(error: unknown): void {
+    this.error = error;
     this.verdict = "failed";
     this.#plugin.countFailure();
   }

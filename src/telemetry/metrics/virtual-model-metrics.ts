@@ -1,5 +1,8 @@
 // The part of the table of metrics that is about virtual models.
 
+/** Why a request of the mirrored share was not copied. */
+export type SkippedMirror = "limit" | "memory" | "budget" | "unsuitable" | "unavailable" | "stopped";
+
 export const VIRTUAL_MODEL_METRICS = {
   gatehouse_virtual_model_requests_total: {
     type: "counter",
@@ -29,6 +32,21 @@ export const VIRTUAL_MODEL_METRICS = {
   gatehouse_canary_rollbacks_total: {
     type: "counter",
     help: "Canaries of virtual models that this process has switched off, because they were worse than the other targets.",
+    labels: ["gateway", "virtual_model"],
+  },
+  gatehouse_mirrors_total: {
+    type: "counter",
+    help: "Copies of requests that were sent to mirrors of virtual models, by result: `ok`, `error` (a status from 400), `failed` (no complete response). They are not part of the metrics of requests and attempts.",
+    labels: ["gateway", "virtual_model", "result"],
+  },
+  gatehouse_mirrors_skipped_total: {
+    type: "counter",
+    help: "Requests of the mirrored share that were not copied, by reason: `limit` (64 copies of the gateway in progress), `memory` (MAX_BUFFERED_BYTES is half used), `budget`, `unsuitable` (such a request is not sent twice, or the mirror cannot serve it), `unavailable` (no target of the mirror is available), `stopped` (the process stops).",
+    labels: ["gateway", "virtual_model", "reason"],
+  },
+  gatehouse_mirror_cost_dollars_total: {
+    type: "counter",
+    help: "Cost of copies of requests for mirrors of virtual models, in US dollars; not part of `gatehouse_cost_dollars_total`.",
     labels: ["gateway", "virtual_model"],
   },
 } as const;

@@ -96,6 +96,8 @@ export class RecordBatch implements OpenBatch {
     text("url.path", facts.path);
     writeNumber(this.#writer, RECORD.attributes, "http.response.status_code", facts.status);
     text("error.type", facts.errorCode ?? facts.finalAttempt?.fault);
+    text("mcp.method.name", facts.mcp?.method);
+    text("gen_ai.tool.name", facts.mcp?.tool);
     text("gen_ai.operation.name", genAiOperationOf(facts));
     text("gen_ai.provider.name", facts.finalAttempt?.target.semanticName);
     text("gen_ai.request.model", facts.finalAttempt?.model ?? facts.requestedModel);

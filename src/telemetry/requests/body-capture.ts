@@ -21,14 +21,16 @@ export class BodyCapture {
   readonly #response = new CapturedBody();
   readonly #secrets: string[] = [];
   #hasRequest = false;
+  /** The request is captured after the plugins: they mask values that must not be logged. */
+  isRequestWithheld = false;
 
   constructor(requestEncoding: string | null) {
     this.#request.encoding = requestEncoding;
   }
 
-  /** Only the first call counts: the body as the client sent it, before plugins change it. */
+  /** Only the first call counts: the body as the client sent it, before plugins change it, unless it is withheld until then. */
   takeRequest(bytes: Uint8Array | null): void {
-    if (this.#hasRequest || bytes === null) return;
+    if (this.#hasRequest || this.isRequestWithheld || bytes === null) return;
     this.#hasRequest = true;
     this.#request.take(bytes);
   }

@@ -24,6 +24,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
   const gateway = routes.gateway(null, "");
   return {
     requestId: "id",
+    mirrorOf: null,
     revision: 7,
     method: "POST",
     path: "/p",
@@ -42,6 +43,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     errorCode: null,
     requestedModel: "wanted",
     virtualModel: null,
+    mcp: null,
     fault: null,
     isStream: false,
     firstTokenAt: null,
@@ -58,6 +60,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     endedWallMs: Date.parse("2026-01-01T00:00:01.000Z"),
     bodyMs: 1,
     plugins: null,
+    shadow: null,
     bodies: null,
     series: gateway.unmatched,
     trace: null,

@@ -4,13 +4,11 @@ import type { FormatName } from "../../formats/format-names.ts";
 import type { Operation } from "../../formats/operations.ts";
 import type { ResponseDetails } from "../../formats/response-details.ts";
 import type { BodyCapture } from "./body-capture.ts";
+import type { McpFacts } from "./mcp-facts.ts";
+import type { ShadowRun } from "./shadow-report.ts";
 import type { PluginRun } from "../metrics/observed-plugin.ts";
-import type {
-  ObservedGateway,
-  ObservedRule,
-  ObservedTarget,
-  VirtualModelNames,
-} from "../metrics/observed-route.ts";
+import type { ObservedGateway, VirtualModelNames } from "../metrics/observed-gateway.ts";
+import type { ObservedRule, ObservedTarget } from "../metrics/observed-route.ts";
 import type { RequestSeries } from "../metrics/request-series.ts";
 import type { RequestTrace } from "../traces/request-trace.ts";
 
@@ -47,8 +45,8 @@ export class AttemptFacts {
   wasSent = true;
   firstByteAt: number | null = null;
   endedAt: number | null = null;
-  /** `hedge`: the attempt of a hedged request whose response was not used. */
-  purpose: "request" | "hedge" = "request";
+  /** `hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy. */
+  purpose: "request" | "hedge" | "mirror" = "request";
   /** Set if the request is traced. */
   spanId: string | null = null;
   /** The model that the response names; set if the request is traced. */
@@ -93,6 +91,8 @@ export interface TokenFacts {
 
 export interface RequestFacts {
   readonly requestId: string;
+  /** The id of the request that this one is a copy of; null for requests of clients. */
+  readonly mirrorOf: string | null;
   /** Revision of the configuration that served the request. */
   readonly revision: number;
   readonly method: string;
@@ -117,6 +117,8 @@ export interface RequestFacts {
   readonly requestedModel: string | null;
   /** Null if the requested model is not a virtual one. */
   readonly virtualModel: VirtualModelNames | null;
+  /** Null unless the rule leads to MCP servers. */
+  readonly mcp: McpFacts | null;
   /** The faults that a game day injected, separated by commas; null if none. */
   readonly fault: string | null;
   readonly isStream: boolean;
@@ -142,6 +144,8 @@ export interface RequestFacts {
   readonly endedWallMs: number;
   readonly bodyMs: number;
   readonly plugins: readonly PluginRun[] | null;
+  /** What plugins in shadow mode would have done; grows until they have ended. Null if none ran. */
+  readonly shadow: readonly ShadowRun[] | null;
   readonly bodies: BodyCapture | null;
   readonly series: RequestSeries;
   /** Null if the request is not traced. */

@@ -78,6 +78,7 @@ test("a record contains the start and duration of each step", () => {
     ),
   ).toEqual({
     request_id: "id",
+    mirror_of: null,
     time: "2026-01-01T00:00:00.750Z",
     revision: 7,
     gateway_id: "gateway-1",
@@ -95,10 +96,12 @@ test("a record contains the start and duration of each step", () => {
     model: "m",
     requested_model: "wanted",
     virtual_model: null,
+    mcp: null,
     fault: null,
     translation: { from: "responses", to: "anthropic", dropped: ["seed"] },
     stream: false,
     hedge: null,
+    shadow: [],
     attempts: [
       {
         target_id: "target-1",

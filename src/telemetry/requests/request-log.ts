@@ -22,6 +22,8 @@ export interface RequestFilter {
   readonly provider?: string | undefined;
   /** The model that the client requested or that was sent to the target. */
   readonly model?: string | undefined;
+  /** The called MCP tool, by the name that the client uses. */
+  readonly tool?: string | undefined;
   readonly requestId?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly since?: number | undefined;
@@ -146,7 +148,9 @@ function matches(facts: RequestFacts, filter: RequestFilter): boolean {
   if (filter.errorCode !== undefined && facts.errorCode !== filter.errorCode) return false;
   if (ruleId !== undefined && facts.rule?.names.rule.id !== ruleId) return false;
   if (apiKeyId !== undefined && facts.apiKeyId !== apiKeyId) return false;
-  if (requestId !== undefined && facts.requestId !== requestId) return false;
+  // The copies of a request are found with its id.
+  if (requestId !== undefined && facts.requestId !== requestId && facts.mirrorOf !== requestId) return false;
+  if (filter.tool !== undefined && facts.mcp?.tool !== filter.tool) return false;
   if (since !== undefined && startOf(facts) < since) return false;
   if (until !== undefined && startOf(facts) >= until) return false;
   if (provider === undefined && model === undefined) return true;

@@ -28,6 +28,7 @@ export function operationOf(facts: RequestFacts): Operation | null {
 /** Returns `gen_ai.operation.name`; null if the request does not run a model, or the conventions have no name for it. */
 export function genAiOperationOf(facts: RequestFacts): string | null {
   const { method, sentPath, hasPrompt } = facts;
+  if (facts.mcp !== null) return facts.mcp.tool === null ? null : "execute_tool";
   if (method !== "POST" || STORED_RESPONSE.test(sentPath)) return null;
   const operation = operationOf(facts);
   if (operation === null) return hasPrompt ? "text_completion" : null;

@@ -9,7 +9,9 @@ import {
   type RequestFacts,
   type TranslationFacts,
 } from "./request-facts.ts";
+import { mcpOutcomeOf, type McpCallFacts, type McpOutcome } from "./mcp-facts.ts";
 import { operationOf, translationOf } from "./request-operation.ts";
+import type { ShadowRun } from "./shadow-report.ts";
 import type { PluginVerdict } from "../metrics/observed-plugin.ts";
 
 interface AttemptRecord {
@@ -26,8 +28,22 @@ interface AttemptRecord {
   readonly ms: number;
 }
 
+interface McpCallRecord {
+  readonly server_id: string;
+  readonly server: string;
+  readonly method: string;
+  readonly status: number | null;
+  readonly fault: string | null;
+  readonly error: number | null;
+  /** Since the request's start. */
+  readonly start_ms: number;
+  readonly ms: number;
+}
+
 export interface RequestRecord {
   readonly request_id: string;
+  /** The request that this one is a copy of; null for requests of clients. */
+  readonly mirror_of: string | null;
   /** The node that served the request; present if nodes share Redis. */
   readonly node?: string;
   readonly time: string;
@@ -51,6 +67,15 @@ export interface RequestRecord {
     readonly fallback: string | null;
     readonly reason: string | null;
     readonly canary: "canary" | "stable" | null;
+  } | null;
+  readonly mcp: {
+    readonly method: string | null;
+    readonly tool: string | null;
+    readonly server: { readonly id: string; readonly name: string } | null;
+    readonly protocol_version: string | null;
+    readonly outcome: McpOutcome;
+    readonly error: number | null;
+    readonly calls: readonly McpCallRecord[];
   } | null;
   readonly fault: string | null;
   readonly translation: TranslationFacts | null;
@@ -86,6 +111,7 @@ export interface RequestRecord {
     readonly verdict: PluginVerdict;
     readonly detail: string | null;
   }[];
+  readonly shadow: readonly ShadowRun[];
   readonly bodies?: BodyTexts;
 }
 
@@ -110,6 +136,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
   const msPerToken = msPerOutputToken(facts);
   return {
     request_id: facts.requestId,
+    mirror_of: facts.mirrorOf,
     time: new Date(startOf(facts)).toISOString(),
     revision: facts.revision,
     gateway_id: facts.gatewayId,
@@ -127,6 +154,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     model: attempt?.model ?? null,
     requested_model: facts.requestedModel,
     virtual_model: virtualModelOf(facts),
+    mcp: mcpRecord(facts),
     fault: facts.fault,
     translation: translationOf(facts),
     stream: facts.isStream,
@@ -141,7 +169,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
       ms_per_output_token: msPerToken === null ? null : round(msPerToken),
       body_ms: round(facts.bodyMs),
       plugins_ms: round(plugins.reduce((total, { ms }) => total + ms, 0)),
-      upstream_ms: round(facts.attempts.reduce((total, each) => total + durationOf(each, facts), 0)),
+      upstream_ms: round(upstreamMs(facts)),
     },
     plugins: plugins.map(({ name, stage, ms, verdict, detail }) => ({
       name,
@@ -150,8 +178,42 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
       verdict,
       detail,
     })),
+    shadow: (facts.shadow ?? []).map((run) => ({ ...run, ms: round(run.ms) })),
     ...(bodies !== null && { bodies }),
   };
+}
+
+function mcpRecord(facts: RequestFacts): RequestRecord["mcp"] {
+  const { mcp } = facts;
+  if (mcp === null) return null;
+  const { method, tool, server, protocolVersion, errorCode, calls } = mcp;
+  return {
+    method,
+    tool,
+    server: server === null ? null : { id: server.id, name: server.name },
+    protocol_version: protocolVersion,
+    outcome: mcpOutcomeOf(mcp, facts),
+    error: errorCode,
+    calls: calls.map((call) => mcpCallRecord(call, facts)),
+  };
+}
+
+function mcpCallRecord(call: McpCallFacts, facts: RequestFacts): McpCallRecord {
+  return {
+    server_id: call.server.id,
+    server: call.server.name,
+    method: call.method,
+    status: call.status,
+    fault: call.fault,
+    error: call.errorCode,
+    start_ms: round(call.startedAt - facts.startedAt),
+    ms: round(durationOf(call, facts)),
+  };
+}
+
+function upstreamMs(facts: RequestFacts): number {
+  const sent = [...facts.attempts, ...(facts.mcp?.calls ?? [])];
+  return sent.reduce((total, each) => total + durationOf(each, facts), 0);
 }
 
 function hedgeRecord(hedge: RequestFacts["hedge"]): RequestRecord["hedge"] {
@@ -183,7 +245,10 @@ function attemptRecord(attempt: AttemptFacts, facts: RequestFacts): AttemptRecor
   };
 }
 
-function durationOf({ startedAt, endedAt }: AttemptFacts, facts: RequestFacts): number {
+function durationOf(
+  { startedAt, endedAt }: Pick<AttemptFacts, "startedAt" | "endedAt">,
+  facts: RequestFacts,
+): number {
   return (endedAt ?? facts.endedAt) - startedAt;
 }
 

@@ -21,31 +21,16 @@ import {
 } from "../requests/request-facts.ts";
 import { genAiOperationOf, translationText } from "../requests/request-operation.ts";
 import { truncateText } from "../truncate-text.ts";
+import { mcpErrorOf, mcpSpanName, writeMcpAttributes, writeMcpCall } from "./mcp-spans.ts";
 import type { RequestTrace } from "./request-trace.ts";
+import { CLIENT, encodeCommonPart, INTERNAL, SERVER, SPAN, writeSpanTimes } from "./span-parts.ts";
 
 /** Field numbers from opentelemetry/proto. */
 const EXPORT = { resourceSpans: 1 };
 const RESOURCE_SPANS = { resource: 1, scopeSpans: 2 };
 const SCOPE_SPANS = { scope: 1, spans: 2 };
-const SPAN = {
-  traceId: 1,
-  spanId: 2,
-  traceState: 3,
-  parentSpanId: 4,
-  name: 5,
-  kind: 6,
-  start: 7,
-  end: 8,
-  attributes: 9,
-  status: 15,
-};
-const STATUS = { code: 3 };
-const SERVER = 2;
-const CLIENT = 3;
-const ERROR = 2;
-
-export function spanCount({ attempts }: RequestFacts): number {
-  return 1 + attempts.length;
+export function spanCount({ attempts, mcp }: RequestFacts): number {
+  return 1 + attempts.length + (mcp === null ? 0 : mcp.calls.length);
 }
 
 /** The process that sends the spans. */
@@ -77,6 +62,11 @@ export class SpanBatch implements OpenBatch {
   add(facts: RequestFacts, trace: RequestTrace): void {
     this.#writeRequest(facts, trace);
     for (const attempt of facts.attempts) this.#writeAttempt(facts, trace, attempt);
+    for (const call of facts.mcp?.calls ?? []) {
+      const span = this.#writer.begin(SCOPE_SPANS.spans);
+      writeMcpCall(this.#writer, facts, trace, call);
+      this.#writer.end(span);
+    }
     this.count += spanCount(facts);
   }
 
@@ -107,12 +97,14 @@ export class SpanBatch implements OpenBatch {
     writer.hex(SPAN.spanId, trace.spanId);
     if (trace.parentSpanId !== null) writer.hex(SPAN.parentSpanId, trace.parentSpanId);
     if (trace.state !== null) writer.text(SPAN.traceState, redact(trace.state));
-    this.#writeTimes(facts, facts.startedAt, facts.endedAt);
+    writeSpanTimes(writer, facts, facts.startedAt, facts.endedAt);
     writeText(writer, SPAN.attributes, "gatehouse.request_id", facts.requestId);
+    if (facts.mirrorOf !== null) writeText(writer, SPAN.attributes, "gatehouse.mirror_of", facts.mirrorOf);
     if (facts.firstTokenAt !== null) {
       writeSeconds(writer, "gatehouse.time_to_first_token", facts.firstTokenAt - facts.startedAt);
       writeSeconds(writer, "gatehouse.time_per_output_token", msPerOutputToken(facts));
     }
+    if (facts.mcp !== null) writeMcpAttributes(writer, facts.mcp);
     writer.raw(commonPartOfRequest(facts));
     writer.end(span);
   }
@@ -123,7 +115,7 @@ export class SpanBatch implements OpenBatch {
     writer.hex(SPAN.traceId, trace.traceId);
     writer.hex(SPAN.spanId, attempt.spanId ?? "");
     writer.hex(SPAN.parentSpanId, trace.spanId);
-    this.#writeTimes(facts, attempt.startedAt, attempt.endedAt ?? facts.endedAt);
+    writeSpanTimes(writer, facts, attempt.startedAt, attempt.endedAt ?? facts.endedAt);
     const { tokens, firstTokenAt } = attempt === facts.finalAttempt ? facts : NO_RESPONSE;
     if (firstTokenAt !== null)
       writeSeconds(writer, "gen_ai.response.time_to_first_chunk", firstTokenAt - attempt.startedAt);
@@ -157,13 +149,6 @@ export class SpanBatch implements OpenBatch {
     writeText(writer, SPAN.attributes, "gen_ai.response.id", truncateText(id));
     writeTexts(writer, SPAN.attributes, "gen_ai.response.finish_reasons", reasons);
   }
-
-  /** Converts monotonic times to wall-clock times with the offset at the end of the request. */
-  #writeTimes({ endedAt, endedWallMs }: RequestFacts, from: number, to: number): void {
-    const offset = endedWallMs - endedAt;
-    this.#writer.nanoseconds(SPAN.start, Math.round((offset + from) * 1000));
-    this.#writer.nanoseconds(SPAN.end, Math.round((offset + to) * 1000));
-  }
 }
 
 /**
@@ -178,12 +163,14 @@ interface CommonPart {
 
 const requestParts = new WeakMap<object, CommonPart>();
 const attemptParts = new WeakMap<object, CommonPart>();
-const commonWriter = new ProtobufWriter();
 
 function commonPartOfRequest(facts: RequestFacts): Uint8Array {
   const { method, path, status, outcome, gatewayName, attempts, revision, errorCode } = facts;
   const injected = facts.fault;
+  const isCopy = facts.mirrorOf !== null;
   const error = facts.finalAttempt?.fault ?? null;
+  const mcpName = facts.mcp === null ? null : mcpSpanName(facts.mcp);
+  const mcpError = facts.mcp === null ? null : mcpErrorOf(facts.mcp, facts);
   const values = [
     method,
     path,
@@ -195,15 +182,19 @@ function commonPartOfRequest(facts: RequestFacts): Uint8Array {
     errorCode,
     error,
     injected,
+    isCopy,
+    mcpName,
+    mcpError,
   ];
   const owner = facts.rule ?? facts.gateway;
   const known = requestParts.get(owner);
   if (known !== undefined && isSame(known.values, values)) return known.bytes;
   const route = facts.rule?.names.rule.path;
   // A 4xx status is an error of the client, which a server span does not report as its own (HTTP conventions).
-  const hasFailed = status >= 500 || outcome === "incomplete";
-  const name = route === undefined ? method : `${method} ${route}`;
-  const bytes = encodeCommonPart(name, SERVER, hasFailed, (write) => {
+  const hasFailed = status >= 500 || outcome === "incomplete" || mcpError !== null;
+  const served = route === undefined ? method : `${method} ${route}`;
+  const name = isCopy ? `mirror ${served}` : (mcpName ?? served);
+  const bytes = encodeCommonPart(name, isCopy ? INTERNAL : SERVER, hasFailed, (write) => {
     writeText(write, SPAN.attributes, "http.request.method", method);
     writeText(write, SPAN.attributes, "http.route", route);
     writeNumber(write, SPAN.attributes, "http.response.status_code", status);
@@ -214,7 +205,7 @@ function commonPartOfRequest(facts: RequestFacts): Uint8Array {
         write,
         SPAN.attributes,
         "error.type",
-        errorCode ?? facts.finalAttempt?.fault ?? String(status),
+        mcpError ?? errorCode ?? facts.finalAttempt?.fault ?? String(status),
       );
     writeText(write, SPAN.attributes, "gatehouse.gateway", gatewayName);
     writeText(write, SPAN.attributes, "gatehouse.outcome", outcome);
@@ -249,7 +240,7 @@ function commonPartOfAttempt(facts: RequestFacts, attempt: AttemptFacts): Uint8A
     if (hasFailed) writeText(write, SPAN.attributes, "error.type", fault ?? String(status));
     writeText(write, SPAN.attributes, "gatehouse.target", target.id);
     writeText(write, SPAN.attributes, "gatehouse.translation", translation);
-    if (purpose === "hedge") writeText(write, SPAN.attributes, "gatehouse.purpose", purpose);
+    if (purpose !== "request") writeText(write, SPAN.attributes, "gatehouse.purpose", purpose);
   });
   attemptParts.set(target, { values, bytes });
   return bytes;
@@ -258,22 +249,6 @@ function commonPartOfAttempt(facts: RequestFacts, attempt: AttemptFacts): Uint8A
 function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
   for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false;
   return true;
-}
-
-function encodeCommonPart(
-  name: string,
-  kind: number,
-  hasFailed: boolean,
-  writeAttributes: (write: ProtobufWriter) => void,
-): Uint8Array {
-  commonWriter.clear();
-  commonWriter.text(SPAN.name, redact(name));
-  commonWriter.number(SPAN.kind, kind);
-  writeAttributes(commonWriter);
-  const status = commonWriter.begin(SPAN.status);
-  if (hasFailed) commonWriter.number(STATUS.code, ERROR);
-  commonWriter.end(status);
-  return commonWriter.take();
 }
 
 function writeSeconds(write: ProtobufWriter, key: string, milliseconds: number | null): void {

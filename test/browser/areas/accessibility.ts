@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { startFakeProvider, type FakeProvider } from "../../../src/fake-provider/server.ts";
 import type { GatehouseProcess } from "../../support/gatehouse-process.ts";
 import { isLong } from "../../support/long-form.ts";
+import { StatelessClient } from "../../support/mcp-fixtures.ts";
+import { ScriptedMcpServer } from "../../support/scripted-mcp-server.ts";
+import { waitFor } from "../../support/waiting.ts";
 import type { ConsoleSession } from "../console-session.ts";
 
 type GetSession = () => { readonly ui: ConsoleSession; readonly gatehouse: GatehouseProcess };
@@ -32,7 +35,11 @@ function long(name: string): string {
 }
 
 /** Creates a record of every kind with long texts, sends requests, and returns the id of the gateway. */
-async function seed(gatehouse: GatehouseProcess, provider: FakeProvider): Promise<string> {
+async function seed(
+  gatehouse: GatehouseProcess,
+  provider: FakeProvider,
+  tools: ScriptedMcpServer,
+): Promise<string> {
   const create = async (path: string, body: object) => {
     const response = await gatehouse.api("POST", path, body);
     if (response.status >= 300) throw new Error(`${path}: ${JSON.stringify(response.body)}`);
@@ -66,6 +73,14 @@ async function seed(gatehouse: GatehouseProcess, provider: FakeProvider): Promis
   const rule = { name: long("rule"), path, methods: ["POST"], service_id: service.id };
   const { id: ruleId } = await create(`${base}/rules`, rule);
   const key = await create("/iam/api-keys", { name: long("key"), subject: gateway, policies: [ruleId] });
+  // Names of MCP servers have at most 63 characters.
+  const server = { name: long("server").slice(1), url: tools.url, pin: "hold" };
+  const { id: serverId } = await create(`${base}/mcp-servers`, server);
+  const toolService = { name: long("tools"), type: "mcp", mcp_server_ids: [serverId] };
+  const { id: toolServiceId } = await create(`${base}/services`, toolService);
+  const toolPath = `/${long("tools")}`;
+  await create(`${base}/rules`, { path: toolPath, methods: ["*"], service_id: toolServiceId });
+  await showTools(gatehouse, toolPath, `${base}/mcp-servers/${serverId}/tools`, tools);
   await create("/iam/admin-tokens", { name: long("administrator"), role: "viewer" });
   const budget = { name: long("budget"), amount: 1_000_000, unit: "tokens", period: "month" };
   await create(`${base}/budgets`, budget);
@@ -80,15 +95,42 @@ async function seed(gatehouse: GatehouseProcess, provider: FakeProvider): Promis
   return gateway;
 }
 
+/** Lists tools as an agent, changes one of them, and lists them again. */
+async function showTools(
+  gatehouse: GatehouseProcess,
+  endpoint: string,
+  path: string,
+  tools: ScriptedMcpServer,
+): Promise<void> {
+  const untilStatus = async (status: string) => {
+    // The limit of the gateway allows few requests.
+    await new StatelessClient(gatehouse.proxyUrl + endpoint).request("tools/list");
+    await waitFor(async () => {
+      const [tool] = (await gatehouse.api("GET", path)).body.tools;
+      return tool?.status === status ? true : null;
+    });
+  };
+  await untilStatus("new");
+  tools.tools = toolsDescribed(long("changed"));
+  await untilStatus("withheld");
+}
+
+function toolsDescribed(description: string) {
+  return { [long("tool")]: { definition: { description } } };
+}
+
 export function testAccessibility(context: GetSession): void {
   let provider: FakeProvider;
+  const tools = new ScriptedMcpServer({ tools: toolsDescribed(long("description")) });
   const ids = new Map<string, string>();
 
   beforeAll(async () => {
     provider = await startFakeProvider({ name: "accessible" });
   });
 
-  afterAll(() => provider.stop());
+  afterAll(async () => {
+    await Promise.all([provider.stop(), tools.stop()]);
+  });
 
   /** Returns the path of a page with the ids of stored records. */
   const pathOf = async (pattern: string): Promise<string> => {
@@ -145,7 +187,7 @@ export function testAccessibility(context: GetSession): void {
     "every page passes axe and fits the screen with names of 64 characters",
     async () => {
       const { ui, gatehouse } = context();
-      ids.set("gateway", await seed(gatehouse, provider));
+      ids.set("gateway", await seed(gatehouse, provider, tools));
       ids.set("revision", (await gatehouse.api("GET", "/revisions?limit=1")).body.revisions[0].revision);
       expect(PATTERNS.length).toBeGreaterThan(25);
       const problems: string[] = [];

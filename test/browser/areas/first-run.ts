@@ -6,7 +6,8 @@ export function testFirstRun(context: GetContext): void {
   test("rejects a wrong token and accepts a valid one", async () => {
     const { ui } = context();
     await ui.expectAccessible();
-    // By keyboard only: the field has the focus when the page opens.
+    // By keyboard only: the field gets the focus when the page opens.
+    await ui.page.locator("input:focus").waitFor();
     await ui.page.keyboard.type("not.a.token");
     await ui.page.keyboard.press("Enter");
     await ui.page.getByText("does not accept this token").waitFor();

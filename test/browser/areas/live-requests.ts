@@ -32,6 +32,9 @@ export function testLiveRequests(context: GetContext): void {
     await ui.button(/^\S+ to \S+$/).click();
     expect(new URL(page.url()).searchParams.has("since")).toBe(false);
     await ui.field("Request id").fill(ids[1] ?? "");
+    // What is typed stays when the list updates itself.
+    await (await fetch(`${gatehouse.proxyUrl}/live/3`, { headers: { "X-GW-API-Key": key } })).text();
+    await ui.row("/live/3").waitFor();
     await page.keyboard.press("Enter");
     await ui.row("/live/2").waitFor({ state: "detached" });
     expect(await ui.row("/live/1").count()).toBe(1);
@@ -50,9 +53,9 @@ export function testLiveRequests(context: GetContext): void {
       true,
     );
     await page.keyboard.press("Enter");
-    await ui.dialog().getByRole("heading", { name: "GET /live/1" }).waitFor();
+    await ui.dialog().getByRole("heading", { name: "GET /live/2" }).waitFor();
     await page.keyboard.press("ArrowDown");
-    await ui.dialog().getByRole("heading", { name: "GET /live/0" }).waitFor();
+    await ui.dialog().getByRole("heading", { name: "GET /live/1" }).waitFor();
     await page.keyboard.press("Escape");
     await ui.dialog().waitFor({ state: "detached" });
   });

@@ -1,5 +1,6 @@
-// Order of plugins and of targets: by dragging, and with buttons for the keyboard; and the switch of a plugin.
+// Order of plugins, rules, and targets: by dragging, and with buttons for the keyboard; and the switch of a plugin.
 import { expect, test } from "bun:test";
+import type { Route } from "playwright-core";
 import type { GatehouseProcess } from "../../support/gatehouse-process.ts";
 import type { SeededRoute } from "../../support/proxy-fixtures.ts";
 import type { ConsoleSession } from "../console-session.ts";
@@ -58,6 +59,44 @@ export function testOrder(context: () => OrderContext): void {
     await page.getByRole("switch", { name: "rate_limiter is enabled" }).click();
     await page.getByRole("switch", { name: "rate_limiter is enabled", checked: false }).waitFor();
     expect((await plugins())[0]).toEqual([10, "rate_limiter", false]);
+  });
+
+  test("rules are moved by keyboard and by dragging, but not over a change that the list does not show", async () => {
+    const { ui, gatehouse, route } = context();
+    const { page } = ui;
+    const rules = `/gateways/${route.gateway}/rules`;
+    const stored = async (): Promise<string[]> =>
+      (await gatehouse.api("GET", `${rules}?search=rule%201&sort=priority`)).body.rules.map(
+        ({ path }: { path: string }) => path,
+      );
+    await page.goto(`/console${rules}?search=rule%201`);
+    await ui.button("Change order").click();
+    await page.locator(".drag-handle").first().waitFor();
+    const [first = "", second = "", third = "", ...others] = await stored();
+    await page.getByRole("button", { name: `Move ${third} up` }).focus();
+    await page.keyboard.press("Enter");
+    await ui.waitForToast(`Moved ${third} before ${second}.`);
+    // The focus stays at the moved rule, also when the list is loaded again.
+    await page.locator(`button[aria-label="Move ${third} up"]:focus`).waitFor();
+    await page.keyboard.press("Enter");
+    await ui.waitForToast(`Moved ${third} before ${first}.`);
+    expect(await stored()).toEqual([third, first, second, ...others]);
+    await ui.expectAccessible();
+    await ui.row(third).locator(".drag-handle").dragTo(ui.row(second));
+    await ui.waitForToast(`Moved ${third} after ${second}.`);
+    expect(await stored()).toEqual([first, second, third, ...others]);
+
+    const { id } = (await gatehouse.api("GET", `${rules}?search=${encodeURIComponent(second)}`)).body
+      .rules[0];
+    // Another operator changes the rule between the click and the request of the console.
+    const change = async (request: Route) => {
+      await gatehouse.api("PATCH", `${rules}/${id}`, { active: false });
+      await request.continue();
+    };
+    await page.route(`**${rules}/${id}`, change, { times: 1 });
+    await page.getByRole("button", { name: `Move ${second} up` }).click();
+    await ui.waitForToast(`“${second}” was changed meanwhile. The list shows its current state.`);
+    expect(await stored()).toEqual([first, second, third, ...others]);
   });
 
   test("targets of an upstream are moved, and their priorities follow the order", async () => {

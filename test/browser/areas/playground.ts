@@ -7,7 +7,12 @@ type Context = ReturnType<GetContext>;
 async function seed({ gatehouse, healthy }: Context): Promise<string> {
   const create = async (path: string, body: unknown) => (await gatehouse.api("POST", path, body)).body.id;
   const prices = [{ model: "talk-1", per_request: "0.02" }];
-  const gateway = await create("/gateways", { name: "talks", prices, require_api_key: true });
+  const gateway = await create("/gateways", {
+    name: "talks",
+    subdomain: "talks",
+    prices,
+    require_api_key: true,
+  });
   const targets = [{ provider: "good", base_url: healthy.url, models: ["talk-1", "talk-2"] }];
   const upstream_id = await create(`/gateways/${gateway}/upstreams`, {
     ...{ name: "only", targets, model_routing: "require" },
@@ -139,6 +144,14 @@ export function testPlayground(context: GetContext): void {
     await address.fill("");
     await ui.field("Client").focus();
     expect(await address.inputValue()).toBe(gatehouse.proxyUrl);
+    // With BASE_DOMAIN, the gateway has a host of its own.
+    await page.route("**/api/v1/server", (route) =>
+      route.fulfill({ json: { public_url: null, proxy_port: 8081, base_domain: "ai.example.com" } }),
+    );
+    await page.reload();
+    await page.getByText("The host is the subdomain of this gateway.").waitFor();
+    expect(await address.inputValue()).toBe("http://talks.ai.example.com:8081");
+    await page.unroute("**/api/v1/server");
     await leaveGateway(context(), gateway);
   });
 }

@@ -119,8 +119,8 @@ export function testPlugins(context: GetContext): void {
     await ui.waitForToast("Removed code_sanitation");
   });
 
-  test("lists a block and removes it", async () => {
-    const { ui } = context();
+  test("limits requests by user and by label, lists a block, and removes it", async () => {
+    const { ui, gatehouse } = context();
     const { page } = ui;
     await ui.visit("Plugins");
     await ui.link("Add rate_limiter").click();
@@ -128,9 +128,28 @@ export function testPlugins(context: GetContext): void {
     await ui.field("Limit", page.getByRole("group", { name: "Per user" })).fill("1");
     await ui.field("Window", page.getByRole("group", { name: "Per user" })).fill("1h");
     await ui.field("Type").selectOption({ label: "block" });
+    await ui.field("Label").fill("Team");
+    await page.keyboard.press("Enter");
+    const label = page.getByRole("group", { name: "Label Team" });
+    await ui.field("Limit", label).fill("5");
+    await ui.field("Window", label).fill("1h");
+    await ui.button("Add rate_limiter").click();
+    // The name of a label has no capital letters.
+    await label.getByText("is not known; give global").waitFor();
+    await ui.button("Remove per_label:Team").click();
+    await ui.field("Label").fill("team");
+    await ui.button("Add label").click();
+    const team = page.getByRole("group", { name: "Label team" });
+    await ui.field("Limit", team).fill("5");
+    await ui.field("Window", team).fill("1h");
     await ui.expectAccessible();
     await ui.button("Add rate_limiter").click();
     await ui.waitForToast("Saved rate_limiter");
+    const { body } = await gatehouse.api("GET", `/gateways/${await firstGatewayId(context())}`);
+    expect(body.required_plugins[0].settings.limits).toEqual({
+      per_user: { limit: 1, window: "1h" },
+      "per_label:team": { limit: 5, window: "1h" },
+    });
     expect(await sendChatAs("ann", context())).toBe(200);
     expect(await sendChatAs("ann", context())).toBe(403);
     await ui.visit("Blocks");

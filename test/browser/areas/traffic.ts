@@ -79,6 +79,12 @@ export function testTraffic(context: GetContext): void {
     await ui.visit("Usage");
     const used = page.getByRole("table", { name: "Usage by model" });
     await used.getByText("fake-model").waitFor();
+    await page.locator('summary[aria-label="Columns of Usage by model"]').click();
+    await page.getByRole("checkbox", { name: "Incomplete" }).uncheck();
+    await used.locator("th", { hasText: "Incomplete" }).waitFor({ state: "detached" });
+    await ui.expectAccessible();
+    await page.getByRole("checkbox", { name: "Incomplete" }).check();
+    await page.keyboard.press("Escape");
     await page.getByRole("table", { name: "Usage by rule" }).getByText("/pair/chat").waitFor();
     await ui.button("Provider").click();
     await page.getByRole("table", { name: "Usage by provider" }).getByText("good").waitFor();

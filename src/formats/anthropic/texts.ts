@@ -1,0 +1,92 @@
+// The texts in responses of Anthropic's messages, whole and streamed.
+import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
+import { formatSse } from "../sse.ts";
+import {
+  contentChannel,
+  hasText,
+  reasoningChannel,
+  toolChannel,
+  ToolNames,
+  type EventTexts,
+  type TextReader,
+  type TextSink,
+} from "../text-channels.ts";
+import { encodeError } from "./encode-error.ts";
+
+export const anthropicTexts: TextReader = {
+  format: "anthropic",
+  readWhole(body, sink) {
+    for (const [index, block] of (body.root.get("content")?.elements ?? []).entries())
+      readBlock(body, sink, block, index, `${index}/`, hasText(block.get("signature")));
+  },
+  openStream: () => new MessageTexts(),
+  repeats: false,
+  errorEvent: (error) => formatSse({ event: "error", data: JSON.stringify(encodeError(error)) }),
+};
+
+function readBlock(
+  body: JsonDocument,
+  sink: TextSink,
+  block: JsonNode,
+  index: number,
+  key: string,
+  isSigned: boolean,
+): void {
+  const text = block.get("text");
+  if (hasText(text)) sink.text(key, contentChannel(index), text);
+  const thinking = block.get("thinking");
+  if (hasText(thinking)) sink.text(key, reasoningChannel(index, isSigned), thinking);
+  const input = block.get("input");
+  if (input?.type !== "object") return;
+  const isEmpty = input.children.length === 0;
+  const name = body.text(block.get("name"));
+  // The arguments of a stream follow in deltas.
+  if (!isEmpty || !key.endsWith("start/")) sink.text(key, toolChannel(index, name), input, true);
+}
+
+class MessageTexts implements EventTexts {
+  readonly #names = new ToolNames();
+
+  read(event: JsonDocument, sink: TextSink): void {
+    const { root } = event;
+    const index = event.number(root.get("index")) ?? 0;
+    const key = `${index}/`;
+    switch (event.text(root.get("type"))) {
+      case "content_block_start": {
+        const block = root.get("content_block");
+        if (block === null) return;
+        this.#names.add(key, event.text(block.get("name")));
+        // Arguments in the first event are complete. Deltas would replace them.
+        const isCall = block.get("input") !== null;
+        readBlock(event, sink, block, index, isCall ? `${index}/start/` : key, true);
+        if (isCall) this.#readNoArguments(sink, block, index);
+        return;
+      }
+      case "content_block_delta":
+        this.#readDelta(sink, root.get("delta"), index, key);
+        return;
+      case "content_block_stop":
+        sink.end(key);
+        return;
+      case "message_stop":
+        sink.end("");
+    }
+  }
+
+  /** Opens the channel of a call that may get no arguments at all, so that its name is known. */
+  #readNoArguments(sink: TextSink, block: JsonNode, index: number): void {
+    const input = block.get("input");
+    if (input?.type === "object" && input.children.length === 0)
+      sink.open(`${index}/`, toolChannel(index, this.#names.get(`${index}/`)));
+  }
+
+  #readDelta(sink: TextSink, delta: JsonNode | null, index: number, key: string): void {
+    const text = delta?.get("text") ?? null;
+    if (hasText(text)) sink.text(key, contentChannel(index), text);
+    // The signature follows at the end of the block.
+    const thinking = delta?.get("thinking") ?? null;
+    if (hasText(thinking)) sink.text(key, reasoningChannel(index, true), thinking);
+    const json = delta?.get("partial_json") ?? null;
+    if (hasText(json)) sink.text(key, toolChannel(index, this.#names.get(key)), json);
+  }
+}

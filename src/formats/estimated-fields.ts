@@ -1,0 +1,189 @@
+// Reads in the bytes of a request what its estimate needs. The texts of plain chat messages, which are most of a usual request, are
+// counted where they are. Everything else is parsed, but only the fields that matter: parsing all of a body took as long as counting it.
+import { indexOfByte, utf8Between } from "../base/byte-search.ts";
+import type { JsonObject } from "../base/json.ts";
+import { UNITS_PER_TOKEN } from "./text-automaton.ts";
+import { readAsciiText, unitsOfText, type ReadText } from "./text-tokens.ts";
+import { ESTIMATED_FIELDS, MESSAGE_TOKENS } from "./token-estimate.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+const MESSAGES = Buffer.from("messages");
+const ROLE = Buffer.from("role");
+const CONTENT = Buffer.from("content");
+const NAME = Buffer.from("name");
+
+interface EstimatedFields {
+  /** Units of the messages that are not in `others`. */
+  readonly units: number;
+  /** The other fields, and the messages that are not plain texts. */
+  readonly others: JsonObject;
+}
+
+/** One text at a time is read. */
+const read: ReadText = { units: 0, end: 0 };
+
+/** Finds the top-level fields of a request that its estimate depends on, and further ones by name. */
+export class EstimatedFieldReader {
+  readonly #names: readonly { readonly name: string; readonly bytes: Uint8Array }[];
+
+  constructor(furtherNames: readonly string[]) {
+    this.#names = [...ESTIMATED_FIELDS, ...furtherNames].map((name) => ({ name, bytes: Buffer.from(name) }));
+  }
+
+  /** `bytes` must be a JSON object in UTF-8 that was validated. */
+  read(bytes: Uint8Array): EstimatedFields {
+    const others: Record<string, unknown> = {};
+    let units = 0;
+    let at = indexOfByte(bytes, OPEN_BRACE, 0);
+    for (at = skipSpace(bytes, at + 1); bytes[at] === QUOTE; at = nextItem(bytes, at)) {
+      const keyEnd = endOfString(bytes, at + 1);
+      const value = startOfValue(bytes, keyEnd);
+      if (bytes[value] === OPEN_BRACKET && isKey(bytes, at, keyEnd, MESSAGES)) {
+        const messages = readMessages(bytes, value);
+        units = messages.units;
+        others["messages"] = messages.others;
+        at = messages.end;
+        continue;
+      }
+      const name = this.#nameOf(bytes, at, keyEnd);
+      const end = endOfValue(bytes, value);
+      if (name !== null) others[name] = JSON.parse(utf8Between(bytes, value, end));
+      at = end;
+    }
+    return { units, others };
+  }
+
+  #nameOf(bytes: Uint8Array, start: number, end: number): string | null {
+    for (const each of this.#names) if (isKey(bytes, start, end, each.bytes)) return each.name;
+    // A key may spell a name with escapes, such as `"too\u006cs"`.
+    const backslash = indexOfByte(bytes, BACKSLASH, start);
+    if (backslash === -1 || backslash >= end) return null;
+    const decoded: unknown = JSON.parse(utf8Between(bytes, start, end));
+    return this.#names.find(({ name }) => name === decoded)?.name ?? null;
+  }
+}
+
+interface ReadMessages {
+  readonly units: number;
+  readonly others: readonly unknown[];
+  /** The index after the list. */
+  readonly end: number;
+}
+
+function readMessages(bytes: Uint8Array, start: number): ReadMessages {
+  const others: unknown[] = [];
+  let units = 0;
+  let at = skipSpace(bytes, start + 1);
+  for (; bytes[at] !== CLOSE_BRACKET; at = nextItem(bytes, at)) {
+    const end = bytes[at] === OPEN_BRACE ? readPlainMessage(bytes, at) : -1;
+    if (end !== -1) {
+      units += read.units + MESSAGE_TOKENS * UNITS_PER_TOKEN;
+      at = end;
+    } else {
+      const first = at;
+      at = endOfValue(bytes, at);
+      others.push(JSON.parse(utf8Between(bytes, first, at)));
+    }
+  }
+  return { units, others, end: at + 1 };
+}
+
+/**
+ * Counts a message that has only a role, a name, and a text, into `read`. Returns the index after it, or -1 if it has anything else, or
+ * its text twice.
+ */
+function readPlainMessage(bytes: Uint8Array, start: number): number {
+  let units = 0;
+  let texts = 0;
+  let names = 0;
+  let at = skipSpace(bytes, start + 1);
+  for (; bytes[at] === QUOTE; at = nextItem(bytes, at)) {
+    const keyEnd = endOfString(bytes, at + 1);
+    const value = startOfValue(bytes, keyEnd);
+    if (bytes[value] !== QUOTE) return -1;
+    if (isKey(bytes, at, keyEnd, ROLE)) {
+      at = endOfString(bytes, value + 1);
+      continue;
+    }
+    if (isKey(bytes, at, keyEnd, CONTENT)) texts++;
+    else if (isKey(bytes, at, keyEnd, NAME)) names++;
+    else return -1;
+    if (texts > 1 || names > 1) return -1;
+    readText(bytes, value + 1);
+    units += read.units;
+    at = read.end + 1;
+  }
+  read.units = units;
+  return at + 1;
+}
+
+/** Counts the string whose content starts at `start` into `read`. */
+function readText(bytes: Uint8Array, start: number): void {
+  if (readAsciiText(bytes, start, read)) return;
+  const end = endOfString(bytes, start);
+  read.units = unitsOfText(String(JSON.parse(utf8Between(bytes, start - 1, end))));
+  read.end = end - 1;
+}
+
+/** `start` and `end` include the quotes. */
+function isKey(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
+  const { length } = name;
+  if (end - start - 2 !== length) return false;
+  for (let index = 0; index < length; index++) if (bytes[start + 1 + index] !== name[index]) return false;
+  return true;
+}
+
+/** Returns the index after the closing quote of the string whose content starts at `start`. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) at++;
+  }
+  return bytes.length;
+}
+
+/** Returns the index after the value at `start`. */
+function endOfValue(bytes: Uint8Array, start: number): number {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfString(bytes, at + 1) - 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      // The end of what contains a literal or a number.
+      if (depth === 0) return at;
+      depth--;
+    } else if (depth > 0 || (byte !== COMMA && !isSpace(byte))) continue;
+    else return at;
+    if (depth === 0) return at + 1;
+  }
+  return bytes.length;
+}
+
+function startOfValue(bytes: Uint8Array, keyEnd: number): number {
+  return skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+}
+
+/** Returns the index of the next key or item after a value that ends at `end`, or of the closing byte. */
+function nextItem(bytes: Uint8Array, end: number): number {
+  const at = skipSpace(bytes, end);
+  return bytes[at] === COMMA ? skipSpace(bytes, at + 1) : at;
+}
+
+function skipSpace(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (isSpace(bytes[at])) at++;
+  return at;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -1,0 +1,92 @@
+// Names of the fields of requests, in lower case, by what their strings are.
+
+/** `other`: texts outside of the conversation, such as tool definitions. */
+export type TextRole = "system" | "developer" | "user" | "assistant" | "tool" | "other";
+
+export const SYSTEM_FIELDS = new Set(["system", "instructions", "systeminstruction", "system_instruction"]);
+/** Top-level fields that hold texts, but no conversation. */
+export const OTHER_FIELDS = new Set([
+  "tools",
+  "functions",
+  "response_format",
+  "metadata",
+  "user",
+  "safety_identifier",
+  "mcp_servers",
+  "text",
+  "labels",
+]);
+/** Top-level fields without texts. */
+export const SETTINGS = new Set([
+  "model",
+  "models",
+  "fallbacks",
+  "tool_choice",
+  "function_call",
+  "toolconfig",
+  "tool_config",
+  "stop",
+  "stop_sequences",
+  "service_tier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "previous_response_id",
+  "conversation",
+  "include",
+  "modalities",
+  "encoding_format",
+  "reasoning",
+  "reasoning_effort",
+  "thinking",
+  "output_config",
+  "generationconfig",
+  "generation_config",
+  "safetysettings",
+  "safety_settings",
+  "cachedcontent",
+  "truncation",
+  "stream_options",
+  "anthropic_version",
+  "anthropic_beta",
+  "betas",
+  "container",
+  "verbosity",
+]);
+/** Keys within messages and definitions whose strings identify something, or are no text. */
+export const OPAQUE_KEYS = new Set([
+  "type",
+  "role",
+  "id",
+  "call_id",
+  "tool_call_id",
+  "tool_use_id",
+  "name",
+  "signature",
+  "thoughtsignature",
+  "thought_signature",
+  "encrypted_content",
+  "file_id",
+  "file_data",
+  "image_url",
+  "url",
+  "uri",
+  "fileuri",
+  "file_uri",
+  "media_type",
+  "mime_type",
+  "mimetype",
+  "detail",
+  "status",
+  "format",
+  "b64_json",
+  "cache_control",
+]);
+export const ROLES: ReadonlyMap<string, TextRole> = new Map([
+  ["system", "system"],
+  ["developer", "developer"],
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["model", "assistant"],
+  ["tool", "tool"],
+  ["function", "tool"],
+]);

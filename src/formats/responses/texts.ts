@@ -1,0 +1,168 @@
+// The texts in responses of OpenAI's Responses API, whole and streamed. The events that end a part repeat its text.
+import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
+import { encodeError } from "../openai/encode-error.ts";
+import { formatSse } from "../sse.ts";
+import {
+  contentChannel,
+  hasText,
+  reasoningChannel,
+  toolChannel,
+  ToolNames,
+  type EventTexts,
+  type TextChannel,
+  type TextReader,
+  type TextSink,
+} from "../text-channels.ts";
+
+export const responsesTexts: TextReader = {
+  format: "responses",
+  readWhole(body, sink) {
+    readOutput(body, body.root, (key, channel, node) => sink.text(key, channel, node));
+    const text = body.root.get("output_text");
+    if (hasText(text)) sink.text("output_text/", contentChannel(0), text);
+  },
+  openStream: () => new ResponseTexts(),
+  repeats: true,
+  errorEvent: (error, sequence) => {
+    const { message, code, param } = encodeError(error).error;
+    const number = sequence === null ? {} : { sequence_number: sequence };
+    const data = { type: "error", ...number, code, message, param };
+    return formatSse({ event: "error", data: JSON.stringify(data) });
+  },
+};
+
+type Found = (key: string, channel: TextChannel, node: JsonNode) => void;
+
+function readOutput(body: JsonDocument, response: JsonNode, found: Found): void {
+  for (const [index, item] of (response.get("output")?.elements ?? []).entries())
+    readItem(body, item, index, found);
+}
+
+/** The keys are those of the deltas of the same text. */
+function readItem(body: JsonDocument, item: JsonNode, index: number, found: Found): void {
+  if (body.text(item.get("type")) === "reasoning") {
+    const channel = reasoningChannel(index, hasText(item.get("encrypted_content")));
+    for (const [at, part] of (item.get("summary")?.elements ?? []).entries())
+      findText(part.get("text"), `${index}/summary/${at}/`, channel, found);
+    for (const [at, part] of (item.get("content")?.elements ?? []).entries())
+      findText(part.get("text"), `${index}/reasoning/${at}/`, channel, found);
+    return;
+  }
+  for (const [at, part] of (item.get("content")?.elements ?? []).entries())
+    for (const name of ["text", "refusal"])
+      findText(part.get(name), `${index}/${name}/${at}/`, contentChannel(index), found);
+  const name = body.text(item.get("name"));
+  for (const [field, isJson] of CALL_FIELDS) {
+    const text = item.get(field);
+    if (text?.type === "string") found(`${index}/call/`, toolChannel(index, name, isJson), text);
+  }
+}
+
+/** The fields with the arguments of a call, and whether they are JSON. */
+const CALL_FIELDS = [
+  ["arguments", true],
+  ["input", false],
+] as const;
+
+function findText(node: JsonNode | null, key: string, channel: TextChannel, found: Found): void {
+  if (hasText(node)) found(key, channel, node);
+}
+
+/** Events with a piece of text: the kind of the text, and the field that numbers it within its item. */
+const DELTAS: ReadonlyMap<string, readonly [kind: string, position: string]> = new Map([
+  ["response.output_text", ["text", "content_index"]],
+  ["response.refusal", ["refusal", "content_index"]],
+  ["response.reasoning_summary_text", ["summary", "summary_index"]],
+  ["response.reasoning_text", ["reasoning", "content_index"]],
+  ["response.function_call_arguments", ["call", ""]],
+  ["response.custom_tool_call_input", ["call", ""]],
+  ["response.mcp_call_arguments", ["call", ""]],
+]);
+/** The fields in which the events that end a text repeat it. */
+const REPEATED_FIELDS = ["text", "refusal", "arguments", "input"];
+const EVENT_NAME = /^(.*)\.(delta|done|added)$/;
+const RESPONSE_ENDED = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
+class ResponseTexts implements EventTexts {
+  readonly #names = new ToolNames();
+  /** The items whose reasoning is encrypted as well. */
+  readonly #encrypted = new Set<number>();
+
+  read(event: JsonDocument, sink: TextSink): void {
+    const { root } = event;
+    const sequence = event.number(root.get("sequence_number"));
+    if (sequence !== null) sink.number(sequence);
+    const type = event.text(root.get("type")) ?? "";
+    if (RESPONSE_ENDED.has(type)) {
+      sink.end("");
+      const response = root.get("response");
+      if (response !== null) readOutput(event, response, (...text) => sink.repeat(...text));
+      return;
+    }
+    const [, name = "", phase = ""] = EVENT_NAME.exec(type) ?? [];
+    const index = event.number(root.get("output_index")) ?? 0;
+    if (name === "response.output_item") this.#readItem(event, sink, root.get("item"), index, phase);
+    else if (phase === "done" && name.endsWith("_part")) readPart(event, sink, index, name);
+    else this.#readText(event, sink, index, name, phase);
+  }
+
+  #readItem(event: JsonDocument, sink: TextSink, item: JsonNode | null, index: number, phase: string): void {
+    if (item === null) return;
+    if (phase === "done") {
+      sink.end(`${index}/`);
+      readItem(event, item, index, (...text) => sink.repeat(...text));
+      return;
+    }
+    const key = `${index}/call/`;
+    this.#names.add(key, event.text(item.get("name")));
+    const field = CALL_FIELDS.find(([name]) => item.get(name) !== null);
+    if (field !== undefined) sink.open(key, toolChannel(index, this.#names.get(key), field[1]));
+    if (hasText(item.get("encrypted_content")) && this.#encrypted.size < MAX_ITEMS)
+      this.#encrypted.add(index);
+  }
+
+  #readText(event: JsonDocument, sink: TextSink, index: number, name: string, phase: string): void {
+    const [kind, position] = DELTAS.get(name) ?? [];
+    if (kind === undefined || position === undefined) return;
+    const { root } = event;
+    const key =
+      kind === "call" ? `${index}/call/` : `${index}/${kind}/${event.number(root.get(position)) ?? 0}/`;
+    const channel = this.#channelOf(kind, index, key, name);
+    const delta = root.get("delta");
+    if (phase === "delta" && hasText(delta)) sink.text(key, channel, delta);
+    if (phase !== "done") return;
+    sink.end(key);
+    for (const field of REPEATED_FIELDS) {
+      const text = root.get(field);
+      if (text?.type === "string") sink.repeat(key, channel, text);
+    }
+  }
+
+  #channelOf(kind: string, index: number, key: string, name: string): TextChannel {
+    if (kind === "call")
+      return toolChannel(index, this.#names.get(key), name !== "response.custom_tool_call_input");
+    const isReasoning = kind === "summary" || kind === "reasoning";
+    return isReasoning ? reasoningChannel(index, this.#encrypted.has(index)) : contentChannel(index);
+  }
+}
+
+const MAX_ITEMS = 1024;
+
+/** Reads the event that ends a part of an item. */
+function readPart(event: JsonDocument, sink: TextSink, index: number, name: string): void {
+  const { root } = event;
+  const part = root.get("part");
+  if (part === null) return;
+  if (name === "response.reasoning_summary_part") {
+    const key = `${index}/summary/${event.number(root.get("summary_index")) ?? 0}/`;
+    findText(part.get("text"), key, reasoningChannel(index, false), (...text) => sink.repeat(...text));
+    return;
+  }
+  const at = event.number(root.get("content_index")) ?? 0;
+  const isReasoning = event.text(part.get("type")) === "reasoning_text";
+  for (const field of ["text", "refusal"]) {
+    const key = `${index}/${isReasoning ? "reasoning" : field}/${at}/`;
+    const channel = isReasoning ? reasoningChannel(index, false) : contentChannel(index);
+    findText(part.get(field), key, channel, (...text) => sink.repeat(...text));
+  }
+}

@@ -1,0 +1,89 @@
+// The texts of responses by channel: where whole bodies and stream events of each format hold generated text, so that plugins can read
+// and replace it in every format. Each format declares its reader in its registry entry.
+import type { JsonDocument, JsonNode } from "../base/json-nodes.ts";
+import type { FormatName } from "./format-names.ts";
+import type { GatewayError } from "./gateway-error.ts";
+
+/** `tool_result`: what a tool of an MCP server returned. */
+export type ChannelKind = "content" | "reasoning" | "tool_arguments" | "tool_result";
+
+/** A text of a response that is generated piece by piece. */
+export interface TextChannel {
+  readonly kind: ChannelKind;
+  /** The position of the choice, content block or output item that the text belongs to. */
+  readonly index: number;
+  /** The name of the called tool; null if the text is neither its arguments nor its result, or if the name is not known. */
+  readonly tool: string | null;
+  /** Whether the text is JSON: the arguments of all tools but those that take plain text. */
+  readonly isJson: boolean;
+  /** The provider signed the text, or may sign it later in the stream: a replacement is ignored. */
+  readonly isReadOnly: boolean;
+}
+
+/** Receives the texts of a whole body, or of one event. */
+export interface TextSink {
+  /** The next piece of a channel. `isRaw`: the JSON of the node is the text; otherwise the node is a string. */
+  text(key: string, channel: TextChannel, node: JsonNode, isRaw?: boolean): void;
+  /** A channel that may get no text, such as the arguments of a tool without any. */
+  open(key: string, channel: TextChannel): void;
+  /** A repetition of all text of a channel. */
+  repeat(key: string, channel: TextChannel, node: JsonNode): void;
+  /** The channels whose keys start with `prefix` are complete. */
+  end(prefix: string): void;
+  /** The number of the event, in formats that number them. */
+  number(sequence: number): void;
+}
+
+/** Reads the events of one stream. */
+export interface EventTexts {
+  read(event: JsonDocument, sink: TextSink): void;
+}
+
+export interface TextReader {
+  /** The format whose reader this is, by which a worker thread finds it; null if it belongs to none. */
+  readonly format: FormatName | null;
+  /** Reads a whole body. All its channels are complete. */
+  readWhole(body: JsonDocument, sink: TextSink): void;
+  openStream(): EventTexts;
+  /** Whether events repeat the text of earlier events. */
+  readonly repeats: boolean;
+  /** Returns the event that ends a stream with an error. `sequence` is its number, in formats that number events. */
+  errorEvent(error: GatewayError, sequence: number | null): string;
+}
+
+/** Tool names that a reader of a stream remembers. A stream with more calls has channels without a name. */
+const MAX_NAMES = 1024;
+
+/** The names of the tools that a stream calls, by the key of their channel. */
+export class ToolNames {
+  readonly #names = new Map<string, string>();
+
+  add(key: string, name: string | null): void {
+    if (name !== null && name !== "" && this.#names.size < MAX_NAMES) this.#names.set(key, name);
+  }
+
+  get(key: string): string | null {
+    return this.#names.get(key) ?? null;
+  }
+}
+
+export function contentChannel(index: number): TextChannel {
+  return { kind: "content", index, tool: null, isJson: false, isReadOnly: false };
+}
+
+export function reasoningChannel(index: number, isReadOnly: boolean): TextChannel {
+  return { kind: "reasoning", index, tool: null, isJson: false, isReadOnly };
+}
+
+export function toolChannel(index: number, tool: string | null, isJson = true): TextChannel {
+  return { kind: "tool_arguments", index, tool, isJson, isReadOnly: false };
+}
+
+export function resultChannel(index: number, tool: string, isJson: boolean): TextChannel {
+  return { kind: "tool_result", index, tool, isJson, isReadOnly: false };
+}
+
+/** Whether the node is a string other than `""`. */
+export function hasText(node: JsonNode | null): node is JsonNode {
+  return node !== null && node.type === "string" && node.end - node.start > 2;
+}

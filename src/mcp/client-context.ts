@@ -1,0 +1,28 @@
+// Everything that serving one request of a client needs: the service and its servers, what the client may use, and the links
+// to the servers.
+import type { RequestObserver } from "./observe-request.ts";
+import type { PublicNames } from "./public-names.ts";
+import type { ServerLinks } from "./server-links.ts";
+import type { McpServerTarget } from "./server-target.ts";
+import type { ClientDescription } from "./server-link.ts";
+
+/** Where messages to the client go that precede the response. */
+export interface ClientSink {
+  /** `text` is a JSON-RPC message, or empty for an event that has only an id. The caller waits before it sends more. */
+  send(text: string, eventId: string | null, retry: number | null): Promise<void> | void;
+}
+
+export interface ClientContext {
+  readonly gatewayId: string;
+  readonly servers: readonly McpServerTarget[];
+  readonly names: PublicNames<McpServerTarget>;
+  readonly client: ClientDescription;
+  readonly links: ServerLinks;
+  /** Whether the client may use a tool, by its name with the prefix. Null: it may use all. */
+  readonly allowsTool: ((fullName: string) => boolean) | null;
+  /** Returns a header field of the client's request. */
+  readonly header: (name: string) => string | null;
+  readonly signal: AbortSignal;
+  readonly sink: ClientSink;
+  readonly observer: RequestObserver;
+}

@@ -1,0 +1,84 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { runs } from "../../test/support/long-form.ts";
+import { formatEvent, McpEventParser, type McpEvent } from "./event-stream.ts";
+
+const MAX = 10_000;
+
+/** Reads a whole text by splitting it into blocks, without state. */
+function naive(text: string): McpEvent[] {
+  const blocks = text
+    .replaceAll(/\r\n|\r/g, "\n")
+    .split("\n\n")
+    .slice(0, -1);
+  return blocks.flatMap((block) => {
+    const data: string[] = [];
+    let id: string | null = null;
+    let retry: number | null = null;
+    for (const line of block.split("\n")) {
+      const colon = line.indexOf(":");
+      const name = colon < 0 ? line : line.slice(0, colon);
+      const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+      if (name === "data") data.push(value);
+      if (name === "id") id = value;
+      if (name === "retry" && /^\d{1,9}$/.test(value)) retry = Number(value);
+    }
+    return data.length === 0 && id === null && retry === null ? [] : [{ id, retry, data: data.join("\n") }];
+  });
+}
+
+const line = fc.constantFrom(
+  "data: a",
+  "data:b",
+  "data",
+  "id: 7",
+  "id",
+  "retry: 5",
+  "retry: x",
+  ": comment",
+  "event: message",
+  "é: ü",
+  "data: ü",
+);
+const stream = fc
+  .array(fc.tuple(fc.array(line, { minLength: 1, maxLength: 4 }), fc.constantFrom("\n", "\r\n", "\r")), {
+    maxLength: 5,
+  })
+  .map((events) => events.map(([lines, end]) => lines.join(end) + end + end).join(""));
+
+test("reads the same events as a parser of the whole text, however the bytes arrive", () => {
+  fc.assert(
+    fc.property(stream, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (text, sizes) => {
+      const bytes = new TextEncoder().encode(text);
+      const parser = new McpEventParser(MAX);
+      const events: McpEvent[] = [];
+      for (let at = 0, step = 0; at < bytes.length; step++) {
+        const size = sizes[step % sizes.length] ?? 1;
+        events.push(...parser.push(bytes.subarray(at, at + size)));
+        at += size;
+      }
+      expect(events).toEqual(naive(text));
+    }),
+    { numRuns: runs({ short: 200, long: 20_000 }) },
+  );
+});
+
+test("an event that is too large is an error, also if it never ends", () => {
+  const parser = new McpEventParser(100);
+  expect(() => {
+    for (let count = 0; count < 50; count++) parser.push(Buffer.from("data: abc"));
+  }).toThrow("larger than 100 bytes");
+});
+
+test("JSON in several lines is one line of an event", () => {
+  const [event] = new McpEventParser(MAX).push(Buffer.from(formatEvent('{\r\n  "a": [1,\n2]\n}')));
+  expect(JSON.parse(event?.data ?? "")).toEqual({ a: [1, 2] });
+});
+
+test("a written event is read again", () => {
+  const text = formatEvent('{"a":1}', "x~1", 500) + formatEvent("", "y");
+  expect(new McpEventParser(MAX).push(Buffer.from(text))).toEqual([
+    { id: "x~1", retry: 500, data: '{"a":1}' },
+    { id: "y", retry: null, data: "" },
+  ]);
+});

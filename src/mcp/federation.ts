@@ -1,0 +1,214 @@
+// Merges the lists of all servers of a service. A server that does not respond in time is left out and named in `_meta`.
+import type { JsonObject } from "../base/json.ts";
+import { bridgeItem } from "./bridge.ts";
+import type { ClientContext } from "./client-context.ts";
+import { RpcError } from "./json-rpc.ts";
+import type { ListCache, ServerList } from "./list-cache.ts";
+import { LISTS, META_UNAVAILABLE, RPC, type ListMethod } from "./protocol.ts";
+import { ServerProtocolError, type ServerCallParts } from "./server-call.ts";
+import { sendObserved } from "./observe-request.ts";
+import { generationOf, type ServerLink } from "./server-link.ts";
+import { qualifiedName, type McpServerTarget } from "./server-target.ts";
+import type { SeenTool, ToolPins } from "./tool-pins.ts";
+import { withTimeout } from "../base/with-timeout.ts";
+
+export interface FederationParts extends ServerCallParts {
+  readonly lists: ListCache;
+  readonly pins: ToolPins;
+}
+
+interface ListedServer {
+  readonly server: McpServerTarget;
+  /** Null if the server did not respond. */
+  readonly list: ServerList | null;
+  readonly link: ServerLink | null;
+}
+
+let requestCount = 0;
+const processId = crypto.randomUUID().slice(0, 8);
+
+/** Returns an id for a request of the gateway, which no other node uses in the same session. */
+export function ownRequestId(): string {
+  return `gatehouse-${processId}-${++requestCount}`;
+}
+
+/** Rejects with an RpcError if no server responds. */
+export async function mergeLists(
+  context: ClientContext,
+  method: ListMethod,
+  parts: FederationParts,
+): Promise<JsonObject> {
+  const { servers, client } = context;
+  const listed = await Promise.all(servers.map((server) => listOf(context, server, method, parts)));
+  const available = listed.filter(({ list }) => list !== null);
+  if (available.length === 0 && servers.length > 0)
+    throw new RpcError(
+      RPC.internalError,
+      `No server responded to ${method}: ${servers.map(({ name }) => name).join(", ")}.`,
+    );
+  const { field, key } = LISTS[method];
+  const items = available.flatMap(({ server, list, link }) =>
+    list === null || link === null ? [] : itemsFor(context, { server, list, link }, method, parts),
+  );
+  items.sort((left, right) => compareText(left[key], right[key]));
+  const silent = listed.filter(({ list }) => list === null).map(({ server }) => server.name);
+  return {
+    [field]: items,
+    ...(silent.length === 0 ? {} : { _meta: { [META_UNAVAILABLE]: silent } }),
+    ...(client.generation === "session" ? {} : caching(context, available, silent.length > 0, parts)),
+  };
+}
+
+function caching(
+  { allowsTool, links }: ClientContext,
+  available: readonly ListedServer[],
+  isIncomplete: boolean,
+  { clock }: FederationParts,
+): JsonObject {
+  const now = clock.now();
+  const until = Math.min(...available.map(({ list }) => list?.until ?? 0));
+  const isShared =
+    allowsTool === null &&
+    available.every(({ server, list }) => list?.isPublic === true && links.credentialOf(server) === null);
+  return {
+    resultType: "complete",
+    ttlMs: isIncomplete || available.length === 0 ? 0 : Math.max(0, Math.floor(until - now)),
+    cacheScope: isShared ? "public" : "private",
+  };
+}
+
+/** Sorted by code units, so that the order is the same everywhere. */
+function compareText(left: unknown, right: unknown): number {
+  return String(left) < String(right) ? -1 : String(left) > String(right) ? 1 : 0;
+}
+
+function itemsFor(
+  context: ClientContext,
+  {
+    server,
+    list,
+    link,
+  }: { readonly server: McpServerTarget; readonly list: ServerList; readonly link: ServerLink },
+  method: ListMethod,
+  parts: FederationParts,
+): JsonObject[] {
+  const bridge = { from: generationOf(link), to: context.client.generation, server, names: context.names };
+  const found: JsonObject[] = [];
+  for (const [name, item] of list.byKey)
+    if (method !== "tools/list" || isOffered(context, server, list, name, parts.pins))
+      found.push(bridgeItem(method, item, bridge));
+  return found;
+}
+
+function isOffered(
+  { allowsTool, gatewayId }: ClientContext,
+  server: McpServerTarget,
+  { hashes }: ServerList,
+  name: string,
+  pins: ToolPins,
+): boolean {
+  if (!server.allowsTool(name) || (allowsTool !== null && !allowsTool(qualifiedName(server, name))))
+    return false;
+  return server.pin !== "hold" || !pins.isWithheld(gatewayId, server, name, hashes.get(name) ?? "");
+}
+
+async function listOf(
+  context: ClientContext,
+  server: McpServerTarget,
+  method: ListMethod,
+  parts: FederationParts,
+): Promise<ListedServer> {
+  try {
+    const { list, link } = await serverList(context, server, method, parts, false);
+    return { server, list, link };
+  } catch {
+    // The server is named in the result.
+    context.observer.silent(server, method);
+    return { server, list: null, link: null };
+  }
+}
+
+/** Resolves within the server's timeout for lists, also if the server has to be connected first. */
+async function serverList(
+  context: ClientContext,
+  server: McpServerTarget,
+  method: ListMethod,
+  parts: FederationParts,
+  isMissing: boolean,
+): Promise<{ readonly list: ServerList; readonly link: ServerLink }> {
+  const { links, client, gatewayId, observer } = context;
+  const aborted = new AbortController();
+  const fetchPage = (cursor: string | null) =>
+    links.use(server, (link) =>
+      sendObserved(
+        observer,
+        link,
+        {
+          id: ownRequestId(),
+          method,
+          params: cursor === null ? {} : { cursor },
+          headers: {},
+          client,
+          timeoutMs: server.timeouts.list,
+          signal: aborted.signal,
+          onEvent: null,
+        },
+        parts,
+      ),
+    );
+  const work = async () => {
+    const link = await links.linkTo(server);
+    const key = links.listKey(server);
+    const list = await parts.lists.get(key, method, fetchPage, isMissing);
+    observer.listed(server, method, list);
+    if (method === "tools/list" && server.pin !== "off")
+      parts.pins.observe(gatewayId, server, seenTools(list));
+    return { list, link };
+  };
+  const timeout = () => {
+    aborted.abort();
+    return new ServerProtocolError(`the server sent no list within ${server.timeouts.list} ms`);
+  };
+  return withTimeout(server.timeouts.list, work(), timeout, parts.clock);
+}
+
+/** Built once per list. */
+const seen = new WeakMap<ServerList, readonly SeenTool[]>();
+
+function seenTools(list: ServerList): readonly SeenTool[] {
+  let tools = seen.get(list);
+  if (tools === undefined) {
+    tools = [...list.byKey].map(([name, definition]) => ({
+      name,
+      definition,
+      hash: list.hashes.get(name) ?? "",
+    }));
+    seen.set(list, tools);
+  }
+  return tools;
+}
+
+/**
+ * Finds a tool that the client may use. Returns null for a tool that does not exist and for one that the client may not use, after
+ * the same steps, so that it cannot find out which.
+ */
+export async function findTool(
+  context: ClientContext,
+  publicName: string,
+  parts: FederationParts,
+): Promise<{
+  readonly server: McpServerTarget;
+  readonly name: string;
+  readonly definition: JsonObject;
+} | null> {
+  const found = context.names.find(publicName);
+  if (found === null) return null;
+  const { server, name } = found;
+  for (const isMissing of [false, true]) {
+    const { list } = await serverList(context, server, "tools/list", parts, isMissing);
+    const definition = list.byKey.get(name);
+    if (definition !== undefined && isOffered(context, server, list, name, parts.pins))
+      return { server, name, definition };
+  }
+  return null;
+}

@@ -1,0 +1,227 @@
+// Forwards a request of a client to the server that it concerns, and everything that the server sends before its response.
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { bridgeResponse, wantsLogMessage } from "./bridge.ts";
+import type { ClientContext } from "./client-context.ts";
+import { findTool, ownRequestId, type FederationParts } from "./federation.ts";
+import {
+  notificationText,
+  objectOf,
+  requestText,
+  RpcError,
+  textOf,
+  UnknownItemError,
+  type RpcErrorObject,
+  type RpcRequest,
+} from "./json-rpc.ts";
+import { RPC } from "./protocol.ts";
+import type { NamedItem } from "./public-names.ts";
+import { isSilence, type ServerEvent } from "./server-call.ts";
+import { sendObserved } from "./observe-request.ts";
+import { generationOf, sendResponse, type ServerLink } from "./server-link.ts";
+import type { McpServerTarget } from "./server-target.ts";
+import { sealRequestId } from "./session-seal.ts";
+import { headerArguments, headerMismatch, headersForArguments } from "./tool-definition.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
+
+/** Null: the event stream of the server ended without a response, which the client may resume. */
+export type Reply = { readonly result: JsonObject } | { readonly error: RpcErrorObject } | null;
+
+interface Forwarded extends NamedItem<McpServerTarget> {
+  readonly params: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export async function forwardRequest(
+  context: ClientContext,
+  request: RpcRequest,
+  parts: FederationParts,
+): Promise<Reply> {
+  const forwarded = await findServer(context, request, parts);
+  const { server } = forwarded;
+  context.observer.found(server);
+  try {
+    return await context.links.use(server, async (link) => {
+      const response = await sendObserved(
+        context.observer,
+        link,
+        {
+          id: link.isClientSession ? request.id : ownRequestId(),
+          method: request.method,
+          params: forwarded.params,
+          headers: forwarded.headers,
+          client: context.client,
+          timeoutMs: server.timeouts.call,
+          signal: context.signal,
+          onEvent: (event) => relayEvent(context, link, event, request.params, parts, "~"),
+        },
+        parts,
+      );
+      const bridge = {
+        from: generationOf(link),
+        to: context.client.generation,
+        server,
+        names: context.names,
+      };
+      return response === null ? null : bridgeResponse(request.method, response, bridge);
+    });
+  } catch (error) {
+    if (!isSilence(error) || (error instanceof UpstreamError && error.kind === "client_left")) throw error;
+    throw new RpcError(
+      RPC.internalError,
+      `The server "${server.name}" did not respond as expected: ${reasonOf(error)}.`,
+    );
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof UpstreamError) return error.kind.replaceAll("_", " ");
+  return error instanceof Error ? error.message : "unknown error";
+}
+
+async function findServer(
+  context: ClientContext,
+  request: RpcRequest,
+  parts: FederationParts,
+): Promise<Forwarded> {
+  const { method, params } = request;
+  if (method === "tools/call") return findCalledTool(context, params, parts);
+  if (method === "completion/complete") return completionServer(context, params);
+  const field = method === "prompts/get" ? "name" : "uri";
+  const value = textOf(params, field);
+  if (value === null) throw new RpcError(RPC.invalidParams, `${method} needs the text "${field}" in params.`);
+  const found = field === "name" ? context.names.find(value) : context.names.findUri(value);
+  if (found === null) throw unknownItem(method, value);
+  return { ...found, params: { ...params, [field]: found.name }, headers: {} };
+}
+
+async function findCalledTool(
+  context: ClientContext,
+  params: JsonObject,
+  parts: FederationParts,
+): Promise<Forwarded> {
+  const name = textOf(params, "name");
+  if (name === null) throw new RpcError(RPC.invalidParams, 'tools/call needs the text "name" in params.');
+  const callArguments = objectOf(params, "arguments");
+  if (callArguments === null && Object.hasOwn(params, "arguments"))
+    throw new RpcError(RPC.invalidParams, 'tools/call needs an object in "arguments".');
+  let found;
+  try {
+    found = await findTool(context, name, parts);
+  } catch (error) {
+    if (!isSilence(error)) throw error;
+    const server = context.names.find(name)?.server.name ?? "";
+    throw new RpcError(
+      RPC.internalError,
+      `The server "${server}" did not respond as expected: ${reasonOf(error)}.`,
+    );
+  }
+  if (found === null) throw unknownItem("tools/call", name);
+  const repeated = headerArguments(found.definition);
+  if (repeated.length > 0 && context.client.generation === "stateless") {
+    const mismatch = headerMismatch(repeated, callArguments ?? {}, context.header);
+    if (mismatch !== null) throw new RpcError(RPC.headerMismatch, mismatch, { httpStatus: 400 });
+  }
+  const headers = headersForArguments(repeated, callArguments ?? {});
+  return { server: found.server, name: found.name, params: { ...params, name: found.name }, headers };
+}
+
+function completionServer({ names }: ClientContext, params: JsonObject): Forwarded {
+  const ref = objectOf(params, "ref") ?? {};
+  const isPrompt = ref["type"] === "ref/prompt";
+  const field = isPrompt ? "name" : "uri";
+  const value = textOf(ref, field);
+  if (value === null)
+    throw new RpcError(RPC.invalidParams, `completion/complete needs the text "${field}" in params.ref.`);
+  const found = isPrompt ? names.find(value) : names.findUri(value);
+  if (found === null) throw unknownItem("completion/complete", value);
+  return { ...found, params: { ...params, ref: { ...ref, [field]: found.name } }, headers: {} };
+}
+
+function unknownItem(method: string, value: string): RpcError {
+  const shown = value.slice(0, 200);
+  if (method === "tools/call") return new UnknownItemError(`Unknown tool: ${shown}`);
+  if (method === "prompts/get") return new UnknownItemError(`Unknown prompt: ${shown}`);
+  return new UnknownItemError(`Resource not found: ${shown}`, { uri: value.slice(0, 2000) });
+}
+
+/**
+ * Relays a message that a server sends before a response, or without a request. `mark` says which stream an id of an event is of:
+ * `~` that of a request, `*` that of messages without a request.
+ */
+export async function relayEvent(
+  context: ClientContext,
+  link: ServerLink,
+  { message, eventId, retry }: ServerEvent,
+  requestParams: JsonObject,
+  parts: FederationParts,
+  mark: "~" | "*",
+): Promise<void> {
+  const { client, sink } = context;
+  const isSession = client.generation === "session";
+  const id =
+    eventId === null || !isSession || !link.isClientSession ? null : `${link.server.tag}${mark}${eventId}`;
+  if (message === null) {
+    if (id !== null) await sink.send("", id, retry);
+    return;
+  }
+  if (message.kind === "request") {
+    if (isSession && link.isClientSession && generationOf(link) === "session")
+      await sink.send(
+        requestText(sealRequestId(link.server.tag, message.id), message.method, message.params),
+        id,
+        retry,
+      );
+    // Only a client session can return the client's response to the server.
+    else
+      await sendResponse(
+        link,
+        message.id,
+        { result: null, error: { code: RPC.methodNotFound, message: "Not supported." } },
+        parts,
+      );
+    return;
+  }
+  if (message.kind !== "notification") return;
+  const params = notificationParams(context, link, message.method, message.params, parts);
+  if (params === null) return;
+  const isLog = message.method === "notifications/message";
+  if (!isSession && isLog && !wantsLogMessage(requestParams, params)) return;
+  await sink.send(notificationText(message.method, params), id, retry);
+}
+
+/** Returns null for a notification that the client does not get. */
+function notificationParams(
+  { names, client, links }: ClientContext,
+  link: ServerLink,
+  method: string,
+  params: JsonObject,
+  { lists }: FederationParts,
+): JsonObject | null {
+  const { server } = link;
+  const changed = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(method)?.[1];
+  if (changed !== undefined) {
+    lists.invalidate(links.listKey(server), changed);
+    // Stateless clients get it only on a stream of subscriptions/listen.
+    return client.generation === "session" ? params : null;
+  }
+  switch (method) {
+    case "notifications/progress":
+    case "notifications/message":
+    case "notifications/elicitation/complete":
+      return params;
+    case "notifications/resources/updated":
+      return { ...params, uri: names.uriFor(server, textOf(params, "uri") ?? "") };
+    case "notifications/cancelled": {
+      const { requestId } = params;
+      const isId = typeof requestId === "string" || typeof requestId === "number";
+      return isId ? { ...params, requestId: sealRequestId(server.tag, requestId) } : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** Whether a value is a list of texts. */
+export function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string") && !isJsonObject(value);
+}

@@ -1,0 +1,159 @@
+// JSON-RPC 2.0 messages: validation of untrusted values, and the messages that the gateway sends. What is sent is always
+// built from the validated parts, so that no receiver can read another message in it than the gateway did.
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { RPC } from "./protocol.ts";
+
+export type RpcId = string | number;
+
+/** Ids are echoed and kept while a request is in flight. */
+const MAX_ID_LENGTH = 256;
+const MAX_METHOD_LENGTH = 128;
+/** More messages than any client sends at once. */
+export const MAX_BATCH = 50;
+
+export interface RpcRequest {
+  readonly kind: "request";
+  readonly id: RpcId;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export interface RpcNotification {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export interface RpcErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export interface RpcResponse {
+  readonly kind: "response";
+  /** Null: the sender could not read the id of the request. */
+  readonly id: RpcId | null;
+  /** Null if `error` is not. */
+  readonly result: JsonObject | null;
+  readonly error: RpcErrorObject | null;
+}
+
+export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
+
+/** An error that is returned to the client as a JSON-RPC error, with an HTTP status. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+  readonly httpStatus: number;
+
+  constructor(
+    code: number,
+    message: string,
+    options: { readonly data?: unknown; readonly httpStatus?: number } = {},
+  ) {
+    super(message);
+    this.name = "RpcError";
+    this.code = code;
+    this.data = options.data;
+    this.httpStatus = options.httpStatus ?? 200;
+  }
+
+  /** The client sent something that is no request of the protocol. */
+  static invalidRequest(message: string): RpcError {
+    return new RpcError(RPC.invalidRequest, message, { httpStatus: 400 });
+  }
+
+  toObject(): RpcErrorObject {
+    const { code, message, data } = this;
+    return data === undefined ? { code, message } : { code, message, data };
+  }
+}
+
+/** No server offers the tool, prompt or resource to the client. */
+export class UnknownItemError extends RpcError {
+  constructor(message: string, data?: unknown) {
+    super(RPC.invalidParams, message, { data });
+  }
+}
+
+/** Returns null if the value is not a JSON-RPC message. */
+export function readMessage(value: unknown): RpcMessage | null {
+  if (!isJsonObject(value) || value["jsonrpc"] !== "2.0") return null;
+  return Object.hasOwn(value, "method") ? readCall(value) : readResponse(value);
+}
+
+function readCall(value: JsonObject): RpcRequest | RpcNotification | null {
+  const method = value["method"];
+  if (typeof method !== "string" || method === "" || method.length > MAX_METHOD_LENGTH) return null;
+  const params = Object.hasOwn(value, "params") ? value["params"] : {};
+  if (!isJsonObject(params) || Object.hasOwn(value, "result") || Object.hasOwn(value, "error")) return null;
+  if (!Object.hasOwn(value, "id")) return { kind: "notification", method, params };
+  const { id } = value;
+  return isRpcId(id) ? { kind: "request", id, method, params } : null;
+}
+
+function readResponse(value: JsonObject): RpcResponse | null {
+  const { id = null, result, error } = value;
+  if (id !== null && !isRpcId(id)) return null;
+  if (error === undefined) {
+    // Results are objects in every version of the protocol.
+    return id !== null && isJsonObject(result) ? { kind: "response", id, result, error: null } : null;
+  }
+  if (result !== undefined || !isJsonObject(error)) return null;
+  const { code, message, data } = error;
+  if (typeof code !== "number" || typeof message !== "string") return null;
+  const read = data === undefined ? { code, message } : { code, message, data };
+  return { kind: "response", id, result: null, error: read };
+}
+
+export function isRpcId(value: unknown): value is RpcId {
+  if (typeof value === "number") return Number.isFinite(value);
+  return typeof value === "string" && value.length <= MAX_ID_LENGTH;
+}
+
+/** Returns the messages of a body, or null if it has something that is none. An empty batch is not valid (JSON-RPC 2.0, section 6). */
+export function readBatch(values: readonly unknown[]): RpcMessage[] | null {
+  if (values.length === 0 || values.length > MAX_BATCH) return null;
+  const messages: RpcMessage[] = [];
+  for (const value of values) {
+    const message = readMessage(value);
+    if (message === null) return null;
+    messages.push(message);
+  }
+  return messages;
+}
+
+export function requestText(id: RpcId, method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, method, params });
+}
+
+export function notificationText(method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params });
+}
+
+export function resultText(id: RpcId, result: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, result });
+}
+
+export function errorText(id: RpcId | null, error: RpcErrorObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
+}
+
+/** Returns the object in `_meta`; an empty one if there is none. */
+export function metaOf(params: JsonObject): JsonObject {
+  const meta = Object.hasOwn(params, "_meta") ? params["_meta"] : null;
+  return isJsonObject(meta) ? meta : {};
+}
+
+/** Returns a text field of an object; null if it is absent or no text. */
+export function textOf(object: JsonObject, name: string): string | null {
+  const value = Object.hasOwn(object, name) ? object[name] : null;
+  return typeof value === "string" ? value : null;
+}
+
+/** Returns an object in a field of an object; null if it is absent or no object. */
+export function objectOf(object: JsonObject, name: string): JsonObject | null {
+  const value = Object.hasOwn(object, name) ? object[name] : null;
+  return isJsonObject(value) ? value : null;
+}

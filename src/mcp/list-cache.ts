@@ -1,0 +1,116 @@
+// The lists of each server: all pages of tools, prompts, and resources, kept for a short time. Concurrent requests for the
+// same list share one request to the server.
+import { BoundedCache } from "../base/bounded-cache.ts";
+import type { Clock } from "../base/clock.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { textOf, type RpcResponse } from "./json-rpc.ts";
+import { LISTS, RPC, type ListMethod } from "./protocol.ts";
+import { ServerProtocolError } from "./server-call.ts";
+import { definitionHash } from "./tool-definition.ts";
+
+/** A list of a server that says nothing about caching. Short, because another node may receive the notification of a change. */
+const DEFAULT_TTL_MS = 10_000;
+const MAX_TTL_MS = 5 * 60_000;
+/** A name that is missing may be new. The list is then fetched again, at most this often. */
+const REFRESH_MS = 2000;
+const MAX_PAGES = 100;
+const MAX_ITEMS = 5000;
+const MAX_LIST_BYTES = 16 * 1024 * 1024;
+const KEPT_LISTS = 2000;
+
+export interface ServerList {
+  readonly items: readonly JsonObject[];
+  /** By name or URI. */
+  readonly byKey: ReadonlyMap<string, JsonObject>;
+  /** The hashes of definitions of tools, by name; empty for other lists. */
+  readonly hashes: ReadonlyMap<string, string>;
+  readonly fetchedAt: number;
+  readonly until: number;
+  /** Whether the server allows sharing the list between clients. */
+  readonly isPublic: boolean;
+}
+
+/** Requests one page; `cursor` is null for the first one. */
+type FetchPage = (cursor: string | null) => Promise<RpcResponse | null>;
+
+export class ListCache {
+  readonly #clock: Clock;
+  readonly #lists = new BoundedCache<string, ServerList>(KEPT_LISTS);
+  readonly #pending = new Map<string, Promise<ServerList>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Rejects with the error of the server, or with a ServerProtocolError. `key` names server and credential. */
+  async get(key: string, method: ListMethod, fetchPage: FetchPage, isMissing: boolean): Promise<ServerList> {
+    const listKey = `${method} ${key}`;
+    const known = this.#lists.get(listKey);
+    const now = this.#clock.now();
+    if (known !== undefined && known.until > now && (!isMissing || known.fetchedAt + REFRESH_MS > now))
+      return known;
+    const pending = this.#pending.get(listKey);
+    if (pending !== undefined) return pending;
+    const fetched = this.#fetch(method, fetchPage);
+    this.#pending.set(listKey, fetched);
+    try {
+      const list = await fetched;
+      this.#lists.set(listKey, list);
+      return list;
+    } finally {
+      this.#pending.delete(listKey);
+    }
+  }
+
+  /** The server has reported that a list has changed. */
+  invalidate(key: string, capability: string): void {
+    for (const [method, list] of Object.entries(LISTS))
+      if (list.capability === capability) this.#lists.delete(`${method} ${key}`);
+  }
+
+  async #fetch(method: ListMethod, fetchPage: FetchPage): Promise<ServerList> {
+    const { field, key } = LISTS[method];
+    const byKey = new Map<string, JsonObject>();
+    const hashes = new Map<string, string>();
+    const cursors = new Set<string>();
+    let cursor: string | null = null;
+    let ttlMs = DEFAULT_TTL_MS;
+    let isPublic = true;
+    let size = 0;
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const result = pageResult(await fetchPage(cursor));
+      const items: unknown = result[field] ?? [];
+      if (!Array.isArray(items)) throw new ServerProtocolError(`${method} returned no list of ${field}`);
+      for (const item of items) {
+        const name = isJsonObject(item) ? textOf(item, key) : null;
+        // What has no name cannot be called. Of two with the same name, the first one counts.
+        if (name === null || byKey.has(name) || !isJsonObject(item)) continue;
+        const text = JSON.stringify(item);
+        size += text.length;
+        if (byKey.size >= MAX_ITEMS || size > MAX_LIST_BYTES)
+          throw new ServerProtocolError(
+            `${method} returned more than ${MAX_ITEMS} items or ${MAX_LIST_BYTES} bytes`,
+          );
+        byKey.set(name, item);
+        if (method === "tools/list") hashes.set(name, definitionHash(item));
+      }
+      if (typeof result["ttlMs"] === "number") ttlMs = Math.min(Math.max(result["ttlMs"], 0), MAX_TTL_MS);
+      isPublic &&= result["cacheScope"] === "public";
+      cursor = textOf(result, "nextCursor");
+      // A cursor that repeats would never end.
+      if (cursor === null || cursors.has(cursor)) break;
+      cursors.add(cursor);
+    }
+    const fetchedAt = this.#clock.now();
+    const items = [...byKey.values()];
+    return { items, byKey, hashes, fetchedAt, until: fetchedAt + ttlMs, isPublic };
+  }
+}
+
+/** A server without the method has an empty list. */
+function pageResult(response: RpcResponse | null): JsonObject {
+  if (response === null) throw new ServerProtocolError("the server sent no response");
+  if (response.result !== null) return response.result;
+  if (response.error?.code === RPC.methodNotFound) return {};
+  throw new ServerProtocolError(`the server responded with error ${response.error?.code ?? 0}`);
+}

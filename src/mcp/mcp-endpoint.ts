@@ -1,0 +1,146 @@
+// Serves the requests and notifications of MCP clients: state of the process that outlives requests, and the table of methods.
+import type { JsonObject } from "../base/json.ts";
+import type { Clock } from "../base/clock.ts";
+import { ServerConnector } from "./connect-server.ts";
+import type { ClientContext } from "./client-context.ts";
+import { discoverService, startSession, type StartedSession } from "./describe-service.ts";
+import { mergeLists, ownRequestId, type FederationParts } from "./federation.ts";
+import { forwardRequest, type Reply } from "./forward-request.ts";
+import { RpcError, type RpcId, type RpcNotification, type RpcRequest, type RpcResponse } from "./json-rpc.ts";
+import { ListCache } from "./list-cache.ts";
+import { isListMethod, LOG_LEVELS, RPC, type Generation } from "./protocol.ts";
+import { ServerLinks, SessionPool, type LinkOptions } from "./server-links.ts";
+import { endSession, sendNotification, sendRequest, sendResponse, type ServerLink } from "./server-link.ts";
+import { relayServerStreams, relaySubscriptions } from "./server-streams.ts";
+import { openRequestId } from "./session-seal.ts";
+import type { ToolPins } from "./tool-pins.ts";
+import type { UpstreamClient } from "../upstream/upstream-client.ts";
+
+/** Requests that one server responds to, by generation of the client. */
+const FORWARDED: Readonly<Record<Generation, ReadonlySet<string>>> = {
+  session: new Set([
+    "tools/call",
+    "prompts/get",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "completion/complete",
+  ]),
+  stateless: new Set(["tools/call", "prompts/get", "resources/read", "completion/complete"]),
+};
+
+export class McpEndpoint {
+  readonly #parts: FederationParts;
+  readonly #connector: ServerConnector;
+  readonly #pool: SessionPool;
+
+  constructor(upstream: UpstreamClient, clock: Clock, pins: ToolPins) {
+    this.#parts = { upstream, clock, pins, lists: new ListCache(clock) };
+    this.#connector = new ServerConnector(this.#parts);
+    this.#pool = new SessionPool(this.#parts);
+  }
+
+  /** The number of sessions with servers that this process keeps for a gateway. */
+  keptSessions(gatewayId: string): number {
+    return this.#pool.count(gatewayId);
+  }
+
+  links(options: LinkOptions): ServerLinks {
+    return new ServerLinks(options, this.#pool, this.#connector);
+  }
+
+  /** Starts the session of a client that sent `initialize`. */
+  initialize(context: ClientContext, request: RpcRequest): Promise<StartedSession> {
+    return startSession(context, request, this.#connector, this.#parts.clock.unixNow());
+  }
+
+  /** Rejects with an RpcError. */
+  async request(context: ClientContext, request: RpcRequest): Promise<Reply> {
+    const { method, params, id } = request;
+    const { generation } = context.client;
+    if (isListMethod(method)) {
+      // The gateway returns whole lists, so that it has given out no cursor.
+      if (Object.hasOwn(params, "cursor"))
+        throw new RpcError(RPC.invalidParams, "The cursor is not one of this server.");
+      return { result: await mergeLists(context, method, this.#parts) };
+    }
+    if (FORWARDED[generation].has(method)) return forwardRequest(context, request, this.#parts);
+    if (generation === "session") {
+      if (method === "ping") return { result: {} };
+      if (method === "logging/setLevel") return { result: await this.#setLogLevel(context, params) };
+    } else {
+      if (method === "server/discover") return { result: await discoverService(context, this.#connector) };
+      if (method === "subscriptions/listen") {
+        await relaySubscriptions(context, id, params, this.#parts);
+        return null;
+      }
+    }
+    throw new RpcError(RPC.methodNotFound, `Method not found: ${method.slice(0, 100)}`, {
+      httpStatus: generation === "stateless" ? 404 : 200,
+    });
+  }
+
+  /** Relays messages of the servers until the client disconnects. */
+  stream(context: ClientContext, lastEventId: string | null): Promise<void> {
+    return relayServerStreams(context, lastEventId, this.#parts);
+  }
+
+  /** Passes a notification of a client on to the servers of its session. Does not wait for them. */
+  notify(context: ClientContext, { method, params }: RpcNotification): void {
+    if (
+      method !== "notifications/cancelled" &&
+      method !== "notifications/roots/list_changed" &&
+      method !== "notifications/progress"
+    )
+      return;
+    for (const link of sessionLinks(context))
+      void sendNotification(link, method, params, this.#parts).catch(() => undefined);
+  }
+
+  /** Passes the client's response to a request of a server on to that server. Rejects with an RpcError. */
+  async respond(context: ClientContext, { id, result, error }: RpcResponse): Promise<void> {
+    const opened = typeof id === "string" ? openRequestId(id) : null;
+    const link =
+      opened === null ? undefined : sessionLinks(context).find(({ server }) => server.tag === opened.tag);
+    if (opened === null || link === undefined)
+      throw RpcError.invalidRequest("The response belongs to no request of a server.");
+    await sendResponse(link, opened.id, { result, error }, this.#parts);
+  }
+
+  async end(context: ClientContext): Promise<void> {
+    await Promise.all(sessionLinks(context).map((link) => endSession(link, this.#parts)));
+  }
+
+  async #setLogLevel(context: ClientContext, params: JsonObject): Promise<JsonObject> {
+    const { level } = params;
+    if (typeof level !== "string" || !LOG_LEVELS.includes(level))
+      throw new RpcError(RPC.invalidParams, `The level must be one of ${LOG_LEVELS.join(", ")}.`);
+    const { client, signal } = context;
+    const set = (link: ServerLink, id: RpcId) =>
+      sendRequest(
+        link,
+        {
+          id,
+          method: "logging/setLevel",
+          params: { level },
+          headers: {},
+          client,
+          timeoutMs: link.server.timeouts.list,
+          signal,
+          onEvent: null,
+        },
+        this.#parts,
+      );
+    // A server without log messages, or one that does not respond, sends none.
+    await Promise.all(sessionLinks(context).map((link) => set(link, ownRequestId()).catch(() => null)));
+    return {};
+  }
+}
+
+/** The servers of the client's session that have sessions themselves. */
+function sessionLinks({ servers, links }: ClientContext): ServerLink[] {
+  return servers.flatMap((server) => {
+    const link = links.sealedLink(server);
+    return link === null || link.version >= "2026-07-28" ? [] : [link];
+  });
+}

@@ -1,0 +1,199 @@
+// One HTTP request to an MCP server: sends a JSON-RPC message and reads the response, which is JSON or an event stream.
+import { parseContentEncoding } from "../http/content-encoding.ts";
+import type { BodyReader } from "../http/body-reader.ts";
+import { decodeResponse } from "../upstream/decode-response.ts";
+import { readWholeBody } from "../upstream/read-whole-body.ts";
+import type { UpstreamClient } from "../upstream/upstream-client.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import type { Clock } from "../base/clock.ts";
+import { McpEventParser } from "./event-stream.ts";
+import { readMessage, type RpcMessage, type RpcResponse } from "./json-rpc.ts";
+import type { McpServerTarget } from "./server-target.ts";
+
+/** Limit of one message of a server, and of a response that is no event stream. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+export interface ServerCallParts {
+  readonly upstream: UpstreamClient;
+  readonly clock: Clock;
+}
+
+/** A credential of the server that a client sent. */
+export interface ClientCredential {
+  readonly authorization: string;
+  /** Represents the credential in keys of caches and connection pools. */
+  readonly digest: string;
+}
+
+interface ServerRequest {
+  readonly method: "POST" | "GET" | "DELETE";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly credential: ClientCredential | null;
+  /** The longest silence, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Aborts the request; null if nothing does. */
+  readonly signal: AbortSignal | null;
+}
+
+/** The response has an unexpected status. */
+export class ServerStatusError extends Error {
+  readonly status: number;
+  /** The JSON-RPC error in the body; null if there is none. */
+  readonly response: RpcResponse | null;
+  /** The value of WWW-Authenticate; null if there is none. */
+  readonly challenge: string | null;
+
+  constructor(status: number, response: RpcResponse | null, challenge: string | null) {
+    super(`the server responded with status ${status}`);
+    this.name = "ServerStatusError";
+    this.status = status;
+    this.response = response;
+    this.challenge = challenge;
+  }
+}
+
+/** The server's response does not follow the protocol. */
+export class ServerProtocolError extends Error {
+  override readonly name = "ServerProtocolError";
+}
+
+/** What a response contains, in order. An event without a message sets the id for a resumption, or the time to wait. */
+export interface ServerEvent {
+  readonly message: RpcMessage | null;
+  readonly eventId: string | null;
+  readonly retry: number | null;
+}
+
+export interface ServerReply {
+  readonly status: number;
+  readonly sessionId: string | null;
+  readonly isStream: boolean;
+  events(): AsyncGenerator<ServerEvent>;
+}
+
+/** Resolves when the headers have arrived. Rejects with an UpstreamError or a ServerStatusError. */
+export async function callServer(
+  server: McpServerTarget,
+  request: ServerRequest,
+  { upstream, clock }: ServerCallParts,
+): Promise<ServerReply> {
+  const { signal, credential, timeoutMs } = request;
+  signal?.throwIfAborted();
+  const sent = upstream.send(
+    {
+      baseUrl: server.baseUrl,
+      poolKey: credential === null ? server.poolKey : `${server.poolKey} ${credential.digest}`,
+      usesClientCredential: credential !== null,
+      credential: credential === null ? server.credential : null,
+      path: server.path,
+      method: request.method,
+      headers: headersFor(server, request),
+      body: request.body === null ? null : Buffer.from(request.body),
+    },
+    { connect: server.timeouts.connect, first_byte: timeoutMs },
+    clock.now(),
+  );
+  const abort = () => sent.cancel();
+  signal?.addEventListener("abort", abort, { once: true });
+  const release = () => signal?.removeEventListener("abort", abort);
+  try {
+    const response = await sent.headersReceived;
+    response.idleTimeoutMs = timeoutMs;
+    return await openReply(response, release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+function headersFor(server: McpServerTarget, request: ServerRequest): Record<string, string> {
+  const headers: Record<string, string> = {
+    ...server.headers,
+    "user-agent": "gatehouse",
+    accept: request.method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
+    "accept-encoding": "identity",
+    ...request.headers,
+  };
+  if (request.body !== null) headers["content-type"] = "application/json";
+  if (request.credential !== null) headers["authorization"] = request.credential.authorization;
+  return headers;
+}
+
+async function openReply(response: UpstreamResponse, release: () => void): Promise<ServerReply> {
+  const { status, headers } = response;
+  const encoding = parseContentEncoding(headers.get("content-encoding"));
+  const reader = encoding === "identity" ? response : decodeResponse(response, encoding);
+  const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+  if (!response.ok) {
+    const body = await readWholeBody(reader, MAX_MESSAGE_BYTES).catch(() => new Uint8Array(0));
+    throw new ServerStatusError(status, errorIn(body), headers.get("www-authenticate"));
+  }
+  const isStream = type === "text/event-stream";
+  const isEmpty = !response.hasBody || status === 202 || status === 204;
+  return {
+    status,
+    sessionId: headers.get("mcp-session-id"),
+    isStream,
+    async *events() {
+      try {
+        if (isStream) yield* streamedEvents(reader);
+        else if (!isEmpty) yield await wholeMessage(reader);
+        else await readWholeBody(reader, MAX_MESSAGE_BYTES);
+      } finally {
+        release();
+        // Stops a stream that nobody reads to its end; has no effect after the end.
+        reader.cancel();
+      }
+    },
+  };
+}
+
+async function* streamedEvents(reader: BodyReader): AsyncGenerator<ServerEvent> {
+  const parser = new McpEventParser(MAX_MESSAGE_BYTES);
+  for (;;) {
+    const bytes = await reader.next();
+    if (bytes === null) return;
+    for (const { id, retry, data } of parser.push(bytes)) {
+      const message = data === "" ? null : parseMessage(data);
+      yield { message, eventId: id, retry };
+    }
+  }
+}
+
+async function wholeMessage(reader: BodyReader): Promise<ServerEvent> {
+  const body = await readWholeBody(reader, MAX_MESSAGE_BYTES);
+  return { message: parseMessage(Buffer.from(body).toString()), eventId: null, retry: null };
+}
+
+function parseMessage(text: string): RpcMessage {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new ServerProtocolError("the response is not JSON");
+  }
+  const message = readMessage(value);
+  if (message === null) throw new ServerProtocolError("the response is not a JSON-RPC message");
+  return message;
+}
+
+/** Returns the JSON-RPC error in the body of an error response; null if there is none. */
+function errorIn(body: Uint8Array): RpcResponse | null {
+  try {
+    const message = parseMessage(Buffer.from(body).toString());
+    return message.kind === "response" && message.error !== null ? message : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the error says that the server did not respond, as opposed to a response that the client should see. */
+export function isSilence(error: unknown): boolean {
+  return (
+    error instanceof UpstreamError ||
+    error instanceof ServerProtocolError ||
+    error instanceof ServerStatusError
+  );
+}

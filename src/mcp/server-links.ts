@@ -1,0 +1,130 @@
+// The links of one client to the servers of a service: those in its sealed session, and others that this node keeps: for
+// clients without a session, for servers that were unavailable when the session began, and for sessions that a server lost.
+import { BoundedCache } from "../base/bounded-cache.ts";
+import type { ServerConnector } from "./connect-server.ts";
+import type { ClientCredential, ServerCallParts } from "./server-call.ts";
+import { endSession, isSessionLost, type ClientDescription, type ServerLink } from "./server-link.ts";
+import type { McpServerTarget } from "./server-target.ts";
+import type { ClientSession, SessionOwner } from "./session-seal.ts";
+
+/** Per gateway. */
+const KEPT_SESSIONS = 1000;
+const KEPT_GATEWAYS = 1000;
+
+type PendingLink = Promise<ServerLink>;
+
+/** Sessions with servers that this node keeps, by gateway. */
+export class SessionPool {
+  readonly #gateways = new BoundedCache<string, BoundedCache<string, PendingLink>>(KEPT_GATEWAYS);
+  readonly #parts: ServerCallParts;
+
+  constructor(parts: ServerCallParts) {
+    this.#parts = parts;
+  }
+
+  of(gatewayId: string): BoundedCache<string, PendingLink> {
+    let links = this.#gateways.get(gatewayId);
+    if (links === undefined) {
+      links = new BoundedCache<string, PendingLink>(KEPT_SESSIONS, (evicted) => this.#end(evicted));
+      this.#gateways.set(gatewayId, links);
+    }
+    return links;
+  }
+
+  /** The number of sessions that are kept for a gateway. */
+  count(gatewayId: string): number {
+    return this.#gateways.get(gatewayId)?.size ?? 0;
+  }
+
+  #end(link: PendingLink): void {
+    void link.then((each) => endSession(each, this.#parts)).catch(() => undefined);
+  }
+}
+
+export interface LinkOptions {
+  readonly owner: SessionOwner;
+  readonly client: ClientDescription;
+  /** Null for clients of the stateless generation. */
+  readonly session: ClientSession | null;
+  readonly credentialOf: (server: McpServerTarget) => ClientCredential | null;
+}
+
+export class ServerLinks {
+  readonly #options: LinkOptions;
+  readonly #pool: BoundedCache<string, PendingLink>;
+  readonly #connector: ServerConnector;
+
+  constructor(options: LinkOptions, pool: SessionPool, connector: ServerConnector) {
+    this.#options = options;
+    this.#pool = pool.of(options.owner.gatewayId);
+    this.#connector = connector;
+  }
+
+  credentialOf(server: McpServerTarget): ClientCredential | null {
+    return this.#options.credentialOf(server);
+  }
+
+  /** Names the lists of a server that the client sees. */
+  listKey(server: McpServerTarget): string {
+    return `${server.tag} ${this.credentialOf(server)?.digest ?? ""}`;
+  }
+
+  /** Calls `run` with the link to a server; once more with another session if the server has lost the one of the link. */
+  async use<T>(server: McpServerTarget, run: (link: ServerLink) => Promise<T>): Promise<T> {
+    const link = await this.linkTo(server);
+    try {
+      return await run(link);
+    } catch (error) {
+      if (!isSessionLost(error, link)) throw error;
+      const key = this.#key(server);
+      this.#pool.delete(key);
+      return run(await this.#keep(key, server));
+    }
+  }
+
+  /** Rejects as `ServerConnector.connect` does. */
+  linkTo(server: McpServerTarget): Promise<ServerLink> {
+    const key = this.#key(server);
+    const kept = this.#pool.get(key);
+    if (kept !== undefined) return kept;
+    const sealed = this.sealedLink(server);
+    return sealed === null ? this.#keep(key, server) : Promise.resolve(sealed);
+  }
+
+  /** Returns the link in the client's session; null if there is none. */
+  sealedLink(server: McpServerTarget): ServerLink | null {
+    const row = this.#options.session?.servers.find(({ tag }) => tag === server.tag);
+    if (row === undefined) return null;
+    const { version, sessionId } = row;
+    return { server, version, sessionId, credential: this.credentialOf(server), isClientSession: true };
+  }
+
+  #key(server: McpServerTarget): string {
+    const { owner, session } = this.#options;
+    return JSON.stringify([this.listKey(server), owner.serviceId, owner.client, session?.nonce ?? ""]);
+  }
+
+  async #keep(key: string, server: McpServerTarget): Promise<ServerLink> {
+    const { client, session } = this.#options;
+    const pending = this.#connector
+      .connect(server, {
+        client,
+        version: session?.version ?? "",
+        credential: this.credentialOf(server),
+        // Other requests may wait for the same session.
+        signal: null,
+        isClientSession: false,
+      })
+      .then(({ link }) => link);
+    this.#pool.set(key, pending);
+    try {
+      const link = await pending;
+      // Requests without a session need nothing that is kept here; the connector remembers the server.
+      if (link.sessionId === null) this.#pool.delete(key);
+      return link;
+    } catch (error) {
+      this.#pool.delete(key);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,275 @@
+// Streams of messages that belong to no request: merges those of all servers into one for the client, for as long as the client
+// listens. A stream that ends is opened again.
+import type { JsonObject } from "../base/json.ts";
+import type { ClientContext } from "./client-context.ts";
+import { ownRequestId, type FederationParts } from "./federation.ts";
+import { isTextList, relayEvent } from "./forward-request.ts";
+import { metaOf, notificationText, objectOf, resultText, RpcError, textOf, type RpcId } from "./json-rpc.ts";
+import { META_SUBSCRIPTION, RPC } from "./protocol.ts";
+import { ServerStatusError, type ServerEvent } from "./server-call.ts";
+import { generationOf, openServerStream, sendRequest, type ServerLink } from "./server-link.ts";
+import type { McpServerTarget } from "./server-target.ts";
+
+/** A server that sends nothing for this long is asked again. Servers may send nothing for hours. */
+const SILENCE_MS = 24 * 3600 * 1000;
+const FIRST_DELAY_MS = 1000;
+const MAX_DELAY_MS = 30_000;
+const MAX_SUBSCRIBED_URIS = 1000;
+
+const ALL_CHANGES: JsonObject = {
+  toolsListChanged: true,
+  promptsListChanged: true,
+  resourcesListChanged: true,
+};
+
+/** Resolves when the client disconnects, or when a resumed stream ends. `lastEventId` is that of the client's request. */
+export async function relayServerStreams(
+  context: ClientContext,
+  lastEventId: string | null,
+  parts: FederationParts,
+): Promise<void> {
+  const [, tag = "", mark = "", eventId = ""] = /^([^~*]*)([~*])(.*)$/s.exec(lastEventId ?? "") ?? [];
+  const resumed = context.servers.find((server) => server.tag === tag) ?? null;
+  if (resumed !== null && mark === "~") {
+    const link = await context.links.linkTo(resumed);
+    const onEvent = (event: ServerEvent) => relayEvent(context, link, event, {}, parts, "~");
+    await readStream(link, eventId, context.signal, relayResponses(context, onEvent), parts);
+    return;
+  }
+  await Promise.all(
+    context.servers.map((server) => keepStream(context, server, server === resumed ? eventId : null, parts)),
+  );
+  await untilAborted(context.signal);
+}
+
+/** The response to a request arrives on the stream that resumes that of the request. */
+function relayResponses({ sink }: ClientContext, relay: (event: ServerEvent) => Promise<void>) {
+  return async (event: ServerEvent): Promise<void> => {
+    const { message } = event;
+    if (message?.kind !== "response") return relay(event);
+    const { id, result, error } = message;
+    await sink.send(
+      JSON.stringify({ jsonrpc: "2.0", id, ...(error === null ? { result } : { error }) }),
+      null,
+      null,
+    );
+  };
+}
+
+/** Relays the messages of one server until the client disconnects, or the server says that it has no stream. */
+async function keepStream(
+  context: ClientContext,
+  server: McpServerTarget,
+  lastEventId: string | null,
+  parts: FederationParts,
+): Promise<void> {
+  let resumeAt = lastEventId;
+  let delayMs = FIRST_DELAY_MS;
+  while (!context.signal.aborted) {
+    try {
+      const link = await context.links.linkTo(server);
+      if (generationOf(link) === "stateless")
+        await listen(context, link, ALL_CHANGES, parts, changeRelay(context, link, parts));
+      else
+        await readStream(
+          link,
+          resumeAt,
+          context.signal,
+          async (event) => {
+            delayMs = event.retry ?? FIRST_DELAY_MS;
+            if (event.eventId !== null) resumeAt = event.eventId;
+            await relayEvent(context, link, event, {}, parts, "*");
+          },
+          parts,
+        );
+    } catch (error) {
+      if (
+        error instanceof ServerStatusError &&
+        error.status >= 400 &&
+        error.status < 500 &&
+        error.status !== 429
+      )
+        return;
+    }
+    await pause(Math.min(delayMs, MAX_DELAY_MS), context.signal, parts);
+    delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
+  }
+}
+
+async function readStream(
+  link: ServerLink,
+  lastEventId: string | null,
+  signal: AbortSignal,
+  onEvent: (event: ServerEvent) => Promise<void>,
+  parts: FederationParts,
+): Promise<void> {
+  const reply = await openServerStream(link, lastEventId, { silenceMs: SILENCE_MS, signal }, parts);
+  for await (const event of reply.events()) await onEvent(event);
+}
+
+/** Resolves when the server ends the subscription. */
+async function listen(
+  { client, signal }: ClientContext,
+  link: ServerLink,
+  notifications: JsonObject,
+  parts: FederationParts,
+  onEvent: (event: ServerEvent) => Promise<void> | void,
+): Promise<void> {
+  const request = {
+    id: ownRequestId(),
+    method: "subscriptions/listen",
+    params: { notifications },
+    headers: {},
+    client,
+    timeoutMs: SILENCE_MS,
+    signal,
+    onEvent,
+  };
+  await sendRequest(link, request, parts);
+}
+
+/** Relays changes of a stateless server to a client with a session. */
+function changeRelay(context: ClientContext, link: ServerLink, parts: FederationParts) {
+  return async (event: ServerEvent): Promise<void> => {
+    const { message } = event;
+    if (message?.kind !== "notification" || message.method === "notifications/subscriptions/acknowledged")
+      return;
+    const meta = without(metaOf(message.params), META_SUBSCRIPTION);
+    await relayEvent(
+      context,
+      link,
+      { ...event, message: { ...message, params: { ...message.params, _meta: meta } } },
+      {},
+      parts,
+      "*",
+    );
+  };
+}
+
+function without(object: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name));
+}
+
+/** Serves subscriptions/listen of a stateless client. Resolves when the client disconnects. */
+export async function relaySubscriptions(
+  context: ClientContext,
+  id: RpcId,
+  params: JsonObject,
+  parts: FederationParts,
+): Promise<void> {
+  const filter = objectOf(params, "notifications");
+  if (filter === null)
+    throw new RpcError(RPC.invalidParams, 'subscriptions/listen needs the object "notifications" in params.');
+  const uris = filter["resourceSubscriptions"] ?? [];
+  if (!isTextList(uris) || uris.length > MAX_SUBSCRIBED_URIS)
+    throw new RpcError(
+      RPC.invalidParams,
+      `resourceSubscriptions must be a list of at most ${MAX_SUBSCRIBED_URIS} URIs.`,
+    );
+  const honored: JsonObject = {};
+  for (const name of Object.keys(ALL_CHANGES)) if (filter[name] === true) honored[name] = true;
+  const known = uris.filter((uri) => context.names.findUri(uri) !== null);
+  if (known.length > 0) honored["resourceSubscriptions"] = known;
+  const meta = { [META_SUBSCRIPTION]: id };
+  await context.sink.send(
+    notificationText("notifications/subscriptions/acknowledged", { notifications: honored, _meta: meta }),
+    null,
+    null,
+  );
+  if (Object.keys(honored).length > 0) {
+    await Promise.all(
+      context.servers.map((server) => keepSubscription(context, server, honored, meta, parts)),
+    );
+    await untilAborted(context.signal);
+  }
+  await context.sink.send(resultText(id, { resultType: "complete", _meta: meta }), null, null);
+}
+
+async function keepSubscription(
+  context: ClientContext,
+  server: McpServerTarget,
+  honored: JsonObject,
+  meta: JsonObject,
+  parts: FederationParts,
+): Promise<void> {
+  const { names, links, sink, signal } = context;
+  const uris = isTextList(honored["resourceSubscriptions"]) ? honored["resourceSubscriptions"] : [];
+  const own = uris.flatMap((uri) =>
+    names.findUri(uri)?.server === server ? [names.findUri(uri)?.name ?? ""] : [],
+  );
+  const changes = without(honored, "resourceSubscriptions");
+  const filter = own.length === 0 ? changes : { ...changes, resourceSubscriptions: own };
+  const relay = async ({ message }: ServerEvent): Promise<void> => {
+    if (message?.kind !== "notification") return;
+    const { method, params } = message;
+    const changed = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(method)?.[1];
+    if (changed !== undefined) {
+      parts.lists.invalidate(links.listKey(server), changed);
+      if (honored[`${changed}ListChanged`] === true)
+        await sink.send(notificationText(method, { _meta: meta }), null, null);
+      return;
+    }
+    const uri = method === "notifications/resources/updated" ? textOf(params, "uri") : null;
+    if (uri !== null && own.includes(uri))
+      await sink.send(notificationText(method, { uri: names.uriFor(server, uri), _meta: meta }), null, null);
+  };
+  let delayMs = FIRST_DELAY_MS;
+  while (!signal.aborted) {
+    try {
+      const link = await links.linkTo(server);
+      if (generationOf(link) === "stateless") await listen(context, link, filter, parts, relay);
+      else {
+        await Promise.all(own.map((uri) => subscribe(context, link, uri, parts)));
+        await readStream(link, null, signal, relay, parts);
+      }
+    } catch (error) {
+      if (
+        error instanceof ServerStatusError &&
+        error.status >= 400 &&
+        error.status < 500 &&
+        error.status !== 429
+      )
+        return;
+    }
+    await pause(delayMs, signal, parts);
+    delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
+  }
+}
+
+async function subscribe(
+  { client, signal }: ClientContext,
+  link: ServerLink,
+  uri: string,
+  parts: FederationParts,
+): Promise<void> {
+  const request = {
+    id: ownRequestId(),
+    method: "resources/subscribe",
+    params: { uri },
+    headers: {},
+    client,
+    timeoutMs: link.server.timeouts.call,
+    signal,
+    onEvent: null,
+  };
+  await sendRequest(link, request, parts);
+}
+
+function pause(milliseconds: number, signal: AbortSignal, { clock }: FederationParts): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = clock.setTimeout(() => resolve(undefined), milliseconds);
+  const stop = () => {
+    timer.close();
+    resolve(undefined);
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  return promise.then(() => signal.removeEventListener("abort", stop));
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  return promise;
+}

@@ -1,0 +1,29 @@
+// Patterns of tool names against regular expressions with the same meaning.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { runs } from "../../test/support/long-form.ts";
+import { ToolPatterns } from "./tool-patterns.ts";
+
+const text = (...characters: string[]) => fc.string({ unit: fc.constantFrom(...characters), maxLength: 8 });
+
+test("matches the same names as a regular expression", () => {
+  fc.assert(
+    fc.property(
+      fc.array(text("a", "b", "_", "*"), { maxLength: 3 }),
+      text("a", "b", "_"),
+      (patterns, name) => {
+        const expected = patterns.some((pattern) =>
+          new RegExp(`^${pattern.replaceAll("*", ".*")}$`).test(name),
+        );
+        expect(new ToolPatterns(patterns).matches(name)).toBe(expected);
+      },
+    ),
+    { numRuns: runs({ short: 300, long: 20_000 }) },
+  );
+});
+
+test("characters of regular expressions and of object prototypes have no meaning", () => {
+  expect(new ToolPatterns(["a.c", "__proto__"]).matches("abc")).toBe(false);
+  expect(new ToolPatterns(["a.*"]).matches("a.c")).toBe(true);
+  expect(new ToolPatterns([]).matches("constructor")).toBe(false);
+});

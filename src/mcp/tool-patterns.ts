@@ -1,0 +1,38 @@
+// Patterns of tool names, in which `*` matches any number of characters. A name is matched in time linear in its length for
+// each pattern, whatever the pattern: names are chosen by MCP servers and clients.
+
+export class ToolPatterns {
+  readonly #names = new Set<string>();
+  readonly #patterns: (readonly string[])[] = [];
+  readonly #matchesAll: boolean;
+
+  constructor(patterns: readonly string[]) {
+    for (const pattern of patterns)
+      if (pattern.includes("*")) this.#patterns.push(pattern.split("*"));
+      else this.#names.add(pattern);
+    this.#matchesAll = patterns.includes("*");
+  }
+
+  matches(name: string): boolean {
+    return (
+      this.#matchesAll || this.#names.has(name) || this.#patterns.some((parts) => matchesParts(parts, name))
+    );
+  }
+}
+
+/** `parts` are the texts between the `*`: the name has the first at its start, the last at its end, and the others in order between. */
+function matchesParts(parts: readonly string[], name: string): boolean {
+  const first = parts[0] ?? "";
+  const last = parts.at(-1) ?? "";
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
+    return false;
+  const end = name.length - last.length;
+  let from = first.length;
+  for (let index = 1; index < parts.length - 1; index++) {
+    const part = parts[index] ?? "";
+    const found = name.indexOf(part, from);
+    if (found < 0 || found + part.length > end) return false;
+    from = found + part.length;
+  }
+  return true;
+}

@@ -1,0 +1,12 @@
+// Searches a large body in a worker thread.
+import { compileSearch, type SearchedBody } from "./mask-body.ts";
+import type { PiiMaskSettings } from "./settings.ts";
+
+interface Input {
+  readonly settings: PiiMaskSettings;
+  readonly body: Uint8Array;
+}
+
+export function run({ settings, body }: Input): SearchedBody {
+  return compileSearch(settings)(body);
+}

@@ -1,0 +1,37 @@
+// The pii_mask plugin: finds personal data and secrets in requests, masks them, and restores them in responses.
+import {
+  definePlugin,
+  type PluginHooks,
+  type RequestContext,
+  type ResponseTextContext,
+} from "../../sdk/index.ts";
+import { piiMaskSettings } from "./settings.ts";
+
+export const piiMask = definePlugin({
+  name: "pii_mask",
+  description:
+    "Finds personal data and secrets in requests, and masks them for the provider, or blocks or tags the request.",
+  stages: ["pre_request", "pre_response"],
+  settings: piiMaskSettings,
+  needs: ["body", "text"],
+  hidesBodies: true,
+  explainable: true,
+  create(settings, host): PluginHooks {
+    let mask: (context: RequestContext) => void | Promise<void> = () => {
+      throw new Error("the code of pii_mask is not loaded yet");
+    };
+    let restore: (context: ResponseTextContext) => void = () => undefined;
+    // Loaded when the first gateway uses the plugin.
+    const ready = import("./mask-requests.ts").then(({ compileMask, restoreValues }) => {
+      mask = compileMask(settings, host);
+      restore = restoreValues;
+    });
+    return {
+      ready,
+      pre_request: (context) => mask(context),
+      ...(settings.action === "mask" && {
+        response_text: (context: ResponseTextContext) => restore(context),
+      }),
+    };
+  },
+});

@@ -1,0 +1,12 @@
+// Inspects a large body in a worker thread.
+import { compileInspection, type Inspection } from "./inspect-body.ts";
+import type { PromptGuardSettings } from "./settings.ts";
+
+interface Input {
+  readonly settings: PromptGuardSettings;
+  readonly body: Uint8Array;
+}
+
+export function run({ settings, body }: Input): Inspection {
+  return compileInspection(settings)(body);
+}

@@ -1,0 +1,39 @@
+// The tool_policy plugin: decides which tools a request may offer, which calls a model may make, and which results may be sent.
+import {
+  definePlugin,
+  type PluginHooks,
+  type RequestContext,
+  type ResponseTextContext,
+} from "../../sdk/index.ts";
+import { toolPolicySettings } from "./settings.ts";
+
+export const toolPolicy = definePlugin({
+  name: "tool_policy",
+  description: "Allows, denies or strips tools by name and by their arguments, in requests and in responses.",
+  stages: ["pre_request", "pre_response"],
+  settings: toolPolicySettings,
+  needs: ["body", "text"],
+  hold: { tool_arguments: { characters: 64 * 1024, ms: 30_000 } },
+  explainable: true,
+  create(settings, host): PluginHooks {
+    let checkRequest: (context: RequestContext) => void | Promise<void> = () => {
+      throw new Error("the code of tool_policy is not loaded yet");
+    };
+    let checkResponse: (context: ResponseTextContext) => void = () => {
+      throw new Error("the code of tool_policy is not loaded yet");
+    };
+    // Loaded when the first gateway uses the plugin.
+    const ready = import("./enforce.ts").then(({ compileRequestPolicy, compileResponsePolicy }) => {
+      checkRequest = compileRequestPolicy(settings, host);
+      checkResponse = compileResponsePolicy(settings);
+    });
+    // The results of tools are part of requests to models, and of responses of MCP servers.
+    const checksResponses =
+      settings.default === "deny" || settings.rules.some(({ source }) => source !== "offered");
+    return {
+      ready,
+      pre_request: (context) => checkRequest(context),
+      ...(checksResponses && { response_text: (context: ResponseTextContext) => checkResponse(context) }),
+    };
+  },
+});

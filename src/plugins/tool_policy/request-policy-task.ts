@@ -1,0 +1,12 @@
+// Applies a policy to a large request in a worker thread.
+import { applyToRequest, type RequestVerdict } from "./request-policy.ts";
+import type { ToolPolicySettings } from "./settings.ts";
+
+interface Input {
+  readonly settings: ToolPolicySettings;
+  readonly body: Uint8Array;
+}
+
+export function run({ settings, body }: Input): RequestVerdict {
+  return applyToRequest(body, settings);
+}

@@ -1,0 +1,168 @@
+// tool_policy: the order of rules, conditions, and tools of every format in requests and responses.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { testPlugin } from "../../sdk/testing.ts";
+import { toolPolicy } from "./plugin.ts";
+import { compileSchema } from "./schema.ts";
+
+type Fields = Record<string, unknown>;
+const deny = (tool: string, source: string, when?: unknown): Fields => ({
+  tool,
+  source,
+  action: "deny",
+  when,
+});
+const strip = (tool: string, source: string, when?: unknown): Fields => ({
+  tool,
+  source,
+  action: "strip",
+  when,
+});
+const run = (rules: Fields[], body: unknown, fields: Fields = {}) =>
+  testPlugin(toolPolicy, { rules, ...fields }).preRequest({ body });
+const chatTool = (name: string) => ({ type: "function", function: { name } });
+
+describe("offered tools", () => {
+  test("the first rule that matches decides, then the default", async () => {
+    const rules = [{ tool: "read_*", source: "offered", action: "allow" }, strip("*", "offered")];
+    const body = { tools: [chatTool("read_file"), chatTool("delete_file")], tool_choice: "auto", n: 1 };
+    const { body: sent } = await run(rules, body);
+    expect(JSON.parse(sent ?? "")).toEqual({ ...body, tools: [chatTool("read_file")] });
+    const denied = await run([{ tool: "x", source: "offered", action: "allow" }], body, { default: "deny" });
+    expect(denied.response).toMatchObject({ status: 403, body: { code: "tool_denied" } });
+  });
+
+  test.each([
+    ["chat", { tools: [chatTool("bad"), chatTool("good")] }, { tools: [chatTool("good")] }],
+    ["functions", { functions: [{ name: "bad" }, { name: "good" }] }, { functions: [{ name: "good" }] }],
+    [
+      "messages",
+      { tools: [{ name: "bad", input_schema: {} }, { name: "good" }] },
+      { tools: [{ name: "good" }] },
+    ],
+    ["hosted", { tools: [{ type: "bad" }, { type: "web_search" }] }, { tools: [{ type: "web_search" }] }],
+    [
+      "gemini",
+      { tools: [{ functionDeclarations: [{ name: "bad" }, { name: "good" }] }, { bad: {} }] },
+      { tools: [{ functionDeclarations: [{ name: "good" }] }] },
+    ],
+    ["all", { tools: [chatTool("bad")], tool_choice: "auto", parallel_tool_calls: true, x: 1 }, { x: 1 }],
+  ])("are stripped: %s", async (_, body, expected) => {
+    const { body: sent } = await run([strip("bad", "offered")], body);
+    expect(JSON.parse(sent ?? "")).toEqual(expected);
+  });
+
+  test("other bytes stay, and a forced tool that is stripped is denied", async () => {
+    const rest = `"big": 12345678901234567890,"t":[ 1 ]`;
+    const tools = JSON.stringify([chatTool("bad"), chatTool("good")]);
+    const { body } = await run([strip("bad", "offered")], `{${rest},"tools":${tools}}`);
+    expect(body).toBe(`{${rest},"tools":${JSON.stringify([chatTool("good")])}}`);
+    const forced = { tools: [chatTool("bad"), chatTool("good")], tool_choice: chatTool("bad") };
+    expect((await run([strip("bad", "offered")], forced)).response).toMatchObject({ status: 403 });
+  });
+
+  test("a tool in a second list of the same name is not overlooked", async () => {
+    const body = `{"tools":[${JSON.stringify(chatTool("bad"))}],"tools":[]}`;
+    expect((await run([deny("bad", "offered")], body)).response).toMatchObject({ status: 403 });
+  });
+});
+
+test("results are denied or stripped, by tool and by content", async () => {
+  const messages = [
+    {
+      role: "assistant",
+      tool_calls: [{ id: "c1", type: "function", function: { name: "search", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: "c1", content: '{"secret":true}' },
+  ];
+  const when = { type: "object", required: ["secret"] };
+  expect((await run([deny("search", "result", when)], { messages })).response).toMatchObject({ status: 403 });
+  const { body } = await run([strip("*", "result", when)], { messages });
+  expect(body).toContain('"content":"[removed by tool_policy]"');
+  expect((await run([deny("other", "result")], { messages })).response).toBeNull();
+});
+
+describe("calls", () => {
+  const call = (rules: Fields[], pieces: string[], tool = "shell", isJson = true) =>
+    testPlugin(toolPolicy, { rules }).responseText(pieces, { kind: "tool_arguments", tool, isJson });
+  const dangerous = { properties: { command: { pattern: "rm -rf" } }, required: ["command"] };
+
+  test("wait until the arguments are whole, and are then decided", async () => {
+    const pieces = ['{"command":"r', "m -", 'rf /"}'];
+    expect(await call([deny("shell", "called", dangerous)], pieces)).toEqual({
+      text: "",
+      rejection: {
+        status: 403,
+        code: "tool_denied",
+        message: 'The tool "shell" is not allowed here (called).',
+      },
+    });
+    const harmless = ['{"command":"', 'ls"}'];
+    expect(await call([deny("shell", "called", dangerous)], harmless)).toEqual({
+      text: harmless.join(""),
+      rejection: null,
+    });
+    expect((await call([deny("shell", "called", dangerous)], pieces, "other")).rejection).toBeNull();
+  });
+
+  test("arguments that cannot be read do not pass a rule that denies", async () => {
+    expect((await call([deny("shell", "called", dangerous)], ['{"command":'])).rejection).not.toBeNull();
+    const allow = { tool: "*", source: "called", action: "allow", when: { type: "object" } };
+    expect((await call([allow, deny("*", "called")], ["[}"])).rejection).not.toBeNull();
+  });
+
+  test("a name decides at once, and plain text is a string", async () => {
+    expect((await call([deny("shell", "called")], ["", "{"])).rejection).not.toBeNull();
+    expect(
+      (await call([deny("shell", "called", { pattern: "rm" })], ["rm x"], "shell", false)).rejection,
+    ).not.toBeNull();
+  });
+});
+
+test("settings that cannot work are rejected", () => {
+  const create = (rule: Fields) => () => testPlugin(toolPolicy, { rules: [rule] });
+  expect(create(strip("x", "called"))).toThrow("allow or deny");
+  expect(create(deny("x", "called", { $ref: "#" }))).toThrow("when.$ref is not supported");
+  expect(create(deny("x", "called", { properties: { a: { format: "email" } } }))).toThrow(
+    "when.properties.a.format",
+  );
+  expect(create(deny("x", "called", { pattern: "(?=a)" }))).toThrow("look-around");
+  expect(create(deny("x", "called", JSON.parse('{"__proto__":{}}')))).toThrow("not supported");
+});
+
+test("keywords of JSON Schema", () => {
+  const cases: [unknown, unknown, boolean][] = [
+    [{ type: "integer" }, 1.5, false],
+    [{ type: ["null", "string"] }, null, true],
+    [{ enum: [{ a: 1 }] }, { a: 1 }, true],
+    [{ const: 1 }, "1", false],
+    [{ properties: { a: false } }, {}, true],
+    [{ properties: { a: {} }, additionalProperties: false }, { a: 1, b: 2 }, false],
+    [{ required: ["toString"] }, {}, false],
+    [{ items: { minimum: 2 } }, [2, 1], false],
+    [{ minItems: 1, maxItems: 2 }, [1, 2, 3], false],
+    [{ maxLength: 1 }, "😀", true],
+    [{ exclusiveMaximum: 3 }, 3, false],
+    [{ pattern: "^[a-z]+$" }, "abc1", false],
+    [{ pattern: "^[a-z]+$" }, "abc", true],
+    [{ oneOf: [{ minimum: 1 }, { minimum: 2 }] }, 3, false],
+    [{ anyOf: [{ type: "string" }, { minimum: 2 }] }, 3, true],
+    [{ allOf: [{ type: "number" }, { not: { const: 3 } }] }, 3, false],
+  ];
+  for (const [schema, value, expected] of cases) expect(compileSchema(schema)(value)).toBe(expected);
+  expect(() => compileSchema({ items: {} })(Array.from({ length: 200_000 }, () => 0))).toThrow(
+    "too many steps",
+  );
+});
+
+test("names with stars match as a regular expression would", () => {
+  const name = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 8 });
+  const pattern = fc.string({ unit: fc.constantFrom("a", "b", "*"), minLength: 1, maxLength: 6 });
+  return fc.assert(
+    fc.asyncProperty(pattern, name, async (tool, given) => {
+      const { response } = await run([deny(tool, "offered")], { tools: [{ name: given }] });
+      expect(response !== null).toBe(new RegExp(`^${tool.replaceAll("*", ".*")}$`).test(given));
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,63 @@
+// The model in a multipart form is replaced at its place, and all other bytes stay as they were.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { runs } from "../../test/support/long-form.ts";
+import { modelInForm, withFormModel } from "./form-model.ts";
+
+const TYPE = "multipart/form-data; boundary=b0undary";
+const DELIMITER = "--b0undary";
+
+interface Part {
+  readonly head: string;
+  readonly content: Uint8Array;
+}
+
+const build = (parts: readonly Part[]) =>
+  Buffer.concat([
+    ...parts.flatMap(({ head, content }) => [
+      Buffer.from(`${DELIMITER}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`),
+      content,
+      Buffer.from("\r\n"),
+    ]),
+    Buffer.from(`${DELIMITER}--\r\n`),
+  ]);
+
+const modelName = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }).filter((name) => {
+  return !/[\r\n]/.test(name) && !name.includes(DELIMITER) && name.isWellFormed();
+});
+const file = fc
+  .uint8Array({ maxLength: 200 })
+  .filter((bytes) => !Buffer.from(bytes).includes(DELIMITER))
+  .map((content): Part => ({ head: 'name="file"; filename="a.wav"', content }));
+
+test("the form with another model is the one that a client with that model would have sent", () => {
+  const inputs = fc.property(
+    modelName,
+    modelName,
+    fc.array(file, { maxLength: 3 }),
+    fc.array(file, { maxLength: 3 }),
+    (before, after, first, last) => {
+      const withModel = (model: string) =>
+        build([...first, { head: 'name="model"', content: Buffer.from(model) }, ...last]);
+      const found = modelInForm(withModel(before), TYPE);
+      if (found === "ambiguous" || found.formModel === null) throw new Error("no model found");
+      expect(found.model).toBe(before);
+      const replaced = withFormModel(withModel(before), TYPE, found.formModel, after);
+      expect(Buffer.from(replaced).equals(withModel(after))).toBe(true);
+    },
+  );
+  fc.assert(inputs, { numRuns: runs({ short: 100, long: 5000 }) });
+});
+
+test("a model that contains the boundary is rejected", () => {
+  const form = build([{ head: 'name="model"', content: Buffer.from("a") }]);
+  const found = modelInForm(form, TYPE);
+  if (found === "ambiguous" || found.formModel === null) throw new Error("no model found");
+  const { formModel } = found;
+  expect(() => withFormModel(form, TYPE, formModel, `x${DELIMITER}`)).toThrow("boundary");
+});
+
+test("a form without a model has no place for one", () => {
+  const form = build([{ head: 'name="file"; filename="model"', content: Buffer.from("a") }]);
+  expect(modelInForm(form, TYPE)).toEqual({ model: null, formModel: null });
+});

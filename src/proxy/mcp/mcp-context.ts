@@ -1,0 +1,85 @@
+// Builds what serving a request of an MCP client needs from the exchange: the client, what it may use, and its links to servers.
+import type { JsonObject } from "../../base/json.ts";
+import { sha256 } from "../../base/sha256.ts";
+import type { ClientContext, ClientSink } from "../../mcp/client-context.ts";
+import type { CompiledMcpService } from "../../mcp/compiled.ts";
+import { forwardedCapabilities } from "../../mcp/describe-service.ts";
+import { metaOf, objectOf } from "../../mcp/json-rpc.ts";
+import type { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
+import type { RequestObserver } from "../../mcp/observe-request.ts";
+import { META_CLIENT_CAPABILITIES, META_CLIENT_INFO } from "../../mcp/protocol.ts";
+import type { ClientCredential } from "../../mcp/server-call.ts";
+import type { ClientDescription } from "../../mcp/server-link.ts";
+import { serviceTargets, type McpServerTarget } from "../../mcp/server-target.ts";
+import type { Exchange } from "../exchange.ts";
+import type { OwnCredentials } from "../own-credentials.ts";
+import type { McpMessages, McpRequest } from "./mcp-request.ts";
+import { ownerOf } from "./read-mcp-body.ts";
+
+interface ContextParts {
+  readonly service: CompiledMcpService;
+  readonly endpoint: McpEndpoint;
+  readonly ownCredentials: OwnCredentials;
+  readonly sink: ClientSink;
+  readonly observer: RequestObserver;
+}
+
+const UNKNOWN_CLIENT: JsonObject = { name: "gatehouse", version: "1" };
+
+export function clientContextOf(
+  exchange: Exchange,
+  request: McpRequest,
+  content: McpMessages,
+  { service, endpoint, ownCredentials, sink, observer }: ContextParts,
+): ClientContext {
+  const { headers } = exchange.request;
+  const { servers, names } = serviceTargets(service);
+  const client = describeClient(content);
+  const allowed = exchange.apiKey?.tools ?? null;
+  const credentialOf = (server: McpServerTarget) => {
+    const value = server.authorizationHeader === null ? null : headers.get(server.authorizationHeader);
+    // A credential that this gateway accepts never leaves it.
+    return value === null || ownCredentials.areIn(value) ? null : clientCredential(value);
+  };
+  return {
+    gatewayId: exchange.gateway?.id ?? "",
+    servers,
+    names,
+    client,
+    links: endpoint.links({
+      owner: ownerOf(exchange, service),
+      client,
+      session: content.session,
+      credentialOf,
+    }),
+    allowsTool: allowed === null ? null : (name) => allowed.matches(name),
+    header: (name) => headers.get(name),
+    signal: request.signal,
+    sink,
+    observer,
+  };
+}
+
+function clientCredential(authorization: string): ClientCredential {
+  return { authorization, digest: sha256(authorization) };
+}
+
+/** A client describes itself in `initialize`, or in each request. */
+function describeClient({ messages, generation }: McpMessages): ClientDescription {
+  const [first] = messages;
+  const params = first === undefined || first.kind === "response" ? {} : first.params;
+  if (generation === "stateless") {
+    const meta = metaOf(params);
+    return {
+      info: objectOf(meta, META_CLIENT_INFO) ?? UNKNOWN_CLIENT,
+      capabilities: objectOf(meta, META_CLIENT_CAPABILITIES) ?? {},
+      generation,
+    };
+  }
+  const starts = first?.kind === "request" && first.method === "initialize";
+  return {
+    info: (starts ? objectOf(params, "clientInfo") : null) ?? UNKNOWN_CLIENT,
+    capabilities: starts ? forwardedCapabilities(objectOf(params, "capabilities")) : {},
+    generation,
+  };
+}

@@ -1,0 +1,180 @@
+// What the client of an MCP service gets: JSON or an event stream, after the plugins of post_request and pre_response. Ends the
+// exchange, exactly once.
+import { GatehouseError } from "../../base/errors.ts";
+import { HeaderFields } from "../../http/header-fields.ts";
+import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import type { ObservedMcp } from "../../telemetry/metrics/observed-mcp.ts";
+import type { Outcome } from "../../telemetry/requests/request-facts.ts";
+import type { Exchange } from "../exchange.ts";
+import { finish, type FinishParts } from "../finish.ts";
+import { runPostRequest } from "../run-plugins.ts";
+import { RejectedText } from "../texts/text-rejection.ts";
+import { inspectMessage, originOf } from "./inspect-message.ts";
+import { rpcErrorBody } from "./mcp-error.ts";
+import { McpReply } from "./mcp-reply.ts";
+import type { McpRequest } from "./mcp-request.ts";
+
+interface OutputParts extends FinishParts {
+  readonly isDraining: () => boolean;
+  /** Returns the number of sessions with servers that are kept for a gateway. */
+  readonly keptSessions: (gatewayId: string) => number;
+}
+
+export class McpOutput {
+  readonly headers = new HeaderFields();
+  readonly metrics: ObservedMcp;
+  readonly #exchange: Exchange;
+  readonly #request: McpRequest;
+  readonly #parts: OutputParts;
+  readonly #reply: McpReply;
+  readonly #response = Promise.withResolvers<OutgoingResponse>();
+  /** The client keeps the stream open. */
+  readonly #isEndless: boolean;
+
+  constructor(exchange: Exchange, request: McpRequest, isEndless: boolean, parts: OutputParts) {
+    this.#exchange = exchange;
+    this.#request = request;
+    this.#parts = parts;
+    this.#isEndless = isEndless;
+    const { gateway } = exchange;
+    this.metrics = parts.observation.routes.gateway(gateway, gateway?.gateway.name ?? "").mcp;
+    this.#reply = new McpReply({
+      clock: exchange.clock,
+      deadlines: parts.deadlines,
+      onStream: () => void this.#openStream(),
+      onDisconnect: () => request.abort(),
+      isDraining: isEndless ? parts.isDraining : null,
+    });
+    this.headers.set("X-Request-Id", exchange.requestId);
+    this.headers.set("Cache-Control", "no-store");
+    exchange.addResponseHeaders(this.headers);
+  }
+
+  /** Rejects if nothing has been sent: the caller responds with the error. */
+  get response(): Promise<OutgoingResponse> {
+    return this.#response.promise;
+  }
+
+  get isStream(): boolean {
+    return this.#reply.isStream;
+  }
+
+  beginStream(): void {
+    this.#reply.begin();
+  }
+
+  /** Sends a message that precedes the response. An empty text is an event that has only an id. */
+  async send(text: string, eventId: string | null, retry: number | null): Promise<void> {
+    await this.#reply.send(text === "" ? text : await this.#inspected(text, false), eventId, retry);
+  }
+
+  async result(text: string, status: number): Promise<void> {
+    const inspected = await this.#inspected(text, true);
+    // An event stream always has the status 200.
+    if (this.#request.prefersStream && status === 200) this.#reply.begin();
+    if (this.#reply.isStream) {
+      await this.#reply.send(inspected, null, null);
+      this.endStream("complete");
+      return;
+    }
+    await this.respondWithJson(inspected, status);
+  }
+
+  /** The client has canceled the request, or resumes its stream later. */
+  endWithoutResponse(): void {
+    this.#reply.begin();
+    this.endStream(this.#request.signal.aborted ? "client_left" : "complete");
+  }
+
+  endStream(outcome: Outcome): void {
+    this.#reply.end();
+    if (this.#isEndless) this.metrics.openStreams.value--;
+    this.#finish(outcome, 200);
+  }
+
+  async respondWithJson(body: string, status: number): Promise<void> {
+    this.headers.set("Content-Type", "application/json");
+    await this.respond(body, status);
+  }
+
+  async respond(body: string | null, status: number): Promise<void> {
+    this.#reply.close();
+    const sent = await this.#runPostRequest(status);
+    this.#finish(sent < 400 ? "complete" : "refused", sent);
+    this.#response.resolve(new OutgoingResponse(body, { status: sent, headers: this.headers }));
+  }
+
+  async fail(error: unknown): Promise<void> {
+    if (!this.#reply.isStream) {
+      this.#reply.close();
+      this.#response.reject(error);
+      return;
+    }
+    const body = this.#errorBody(error);
+    if (this.#request.signal.aborted) this.endStream("client_left");
+    else if (body === null) {
+      const { requestId } = this.#exchange;
+      this.#parts.log.error(
+        { request_id: requestId, err: error },
+        "MCP stream failed with an internal error",
+      );
+      this.endStream("incomplete");
+    } else {
+      this.#exchange.errorCode = body.code;
+      const { status, ...sent } = body;
+      const text = JSON.stringify(rpcErrorBody(sent, this.#exchange));
+      // A client that has disconnected meanwhile gets nothing.
+      await Promise.resolve(this.#reply.send(text, null, null)).catch(() => undefined);
+      this.endStream(status < 500 ? "refused" : "failed");
+    }
+  }
+
+  /** Returns null for an error that clients learn nothing about. */
+  #errorBody(error: unknown): { error: string; code: string; request_id: string; status: number } | null {
+    const { requestId: request_id } = this.#exchange;
+    if (error instanceof RejectedText) {
+      const { status, code, message } = error.rejection;
+      return { error: message, code, request_id, status };
+    }
+    if (!(error instanceof GatehouseError)) return null;
+    return { error: error.message, code: error.code, request_id, status: error.status };
+  }
+
+  async #inspected(text: string, isLast: boolean): Promise<string> {
+    const { bodies, gateway } = this.#exchange;
+    const hidesBodies = gateway?.chain?.hidesBodies === true;
+    // Before plugins restore what must not be logged.
+    if (hidesBodies) bodies?.takeResponse(text);
+    const inspected = await inspectMessage(this.#exchange, text, isLast, this.#parts);
+    if (!hidesBodies) bodies?.takeResponse(inspected);
+    return inspected;
+  }
+
+  async #openStream(): Promise<void> {
+    this.headers.set("Content-Type", "text/event-stream");
+    this.headers.set("X-Accel-Buffering", "no");
+    if (this.#isEndless) this.metrics.openStreams.value++;
+    try {
+      const status = await this.#runPostRequest(200);
+      this.#response.resolve(new OutgoingResponse(this.#reply, { status, headers: this.headers }));
+    } catch (error) {
+      // Nobody reads the stream.
+      this.#reply.cancel();
+      this.#response.reject(error);
+    }
+  }
+
+  /** Resolves to the status of the response. */
+  async #runPostRequest(status: number): Promise<number> {
+    const exchange = this.#exchange;
+    const chain = exchange.gateway?.chain ?? null;
+    if (chain === null || (chain.post_request === null && chain.shadows === null)) return status;
+    return runPostRequest(exchange, chain, this.#parts, originOf(exchange), status, this.headers);
+  }
+
+  #finish(outcome: Outcome, status: number): void {
+    const { gateway, clock } = this.#exchange;
+    this.metrics.serverSessions.value = this.#parts.keptSessions(gateway?.id ?? "");
+    finish(this.#exchange, outcome, status, clock.now(), this.#parts);
+  }
+}

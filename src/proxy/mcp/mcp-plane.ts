@@ -1,0 +1,110 @@
+// Everything that serves requests to MCP services: the code that is loaded on demand, and the state that outlives requests.
+import type { Clock } from "../../base/clock.ts";
+import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import type { CompiledMcpService } from "../../mcp/compiled.ts";
+import { errorText, isRpcId, RpcError } from "../../mcp/json-rpc.ts";
+import { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
+import type { ToolPins } from "../../mcp/tool-pins.ts";
+import { SessionSeal } from "../../mcp/session-seal.ts";
+import type { TokenVerifier } from "../../mcp/tokens/token-verifier.ts";
+import type { CompiledGateway } from "../../snapshot/compile.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { Log } from "../../telemetry/log/log.ts";
+import type { UpstreamClient } from "../../upstream/upstream-client.ts";
+import type { Exchange } from "../exchange.ts";
+import type { FinishParts } from "../finish.ts";
+import { acceptToken, type TokenParts } from "./accept-token.ts";
+import { enterMcp } from "./enter-mcp.ts";
+import { OpenCalls } from "./open-calls.ts";
+import { readMcpBody } from "./read-mcp-body.ts";
+import { serveMcp, type McpParts } from "./serve-mcp.ts";
+
+export interface McpPlaneParts {
+  readonly secret: string;
+  readonly clock: Clock;
+  /** Null where requests are only explained. */
+  readonly serving: { readonly upstream: UpstreamClient; readonly pins: ToolPins; readonly log: Log } | null;
+  readonly isDraining: () => boolean;
+}
+
+export class McpPlane {
+  readonly #parts: McpPlaneParts;
+  readonly #seal: SessionSeal;
+  readonly #calls = new OpenCalls();
+  readonly #endpoint: McpEndpoint | null;
+  #verifier: Promise<TokenVerifier> | null = null;
+
+  constructor(parts: McpPlaneParts) {
+    this.#parts = parts;
+    this.#seal = new SessionSeal(parts.secret);
+    const { serving } = parts;
+    this.#endpoint = serving === null ? null : new McpEndpoint(serving.upstream, parts.clock, serving.pins);
+  }
+
+  /** Sets the client of a request with a token. Throws 401 if the request has no valid credential and needs one. */
+  authenticate(
+    exchange: Exchange,
+    gateway: CompiledGateway,
+    rule: CompiledRule,
+    parts: TokenParts,
+  ): Promise<null> {
+    const endpoint = { gateway, rule, issuers: rule.jwtIssuers ?? [] };
+    return acceptToken(exchange, endpoint, parts, () => this.#loadVerifier());
+  }
+
+  enter(exchange: Exchange): null {
+    return enterMcp(exchange);
+  }
+
+  /** Returns the response to a body with an invalid message, or null. Reads a body once, unless a plugin has replaced it. */
+  read(exchange: Exchange, service: CompiledMcpService): OutgoingResponse | null {
+    const { mcp, body, method } = exchange;
+    if (mcp === null || method !== "POST" || (mcp.content !== null && mcp.body === body)) return null;
+    mcp.body = body;
+    try {
+      mcp.content = readMcpBody(exchange, service, this.#seal);
+      return null;
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      mcp.ended("refused", error.code);
+      return rpcErrorResponse(exchange, error);
+    }
+  }
+
+  /** Resolves to null where requests are only explained. The code is loaded with the first token. */
+  async #loadVerifier(): Promise<TokenVerifier | null> {
+    const { serving, clock } = this.#parts;
+    if (serving === null) return null;
+    this.#verifier ??= import("../../mcp/tokens/token-verifier.ts").then(
+      ({ TokenVerifier: Verifier }) => new Verifier(serving.upstream, clock, serving.log),
+    );
+    return this.#verifier;
+  }
+
+  /** Serves a request after all steps. Also ends the exchange, exactly once. */
+  serve(
+    exchange: Exchange,
+    service: CompiledMcpService,
+    finishParts: FinishParts,
+  ): Promise<OutgoingResponse> {
+    const { mcp } = exchange;
+    if (mcp === null || this.#endpoint === null)
+      throw new Error("the request was not prepared for an MCP service");
+    const parts: McpParts = {
+      ...finishParts,
+      mcp: this.#endpoint,
+      mcpSeal: this.#seal,
+      mcpCalls: this.#calls,
+      isDraining: this.#parts.isDraining,
+    };
+    return serveMcp(exchange, mcp, service, parts);
+  }
+}
+
+function rpcErrorResponse(exchange: Exchange, error: RpcError): OutgoingResponse {
+  exchange.errorCode = "mcp_error";
+  const id = exchange.body?.json?.["id"];
+  const headers = { "Content-Type": "application/json", "X-Request-Id": exchange.requestId };
+  const status = error.httpStatus;
+  return new OutgoingResponse(errorText(isRpcId(id) ? id : null, error.toObject()), { status, headers });
+}

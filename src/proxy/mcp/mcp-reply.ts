@@ -1,0 +1,122 @@
+// The response to a request of an MCP client: JSON if the result is all there is to send, else an event stream, which begins
+// with the first message before the result, or after some seconds of silence.
+import { NOT_A_MEMBER } from "../../base/dense-set.ts";
+import type { Clock, ClockTimer } from "../../base/clock.ts";
+import type { CoarseDeadlines, Deadline } from "../../http/coarse-deadlines.ts";
+import type { BodyWriter, StreamedBody } from "../../http/server/outgoing-response.ts";
+import { formatEvent } from "../../mcp/event-stream.ts";
+import { KeepAliveComments } from "../keep-alive-comments.ts";
+
+/** Proxies close connections on which nothing is sent. */
+const SILENCE_MS = 15_000;
+/** How often a stream without an end finds out whether the process drains. */
+const DRAIN_CHECK_MS = 500;
+
+interface ReplyOptions {
+  readonly clock: Clock;
+  readonly deadlines: CoarseDeadlines;
+  /** Called when an event stream begins, at most once. */
+  readonly onStream: () => void;
+  readonly onDisconnect: () => void;
+  /** Called repeatedly while the stream is open; null if the stream ends by itself. */
+  readonly isDraining: (() => boolean) | null;
+}
+
+export class McpReply implements StreamedBody, Deadline {
+  dueAt = Infinity;
+  setPosition = NOT_A_MEMBER;
+  readonly #options: ReplyOptions;
+  readonly #queue: string[] = [];
+  readonly #silence: ClockTimer | null;
+  #comments: KeepAliveComments | null = null;
+  #client: BodyWriter | null = null;
+  #isStream = false;
+  #ended = Promise.withResolvers<undefined>();
+  /** Resolves when the client has taken what was written before it was ready. */
+  #ready = Promise.withResolvers<undefined>();
+
+  constructor(options: ReplyOptions) {
+    this.#options = options;
+    this.#ready.promise.catch(() => undefined);
+    this.#ended.promise.catch(() => undefined);
+    this.#silence = options.clock.setTimeout(() => this.begin(), SILENCE_MS);
+    this.#silence.unref();
+  }
+
+  get isStream(): boolean {
+    return this.#isStream;
+  }
+
+  begin(): void {
+    if (this.#isStream) return;
+    this.#isStream = true;
+    this.#silence?.close();
+    this.#options.onStream();
+  }
+
+  /** Sends an event. The promise resolves when the client can take more; it rejects if the client disconnects. */
+  send(text: string, eventId: string | null, retry: number | null): Promise<void> | void {
+    this.begin();
+    const event = formatEvent(text, eventId, retry);
+    if (this.#client === null) {
+      this.#queue.push(event);
+      return this.#ready.promise;
+    }
+    return this.#write(this.#client, event);
+  }
+
+  /** No event stream has begun, and none will. */
+  close(): void {
+    this.#silence?.close();
+  }
+
+  /** Ends an event stream. */
+  end(): void {
+    this.#silence?.close();
+    this.#ended.resolve(undefined);
+  }
+
+  async writeTo(client: BodyWriter): Promise<void> {
+    const { deadlines, isDraining, clock } = this.#options;
+    this.#comments = new KeepAliveComments(client, deadlines);
+    if (isDraining !== null) {
+      this.dueAt = clock.now() + DRAIN_CHECK_MS;
+      deadlines.watch(this);
+    }
+    try {
+      // Sends the headers at once.
+      if (this.#queue.length === 0) await this.#write(client, ": open\n\n");
+      for (const event of this.#queue.splice(0)) await this.#write(client, event);
+      this.#client = client;
+      this.#ready.resolve(undefined);
+      await this.#ended.promise;
+    } catch (error) {
+      this.#ready.reject(error);
+      throw error;
+    } finally {
+      this.#comments.stop();
+      deadlines.unwatch(this);
+    }
+  }
+
+  /** The client has disconnected. */
+  cancel(): void {
+    this.#ready.reject(new Error("the client has disconnected"));
+    this.end();
+    this.#options.onDisconnect();
+  }
+
+  expire(): void {
+    const { isDraining, clock } = this.#options;
+    this.dueAt = clock.now() + DRAIN_CHECK_MS;
+    if (isDraining?.() !== true) return;
+    this.end();
+    this.#options.onDisconnect();
+  }
+
+  #write(client: BodyWriter, text: string): Promise<void> | void {
+    const bytes = Buffer.from(text);
+    this.#comments?.written(bytes);
+    return client.write(bytes) ?? undefined;
+  }
+}

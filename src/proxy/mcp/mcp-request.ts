@@ -1,0 +1,97 @@
+// The part of an exchange that only requests to MCP services have.
+import type { JsonObject } from "../../base/json.ts";
+import { textOf, type RpcMessage } from "../../mcp/json-rpc.ts";
+import { STATELESS_VERSION, type Generation } from "../../mcp/protocol.ts";
+import type { ClientSession } from "../../mcp/session-seal.ts";
+import type {
+  McpCallFacts,
+  McpFacts,
+  McpResult,
+  ObservedServer,
+} from "../../telemetry/requests/mcp-facts.ts";
+import { truncateText } from "../../telemetry/truncate-text.ts";
+import type { RequestBody } from "../request-body.ts";
+
+/** The call of a tool that a request contains. */
+export interface ToolCall {
+  /** As the client names it. */
+  readonly name: string;
+  readonly arguments: Readonly<JsonObject>;
+}
+
+/** The messages of a body, and what they say. */
+export interface McpMessages {
+  readonly messages: readonly RpcMessage[];
+  readonly isBatch: boolean;
+  readonly generation: Generation;
+  /** Null if the request belongs to no session. */
+  readonly session: ClientSession | null;
+  /** Null if no tool is called. */
+  readonly tool: ToolCall | null;
+}
+
+export class McpRequest {
+  readonly #abort = new AbortController();
+  /** Whether the client gets the result in an event stream where JSON would do. */
+  readonly prefersStream: boolean;
+  /** Null until the body is read, and for requests without one. */
+  content: McpMessages | null = null;
+  /** The body that the content was read from. */
+  body: RequestBody | null = null;
+  /** The server that the request is for, which offers what the request names; null if there is none. */
+  server: ObservedServer | null = null;
+  /** What was sent to servers. */
+  readonly calls: McpCallFacts[] = [];
+  #result: McpResult | null = null;
+  #errorCode: number | null = null;
+
+  constructor(prefersStream: boolean) {
+    this.prefersStream = prefersStream;
+  }
+
+  /** Aborted when the client disconnects. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  /** The message that telemetry is about: the tool call, else the first one. */
+  get main(): RpcMessage | null {
+    const messages = this.content?.messages ?? [];
+    return messages.find(isToolCall) ?? messages[0] ?? null;
+  }
+
+  /** The server has responded. `errorCode` is that of a JSON-RPC error. */
+  ended(result: McpResult, errorCode: number | null = null): void {
+    this.#result = result;
+    this.#errorCode = errorCode;
+  }
+
+  facts(): McpFacts {
+    const { main, content } = this;
+    const isCall = main !== null && main.kind !== "response";
+    return {
+      method: isCall ? truncateText(main.method) : main === null ? null : "response",
+      tool: truncateText(content?.tool?.name ?? null),
+      prompt: isCall && main.method === "prompts/get" ? truncateText(textOf(main.params, "name")) : null,
+      isKnown: this.server !== null,
+      server: this.server,
+      protocolVersion: content === null ? null : versionOf(content),
+      rpcId: main?.kind === "request" ? truncateText(String(main.id)) : null,
+      errorCode: this.#errorCode,
+      result: this.#result,
+      calls: this.calls,
+    };
+  }
+}
+
+function isToolCall(message: RpcMessage): boolean {
+  return message.kind === "request" && message.method === "tools/call";
+}
+
+function versionOf({ generation, session }: McpMessages): string | null {
+  return generation === "stateless" ? STATELESS_VERSION : (session?.version ?? null);
+}

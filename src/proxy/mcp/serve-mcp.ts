@@ -1,0 +1,242 @@
+// Serves a request to an MCP service after all steps: runs its messages at the servers, and responds with JSON or an event stream.
+import { GatehouseError } from "../../base/errors.ts";
+import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import type { ClientContext } from "../../mcp/client-context.ts";
+import type { CompiledMcpService } from "../../mcp/compiled.ts";
+import type { Reply } from "../../mcp/forward-request.ts";
+import {
+  errorText,
+  resultText,
+  RpcError,
+  UnknownItemError,
+  type RpcMessage,
+  type RpcRequest,
+} from "../../mcp/json-rpc.ts";
+import type { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
+import { errorStatus, RPC } from "../../mcp/protocol.ts";
+import type { SessionSeal } from "../../mcp/session-seal.ts";
+import type { McpResult } from "../../telemetry/requests/mcp-facts.ts";
+import { captureMaskedRequest } from "../capture-bodies.ts";
+import type { Exchange } from "../exchange.ts";
+import type { FinishParts } from "../finish.ts";
+import { clientContextOf } from "./mcp-context.ts";
+import { ExchangeObserver } from "./mcp-observer.ts";
+import { McpOutput } from "./mcp-output.ts";
+import type { McpMessages, McpRequest } from "./mcp-request.ts";
+import { adoptTrace } from "./mcp-trace.ts";
+import type { OpenCalls } from "./open-calls.ts";
+import { ownerOf, requireSession, sessionOf } from "./read-mcp-body.ts";
+
+export interface McpParts extends FinishParts {
+  readonly mcp: McpEndpoint;
+  readonly mcpSeal: SessionSeal;
+  readonly mcpCalls: OpenCalls;
+  readonly isDraining: () => boolean;
+}
+
+/** Also ends the exchange, exactly once. */
+export async function serveMcp(
+  exchange: Exchange,
+  request: McpRequest,
+  service: CompiledMcpService,
+  parts: McpParts,
+): Promise<OutgoingResponse> {
+  // Limits count the request, although no provider of models gets it.
+  exchange.isServedHere = true;
+  if (exchange.bodies !== null) captureMaskedRequest(exchange.bodies, exchange);
+  const { tracer } = parts.observation;
+  if (tracer !== null) adoptTrace(exchange, request, tracer);
+  if (service.servers.length === 0)
+    throw new GatehouseError(
+      "upstream_unreachable",
+      `The service "${service.name}" has no enabled MCP server.`,
+    );
+  return new McpRun(exchange, request, service, parts).start();
+}
+
+class McpRun {
+  readonly #exchange: Exchange;
+  readonly #request: McpRequest;
+  readonly #service: CompiledMcpService;
+  readonly #parts: McpParts;
+  readonly #output: McpOutput;
+
+  constructor(exchange: Exchange, request: McpRequest, service: CompiledMcpService, parts: McpParts) {
+    this.#exchange = exchange;
+    this.#request = request;
+    this.#service = service;
+    this.#parts = parts;
+    const isEndless = exchange.method === "GET" || isSubscription(request.content?.messages ?? []);
+    const keptSessions = (gatewayId: string) => parts.mcp.keptSessions(gatewayId);
+    this.#output = new McpOutput(exchange, request, isEndless, { ...parts, keptSessions });
+  }
+
+  /** Rejects if nothing has been sent: the caller responds with the error. */
+  start(): Promise<OutgoingResponse> {
+    this.#run()
+      .catch((error: unknown) => this.#fail(error))
+      .catch((error: unknown) => this.#output.fail(error));
+    return this.#output.response;
+  }
+
+  async #run(): Promise<void> {
+    const { method } = this.#exchange;
+    if (method === "GET") await this.#stream();
+    else if (method === "DELETE") await this.#end();
+    else await this.#messages(this.#request.content);
+  }
+
+  async #stream(): Promise<void> {
+    const context = this.#sessionContext();
+    this.#output.beginStream();
+    await this.#parts.mcp.stream(context, this.#exchange.request.headers.get("last-event-id"));
+    this.#output.endStream("complete");
+  }
+
+  async #end(): Promise<void> {
+    const context = this.#sessionContext();
+    this.#parts.mcpCalls.endSession(this.#exchange.request.headers.get("mcp-session-id") ?? "");
+    await this.#parts.mcp.end(context);
+    await this.#output.respond(null, 204);
+  }
+
+  /** Throws an RpcError if the request belongs to no session. */
+  #sessionContext(): ClientContext {
+    const { headers } = this.#exchange.request;
+    const sessionId = headers.get("mcp-session-id");
+    const session = requireSession(
+      sessionOf(this.#exchange, this.#service, this.#parts.mcpSeal),
+      sessionId !== null,
+    );
+    if (this.#parts.mcpCalls.isEnded(sessionId ?? "")) throw sessionEnded();
+    return this.#context({ messages: [], isBatch: false, generation: "session", session, tool: null });
+  }
+
+  #context(content: McpMessages): ClientContext {
+    return clientContextOf(this.#exchange, this.#request, content, {
+      service: this.#service,
+      endpoint: this.#parts.mcp,
+      ownCredentials: this.#parts.ownCredentials,
+      observer: new ExchangeObserver(this.#exchange, this.#request, this.#output.metrics),
+      sink: this.#output,
+    });
+  }
+
+  async #messages(content: McpMessages | null): Promise<void> {
+    if (content === null) throw new Error("the body of an MCP request was not read");
+    const sessionId = this.#exchange.request.headers.get("mcp-session-id") ?? "";
+    if (content.session !== null && this.#parts.mcpCalls.isEnded(sessionId)) throw sessionEnded();
+    const context = this.#context(content);
+    const texts: string[] = [];
+    let status = 200;
+    await Promise.all(
+      content.messages.map(async (message) => {
+        if (message.kind !== "request") return this.#pass(context, message, sessionId);
+        const { text, httpStatus } = await this.#call(context, message, sessionId);
+        if (text !== null) texts.push(text);
+        status = httpStatus;
+      }),
+    );
+    const hasRequests = content.messages.some(({ kind }) => kind === "request");
+    if (!hasRequests) await this.#output.respond(null, 202);
+    else if (texts.length === 0) this.#output.endWithoutResponse();
+    else
+      await this.#output.result(
+        content.isBatch ? `[${texts.join(",")}]` : (texts[0] ?? ""),
+        content.isBatch ? 200 : status,
+      );
+  }
+
+  async #pass(
+    context: ClientContext,
+    message: Exclude<RpcMessage, RpcRequest>,
+    sessionId: string,
+  ): Promise<void> {
+    if (message.kind === "response") await this.#parts.mcp.respond(context, message);
+    else {
+      if (message.method === "notifications/cancelled")
+        this.#parts.mcpCalls.cancel(sessionId, message.params["requestId"]);
+      this.#parts.mcp.notify(context, message);
+    }
+  }
+
+  async #call(
+    context: ClientContext,
+    request: RpcRequest,
+    sessionId: string,
+  ): Promise<{ readonly text: string | null; readonly httpStatus: number }> {
+    if (request.method === "initialize" && context.client.generation === "session")
+      return this.#initialize(context, request);
+    const release = this.#parts.mcpCalls.add(sessionId, request.id, this.#request);
+    try {
+      const reply: Reply = await this.#parts.mcp.request(context, request);
+      if (reply === null) return { text: null, httpStatus: 200 };
+      if (request === this.#request.main) this.#request.ended(...resultOf(request, reply));
+      if ("result" in reply) return { text: resultText(request.id, reply.result), httpStatus: 200 };
+      const httpStatus = errorStatus(reply.error.code, context.client.generation);
+      return { text: errorText(request.id, reply.error), httpStatus };
+    } catch (error) {
+      if (this.#request.signal.aborted) return { text: null, httpStatus: 200 };
+      if (!(error instanceof RpcError)) throw error;
+      return this.#error(request, error);
+    } finally {
+      release();
+    }
+  }
+
+  async #initialize(
+    context: ClientContext,
+    request: RpcRequest,
+  ): Promise<{ readonly text: string; readonly httpStatus: number }> {
+    try {
+      const { session, result } = await this.#parts.mcp.initialize(context, request);
+      this.#output.headers.set(
+        "Mcp-Session-Id",
+        this.#parts.mcpSeal.seal(session, ownerOf(this.#exchange, this.#service)),
+      );
+      this.#request.ended("ok");
+      return { text: resultText(request.id, result), httpStatus: 200 };
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return this.#error(request, error);
+    }
+  }
+
+  #error(request: RpcRequest, error: RpcError): { readonly text: string; readonly httpStatus: number } {
+    this.#exchange.errorCode ??= "mcp_error";
+    if (request === this.#request.main) this.#request.ended(failureOf(error), error.code);
+    return { text: errorText(request.id, error.toObject()), httpStatus: error.httpStatus };
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    if (!(error instanceof RpcError) || this.#output.isStream) {
+      await this.#output.fail(error);
+      return;
+    }
+    this.#exchange.errorCode ??= "mcp_error";
+    this.#request.ended(failureOf(error), error.code);
+    await this.#output.respondWithJson(errorText(null, error.toObject()), error.httpStatus);
+  }
+}
+
+/** What a response of a server says about the request, and the code of its error. */
+function resultOf(
+  { method }: RpcRequest,
+  reply: NonNullable<Reply>,
+): [result: McpResult, errorCode: number | null] {
+  if ("error" in reply) return ["error", reply.error.code];
+  return [method === "tools/call" && reply.result["isError"] === true ? "tool_error" : "ok", null];
+}
+
+function failureOf(error: RpcError): McpResult {
+  if (error instanceof UnknownItemError) return "unknown";
+  return error.code === RPC.internalError ? "failed" : "refused";
+}
+
+function sessionEnded(): RpcError {
+  return new RpcError(RPC.sessionNotFound, "Session not found", { httpStatus: 404 });
+}
+
+function isSubscription(messages: readonly RpcMessage[]): boolean {
+  return messages.some((message) => message.kind === "request" && message.method === "subscriptions/listen");
+}

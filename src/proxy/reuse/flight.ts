@@ -1,0 +1,200 @@
+// A request whose response others wait for: requests with the same key that arrive while it is in progress. Streams are passed on while
+// they arrive.
+import type { FormatName } from "../../formats/format-names.ts";
+import type { BodyReader } from "../../http/body-reader.ts";
+import { UpstreamError } from "../../upstream/upstream-error.ts";
+import type { KeptResponse } from "../../runtime/responses/kept-response.ts";
+
+/** How far a client may be behind the stream before its copy is cut: the bytes are kept for it alone. */
+const MAX_LAG_BYTES = 4 * 1024 * 1024;
+
+/** What is known of a stream when it starts. */
+interface StreamStart {
+  readonly status: number;
+  readonly provider: string;
+  readonly model: string | null;
+  readonly targetTag: string;
+  readonly format: FormatName;
+}
+
+/** A stream that is still arriving. */
+export interface LiveStream extends StreamStart {
+  readonly reader: BodyReader;
+  /** The response when the stream has ended; null if it was not kept. */
+  readonly flight: Flight;
+}
+
+/** The response; null if there is none to share, and the request has to be sent. */
+export type FlightResult = KeptResponse | LiveStream | null;
+
+interface Waiter {
+  /** Streams with the same options are the same; null if the client does not want a stream. */
+  readonly streamKey: string | null;
+  readonly resolve: (result: FlightResult) => void;
+}
+
+export class Flight {
+  /** The response, when it is complete and kept. */
+  kept: KeptResponse | null = null;
+  readonly #onEnd: () => void;
+  readonly #waiters = new Set<Waiter>();
+  readonly #readers = new Set<LiveReader>();
+  #start: (StreamStart & { readonly streamKey: string | null }) | null = null;
+  #chunks: Uint8Array[] = [];
+  #isEnded = false;
+  #onUnused: (() => void)[] = [];
+
+  /** `onEnd` is called when no further request may join. */
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+  }
+
+  get hasWaiters(): boolean {
+    return this.#waiters.size + this.#readers.size > 0;
+  }
+
+  /** `callback` is called when the last waiter has left before the end. */
+  whenUnused(callback: () => void): void {
+    this.#onUnused.push(callback);
+  }
+
+  /** Returns the result, and a function to stop waiting. */
+  join(streamKey: string | null): { result: Promise<FlightResult>; leave: () => void } {
+    const { promise, resolve } = Promise.withResolvers<FlightResult>();
+    const waiter: Waiter = { streamKey, resolve };
+    this.#waiters.add(waiter);
+    this.#passOn(waiter);
+    const leave = () => {
+      if (this.#waiters.delete(waiter)) this.#left();
+      resolve(null);
+    };
+    return { result: promise, leave };
+  }
+
+  startStream(start: StreamStart, streamKey: string | null): void {
+    this.#start = { ...start, streamKey };
+    for (const waiter of [...this.#waiters]) this.#passOn(waiter);
+  }
+
+  push(bytes: Uint8Array): void {
+    if (!this.#isEnded) this.#chunks.push(bytes);
+    for (const reader of [...this.#readers]) reader.push(bytes);
+  }
+
+  /** The response is not kept: nobody may join any more, and those that wait for it send their own requests. */
+  giveUp(): void {
+    this.#close(null);
+  }
+
+  /** The response is complete; `kept` is null if it is not kept. */
+  complete(kept: KeptResponse | null): void {
+    this.kept = kept;
+    this.#close(kept);
+    for (const reader of [...this.#readers]) reader.end();
+    this.#readers.clear();
+  }
+
+  /** The response broke off. */
+  fail(): void {
+    this.#close(null);
+    for (const reader of [...this.#readers]) reader.fail();
+    this.#readers.clear();
+  }
+
+  #close(kept: KeptResponse | null): void {
+    if (!this.#isEnded) this.#onEnd();
+    this.#isEnded = true;
+    this.#chunks = [];
+    for (const waiter of this.#waiters) waiter.resolve(kept);
+    this.#waiters.clear();
+    if (this.#readers.size === 0) this.#left();
+  }
+
+  /** Passes a stream on that has the options of the waiter. */
+  #passOn(waiter: Waiter): void {
+    const start = this.#start;
+    if (start === null || this.#isEnded || waiter.streamKey === null || waiter.streamKey !== start.streamKey)
+      return;
+    this.#waiters.delete(waiter);
+    const reader = new LiveReader([...this.#chunks], () => {
+      if (this.#readers.delete(reader)) this.#left();
+    });
+    this.#readers.add(reader);
+    waiter.resolve({ ...start, reader, flight: this });
+  }
+
+  #left(): void {
+    if (this.hasWaiters) return;
+    const callbacks = this.#onUnused;
+    this.#onUnused = [];
+    for (const callback of callbacks) callback();
+  }
+}
+
+/** Reads a stream that another request receives, at its own pace. */
+class LiveReader implements BodyReader {
+  readonly #queue: Uint8Array[];
+  readonly #onCancel: () => void;
+  #next = 0;
+  #queuedBytes = 0;
+  #ending: "complete" | "broken" | null = null;
+  #waiting: PromiseWithResolvers<undefined> | null = null;
+
+  constructor(queue: Uint8Array[], onCancel: () => void) {
+    this.#queue = queue;
+    this.#onCancel = onCancel;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#queue.push(bytes);
+    this.#queuedBytes += bytes.byteLength;
+    if (this.#queuedBytes > MAX_LAG_BYTES) {
+      this.fail();
+      this.#onCancel();
+    }
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ending ??= "complete";
+    this.#wake();
+  }
+
+  fail(): void {
+    this.#ending ??= "broken";
+    this.#wake();
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const bytes = await this.peek();
+    if (bytes === null) return null;
+    this.#next++;
+    this.#queuedBytes = Math.max(0, this.#queuedBytes - bytes.byteLength);
+    if (this.#next === this.#queue.length) {
+      this.#queue.length = 0;
+      this.#next = 0;
+    }
+    return bytes;
+  }
+
+  async peek(): Promise<Uint8Array | null> {
+    while (this.#next >= this.#queue.length && this.#ending === null) {
+      this.#waiting ??= Promise.withResolvers<undefined>();
+      await this.#waiting.promise;
+    }
+    const bytes = this.#queue[this.#next];
+    if (bytes !== undefined) return bytes;
+    if (this.#ending === "broken") throw new UpstreamError("cut");
+    return null;
+  }
+
+  cancel(): void {
+    this.fail();
+    this.#onCancel();
+  }
+
+  #wake(): void {
+    this.#waiting?.resolve(undefined);
+    this.#waiting = null;
+  }
+}

@@ -1,0 +1,195 @@
+// Responds with a kept response: whole or as a stream, with ids sealed for the client, and passed through pre_response plugins.
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { ValueOrPromise } from "../../base/value-or-promise.ts";
+import { assemblyOf, hasLargeNumber } from "../../formats/assembly/stream-assembly.ts";
+import type { FormatName } from "../../formats/format-names.ts";
+import { formatNamed } from "../../formats/registry.ts";
+import { idsInResponse } from "../../formats/stored-ids.ts";
+import type { CoarseDeadlines } from "../../http/coarse-deadlines.ts";
+import { HeaderFields } from "../../http/header-fields.ts";
+import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import type { KeptResponse } from "../../runtime/responses/kept-response.ts";
+import type { OpenedResponses } from "../../runtime/responses/response-stores.ts";
+import type { Outcome } from "../../telemetry/requests/request-facts.ts";
+import type { Exchange } from "../exchange.ts";
+import type { ResponseSource } from "../pre-response-context.ts";
+import { toHeaderValue } from "../header-value.ts";
+import type { PluginParts } from "../plugin-call.ts";
+import { PreResponsePlugins } from "../pre-response-plugins.ts";
+import { StreamRelay } from "../relay-stream.ts";
+
+import { serverTiming } from "../server-timing.ts";
+import type { IdSeal } from "../stored-ids/id-seal.ts";
+import { ownerOf, requestUrlOf } from "../stored-ids/response-ids-for.ts";
+import { ResponseIds } from "../stored-ids/response-ids.ts";
+import type { LiveStream } from "./flight.ts";
+
+export interface KeptParts extends PluginParts {
+  readonly idSeal: IdSeal;
+  readonly deadlines: CoarseDeadlines;
+  readonly endLive: (exchange: Exchange, outcome: Outcome, status: number) => void;
+}
+
+/** What is known of the provider of a response. */
+interface Origin {
+  readonly provider: string;
+  readonly model: string | null;
+  readonly targetTag: string;
+  readonly format: FormatName;
+}
+
+/** Where the response is kept. */
+interface KeptAt {
+  readonly store: OpenedResponses;
+  readonly key: string;
+  /** The response was on its way when the request arrived. */
+  readonly isCoalesced: boolean;
+}
+
+const CACHE_NAME = "gatehouse";
+const NO_BYTES = new Uint8Array(0);
+
+/** Returns a value of Cache-Status (RFC 9211). */
+export function cacheStatus(parameters: string): string {
+  return `${CACHE_NAME}; ${parameters}`;
+}
+
+/** Returns null if the response cannot be converted to what the client wants. */
+export function relayKept(
+  exchange: Exchange,
+  kept: KeptResponse,
+  { store, key, isCoalesced }: KeptAt,
+  parts: KeptParts,
+): ValueOrPromise<OutgoingResponse> | null {
+  const converted = exchange.fields.wantsStream ? streamOf(exchange, kept, store, key) : kept.body;
+  if (converted === null) return null;
+  const isStream = converted !== kept.body;
+  const now = exchange.clock.unixNow();
+  const [age, ttl] = [Math.floor((now - kept.keptAt) / 1000), Math.floor((kept.expiresAt - now) / 1000)];
+  const status = isCoalesced ? "fwd=uri-miss; collapsed" : `hit; ttl=${ttl}`;
+  exchange.setResponseHeader("Cache-Status", cacheStatus(status));
+  if (!isCoalesced) exchange.setResponseHeader("Age", String(Math.max(0, age)));
+  const ids = idsFor(exchange, kept, parts);
+  const body = ids === null ? converted : ids.spliceWhole(converted, isStream);
+  const headers = headersFor(exchange, kept, isStream);
+  const chain = exchange.gateway?.chain ?? null;
+  exchange.isServedHere = true;
+  if (chain === null || chain.pre_response === null)
+    return captured(exchange, new OutgoingResponse(body, { status: kept.status, headers }), body);
+  const plugins = new PreResponsePlugins(exchange, chain, parts, sourceOf(kept, isStream), kept.status, null);
+  return runPlugins(plugins, body, isStream).then((processed) => {
+    // The log shows the response without what a plugin restores in it.
+    exchange.bodies?.takeResponse(chain.hidesBodies ? body : processed);
+    return new OutgoingResponse(processed, { status: kept.status, headers });
+  });
+}
+
+/** Responds with a stream that another request receives. The request ends when the stream does. */
+export function relayLive(exchange: Exchange, live: LiveStream, parts: KeptParts): OutgoingResponse {
+  exchange.setResponseHeader("Cache-Status", cacheStatus("fwd=uri-miss; collapsed"));
+  exchange.isServedHere = true;
+  const headers = headersFor(exchange, live, true);
+  headers.append("Server-Timing", serverTiming(exchange, null, exchange.clock.now()));
+  const chain = exchange.gateway?.chain ?? null;
+  const plugins =
+    chain === null || chain.pre_response === null
+      ? null
+      : new PreResponsePlugins(exchange, chain, parts, sourceOf(live, true), live.status, null);
+  const stages = {
+    tap: null,
+    translation: null,
+    recording: null,
+    ids: idsFor(exchange, live, parts)?.splicer(true) ?? null,
+    plugins,
+    shadow: null,
+    bodies: exchange.bodies,
+    hidesBodies: chain !== null && chain.hidesBodies,
+    firstContent: null,
+  };
+  const end = (outcome: Outcome) => parts.endLive(exchange, outcome, live.status);
+  exchange.releaseBody();
+  const relay = new StreamRelay(live.reader, stages, end, parts.deadlines);
+  return new OutgoingResponse(relay, { status: live.status, headers });
+}
+
+function captured(exchange: Exchange, response: OutgoingResponse, body: Uint8Array): OutgoingResponse {
+  exchange.bodies?.takeResponse(body);
+  return response;
+}
+
+async function runPlugins(
+  plugins: PreResponsePlugins,
+  body: Uint8Array,
+  isStream: boolean,
+): Promise<Uint8Array> {
+  if (!isStream || plugins.needsWholeBody) return plugins.run(body, true);
+  return Buffer.concat([await plugins.run(body, false), await plugins.run(NO_BYTES, true)]);
+}
+
+/** Returns the events of a kept response; null if it cannot be converted. Responses of some operations are never streams. */
+function streamOf(
+  { fields }: Exchange,
+  kept: KeptResponse,
+  store: OpenedResponses,
+  key: string,
+): Uint8Array | null {
+  const assembly = assemblyOf(kept.operation);
+  if (assembly === null) return kept.body;
+  const options = fields.streamOptions;
+  const includesUsage = isJsonObject(options) && options["include_usage"] === true;
+  const kind = includesUsage ? "withUsage" : "plain";
+  const known = kept.streams[kind];
+  if (known !== null) return known;
+  const created = createStream(assembly, kept.body, includesUsage);
+  if (created !== null) store.keepStream(key, kept, kind, created);
+  return created;
+}
+
+function createStream(
+  assembly: NonNullable<ReturnType<typeof assemblyOf>>,
+  body: Uint8Array,
+  includesUsage: boolean,
+): Uint8Array | null {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  if (hasLargeNumber(text)) return null;
+  const json: unknown = JSON.parse(text);
+  return isJsonObject(json) ? encode(assembly, json, includesUsage) : null;
+}
+
+function encode(
+  assembly: NonNullable<ReturnType<typeof assemblyOf>>,
+  json: JsonObject,
+  includesUsage: boolean,
+): Uint8Array | null {
+  try {
+    return Buffer.from(assembly.encode(json, includesUsage));
+  } catch {
+    return null;
+  }
+}
+
+/** The ids are sealed for the API key of this request: those of another one would be useless to it, and say that it exists. */
+function idsFor(exchange: Exchange, { targetTag }: Origin, { idSeal }: KeptParts): ResponseIds | null {
+  const { endpoint, body } = exchange;
+  const part = endpoint === null ? null : idsInResponse(endpoint, body?.bytes ?? null);
+  if (part === null) return null;
+  return new ResponseIds(part, idSeal, ownerOf(exchange), targetTag, requestUrlOf(exchange));
+}
+
+function headersFor(exchange: Exchange, { provider, model }: Origin, isStream: boolean): HeaderFields {
+  const headers = new HeaderFields();
+  headers.append("Content-Type", isStream ? "text/event-stream; charset=utf-8" : "application/json");
+  headers.append("X-Request-Id", exchange.requestId);
+  headers.append("Request-Id", exchange.requestId);
+  headers.append("X-GW-Provider", toHeaderValue(provider));
+  if (model !== null) headers.append("X-GW-Model", toHeaderValue(model));
+  headers.append("X-GW-Attempts", "0");
+  if (isStream) headers.append("X-Accel-Buffering", "no");
+  exchange.addResponseHeaders(headers);
+  return headers;
+}
+
+function sourceOf({ provider, model, format }: Origin, isStream: boolean): ResponseSource {
+  const { texts: textReader } = formatNamed(format);
+  return { target: { provider }, model, isStream, isJson: !isStream, textReader };
+}

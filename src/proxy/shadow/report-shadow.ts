@@ -1,0 +1,31 @@
+// Records what a plugin in shadow mode would have done with a request.
+import type { ShadowLink } from "../../snapshot/shadow-chain.ts";
+import { redact } from "../../telemetry/log/redact.ts";
+import type { ShadowResult } from "../../telemetry/requests/shadow-report.ts";
+import { truncateText } from "../../telemetry/truncate-text.ts";
+import type { Exchange } from "../exchange.ts";
+import type { PluginParts } from "../plugin-call.ts";
+
+export const SKIPPED: ShadowResult = { outcome: "skipped", status: null, detail: null, ms: 0, agrees: null };
+
+/** Records a result in the report of the entry, in the metrics and in the request log. */
+export function report(
+  exchange: Exchange,
+  link: ShadowLink,
+  result: ShadowResult,
+  { observation }: PluginParts,
+): void {
+  const { name, stage } = link;
+  // What a plugin throws may contain anything.
+  const detail = result.detail === null ? null : truncateText(redact(result.detail));
+  const gateway = exchange.gateway?.gateway.name ?? "";
+  observation.routes.plugin(link, gateway, name, stage).countShadow(result.outcome);
+  exchange.shadow?.runs.push({ name, stage, ...result, detail });
+  link.report.add({
+    request_id: exchange.requestId,
+    time: new Date(exchange.clock.unixNow()).toISOString(),
+    ...result,
+    detail,
+    ms: Math.round(result.ms * 100) / 100,
+  });
+}

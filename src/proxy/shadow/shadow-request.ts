@@ -1,0 +1,87 @@
+// The plugins in shadow mode on one request: a queue of their calls, which run beside the request and never delay it.
+import type { Clock, ClockTimer } from "../../base/clock.ts";
+import type { ShadowLink, ShadowLoad } from "../../snapshot/shadow-chain.ts";
+import type { ShadowRun } from "../../telemetry/requests/shadow-report.ts";
+import type { KnownSize } from "../budgets/request-size.ts";
+import type { ReservedClaims } from "../budgets/reserved-claims.ts";
+
+/** Per gateway. Requests beyond these limits are served without their shadow plugins. */
+const MAX_REQUESTS = 256;
+const MAX_BYTES = 64 * 1024 * 1024;
+/**
+ * The calls start when the request has ended, so that they do not delay it. They start after this time if it takes longer, so that
+ * what is kept for them does not grow with the length of a stream.
+ */
+const MAX_DELAY_MS = 100;
+
+/** What a shadow plugin has reserved for the request. */
+interface ShadowReservation {
+  readonly reserved: ReservedClaims;
+  readonly knownSize: () => KnownSize | null;
+}
+
+export class ShadowRequest {
+  /** Results so far. The request log shows them, also those that are added after the request has ended. */
+  readonly runs: ShadowRun[] = [];
+  readonly reservations: ShadowReservation[] = [];
+  /** Called when the request has ended. */
+  readonly endListeners: (() => void)[] = [];
+  readonly #load: ShadowLoad;
+  /** Decides on which entries run: entries with the same `sample` run on the same requests. */
+  readonly #draw = Math.random();
+  #bytes = 0;
+  readonly #start: () => void;
+  readonly #timer: ClockTimer;
+  #last: Promise<void>;
+
+  private constructor(load: ShadowLoad, clock: Clock) {
+    this.#load = load;
+    load.requests++;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#last = promise;
+    this.#start = () => resolve(undefined);
+    this.#timer = clock.setTimeout(this.#start, MAX_DELAY_MS);
+  }
+
+  /** Returns null if the shadow plugins of the gateway already use too much. `size` is that of the request body. */
+  static begin(load: ShadowLoad, size: number, clock: Clock): ShadowRequest | null {
+    if (load.requests >= MAX_REQUESTS || load.bytes + size > MAX_BYTES) return null;
+    const shadow = new ShadowRequest(load, clock);
+    shadow.hold(size);
+    return shadow;
+  }
+
+  isSampled({ sample }: ShadowLink): boolean {
+    return this.#draw < sample;
+  }
+
+  /** Reserves memory for a copy. Returns false if the shadow plugins of the gateway already use too much. */
+  hold(bytes: number): boolean {
+    if (this.#load.bytes + bytes > MAX_BYTES) return false;
+    this.#load.bytes += bytes;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** Returns memory that was reserved with `hold`. */
+  release(bytes: number): void {
+    this.#load.bytes -= bytes;
+    this.#bytes -= bytes;
+  }
+
+  /** Runs `work` after all work of this request that was added before. `onError` is called if it throws. */
+  enqueue(work: () => void | Promise<void>, onError: (error: unknown) => void): void {
+    this.#last = this.#last.then(work).catch(onError);
+  }
+
+  /** Call once, when nothing will be added any more. */
+  end(): void {
+    this.#timer.close();
+    // In a later turn of the event loop, when the response is sent.
+    setImmediate(this.#start);
+    void this.#last.finally(() => {
+      this.#load.requests--;
+      this.#load.bytes -= this.#bytes;
+    });
+  }
+}

@@ -1,0 +1,40 @@
+// Connects a plugin that works on text with the text of one response.
+import type { PluginHooks, ResponseTextContext } from "../sdk/index.ts";
+import type { ChainLink, TextLink } from "../snapshot/chain-link.ts";
+import { callHook } from "./call-hook.ts";
+import type { Exchange } from "./exchange.ts";
+import { PluginCall, type PluginParts } from "./plugin-call.ts";
+import type { ResponseSource } from "./pre-response-context.ts";
+import { CallTextContext, type TextOutcome } from "./response-text-context.ts";
+import { TextHolds } from "./texts/text-holds.ts";
+import { RejectedText } from "./texts/text-rejection.ts";
+
+export function isTextLink(link: ChainLink): link is TextLink {
+  return link.textHolds !== null;
+}
+
+export function textHoldsOf(
+  link: TextLink,
+  exchange: Exchange,
+  response: ResponseSource,
+  status: number,
+  parts: PluginParts,
+): TextHolds {
+  const { clock } = exchange;
+  return new TextHolds({
+    limits: link.textHolds,
+    now: () => clock.now(),
+    repeats: response.textReader.repeats,
+    ask: async (channel, text, isLast, isForced) => {
+      const call = new PluginCall(exchange, link, "pre_response", parts);
+      const outcome: TextOutcome = { decision: null, rejection: null };
+      const given = { channel, text, isLast, isForced };
+      const context = new CallTextContext(call, response, status, given, outcome);
+      await callHook(call, callResponseText, context);
+      if (outcome.rejection !== null) throw new RejectedText(outcome.rejection);
+      return outcome.decision;
+    },
+  });
+}
+
+const callResponseText = (hooks: PluginHooks, context: ResponseTextContext) => hooks.response_text?.(context);

@@ -1,0 +1,135 @@
+// The text of one channel that a plugin has not released yet, and the places in the response that it belongs to.
+import type { TextChannel } from "../../formats/text-channels.ts";
+import type { TextSlot, TextUnit } from "./text-unit.ts";
+
+/** A unit that is sent when all of its pieces of text are released. */
+export interface QueuedUnit {
+  readonly unit: TextUnit;
+  unreleased: number;
+}
+
+/** The part of the held text that belongs to one place; without a slot, a unit that only announces text. */
+interface Piece {
+  readonly queued: QueuedUnit;
+  readonly slot: TextSlot | null;
+  length: number;
+  output: string;
+}
+
+export class HeldChannel {
+  readonly key: string;
+  /** As it was last announced: the name of a tool may be known only later. */
+  channel: TextChannel;
+  text = "";
+  /** A time of the clock; null while nothing is held. */
+  heldSince: number | null = null;
+  hasEnded = false;
+  /** Set while a unit with text or the end of the channel is processed. */
+  isDue = false;
+  #pieces: Piece[] = [];
+  /** For formats that repeat texts: everything that was released, and how much was received. */
+  readonly #isRepeated: boolean;
+  #sent = "";
+  #receivedLength = 0;
+  #isChanged = false;
+
+  constructor(key: string, channel: TextChannel, isRepeated: boolean) {
+    this.key = key;
+    this.channel = channel;
+    this.#isRepeated = isRepeated;
+  }
+
+  get isHolding(): boolean {
+    return this.#pieces.length > 0;
+  }
+
+  /** The number of characters that are kept for repetitions. */
+  get keptLength(): number {
+    return this.#sent.length;
+  }
+
+  append(queued: QueuedUnit, slot: TextSlot | null): void {
+    const text = slot?.text ?? "";
+    queued.unreleased++;
+    this.#pieces.push({ queued, slot, length: text.length, output: "" });
+    this.text += text;
+    this.#receivedLength += text.length;
+  }
+
+  /** Releases the first `length` characters. `isExplicit`: units without text at the end of a hold are held as well. */
+  release(length: number, replacement: string | null, isExplicit: boolean): void {
+    const original = this.text.slice(0, length);
+    const sent = replacement ?? original;
+    const change = changeBetween(original, sent);
+    const isAll = length === this.text.length && !(isExplicit && length === 0);
+    let at = 0;
+    let pieces = 0;
+    for (const piece of this.#pieces) {
+      if (!isAll && at >= length) break;
+      const end = Math.min(at + piece.length, length);
+      piece.output += change.textBetween(at, end, end === length);
+      piece.length -= end - at;
+      at = end;
+      if (piece.length > 0) break;
+      pieces++;
+      if (piece.slot !== null) piece.slot.text = piece.output;
+      piece.queued.unreleased--;
+    }
+    this.#pieces = this.#pieces.slice(pieces);
+    this.text = this.text.slice(length);
+    if (length > 0 || this.#pieces.length === 0) this.heldSince = null;
+    if (this.#isRepeated) this.#sent += sent;
+    if (sent !== original) this.#isChanged = true;
+  }
+
+  releaseAll(): void {
+    this.release(this.text.length, null, false);
+  }
+
+  /** Returns what replaces a repetition of the text; null if it differs from the text that was received. */
+  repetitionOf(text: string): string | null {
+    if (text.length !== this.#receivedLength) return null;
+    return this.#isChanged ? this.#sent : text;
+  }
+}
+
+/** How a text was changed: what is in the middle of both texts differs. */
+class Change {
+  readonly #original: string;
+  readonly #middle: string;
+  readonly #start: number;
+  readonly #end: number;
+  #isWritten = false;
+
+  constructor(original: string, middle: string, start: number, end: number) {
+    this.#original = original;
+    this.#middle = middle;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  /** Returns what replaces this range. Ranges must be passed in order. The first one at the change gets all new text. */
+  textBetween(from: number, to: number, isLast: boolean): string {
+    let text = this.#original.slice(from, Math.min(to, this.#start));
+    if (!this.#isWritten && (to > this.#start || isLast)) {
+      this.#isWritten = true;
+      text += this.#middle;
+    }
+    return to > this.#end ? text + this.#original.slice(Math.max(from, this.#end), to) : text;
+  }
+}
+
+function changeBetween(original: string, replacement: string): Change {
+  if (original === replacement) return new Change(original, "", original.length, original.length);
+  const shorter = Math.min(original.length, replacement.length);
+  let start = 0;
+  while (start < shorter && original.charCodeAt(start) === replacement.charCodeAt(start)) start++;
+  let end = 0;
+  while (
+    end < shorter - start &&
+    original.charCodeAt(original.length - 1 - end) === replacement.charCodeAt(replacement.length - 1 - end)
+  )
+    end++;
+  const middle = replacement.slice(start, replacement.length - end);
+  return new Change(original, middle, start, original.length - end);
+}

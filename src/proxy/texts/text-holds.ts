@@ -1,0 +1,194 @@
+// What one plugin holds back of the text of one response. Units leave in the order in which they arrived, each when all of its text is
+// released: order, ids and numbers of events stay as the provider sent them.
+import { GatehouseError } from "../../base/errors.ts";
+import type { ChannelKind, TextChannel } from "../../formats/text-channels.ts";
+import type { TextHold } from "../../sdk/texts.ts";
+import { HeldChannel, type QueuedUnit } from "./held-channel.ts";
+import type { TextUnit } from "./text-unit.ts";
+
+/** What a plugin decided about the text of a channel. */
+export interface TextDecision {
+  readonly length: number;
+  /** Null to send the text itself. */
+  readonly replacement: string | null;
+}
+
+/** Calls the plugin. Resolves to null if the plugin released everything. Rejects if the plugin rejects the response, or fails. */
+export type AskPlugin = (
+  channel: TextChannel,
+  text: string,
+  isLast: boolean,
+  isForced: boolean,
+) => Promise<TextDecision | null>;
+
+interface HoldOptions {
+  readonly ask: AskPlugin;
+  readonly limits: Readonly<Record<ChannelKind, TextHold>>;
+  readonly now: () => number;
+  /** Whether the format repeats texts. */
+  readonly repeats: boolean;
+}
+
+/** Events have more bytes than text, so the size of held events is limited as well. */
+const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
+const MAX_CHANNELS = 4096;
+/** Text that is kept for the events that repeat it. Models generate far less. */
+const MAX_KEPT_CHARACTERS = 32 * 1024 * 1024;
+
+export class TextHolds {
+  readonly #options: HoldOptions;
+  readonly #channels = new Map<string, HeldChannel>();
+  readonly #queue: QueuedUnit[] = [];
+  #queuedBytes = 0;
+
+  constructor(options: HoldOptions) {
+    this.#options = options;
+  }
+
+  /** The time of the clock at which a hold reaches its limit; Infinity if there is none. */
+  get dueAt(): number {
+    let dueAt = Infinity;
+    for (const { heldSince, channel } of this.#channels.values())
+      if (heldSince !== null) dueAt = Math.min(dueAt, heldSince + this.#options.limits[channel.kind].ms);
+    return dueAt;
+  }
+
+  /** The first unit that is held; null if there is none. */
+  get firstQueued(): TextUnit | null {
+    return this.#queue[0]?.unit ?? null;
+  }
+
+  /** Resolves to the units that can be sent now. */
+  async push(unit: TextUnit): Promise<TextUnit[]> {
+    // Comments keep a connection alive: they pass while everything else is held.
+    if (unit.isComment) return [unit];
+    const queued = { unit, unreleased: 0 };
+    this.#queue.push(queued);
+    this.#queuedBytes += unit.byteLength;
+    const due = this.#take(queued);
+    for (const channel of due) await this.#ask(channel, channel.hasEnded, false);
+    await this.#replaceRepetitions(queued);
+    if (this.#queuedBytes > MAX_QUEUED_BYTES) return this.releaseAll();
+    return this.#released();
+  }
+
+  /** The response is complete: so are all channels. */
+  async end(): Promise<TextUnit[]> {
+    for (const channel of this.#channels.values())
+      if (!channel.hasEnded) {
+        channel.hasEnded = true;
+        await this.#ask(channel, true, false);
+      }
+    return this.#released();
+  }
+
+  /** Releases what is held for too long. */
+  async expire(): Promise<TextUnit[]> {
+    const now = this.#options.now();
+    for (const channel of this.#channels.values()) {
+      const { heldSince } = channel;
+      if (heldSince !== null && heldSince + this.#options.limits[channel.channel.kind].ms <= now)
+        await this.#ask(channel, false, true);
+    }
+    return this.#released();
+  }
+
+  /** Releases everything, for a response that was cut. */
+  async releaseAll(): Promise<TextUnit[]> {
+    for (const channel of this.#channels.values())
+      if (channel.isHolding) await this.#ask(channel, false, true);
+    return this.#released();
+  }
+
+  /** Adds the texts of a unit to their channels. Returns the channels that got text or ended, in order. */
+  #take(queued: QueuedUnit): HeldChannel[] {
+    const due: HeldChannel[] = [];
+    const add = (channel: HeldChannel) => {
+      if (!channel.isDue) due.push(channel);
+      channel.isDue = true;
+    };
+    for (const mark of queued.unit.marks) {
+      if (mark.type === "end") {
+        for (const channel of this.#channels.values()) {
+          if (channel.hasEnded || !channel.key.startsWith(mark.prefix)) continue;
+          channel.hasEnded = true;
+          add(channel);
+        }
+      } else if (mark.type !== "repeat") {
+        const channel = this.#channelOf(mark.key, mark.channel);
+        channel.append(queued, mark.type === "text" ? mark.slot : null);
+        add(channel);
+      }
+    }
+    for (const channel of due) channel.isDue = false;
+    return due;
+  }
+
+  /** A channel that goes on after its end is a new one. */
+  #channelOf(key: string, channel: TextChannel): HeldChannel {
+    const known = this.#channels.get(key);
+    if (known !== undefined && !known.hasEnded) {
+      known.channel = channel;
+      return known;
+    }
+    if (this.#channels.size >= MAX_CHANNELS && known === undefined)
+      throw new GatehouseError("upstream_bad_answer", `The response has more than ${MAX_CHANNELS} texts.`);
+    const created = new HeldChannel(key, channel, this.#options.repeats);
+    this.#channels.set(key, created);
+    return created;
+  }
+
+  async #ask(channel: HeldChannel, isLast: boolean, isForced: boolean): Promise<void> {
+    const { ask, limits, now } = this.#options;
+    const decision = await ask(channel.channel, channel.text, isLast, isForced);
+    if (decision === null) channel.releaseAll();
+    else {
+      const replacement = channel.channel.isReadOnly ? null : decision.replacement;
+      channel.release(decision.length, replacement, !isLast && !isForced);
+    }
+    if (isLast || isForced) {
+      if (channel.isHolding) channel.releaseAll();
+      return;
+    }
+    if (channel.isHolding) {
+      channel.heldSince ??= now();
+      if (channel.text.length > limits[channel.channel.kind].characters)
+        await this.#ask(channel, false, true);
+    }
+    if (channel.keptLength > MAX_KEPT_CHARACTERS)
+      throw new GatehouseError(
+        "upstream_bad_answer",
+        `The provider's stream has more than ${MAX_KEPT_CHARACTERS} characters of text.`,
+      );
+  }
+
+  /** Writes the replaced text where the format repeats it. A text that was not sent before is treated as a channel of its own. */
+  async #replaceRepetitions(queued: QueuedUnit): Promise<void> {
+    for (const mark of queued.unit.marks) {
+      if (mark.type !== "repeat") continue;
+      const { key, slot } = mark;
+      const known = this.#channels.get(key);
+      if (known?.hasEnded === false) {
+        known.hasEnded = true;
+        await this.#ask(known, true, false);
+      }
+      const repeated = known?.repetitionOf(slot.text) ?? null;
+      if (repeated !== null) {
+        slot.text = repeated;
+        continue;
+      }
+      const channel = this.#channelOf(key, mark.channel);
+      channel.append(queued, slot);
+      channel.hasEnded = true;
+      await this.#ask(channel, true, false);
+    }
+  }
+
+  #released(): TextUnit[] {
+    let count = 0;
+    while (this.#queue[count]?.unreleased === 0) count++;
+    const released = this.#queue.splice(0, count).map(({ unit }) => unit);
+    for (const { byteLength } of released) this.#queuedBytes -= byteLength;
+    return released;
+  }
+}

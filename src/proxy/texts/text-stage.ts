@@ -1,0 +1,103 @@
+// Passes the bytes of a response through plugins that work on its text, one after the other.
+import { EventBlocks } from "../../formats/event-blocks.ts";
+import type { GatewayError } from "../../formats/gateway-error.ts";
+import type { EventTexts, TextReader } from "../../formats/text-channels.ts";
+import type { OffLoop } from "../../off-loop/off-loop.ts";
+import { readBody, writeBody } from "./body-texts.ts";
+import type { TextHolds } from "./text-holds.ts";
+import { RejectedText } from "./text-rejection.ts";
+import { TextUnit } from "./text-unit.ts";
+
+const NO_BYTES = new Uint8Array(0);
+
+interface TextStageOptions {
+  readonly reader: TextReader;
+  /** Whether the body is an event stream. */
+  readonly isStream: boolean;
+  /** Of one plugin each, in the order in which they run. */
+  readonly holds: readonly TextHolds[];
+  /** Completes the error of a rejected stream. */
+  readonly toError: (rejected: RejectedText) => GatewayError;
+  readonly offLoop: OffLoop;
+}
+
+export class TextStage {
+  readonly #options: TextStageOptions;
+  readonly #blocks = new EventBlocks();
+  readonly #texts: EventTexts;
+
+  constructor(options: TextStageOptions) {
+    this.#options = options;
+    this.#texts = options.reader.openStream();
+  }
+
+  /** The time of the clock at which `expire` should be called; Infinity if nothing is held. */
+  get dueAt(): number {
+    let dueAt = Infinity;
+    for (const holds of this.#options.holds) dueAt = Math.min(dueAt, holds.dueAt);
+    return dueAt;
+  }
+
+  /** `isLast`: nothing follows. Bodies that are no stream must be passed as a whole. */
+  async run(bytes: Uint8Array, isLast: boolean): Promise<Uint8Array> {
+    const { reader, isStream, offLoop } = this.#options;
+    if (!isStream) return this.#send([await readBody(bytes, reader, offLoop)], isLast ? "end" : null);
+    const units = this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
+    if (!isLast) return units.length === 0 ? NO_BYTES : this.#send(units, null);
+    const rest = this.#blocks.end();
+    if (rest.byteLength > 0) units.push(TextUnit.opaque(rest));
+    return this.#send(units, "end");
+  }
+
+  /** Releases what is held for too long. */
+  expire(): Promise<Uint8Array> {
+    return this.#send([], "expire");
+  }
+
+  /** Releases everything, for a response that was cut. */
+  abort(bytes: Uint8Array): Promise<Uint8Array> {
+    const units = this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
+    const rest = this.#blocks.end();
+    if (rest.byteLength > 0) units.push(TextUnit.opaque(rest));
+    return this.#send(units, "releaseAll");
+  }
+
+  async #send(units: readonly TextUnit[], then: "end" | "expire" | "releaseAll" | null): Promise<Uint8Array> {
+    const sent: Uint8Array[] = [];
+    const { isStream, offLoop, holds: all } = this.#options;
+    const write = async (unit: TextUnit) => {
+      sent.push(isStream ? unit.encode() : await writeBody(unit, offLoop));
+    };
+    try {
+      for (const unit of units) for (const passed of await this.#pass(unit, 0)) await write(passed);
+      if (then !== null)
+        for (const [index, holds] of all.entries())
+          for (const unit of await holds[then]())
+            for (const passed of await this.#pass(unit, index + 1)) await write(passed);
+    } catch (error) {
+      if (error instanceof RejectedText && isStream) {
+        sent.push(Buffer.from(this.#errorEvent(error)));
+        error.lastBytes = Buffer.concat(sent);
+      }
+      throw error;
+    }
+    const [only] = sent;
+    return sent.length === 1 && only !== undefined ? only : Buffer.concat(sent);
+  }
+
+  /** Returns the units that leave the last plugin. */
+  async #pass(unit: TextUnit, first: number): Promise<TextUnit[]> {
+    const holds = this.#options.holds[first];
+    if (holds === undefined) return [unit];
+    const passed: TextUnit[] = [];
+    for (const next of await holds.push(unit)) passed.push(...(await this.#pass(next, first + 1)));
+    return passed;
+  }
+
+  /** The number of the error event is that of the first event that is not sent. */
+  #errorEvent(rejected: RejectedText): string {
+    const { reader, toError, holds } = this.#options;
+    const first = holds.findLast(({ firstQueued }) => firstQueued !== null)?.firstQueued ?? null;
+    return reader.errorEvent(toError(rejected), first?.sequence ?? null);
+  }
+}

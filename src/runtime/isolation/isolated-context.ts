@@ -1,0 +1,95 @@
+// What all contexts inside an isolate share: reads come from the data of the call, or are asked of the gateway; changes are recorded
+// and applied by the gateway when the hook has ended.
+import type { PluginContext } from "../../sdk/index.ts";
+import type { ContextData, Effect } from "./messages.ts";
+
+/** Asks the gateway about the request, and waits for the reply. */
+export type AskContext = (method: string, ...args: readonly unknown[]) => unknown;
+
+/** A running call of a hook. */
+export interface IsolatedCall {
+  readonly data: ContextData;
+  readonly bytes: Uint8Array | null;
+  readonly ask: AskContext;
+  /** Like `ask`, without blocking. */
+  readonly askLater: (method: string, ...args: readonly unknown[]) => Promise<unknown>;
+  readonly notes: () => Map<string, unknown>;
+  readonly effects: Effect[];
+  readonly blobs: Uint8Array[];
+}
+
+/** The fields of a context that cross the boundary with a call. */
+export type Data<Context> = {
+  readonly [
+    Name in keyof Context as Context[Name] extends (...args: never[]) => unknown ? never : Name
+  ]: Context[Name];
+};
+
+/** Records a change, which the gateway applies later. */
+export function record(call: IsolatedCall, method: string, ...args: readonly unknown[]): void {
+  call.effects.push([method, ...args]);
+}
+
+/** Returns a string unchanged, and a reference for bytes. */
+export function bytesArgument(call: IsolatedCall, value: string | Uint8Array): unknown {
+  return value instanceof Uint8Array ? { blob: addBlob(call, value) } : value;
+}
+
+/** Copies the bytes, because the plugin may change them later. */
+export function addBlob({ blobs }: IsolatedCall, bytes: Uint8Array): number {
+  return blobs.push(new Uint8Array(bytes)) - 1;
+}
+
+export class BaseContext implements PluginContext {
+  readonly #call: IsolatedCall;
+  readonly #data: Data<PluginContext>;
+  readonly #labels = new Map<string, string | null>();
+
+  constructor(call: IsolatedCall) {
+    this.#call = call;
+    this.#data = call.data as unknown as Data<PluginContext>;
+  }
+  get requestId() {
+    return this.#data.requestId;
+  }
+  get gateway() {
+    return this.#data.gateway;
+  }
+  get rule() {
+    return this.#data.rule;
+  }
+  get apiKey() {
+    return this.#data.apiKey;
+  }
+  get protocol() {
+    return this.#data.protocol;
+  }
+  get tool() {
+    return this.#data.tool;
+  }
+  get method() {
+    return this.#data.method;
+  }
+  get clientAddress() {
+    return this.#data.clientAddress;
+  }
+  get notes(): Map<string, unknown> {
+    return this.#call.notes();
+  }
+  apiKeyLabel(name: string): string | null {
+    const known = this.#labels.get(name);
+    if (known !== undefined) return known;
+    const label = this.#call.ask("apiKeyLabel", name) as string | null;
+    this.#labels.set(name, label);
+    return label;
+  }
+  count(event: string, kind = "", amount = 1): void {
+    record(this.#call, "count", event, kind, amount);
+  }
+  setDetail(detail: string): void {
+    record(this.#call, "setDetail", detail);
+  }
+  remark(detail: string): void {
+    this.setDetail(detail);
+  }
+}

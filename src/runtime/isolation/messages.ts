@@ -1,0 +1,114 @@
+// The messages between the gateway and an isolate: a worker thread or a process that runs the hooks of a plugin. Both directions use
+// packets: a message as JSON, and byte arrays that the message refers to by index.
+
+export interface Packet {
+  readonly text: string;
+  readonly blobs: readonly Uint8Array[];
+}
+
+const NO_BLOBS: readonly Uint8Array[] = [];
+
+export function packetOf(message: ToIsolate | FromIsolate, blobs: readonly Uint8Array[] = NO_BLOBS): Packet {
+  return { text: JSON.stringify(message), blobs };
+}
+
+/** The hooks that an isolate can run. */
+export const ISOLATED_HOOKS = [
+  "pre_request",
+  "post_request",
+  "pre_response",
+  "response_text",
+  "post_response",
+] as const;
+export type IsolatedHook = (typeof ISOLATED_HOOKS)[number];
+
+/** An error as data: structured clone would drop the name of classes that only one side has. */
+export interface ErrorData {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string | undefined;
+}
+
+export type ToIsolate =
+  /** The first message. `builtin` is the name of a built-in plugin; otherwise blob 0 is the bundled source. */
+  | { readonly type: "load"; readonly builtin: string | null }
+  | {
+      readonly type: "create";
+      readonly instance: number;
+      readonly instanceId: string;
+      readonly settings: unknown;
+      readonly isExplaining: boolean;
+    }
+  | {
+      readonly type: "call";
+      readonly call: number;
+      readonly instance: number;
+      readonly hook: IsolatedHook;
+      /** Calls with the same number share `context.notes`. */
+      readonly notes: number;
+      readonly context: ContextData;
+    }
+  | {
+      readonly type: "reply";
+      readonly question: number;
+      readonly value?: unknown;
+      readonly error?: ErrorData;
+    }
+  | { readonly type: "release"; readonly instances: readonly number[]; readonly notes: readonly number[] };
+
+export type FromIsolate =
+  | { readonly type: "loaded" }
+  | { readonly type: "not_loaded"; readonly error: ErrorData }
+  | {
+      readonly type: "created";
+      readonly instance: number;
+      readonly hooks: readonly string[];
+      /** Whether a message of type "ready" follows. */
+      readonly waits: boolean;
+    }
+  | { readonly type: "not_created"; readonly instance: number; readonly error: ErrorData }
+  | { readonly type: "ready"; readonly instance: number; readonly error: ErrorData | null }
+  | {
+      readonly type: "done";
+      readonly call: number;
+      readonly effects: readonly Effect[];
+      readonly error: ErrorData | null;
+      readonly hasNotes: boolean;
+    }
+  | Question;
+
+/** A call of the host or of a context that only the gateway can respond to. */
+export interface Question {
+  readonly type: "question";
+  /** 0 if no reply is needed. */
+  readonly question: number;
+  /** The isolate stands still until the reply arrives. */
+  readonly isBlocking: boolean;
+  readonly instance: number;
+  /** 0 for a call of the host. */
+  readonly call: number;
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+/** A method of the context that the hook called, and its arguments. `{ blob: n }` is a byte array. */
+export type Effect = readonly [method: string, ...args: unknown[]];
+
+export interface BlobReference {
+  readonly blob: number;
+}
+
+/** What crosses the boundary with each call. What is rarely used is asked for. */
+export type ContextData = Readonly<Record<string, unknown>>;
+
+export function toErrorData(error: unknown): ErrorData {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
+  return { name: error.name, message: error.message, stack: error.stack };
+}
+
+export function fromErrorData({ name, message, stack }: ErrorData): Error {
+  const error = new Error(message);
+  error.name = name;
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}

@@ -1,0 +1,180 @@
+// Kept responses in Redis: compressed, encrypted with a key that is derived from the server secret, and bounded by bytes per plugin entry.
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { withTimeout } from "../../base/with-timeout.ts";
+import { SharedRedis } from "../../redis/shared-redis.ts";
+import { KeptStreams, type KeptResponse, type Occupied, type ResponseBackend } from "./kept-response.ts";
+import { OVERHEAD_BYTES } from "./memory-responses.ts";
+
+/** A request waits this long for Redis. Longer ones are misses. */
+const READ_TIMEOUT_MS = 100;
+const ADMIN_TIMEOUT_MS = 2000;
+const ALGORITHM = "aes-256-gcm";
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** All keys of a gateway are in one slot of Redis Cluster, because they have the same hash tag. */
+const DROP = `
+local index, sizes = KEYS[1], KEYS[2]
+local function drop(member)
+  local size = tonumber(redis.call('HGET', sizes, member) or '0')
+  redis.call('DEL', ARGV[1] .. member)
+  redis.call('ZREM', index, member)
+  redis.call('HDEL', sizes, member)
+  return redis.call('HINCRBY', sizes, 'total', string.format('%d', -size))
+end`;
+/** Arguments: prefix, member, value, time to live, size, now, maximum. */
+const SET_SCRIPT = `${DROP}
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', index, 0, ARGV[6], 'LIMIT', 0, 100)) do drop(member) end
+local total = drop(ARGV[2])
+while total + tonumber(ARGV[5]) > tonumber(ARGV[7]) do
+  local oldest = redis.call('ZRANGE', index, 0, 0)[1]
+  if not oldest then break end
+  total = drop(oldest)
+end
+redis.call('SET', ARGV[1] .. ARGV[2], ARGV[3], 'PX', ARGV[4])
+redis.call('ZADD', index, tonumber(ARGV[6]) + tonumber(ARGV[4]), ARGV[2])
+redis.call('HSET', sizes, ARGV[2], ARGV[5])
+redis.call('HINCRBY', sizes, 'total', ARGV[5])
+for _, key in ipairs(KEYS) do
+  if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end
+end
+return 1`;
+const PURGE_SCRIPT = `${DROP}
+local members = redis.call('ZRANGE', index, 0, 999)
+for _, member in ipairs(members) do drop(member) end
+return #members`;
+
+/** The connection that all kept responses of this process share. */
+export class ResponseRedis {
+  readonly #redis: SharedRedis;
+  readonly #clock: Clock;
+  readonly #key: Buffer;
+
+  constructor(url: string, secret: string, clock: Clock, silenceTimeoutMs: number) {
+    this.#clock = clock;
+    this.#key = Buffer.from(hkdfSync("sha256", secret, "", "gatehouse kept responses", 32));
+    const verify = async (client: { send(command: string, args: string[]): Promise<unknown> }) => {
+      await client.send("PING", []);
+    };
+    this.#redis = new SharedRedis(url, { clock, silenceTimeoutMs, verify });
+  }
+
+  open(gatewayId: string, instanceId: string): ResponseBackend {
+    return new RedisResponses(this.#redis, this.#key, this.#clock, gatewayId, instanceId);
+  }
+
+  close(): void {
+    this.#redis.close();
+  }
+}
+
+class RedisResponses implements ResponseBackend {
+  readonly #redis: SharedRedis;
+  readonly #key: Buffer;
+  readonly #clock: Clock;
+  readonly #prefix: string;
+  readonly #keys: readonly [index: string, sizes: string];
+
+  constructor(redis: SharedRedis, key: Buffer, clock: Clock, gatewayId: string, instanceId: string) {
+    this.#redis = redis;
+    this.#key = key;
+    this.#clock = clock;
+    const name = createHmac("sha256", key).update(instanceId).digest("base64url").slice(0, 22);
+    this.#prefix = `gatehouse:{${gatewayId}}:responses:${name}:`;
+    this.#keys = [`${this.#prefix}index`, `${this.#prefix}sizes`];
+  }
+
+  async get(key: string): Promise<KeptResponse | null> {
+    const member = this.#memberOf(key);
+    const redisKey = this.#prefix + member;
+    if (!this.#redis.isConnectedFor(redisKey)) return null;
+    try {
+      const read = this.#redis.send(redisKey, "GET", [redisKey]);
+      const value = await withTimeout(READ_TIMEOUT_MS, read, slow, this.#clock);
+      const kept = typeof value === "string" ? this.#open(value, member) : null;
+      return kept === null || kept.expiresAt <= this.#clock.unixNow() ? null : kept;
+    } catch {
+      return null;
+    }
+  }
+
+  set(key: string, response: KeptResponse, maxBytes: number): void {
+    const member = this.#memberOf(key);
+    const now = this.#clock.unixNow();
+    const value = this.#seal(response, member);
+    const size = OVERHEAD_BYTES + value.length;
+    const ttl = Math.max(1, Math.ceil(response.expiresAt - now));
+    const args = [member, value, String(ttl), String(size), String(Math.floor(now)), String(maxBytes)];
+    if (size <= maxBytes) this.#run(SET_SCRIPT, args).catch(() => undefined);
+  }
+
+  /** Each hit reads the response again, so that a stream would be read, decrypted and decompressed as well. */
+  setStream(): void {
+    // Created again for each hit.
+  }
+
+  async purge(): Promise<number> {
+    let purged = 0;
+    for (;;) {
+      const removed = Number(
+        await withTimeout(ADMIN_TIMEOUT_MS, this.#run(PURGE_SCRIPT, []), slow, this.#clock),
+      );
+      if (!(removed > 0)) return purged;
+      purged += removed;
+    }
+  }
+
+  async occupied(): Promise<Occupied> {
+    const [index, sizes] = this.#keys;
+    try {
+      const read = Promise.all([
+        this.#redis.send(index, "ZCOUNT", [index, String(this.#clock.unixNow()), "+inf"]),
+        this.#redis.send(sizes, "HGET", [sizes, "total"]),
+      ]);
+      const [entries, bytes] = await withTimeout(ADMIN_TIMEOUT_MS, read, slow, this.#clock);
+      return { entries: Number(entries ?? 0), bytes: Number(bytes ?? 0) };
+    } catch {
+      return { entries: 0, bytes: 0 };
+    }
+  }
+
+  #run(script: string, args: readonly string[]): Promise<unknown> {
+    const [index] = this.#keys;
+    return this.#redis.send(index, "EVAL", [script, "2", ...this.#keys, this.#prefix, ...args]);
+  }
+
+  /** Nobody who reads the names of keys can test for a request. */
+  #memberOf(key: string): string {
+    return createHmac("sha256", this.#key).update(key).digest("base64url");
+  }
+
+  #seal({ body, ...fields }: KeptResponse, member: string): string {
+    const head = Buffer.from(JSON.stringify({ ...fields, streams: undefined }));
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(head.byteLength);
+    const plain = Bun.zstdCompressSync(Buffer.concat([length, head, body]), { level: 1 });
+    const iv = randomBytes(IV_BYTES);
+    // Bound to its key: a value that is moved to another key in Redis is not used.
+    const cipher = createCipheriv(ALGORITHM, this.#key, iv).setAAD(Buffer.from(member));
+    return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString("base64");
+  }
+
+  /** Throws if the value was not sealed for this key. */
+  #open(value: string, member: string): KeptResponse | null {
+    const bytes = Buffer.from(value, "base64");
+    const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES));
+    decipher.setAAD(Buffer.from(member)).setAuthTag(bytes.subarray(-TAG_BYTES));
+    const sealed = bytes.subarray(IV_BYTES, -TAG_BYTES);
+    const plain = Bun.zstdDecompressSync(Buffer.concat([decipher.update(sealed), decipher.final()]));
+    const end = 4 + plain.readUInt32BE(0);
+    const fields: unknown = JSON.parse(plain.subarray(4, end).toString());
+    if (!isJsonObject(fields)) return null;
+    // Only processes with the same secret write values.
+    const known = fields as unknown as Omit<KeptResponse, "body" | "streams">;
+    return { ...known, body: plain.subarray(end), streams: new KeptStreams() };
+  }
+}
+
+const slow = () => new Error("Redis did not reply in time");

@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { CompiledPrice } from "./compiled-price.ts";
+import { NO_TOKENS } from "./usage-accumulator.ts";
+
+test("the cost of plain input and output is that of the same token counts", () => {
+  const prices = [
+    { model: "m", input: "2.5", output: "10", per_request: "0.000000001" },
+    {
+      model: "m",
+      input: "0.000001",
+      output: "0.000003",
+      above: { tokens: 1000, input: "999999", output: "1000000" },
+    },
+  ].map((price) => new CompiledPrice(price));
+  const tokens = fc.oneof(fc.nat(2000), fc.nat(1_000_000_000));
+  fc.assert(
+    fc.property(fc.constantFrom(...prices), tokens, tokens, (price, inputTokens, outputTokens) => {
+      const expected = price.costOf({ ...NO_TOKENS, inputTokens, outputTokens });
+      expect(price.costOfText(inputTokens, outputTokens)).toBe(expected);
+    }),
+    { numRuns: 500 },
+  );
+});

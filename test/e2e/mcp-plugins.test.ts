@@ -1,0 +1,178 @@
+// Plugins on MCP services: tool_policy, code_sanitation and pii_mask on arguments and results, and hooks of custom plugins.
+import { describe, expect, test } from "bun:test";
+import { seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
+import { pluginsDirectory, SCRIPTED_PLUGINS, scripted } from "../support/plugin-fixtures.ts";
+import { useGatehouse } from "../support/use-gatehouse.ts";
+import { waitUntil } from "../support/waiting.ts";
+
+const gatehouse = await useGatehouse({ env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) } });
+
+/** Harmless in a repository, and a finding of code_sanitation. */
+const CODE = ["SELECT * FROM users WHERE name = '' OR 1=1;", "DROP", "TABLE users; --"].join(" ");
+const text = (value: string) => ({ content: [{ type: "text", text: value }] });
+let aborted = 0;
+
+const servers = useMcpServers({
+  one: {
+    generation: "session",
+    tools: {
+      echo: { run: ({ params }) => text(JSON.stringify(params["arguments"])) },
+      structured: { run: () => ({ ...text("fine"), structuredContent: { rows: [{ note: CODE }] } }) },
+      bad: { run: () => text(CODE) },
+      late: {
+        isStream: true,
+        run: async (call, send) => {
+          send({ method: "notifications/message", params: { level: "info", data: "begin" } });
+          send({ method: "notifications/message", params: { level: "info", data: CODE } });
+          await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
+          aborted++;
+          return text("never");
+        },
+      },
+      secret: { run: () => text(JSON.stringify({ level: "secret", name: "x" })) },
+    },
+  },
+});
+
+async function seed(...required_plugins: readonly object[]) {
+  const route = await seedMcp(gatehouse, { work: servers.one.url }, { gateway: { required_plugins } });
+  return { ...route, client: new StatelessClient(route.url) };
+}
+
+function received(name: string): number {
+  return servers.one.received.filter(({ params }) => params["name"] === name).length;
+}
+
+const denied = (message: string) => ({ error: { code: -32000, message, data: { code: "tool_denied" } } });
+
+describe("tool_policy", () => {
+  const policy = seed({
+    name: "tool_policy",
+    stage: "pre_request",
+    settings: {
+      rules: [
+        {
+          tool: "echo",
+          source: "called",
+          when: { properties: { path: { pattern: "/etc/" } }, required: ["path"] },
+          action: "deny",
+        },
+        { tool: "bad", source: "called", action: "deny" },
+        {
+          tool: "secret",
+          source: "result",
+          when: { properties: { level: { const: "secret" } }, required: ["level"] },
+          action: "deny",
+        },
+        { tool: "structured", source: "result", action: "strip" },
+      ],
+    },
+  });
+
+  test("denies calls by name and by arguments, before the server gets them", async () => {
+    const { client } = await policy;
+    const before = [received("bad"), received("echo")];
+    const bad = await client.request("tools/call", { name: "bad", arguments: {} });
+    expect(bad.status).toBe(403);
+    expect(bad.last).toMatchObject(denied('The tool "bad" is not allowed here (called).'));
+    const etc = await client.request("tools/call", { name: "echo", arguments: { path: "/etc/shadow" } });
+    expect(etc.last).toMatchObject(denied('The tool "echo" is not allowed here (called).'));
+    expect([received("bad"), received("echo")]).toEqual(before);
+    const other = await client.request("tools/call", { name: "echo", arguments: { path: "/tmp/x" } });
+    expect(other.result).toMatchObject(text('{"path":"/tmp/x"}'));
+  });
+
+  test("denies and strips results", async () => {
+    const { client } = await policy;
+    const secret = await client.request("tools/call", { name: "secret", arguments: {} });
+    expect(secret.status).toBe(403);
+    expect(secret.last).toMatchObject(denied('The tool "secret" is not allowed here (result).'));
+    const stripped = await client.request("tools/call", { name: "structured", arguments: {} });
+    expect(stripped.result).toMatchObject({
+      ...text("[removed by tool_policy]"),
+      structuredContent: {},
+    });
+  });
+});
+
+describe("code_sanitation", () => {
+  const sanitation = (action: string) => ({
+    name: "code_sanitation",
+    stage: "pre_request",
+    settings: { languages: [{ language: "sql" }], content_to_check: ["body", "response"], action },
+  });
+
+  test("rejects results with code, as text and as structured content", async () => {
+    const { client } = await seed(sanitation("block"));
+    for (const name of ["bad", "structured"]) {
+      const rejected = await client.request("tools/call", { name, arguments: {} });
+      expect(rejected.last).toMatchObject({
+        id: expect.any(Number),
+        error: { data: { code: "code_injection_detected" } },
+      });
+      expect(rejected.text).not.toContain("users");
+    }
+    const before = received("echo");
+    const call = await client.request("tools/call", { name: "echo", arguments: { note: CODE } });
+    expect(call.last).toMatchObject({ error: { data: { code: "code_injection_detected" } } });
+    expect(received("echo")).toBe(before);
+    expect((await client.request("tools/call", { name: "echo", arguments: {} })).result).toMatchObject(
+      text("{}"),
+    );
+  });
+
+  test("masks code in arguments and in results", async () => {
+    const { client } = await seed(sanitation("sanitize"));
+    const masked = await client.request("tools/call", { name: "bad", arguments: {} });
+    expect(masked.text).not.toContain("OR 1=1");
+    expect(masked.result["content"]).toMatchObject([{ type: "text", text: expect.stringContaining("*") }]);
+    await client.request("tools/call", { name: "echo", arguments: { note: CODE } });
+    const sent = servers.one.received.findLast(({ params }) => params["name"] === "echo");
+    expect(JSON.stringify(sent?.params)).toContain("*");
+    expect(JSON.stringify(sent?.params)).not.toContain("OR 1=1");
+  });
+
+  test("ends a stream with an error at a message with code, and cancels the call", async () => {
+    const { url } = await seed(sanitation("block"));
+    const client = await SessionClient.start(url);
+    const before = aborted;
+    const { messages, text: body } = await client.request("tools/call", { name: "late" }, "late");
+    expect(messages).toMatchObject([
+      { method: "notifications/message", params: { data: "begin" } },
+      { id: "late", error: { data: { code: "code_injection_detected" } } },
+    ]);
+    expect(body).not.toContain("users");
+    await waitUntil(() => aborted === before + 1);
+    await waitUntil(() =>
+      servers.one.received.some(
+        ({ rpcMethod, params }) => rpcMethod === "notifications/cancelled" && params["requestId"] === "late",
+      ),
+    );
+  });
+});
+
+test("post_request changes status and headers of JSON and of streams, once", async () => {
+  const { url, client } = await seed(
+    scripted(
+      "post_request",
+      'context.setHeader("X-Seen", `${context.protocol} ${context.provider} ${context.status}`); if (context.tool !== null) context.setStatus(203)',
+    ),
+  );
+  const called = await client.request("tools/call", { name: "echo", arguments: {} });
+  expect(called.status).toBe(203);
+  expect(called.headers.get("x-seen")).toBe("mcp work 200");
+  const list = await client.request("tools/list");
+  expect([list.status, list.headers.get("x-seen")]).toEqual([200, "mcp mcp 200"]);
+  const abort = new AbortController();
+  const session = await SessionClient.start(url);
+  const stream = await session.stream(abort.signal);
+  expect(stream.headers.get("x-seen")).toBe("mcp mcp 200");
+  abort.abort();
+});
+
+test("a post_request hook that fails ends the request with its error", async () => {
+  const { client } = await seed(scripted("post_request", 'throw new Error("broken")'));
+  const failed = await client.request("tools/list");
+  expect(failed.status).toBe(500);
+  expect(failed.last).toMatchObject({ error: { data: { code: "plugin_failed" } } });
+});

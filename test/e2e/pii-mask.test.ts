@@ -1,0 +1,81 @@
+// pii_mask in a gateway: the provider gets placeholders, the client gets its values, and nothing else ever shows them.
+import { expect, test } from "bun:test";
+import { isJsonObject } from "../../src/base/json.ts";
+import { postChat, STREAMED_CHAT, type Fields } from "../support/plugin-fixtures.ts";
+import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { readStreamedResponse, readWholeResponse } from "../support/text-streams.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitFor } from "../support/waiting.ts";
+
+const [gatehouse, provider] = await Promise.all([
+  useGatehouse({ env: { LOG_LEVEL: "debug" } }),
+  useFakeProvider(),
+]);
+const CANARY = "zq7391x@example.com";
+
+function seed(settings: Fields = {}, gateway: Fields = {}): Promise<SeededRoute> {
+  const plugins = [{ name: "pii_mask", stage: "pre_request", settings }];
+  return seedRoute(gatehouse, {
+    gateway: { required_plugins: plugins, log_bodies: true, ...gateway },
+    upstream: { targets: [targetAt(provider)] },
+  });
+}
+
+const ask = (content: string) => [{ role: "user", content }];
+
+/** The provider repeats the last message, in several events. */
+function repeatMessages(): void {
+  provider.behave((request) => {
+    const json = request.json();
+    const messages = isJsonObject(json) && Array.isArray(json["messages"]) ? json["messages"] : [];
+    const last: unknown = messages.at(-1);
+    return { text: isJsonObject(last) ? String(last["content"]) : "" };
+  });
+}
+
+test("the provider gets placeholders, and the client its values, whole and streamed", async () => {
+  repeatMessages();
+  const route = await seed();
+  const text = `Write to ${CANARY} or call +44 20 7946 0958.`;
+  const whole = await postChat(gatehouse, route, { body: { model: "m", messages: ask(text) } });
+  expect(readWholeResponse("openai", await whole.text()).content).toBe(text);
+  const streamed = await postChat(gatehouse, route, { body: { ...STREAMED_CHAT, messages: ask(text) } });
+  const bytes = Buffer.from(await streamed.arrayBuffer());
+  expect(readStreamedResponse("openai", bytes).content).toBe(text);
+  for (const request of provider.requests.slice(-2))
+    expect(Buffer.from(request.body).toString()).toContain("Write to <EMAIL_1> or call <PHONE_1>.");
+
+  const records = await waitFor(async () => {
+    const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/requests`);
+    return body.requests.length === 2 ? body.requests : null;
+  });
+  const shown = JSON.stringify(records);
+  expect(shown).toContain("<EMAIL_1>");
+  expect(shown).not.toContain("zq7391x");
+  const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+  expect(metrics + gatehouse.output()).not.toContain("zq7391x");
+});
+
+test("a blocked request is not sent, and its body is not logged", async () => {
+  provider.reset();
+  const route = await seed({ action: "block" });
+  const response = await postChat(gatehouse, route, { body: { messages: ask(CANARY) } });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ code: "pii_detected" });
+  expect(provider.requests).toHaveLength(0);
+  const record = await waitFor(async () => {
+    const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/requests`);
+    return body.requests[0] ?? null;
+  });
+  expect(JSON.stringify(record)).not.toContain("zq7391x");
+  expect(gatehouse.output()).not.toContain("zq7391x");
+});
+
+test("a large body is masked in a worker thread", async () => {
+  repeatMessages();
+  const route = await seed();
+  const text = `${"x ".repeat(200_000)}${CANARY}`;
+  const response = await postChat(gatehouse, route, { body: { model: "m", messages: ask(text) } });
+  expect(readWholeResponse("openai", await response.text()).content).toBe(text);
+  expect(Buffer.from(provider.requests.at(-1)?.body ?? []).toString()).not.toContain("zq7391x");
+});

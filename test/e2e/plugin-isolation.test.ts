@@ -1,0 +1,213 @@
+// Plugins with isolation worker and process: hooks see and change the same as inline ones, and a crash affects their own calls only.
+import { describe, expect, test } from "bun:test";
+import {
+  asynchronous,
+  limiter,
+  logged,
+  scripted,
+  scriptedWhole,
+  type Fields,
+} from "../support/plugin-fixtures.ts";
+import { expectFailed, usePluginHarness } from "../support/plugin-harness.ts";
+import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitUntil } from "../support/waiting.ts";
+
+const MASKING = `
+  import { definePlugin, z } from "gatehouse/sdk";
+  export default definePlugin({
+    name: "shouting",
+    description: "Writes the text of responses in capital letters.",
+    stages: ["pre_response"],
+    needs: ["text"],
+    settings: z.strictObject({ words: z.array(z.string()).transform((words) => new Set(words)) }),
+    create({ words }) {
+      return { response_text(context) { if (words.has("all")) context.release(context.text.length, context.text.toUpperCase()); } };
+    },
+  });`;
+const BROKEN = `
+  import { definePlugin, z } from "gatehouse/sdk";
+  export default definePlugin({
+    name: "broken",
+    description: "Cannot be created.",
+    stages: ["pre_request"],
+    settings: z.strictObject({ how: z.enum(["throw", "exit", "responses"]) }),
+    create({ how }, host) {
+      if (how === "throw") throw new Error("the list is missing");
+      if (how === "responses") host.openResponses({ maxBytes: 1, maxEntryBytes: 1 });
+      process.exit(7);
+    },
+  });`;
+
+const harness = usePluginHarness({ "shouting.ts": MASKING, "broken.ts": BROKEN });
+
+/** Creates a gateway with this plugin and expects that it is rejected. */
+async function rejection(plugin: Fields): Promise<string> {
+  const created = await harness.gatehouse.api("POST", "/gateways", {
+    name: "rejected",
+    required_plugins: [plugin],
+  });
+  expect(created.status).toBe(400);
+  return JSON.stringify(created.body);
+}
+
+describe.each(["worker", "process"] as const)("isolation %s", (isolation) => {
+  test("pre_request reads and changes the request", async () => {
+    const code = asynchronous(`
+      await 1;
+      const { json, bodyText, method, gateway, apiKey, userKey } = context;
+      context.setHeader("x-seen", [method, json.model, bodyText.length > 10, apiKey === null, userKey !== "",
+        context.headers.get("X-Mine"), context.forwardedHeaders.get("content-type"), context.apiKeyLabel("team")].join());
+      context.setHeader("x-gone", "1");
+      context.removeHeader("x-gone");
+      context.replaceBody(JSON.stringify({ ...json, user: gateway.name }));
+      context.setQuery("a=" + context.bodySize + context.json.user.length);
+      context.setResponseHeader("X-Length", String(context.bodyText.length));
+      context.setDetail("done in isolation");`);
+    const response = await harness.call([scripted("pre_request", code, { isolation })], {
+      headers: { "X-Mine": "yes" },
+    });
+    expect(response.status).toBe(200);
+    const sent = harness.sentRequest;
+    expect(sent.header("x-seen")).toBe(`POST,${CHAT.model},true,true,true,yes,application/json,`);
+    expect(sent.header("x-gone")).toBeUndefined();
+    expect(sent.json()).toMatchObject({ model: CHAT.model, user: expect.any(String) });
+    expect(response.headers.get("x-length")).toBe(String(sent.body.length));
+  });
+
+  test("a hook responds, with bytes and with JSON", async () => {
+    const route = await harness.seed([
+      scripted(
+        "pre_request",
+        `if (context.headers.has("x-bytes")) context.respond({ status: 202, body: new Uint8Array([104, 105]) });
+         else context.respond({ status: 201, headers: { "X-Why": "json" }, body: { blob: 0 } });`,
+        { isolation },
+      ),
+    ]);
+    const json = await harness.post(route);
+    expect([json.status, json.headers.get("x-why"), await json.json()]).toEqual([201, "json", { blob: 0 }]);
+    const bytes = await harness.post(route, { headers: { "x-bytes": "1" } });
+    expect([bytes.status, await bytes.text()]).toEqual([202, "hi"]);
+  });
+
+  test("hooks of the response change it, and notes go from stage to stage", async () => {
+    const keep = `context.notes.set("word", { say: () => "kept" });`;
+    const header = `context.setHeader("X-Word", context.notes.get("word").say()); context.setStatus(203);`;
+    const chunk = `context.replaceChunk(context.text.replaceAll("}", "} "));`;
+    const end = `host.log("info", "isolated end", { word: context.notes.get("word").say(), outcome: context.outcome });`;
+    const response = await harness.call([
+      scripted("pre_request", keep, { isolation }),
+      scripted("post_request", header, { isolation }),
+      scriptedWhole("pre_response", chunk, { isolation }),
+      scripted("post_response", end, { isolation }),
+    ]);
+    expect([response.status, response.headers.get("x-word")]).toEqual([203, "kept"]);
+    expect(await response.text()).toContain("} ");
+    await logged(harness.gatehouse, "isolated end", { word: "kept", outcome: "complete" });
+  });
+
+  test("the text of responses is replaced, and settings are parsed in the isolate", async () => {
+    const settings = { words: ["all"] };
+    const plugin = { name: "shouting", stage: "pre_response", settings, isolation };
+    const body = (await (await harness.call([plugin])).json()) as {
+      choices: { message: { content: string } }[];
+    };
+    const content = body.choices[0]?.message.content ?? "";
+    expect(content).toBe(content.toUpperCase());
+    expect(content).not.toBe("");
+  });
+
+  test("the host counts, blocks and remembers for the plugin", async () => {
+    const code = asynchronous(`
+      const limit = { key: host.instanceId + ":all", limit: 1, windowMs: 60000 };
+      const { admitted } = await host.counters.admit([limit], "local");
+      const before = host.blocks.has("kind", "me");
+      const added = host.blocks.add({ type: "kind", subject: "me" }, "key");
+      const known = host.counters.knownRejection([limit]) !== null;
+      const kept = host.keep("list", () => []).push(1);
+      context.respond({ status: 200, body: [admitted, before, added, host.blocks.has("kind", "me"), known, kept] });`);
+    const route = await harness.seed([scripted("pre_request", code, { isolation })]);
+    expect(await (await harness.post(route)).json()).toEqual([true, false, true, true, true, 1]);
+    expect(await (await harness.post(route)).json()).toEqual([false, true, true, true, true, 2]);
+  });
+
+  test("a hook that throws, and one that sets a wrong value, fail as they do inline", async () => {
+    await expectFailed(await harness.call([scripted("pre_request", "throw new Error('no')", { isolation })]));
+    await logged(harness.gatehouse, "plugin failed", { plugin: "scripted" });
+    const wrong = `context.setHeader("x", "1"); context.setHeader("bad name", "1")`;
+    await expectFailed(await harness.call([scripted("pre_request", wrong, { isolation })]));
+    const lenient = scripted("pre_request", `context.setHeader("x-a", "1"); throw 1`, {
+      isolation,
+      on_error: "continue",
+    });
+    expect((await harness.call([lenient])).status).toBe(200);
+    expect(harness.sentRequest.header("x-a")).toBeUndefined();
+  });
+
+  test("an exit fails the running calls; the plugin is restarted and reported", async () => {
+    const code = `if (context.headers.has("x-exit")) process.exit(3); context.setResponseHeader("X-Ran", "1");`;
+    const route = await harness.seed([scripted("pre_request", code, { isolation })]);
+    const other = await harness.seed([scripted("pre_request", code, { isolation })]);
+    expect((await harness.post(route)).headers.get("x-ran")).toBe("1");
+    await expectFailed(await harness.post(route, { headers: { "x-exit": "1" } }));
+    await logged(harness.gatehouse, "isolated plugin crashed", { plugin: "scripted", isolation });
+    expect((await harness.post(other)).headers.get("x-ran")).toBe("1");
+    await waitUntil(async () => (await harness.post(route)).headers.get("x-ran") === "1");
+    const metrics = await (await fetch(`${harness.gatehouse.adminUrl}/metrics`)).text();
+    const series = `gatehouse_plugin_restarts_total{plugin="scripted",isolation="${isolation}"} `;
+    const counted = metrics.split("\n").filter((line) => line.startsWith(series));
+    expect(counted.map((line) => Number(line.slice(series.length)) > 0)).toEqual([true]);
+  });
+
+  test("explain runs the hook in the isolate and names the isolation", async () => {
+    const plugin = {
+      name: "code_sanitation",
+      stage: "pre_request",
+      settings: {
+        languages: [{ language: "sql", enabled: true }],
+        content_to_check: ["body"],
+        action: "block",
+      },
+      isolation,
+    };
+    const route = await seedRoute(harness.gatehouse, {
+      gateway: { required_plugins: [plugin] },
+      upstream: { targets: [targetAt(harness.provider)] },
+    });
+    const explained = await harness.gatehouse.api("POST", `/gateways/${route.gateway}/explain`, {
+      path: route.path,
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: CHAT,
+    });
+    expect(explained.body.plugins).toEqual([
+      { name: "code_sanitation", stage: "pre_request", verdict: "passed", detail: null, isolation },
+    ]);
+  });
+
+  test("a plugin that cannot run in isolation, or cannot be created, is rejected when it is written", async () => {
+    expect(await rejection(limiter({ per_ip: [1, "1m"] }, {}, { isolation }))).toContain(
+      "set isolation to inline",
+    );
+    const broken = (how: string) =>
+      rejection({ name: "broken", stage: "pre_request", settings: { how }, isolation });
+    expect(await broken("throw")).toContain("the list is missing");
+    expect(await broken("responses")).toContain("host.openResponses is not available to isolated plugins");
+    expect(await broken("exit")).toContain(
+      isolation === "process" ? "exit code 7" : "the worker thread exited",
+    );
+  });
+});
+
+test("a process has no environment variables; a disabled entry starts none", async () => {
+  const code = `context.respond({ status: 200, body: { env: Object.keys({ ...process.env }), pid: process.ppid, cwd: process.cwd() } })`;
+  const response = await harness.call([scripted("pre_request", code, { isolation: "process" })]);
+  expect(await response.json()).toEqual({ env: [], pid: harness.gatehouse.pid, cwd: "/" });
+  const disabled = {
+    name: "broken",
+    stage: "pre_request",
+    settings: { how: "exit" },
+    isolation: "process",
+    enabled: false,
+  };
+  expect((await harness.call([disabled])).status).toBe(200);
+});

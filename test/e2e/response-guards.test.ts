@@ -1,0 +1,120 @@
+// Guards of responses in a gateway: calls that tool_policy denies, and code that code_sanitation finds in responses.
+import { beforeEach, describe, expect, test } from "bun:test";
+import { postChat, seedPlugins, STREAMED_CHAT, type Fields } from "../support/plugin-fixtures.ts";
+import { CHAT } from "../support/proxy-fixtures.ts";
+import { readStreamedResponse, readWholeResponse } from "../support/text-streams.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+
+const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+beforeEach(() => provider.reset());
+
+const tool = (name: string) => ({ type: "function", function: { name, parameters: { type: "object" } } });
+const TOOLS = [tool("shell"), tool("delete_all")];
+
+interface ReadStream {
+  readonly sent: string;
+  readonly isComplete: boolean;
+}
+
+/** Resolves to what arrived of a stream, and whether it ended as it should. A reset may discard bytes that were not read in time: then again. */
+async function readStream(call: () => Promise<Response>): Promise<ReadStream> {
+  let result: ReadStream = { sent: "", isComplete: false };
+  for (let turn = 0; turn < 5 && !result.sent.includes("error"); turn++)
+    result = await readOnce(await call());
+  return result;
+}
+
+async function readOnce(response: Response): Promise<ReadStream> {
+  let sent = "";
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
+      sent += part.value;
+    return { sent, isComplete: true };
+  } catch {
+    return { sent, isComplete: false };
+  }
+}
+
+const when = { properties: { command: { pattern: "rm -rf" } }, required: ["command"] };
+const rules = [
+  { tool: "delete_*", source: "offered", action: "strip" },
+  { tool: "shell", source: "called", when, action: "deny" },
+];
+const plugin = { name: "tool_policy", stage: "pre_request", settings: { rules } };
+const route = await seedPlugins(gatehouse, provider, [plugin]);
+const seed = (settings: Fields) => {
+  const languages = [{ language: "sql" }, { language: "html" }];
+  const all = { languages, content_to_check: ["response"], ...settings };
+  return seedPlugins(gatehouse, provider, [{ name: "code_sanitation", stage: "pre_request", settings: all }]);
+};
+const blocking = await seed({ action: "block" });
+const masking = await seed({ action: "sanitize" });
+const CODE = "<script>alert(1)</script>";
+const text = `Here it is. ${"word ".repeat(100)}${CODE} ${"and more ".repeat(60)}`;
+
+describe("tool_policy", () => {
+  const call = (command: string, body: Fields = CHAT) => {
+    provider.behave({ turns: [{ calls: [{ name: "shell", arguments: { command } }] }] });
+    return postChat(gatehouse, route, { body: { ...body, tools: TOOLS } });
+  };
+
+  test("an offered tool is stripped, and an allowed call passes", async () => {
+    const response = await call("ls");
+    expect(readWholeResponse("openai", await response.text()).toolArguments).toContain("ls");
+    expect(provider.requests.at(-1)?.json()).toMatchObject({ tools: [TOOLS[0]] });
+    const streamed = await call("ls", STREAMED_CHAT);
+    const bytes = Buffer.from(await streamed.arrayBuffer());
+    expect(readStreamedResponse("openai", bytes).toolArguments).toContain("ls");
+  });
+
+  test("a denied call is an error response", async () => {
+    const response = await call("rm -rf /");
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ code: "tool_denied" });
+  });
+
+  test("a denied call in a stream is an error event and a broken end, and no part of it is sent", async () => {
+    const { sent, isComplete } = await readStream(() => call("rm -rf /", STREAMED_CHAT));
+    expect(isComplete).toBe(false);
+    expect(sent).toContain('"code":"tool_denied"');
+    expect(sent).not.toContain('"tool_calls"');
+    expect(sent).not.toContain("rm -rf");
+    expect(sent).not.toContain("[DONE]");
+  });
+});
+
+describe("code_sanitation of responses", () => {
+  test("blocks a response, whole and streamed", async () => {
+    provider.behave({ text });
+    const whole = await postChat(gatehouse, blocking);
+    expect(whole.status).toBe(400);
+    expect(await whole.json()).toMatchObject({ code: "code_injection_detected" });
+    const { sent, isComplete } = await readStream(() =>
+      postChat(gatehouse, blocking, { body: STREAMED_CHAT }),
+    );
+    expect(isComplete).toBe(false);
+    expect(sent).toContain('"code":"code_injection_detected"');
+    expect(sent).not.toContain("<script");
+  });
+
+  test("masks code in a response, whole and streamed, and leaves the rest", async () => {
+    provider.behave({ text });
+    const whole = readWholeResponse("openai", await (await postChat(gatehouse, masking)).text()).content;
+    expect(whole).not.toContain("<script");
+    expect(whole).toHaveLength(text.length);
+    expect(whole.slice(0, 400)).toBe(text.slice(0, 400));
+    const response = await postChat(gatehouse, masking, { body: STREAMED_CHAT });
+    const streamed = readStreamedResponse("openai", Buffer.from(await response.arrayBuffer())).content;
+    expect(streamed.trim()).toBe(whole.trim());
+  });
+
+  test("passes harmless responses, and does not scan the request", async () => {
+    provider.behave({ text: "Good morning" });
+    const body = { ...CHAT, messages: [{ role: "user", content: CODE }] };
+    for (const route of [blocking, masking]) {
+      const response = await postChat(gatehouse, route, { body });
+      expect(readWholeResponse("openai", await response.text()).content).toBe("Good morning");
+    }
+  });
+});
