@@ -3,6 +3,7 @@ import { GatehouseError } from "../../src/base/errors.ts";
 import { CredentialCipher } from "../../src/store/credential-cipher.ts";
 import { openStore } from "../../src/store/sql-store.ts";
 import type { Kind, RecordOf, Store } from "../../src/store/store.ts";
+import { waitFor } from "../support/waiting.ts";
 import {
   apiKeyRecord,
   ENCRYPTION_SECRET,
@@ -16,7 +17,7 @@ export interface StoreMaker {
   readonly database: string;
   /** Returns the URL of a new, empty database. */
   readonly createEmpty: () => Promise<string>;
-  /** Returns the URL of a new database without records that a store with `ENCRYPTION_SECRET` has opened before. */
+  /** Returns the URL of a new database with the current schema and without records. */
   readonly createMigrated: () => Promise<string>;
 }
 
@@ -36,6 +37,16 @@ export function openForTest(
   const store = openStore(url, new CredentialCipher(secret, ...olderSecrets), keptRevisions, keptAudit);
   opened.push(store);
   return store;
+}
+
+/** Waits until an empty database is migrated: on a busy machine that takes longer than an operation of the store may. */
+export function whenOpen(store: Store): Promise<string> {
+  return waitFor(() =>
+    store.version().catch((error: unknown) => {
+      if (error instanceof GatehouseError && error.code === "store_unavailable") return null;
+      throw error;
+    }),
+  );
 }
 
 export async function insert<K extends Kind>(

@@ -16,7 +16,7 @@ const SECRET = "sk-a-credential-that-must-stay-secret";
 const withSecret = (header_value: string) =>
   targetRecord({ id: "the-target", credentials: { header_name: "Authorization", header_value } });
 
-export function describeStoreHistory({ database, createEmpty, createMigrated }: StoreMaker): void {
+export function describeStoreHistory({ database, createMigrated }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createMigrated());
 
   describe(`${database}: history`, () => {
@@ -91,7 +91,7 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
     });
 
     test("a revision holds each record before and after; its credentials are encrypted in the database", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const store = openForTest(url);
       const gateway = await insert(store, "gateways", gatewayRecord());
       const upstream = upstreamRecord(gateway.id, { targets: [withSecret(SECRET)] });
@@ -230,7 +230,7 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
     });
 
     test("a rollback to a revision that is pruned or does not exist fails (404) and changes nothing", async () => {
-      const store = openForTest(await createEmpty(), { keptRevisions: 4 });
+      const store = openForTest(await createMigrated(), { keptRevisions: 4 });
       for (let count = 0; count < 7; count++) await insert(store, "gateways", gatewayRecord());
       // Revisions that are not pruned yet are hidden as well.
       expect((await store.listRevisions(ALL)).records.map(({ revision }) => revision)).toEqual([7, 6, 5, 4]);
@@ -248,7 +248,7 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
     });
 
     test("revisions from before the log had records are not listed, and a rollback cannot go back past them", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const store = openForTest(url);
       for (let count = 0; count < 3; count++) await insert(store, "gateways", gatewayRecord());
       await withSql(url, (sql) =>

@@ -14,7 +14,7 @@ function tool(name: string, hash: string) {
 
 const NEWER = "a-newer-secret-that-encrypts-0123456789";
 
-export function describeStoreMcpTools({ database, createEmpty, createMigrated }: StoreMaker): void {
+export function describeStoreMcpTools({ database, createMigrated }: StoreMaker): void {
   const open = async () => {
     const store = openForTest(await createMigrated());
     const gateway = await insert(store, "gateways", gatewayRecord());
@@ -91,7 +91,7 @@ export function describeStoreMcpTools({ database, createEmpty, createMigrated }:
     });
 
     test("secrets of servers are encrypted in rows and in the log of revisions, also with a newer key", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const store = openForTest(url);
       const gateway = await insert(store, "gateways", gatewayRecord());
       const server = mcpServerRecord(gateway.id, {

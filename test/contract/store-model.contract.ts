@@ -387,10 +387,10 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
   number.map((which) => new Rollback(which)),
 ];
 
-export function describeStoreModel({ database, createEmpty }: StoreMaker): void {
+export function describeStoreModel({ database, createMigrated }: StoreMaker): void {
   describe(`${database}: model`, () => {
     test("the store agrees with the model after any sequence of writes", async () => {
-      const store = openForTest(await createEmpty());
+      const store = openForTest(await createMigrated());
       await fc.assert(
         fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: "max" }), async (sequence) => {
           for (const { id } of (await store.list("gateways", { limit: 1000, offset: 0 })).records) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { StoreRejected, type Store } from "../../src/store/store.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
-import { ALL, openForTest, type StoreMaker } from "./store-fixture.ts";
+import { ALL, openForTest, whenOpen, type StoreMaker } from "./store-fixture.ts";
 
 const OPENER = join(import.meta.dir, "store-opener.ts");
 
@@ -25,10 +25,10 @@ async function insertGateways(store: Store, count: number): Promise<number[]> {
   return (await Promise.all(writes)).map(({ revision }) => revision);
 }
 
-export function describeStoreNodes({ database, createEmpty }: StoreMaker): void {
+export function describeStoreNodes({ database, createEmpty, createMigrated }: StoreMaker): void {
   describe(`${database}: several nodes`, () => {
     test("concurrent writes of two nodes are all applied, with revisions unique and gapless", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const nodes = [openForTest(url), openForTest(url)];
       const revisions = await Promise.all(nodes.map((node) => insertGateways(node, 20)));
       expect(revisions.flat().sort((a, b) => a - b)).toEqual(oneTo(40));
@@ -43,6 +43,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
     test("many stores that open an empty database concurrently migrate it once", async () => {
       const url = await createEmpty();
       const stores = Array.from({ length: 8 }, () => openForTest(url));
+      await Promise.all(stores.map(whenOpen));
       const revisions = await Promise.all(stores.map((store) => insertGateways(store, 2)));
       expect(revisions.flat().sort((a, b) => a - b)).toEqual(oneTo(16));
       const versions = await withSql(url, (sql) => sql.unsafe("SELECT version FROM schema_versions"));
@@ -74,7 +75,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
   // SQLite has no notifications between processes.
   if (database === "PostgreSQL")
     test("PostgreSQL: a node is notified when another one writes", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const [writer, listener] = [openForTest(url), openForTest(url)];
       let announcements = 0;
       listener.onAnnouncement(() => announcements++);
@@ -88,7 +89,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
 
   describe(`${database}: rejected databases`, () => {
     test("a schema of a newer version is rejected and not changed", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       await insertGateways(openForTest(url), 1);
       await withSql(url, (sql) =>
         sql.unsafe("INSERT INTO schema_versions (version, applied_at) VALUES (999, 'later')"),
@@ -106,7 +107,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
     });
 
     test("another encryption key is rejected, and the original one still works", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       await insertGateways(openForTest(url), 1);
       const store = openForTest(url, { secret: "another secret altogether" });
       const error: unknown = await store.revision().catch((reason: unknown) => reason);
@@ -127,7 +128,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       });
 
     async function storeUpstreams() {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const store = openForTest(url);
       const gateway = gatewayRecord();
       const upstreams = [upstreamWithCredentials(gateway.id), upstreamWithCredentials(gateway.id)];

@@ -12,7 +12,7 @@ import {
   upstreamRecord,
 } from "./store-records.ts";
 
-export function describeStoreReferences({ database, createEmpty, createMigrated }: StoreMaker): void {
+export function describeStoreReferences({ database, createMigrated }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createMigrated());
 
   describe(`${database}: references`, () => {
@@ -109,7 +109,7 @@ export function describeStoreReferences({ database, createEmpty, createMigrated 
     });
 
     test("two nodes cannot give the same subdomain to two gateways concurrently", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const nodes = [openForTest(url), openForTest(url)];
       const attempts = await Promise.allSettled(
         Array.from({ length: 8 }, (_, index) =>

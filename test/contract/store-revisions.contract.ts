@@ -5,7 +5,7 @@ import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { apiKeyRecord, gatewayRecord, upstreamRecord, withSql } from "./store-records.ts";
 
-export function describeStoreRevisions({ database, createEmpty, createMigrated }: StoreMaker): void {
+export function describeStoreRevisions({ database, createMigrated }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createMigrated());
 
   describe(`${database}: transactions and revisions`, () => {
@@ -135,7 +135,7 @@ export function describeStoreRevisions({ database, createEmpty, createMigrated }
     });
 
     test("every view during many writes is consistent: as many gateways as revisions, each with its records", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const [writer, reader] = [openForTest(url), openForTest(url)];
       // Both loops run until both have done enough, so that neither ends before the other starts.
       const ENOUGH = 15;
@@ -184,7 +184,7 @@ export function describeStoreRevisions({ database, createEmpty, createMigrated }
     });
 
     test("recordKeyUses during writes of two nodes loses no write", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const nodes = [openForTest(url), openForTest(url)];
       const { gateway, apiKey } = await insertWhole(nodes[0]!);
       const work = Array.from({ length: 20 }, async (_, index) => {
@@ -250,7 +250,7 @@ export function describeStoreRevisions({ database, createEmpty, createMigrated }
     });
 
     test("the log is pruned, and changesAfter returns null for older revisions", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const store = openForTest(url, { keptRevisions: 5 });
       for (let count = 0; count < 12; count++) await insert(store, "gateways", gatewayRecord());
       const numbers = async () =>

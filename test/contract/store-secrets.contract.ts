@@ -37,10 +37,10 @@ const rejectionMessage = async (work: Promise<unknown>) => {
   return (error as StoreRejected).message;
 };
 
-export function describeStoreSecrets({ database, createEmpty }: StoreMaker): void {
+export function describeStoreSecrets({ database, createMigrated }: StoreMaker): void {
   describe(`${database}: secrets at rest`, () => {
     test("headers that carry a credential are encrypted, in the record and in its history", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const store = openForTest(url);
       const upstream = await writeUpstream(store);
       expect(await store.get("upstreams", upstream.id)).toStrictEqual(upstream);
@@ -54,7 +54,7 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
     });
 
     test("the secrets of cloud credentials are encrypted, and each only at its own place", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const store = openForTest(url);
       const gateway = gatewayRecord();
       const client = { client_id: "app", client_secret: KEY };
@@ -96,7 +96,7 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
     });
 
     test("a node with several keys reads what each of them encrypted, and writes with the first", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const first = await writeUpstream(openForTest(url, { secret: OLD }));
       const both = openForTest(url, { secret: NEW, olderSecrets: [OLD] });
       expect(await both.get("upstreams", first.id)).toStrictEqual(first);
@@ -109,7 +109,7 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
     });
 
     test("rewrap encrypts everything with the newest key; then the old one is not needed, and is rejected", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const old = openForTest(url, { secret: OLD });
       const upstream = await writeUpstream(old);
       await old.write((transaction) => transaction.update("upstreams", { ...upstream, name: "renamed" }));
@@ -135,7 +135,7 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
     });
 
     test("rewrap loses no write of nodes that run meanwhile", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const node = openForTest(url, { secret: NEW, olderSecrets: [OLD] });
       const upstream = await writeUpstream(openForTest(url, { secret: OLD }));
       const writes = Promise.all(
@@ -153,7 +153,7 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
     });
 
     test("a key that is not given is reported, and the database stays locked for nodes without it", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       await writeUpstream(openForTest(url, { secret: OLD }));
       await writeUpstream(openForTest(url, { secret: "a third key", olderSecrets: [OLD] }));
       const { after } = await rewrapSecrets(url, new CredentialCipher(NEW, OLD));
@@ -161,7 +161,7 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
     });
 
     test("what an older version stored in plain text is encrypted on the first start", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const upstream = await writeUpstream(openForTest(url));
       const [target] = upstream.targets;
       await withSql(url, async (sql) => {
@@ -182,7 +182,7 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
 
     if (database === "SQLite")
       test("replaced values that are still in the file are erased on the next start", async () => {
-        const url = await createEmpty();
+        const url = await createMigrated();
         await writeUpstream(openForTest(url));
         await closeOpened();
         // A start that failed to erase them has left this state, and the values in free pages.

@@ -95,7 +95,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
     });
 
     test("two stores that write concurrently lose nothing", async () => {
-      const url = await createEmpty();
+      const url = await createMigrated();
       const [one, two] = [openForTest(url), openForTest(url)];
       const { id } = await insert(one, "gateways", gatewayRecord());
       const models = Array.from({ length: 150 }, (_, serial) => `m${serial}`);
