@@ -6,10 +6,10 @@ import { OTHER_CORES, reserveGatewayCore } from "./cores.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
 import { warm } from "./measure-round.ts";
 import { nginx, startNginxProvider } from "./nginx.ts";
-import { freePort } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 import { runWrk, wrk, type Load } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const BURSTS = 8;
 const BURST_SECONDS = 1;

@@ -4,10 +4,10 @@ import { temporaryFolder } from "./gatehouse.ts";
 import { formatNumber } from "./grid.ts";
 import { measureRound, warmRequestsFor, type Round } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
-import { freePort } from "./pinned-process.ts";
 import { PREPARE, type Subject } from "./subjects.ts";
 import { prepareWorkloads, type Workload } from "./workload.ts";
 import { INSTALL_WRK, wrk } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 interface ComparisonOptions {
   readonly rounds: number;

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LAUNCHER, mintToken, TEST_SECRET, type ApiResponse } from "../test/support/gatehouse-process.ts";
 import { GATEWAY_CORE } from "./cores.ts";
-import { freePort, startPinned, untilReady, type PinnedProcess } from "./pinned-process.ts";
+import { startPinned, untilReady, type PinnedProcess } from "./pinned-process.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const BUILD = join(import.meta.dir, "../scripts/build.ts");
 let isBuilt = false;

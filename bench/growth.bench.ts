@@ -6,10 +6,10 @@ import { startGatehouse, temporaryFolder } from "./gatehouse.ts";
 import { saveResults, printGrid, formatRatio, formatNumber } from "./grid.ts";
 import { preparePoint, SIZES, type Curve, type Point } from "./growth-points.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
-import { freePort } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { median } from "./report.ts";
 import { INSTALL_WRK, runWrk, wrk } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const flags = readFlags("bench:growth", {
   rounds: 3,

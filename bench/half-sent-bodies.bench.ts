@@ -5,10 +5,11 @@ import { CHAT_PATH, chatBody } from "./chat-payload.ts";
 import { GATEWAY_CORE, OTHER_CORES, reserveGatewayCore } from "./cores.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider, startNginxProxy } from "./nginx.ts";
-import { freePort, startPinned, untilReady } from "./pinned-process.ts";
+import { startPinned, untilReady } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { printTable, type Measurement } from "./report.ts";
 import { INSTALL_WRK, runWrk, wrk, type LoadResult } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const CLIENTS = 200;
 const BODY_BYTES = 10_000_000;

@@ -3,12 +3,12 @@ import { OTHER_CORES, reserveGatewayCore } from "./cores.ts";
 import { temporaryFolder } from "./gatehouse.ts";
 import { warm } from "./measure-round.ts";
 import { nginx, startNginxProvider } from "./nginx.ts";
-import { freePort } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { median, printTable } from "./report.ts";
 import { PREPARE } from "./subjects.ts";
 import { prepareWorkloads } from "./workload.ts";
 import { newConversations, runWrk, wrk, type Load } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const BURSTS = 16;
 const BURST_SECONDS = 2;

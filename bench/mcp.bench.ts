@@ -9,11 +9,11 @@ import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gateho
 import { openSessions, startSession } from "./mcp-sessions.ts";
 import { warm } from "./measure-round.ts";
 import { nginx, startNginxProvider } from "./nginx.ts";
-import { freePort } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { median, printTable } from "./report.ts";
 import { prepareWorkloads } from "./workload.ts";
 import { newConversations, runWrk, wrk, type Load } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const BURSTS = 6;
 const BURST_SECONDS = 1;

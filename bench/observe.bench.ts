@@ -8,11 +8,12 @@ import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { temporaryFolder } from "./gatehouse.ts";
 import { measureRound } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
-import { freePort, startPinned } from "./pinned-process.ts";
+import { startPinned } from "./pinned-process.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 import { PREPARE, type Subject } from "./subjects.ts";
 import { prepareWorkloads } from "./workload.ts";
 import { INSTALL_WRK, wrk } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const ROUNDS = 5;
 const SECONDS = 4;

@@ -80,9 +80,3 @@ export async function untilReady(
     await Bun.sleep(2);
   }
 }
-
-export function freePort(): number {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
-  listener.stop(true);
-  return listener.port;
-}

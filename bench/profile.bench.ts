@@ -8,11 +8,11 @@ import { readFlags } from "./flags.ts";
 import { temporaryFolder } from "./gatehouse.ts";
 import { printGrid, formatNumber } from "./grid.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
-import { freePort } from "./pinned-process.ts";
 import { threadsOf } from "./process-usage.ts";
 import { PREPARE } from "./subjects.ts";
 import { prepareWorkloads } from "./workload.ts";
 import { INSTALL_WRK, newConversations, runWrk, wrk } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const flags = readFlags("bench:profile", {
   seconds: 10,

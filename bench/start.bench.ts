@@ -11,9 +11,10 @@ import { seedBare, seedKeyed } from "./full-gatehouse.ts";
 import { launchGatehouse, temporaryFolder } from "./gatehouse.ts";
 import { formatNumber, printGrid, saveResults } from "./grid.ts";
 import { startNginxProvider, startNginxProxy } from "./nginx.ts";
-import { freePort, untilReady, type PinnedProcess } from "./pinned-process.ts";
+import { untilReady, type PinnedProcess } from "./pinned-process.ts";
 import { childrenOf, commandOf, residentBytesOf, usageOf } from "./process-usage.ts";
 import { median } from "./report.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 interface Sample {
   readonly readyMs: number;

@@ -8,10 +8,11 @@ import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { parseNumbers, readFlags } from "./flags.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
 import { saveResults, printGrid, formatNumber, type GridRow } from "./grid.ts";
-import { freePort, startPinned } from "./pinned-process.ts";
+import { startPinned } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { quantile } from "./report.ts";
 import { StreamClient } from "./stream-client.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const flags = readFlags("bench:streams", { streams: "100,1000,5000,10000", seconds: 5, rate: 20, out: "" });
 const SETTLE_MS = 1000;

@@ -6,13 +6,14 @@ import { GATEWAY_CORE } from "./cores.ts";
 import { seedBare, seedKeyed, type KEYED } from "./full-gatehouse.ts";
 import { startGatehouse } from "./gatehouse.ts";
 import { nginx, startNginxProxy } from "./nginx.ts";
-import { freePort, type PinnedProcess } from "./pinned-process.ts";
+import { type PinnedProcess } from "./pinned-process.ts";
 import { agentgateway } from "./peers/agentgateway.ts";
 import { bifrost } from "./peers/bifrost.ts";
 import { gomodel } from "./peers/gomodel.ts";
 import { litellm } from "./peers/litellm.ts";
 import { preparePeer } from "./peers/peer.ts";
 import { installPortkey, portkeyHeaders, startPortkey } from "./peers/portkey.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 interface StartedSubject extends PinnedProcess {
   /** URL of the chat completion. */

@@ -11,11 +11,12 @@ import { temporaryFolder } from "./gatehouse.ts";
 import { formatNumber, printGrid, saveResults } from "./grid.ts";
 import { warm } from "./measure-round.ts";
 import { startNginxProvider } from "./nginx.ts";
-import { freePort, untilReady } from "./pinned-process.ts";
+import { untilReady } from "./pinned-process.ts";
 import { median } from "./report.ts";
 import { PREPARE, type Subject } from "./subjects.ts";
 import { prepareWorkloads } from "./workload.ts";
 import { newConversations, runWrk, type Load } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 interface Sample {
   readonly capacity: number;

@@ -10,9 +10,10 @@ import { readFlags } from "./flags.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
 import { saveResults, printGrid, formatNumber } from "./grid.ts";
 import { INSTALL_NGINX, nginx, startNginxFront } from "./nginx.ts";
-import { freePort, untilReady } from "./pinned-process.ts";
+import { untilReady } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { INSTALL_WRK, runWrk, wrk } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const KINDS = {
   plain: { title: "plain HTTP/1.1", tls: false, http2: false },

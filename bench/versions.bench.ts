@@ -12,10 +12,10 @@ import { startGatehouse, temporaryFolder } from "./gatehouse.ts";
 import { formatNumber, printGrid, saveResults } from "./grid.ts";
 import { measureRound, WARM_REQUESTS } from "./measure-round.ts";
 import { startNginxProvider } from "./nginx.ts";
-import { freePort } from "./pinned-process.ts";
 import { median } from "./report.ts";
 import type { Subject } from "./subjects.ts";
 import { prepareWorkloads } from "./workload.ts";
+import { freePort } from "../test/support/free-port.ts";
 
 const flags = readFlags("bench:versions", {
   other: "",

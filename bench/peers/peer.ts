@@ -3,8 +3,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_PATH } from "../chat-payload.ts";
 import { GATEWAY_CORE } from "../cores.ts";
-import { freePort, startPinned } from "../pinned-process.ts";
+import { startPinned } from "../pinned-process.ts";
 import type { Subject } from "../subjects.ts";
+import { freePort } from "../../test/support/free-port.ts";
 
 interface PeerOptions {
   /** Folder for its configuration and data. */

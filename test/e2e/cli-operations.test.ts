@@ -9,11 +9,11 @@ import {
   type RunningGatehouse,
 } from "../support/gatehouse-process.ts";
 import { limiter, postChat } from "../support/plugin-fixtures.ts";
-import { freePort } from "../support/postgres.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
+import { freePort } from "../support/free-port.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
@@ -330,7 +330,7 @@ describe("requests", () => {
   });
 
   test("--follow prints each new request, reconnects after a restart, and ends with Ctrl-C", async () => {
-    const adminPort = String(await freePort());
+    const adminPort = String(freePort());
     const dataDir = temporaryDirectory();
     const start = () => startGatehouseProcess({ dataDir, keepData: true, env: { ADMIN_PORT: adminPort } });
     let server = await start();
@@ -382,7 +382,7 @@ describe("requests", () => {
     expectOneLine(await run(["requests", "--limit=none"]), 2, "--limit");
     expectOneLine(await run(["requests", "--follow", "--limit=5"]), 2, "--limit", "--follow");
     expectOneLine(await run(["requests", "--follow", "--gateway=unknown"]), 1, "unknown");
-    const url = `http://127.0.0.1:${await freePort()}`;
+    const url = `http://127.0.0.1:${freePort()}`;
     expectOneLine(await run(["requests", "--follow", "--url", url]), 1, "no gateway is reachable");
   });
 });

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { LAUNCHER, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { limiter } from "../support/plugin-fixtures.ts";
-import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
 import { expectOneLine, runCommand, settingsOf, type CommandResult } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
+import { freePort } from "../support/free-port.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
@@ -143,7 +144,7 @@ describe("token", () => {
 
 describe("serve", () => {
   test("prints addresses, console, token command and data directory on a terminal", async () => {
-    const ports = { ADMIN_PORT: String(await freePort()), PROXY_PORT: String(await freePort()) };
+    const ports = { ADMIN_PORT: String(freePort()), PROXY_PORT: String(freePort()) };
     const dataDir = join(scratch, "terminal");
     // `script` gives the command a terminal.
     const child = Bun.spawn(["script", "-qec", `${LAUNCHER} serve`, "/dev/null"], {
@@ -198,7 +199,7 @@ describe("status", () => {
   });
 
   test("no server, or another server: one line, exit 1", async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
+    const url = `http://127.0.0.1:${freePort()}`;
     expectOneLine(await run(["status", "--url", url]), 1, url, "--url");
     expectOneLine(await run(["status", "--url", provider.url]), 1, "is not a Gatehouse");
     expectOneLine(await run(["status", "--url", "here"]), 2, "here");
@@ -366,7 +367,7 @@ describe("doctor", () => {
       { state: "ok", detail: `the file ${path} of REQUEST_LOG_SINK is writable` },
     ]);
     const REQUEST_LOG_SINK = "otlp";
-    const OTEL_EXPORTER_OTLP_LOGS_ENDPOINT = `http://127.0.0.1:${await freePort()}/v1/logs`;
+    const OTEL_EXPORTER_OTLP_LOGS_ENDPOINT = `http://127.0.0.1:${freePort()}/v1/logs`;
     const otlp = await checksOf({ ...free, REQUEST_LOG_SINK, OTEL_EXPORTER_OTLP_LOGS_ENDPOINT });
     expect(otlp.failed).toMatchObject([
       { name: "sink", mend: expect.stringContaining("check OTEL_EXPORTER_OTLP_LOGS_ENDPOINT") },
@@ -418,7 +419,7 @@ describe("doctor", () => {
   });
 
   test("reports an unavailable database, Redis, and provider, without printing passwords", async () => {
-    const port = await freePort();
+    const port = freePort();
     const { failed } = await checksOf({
       ADMIN_PORT: "0",
       PROXY_PORT: "0",
@@ -468,7 +469,7 @@ describe("doctor", () => {
       ADMIN_PORT: "0",
       PROXY_PORT: "0",
       SERVER_SECRET_KEY: TEST_SECRET,
-      DATABASE_URL: `postgres://gatehouse@127.0.0.1:${await freePort()}/x`,
+      DATABASE_URL: `postgres://gatehouse@127.0.0.1:${freePort()}/x`,
     });
     for (const name of ["secrets", "providers"])
       expect(named(name)).toMatchObject([
@@ -482,7 +483,7 @@ describe("doctor", () => {
     expect(without.named("traces")).toMatchObject([{ state: "ok" }]);
     const reachable = await checksOf({ ...free, OTEL_EXPORTER_OTLP_ENDPOINT: provider.url });
     expect(reachable.named("traces")[0]?.detail).toContain(`${provider.url} is reachable`);
-    const url = `http://127.0.0.1:${await freePort()}`;
+    const url = `http://127.0.0.1:${freePort()}`;
     const { code, failed } = await checksOf({ ...free, OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/otlp` });
     expect(code).toBe(1);
     expect(failed).toMatchObject([
@@ -500,7 +501,7 @@ describe("doctor", () => {
     expect(without.named("metrics")).toMatchObject([
       { state: "ok", detail: "not exported: OTEL_METRICS_EXPORTER is none" },
     ]);
-    const url = `http://127.0.0.1:${await freePort()}`;
+    const url = `http://127.0.0.1:${freePort()}`;
     const { code, failed, named } = await checksOf({
       ...free,
       OTEL_EXPORTER_OTLP_ENDPOINT: url,

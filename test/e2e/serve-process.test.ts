@@ -10,8 +10,8 @@ import {
   TEST_SECRET,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import { freePort } from "../support/postgres.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
+import { freePort } from "../support/free-port.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const scratch = temporaryDirectory();
@@ -253,7 +253,7 @@ describe("listeners", () => {
 
   test("LOG_LEVEL warn omits the access log", async () => {
     const dataDir = temporaryDirectory();
-    const ports = { ADMIN_PORT: String(await freePort()), PROXY_PORT: String(await freePort()) };
+    const ports = { ADMIN_PORT: String(freePort()), PROXY_PORT: String(freePort()) };
     const child = Bun.spawn([LAUNCHER, "serve"], {
       cwd: dataDir,
       env: {

@@ -11,14 +11,9 @@ import {
   TEST_SECRET,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import {
-  freePort,
-  hasPostgres,
-  sharedPostgres,
-  startPostgres,
-  type PostgresCluster,
-} from "../support/postgres.ts";
+import { hasPostgres, sharedPostgres, startPostgres, type PostgresCluster } from "../support/postgres.ts";
 import { waitUntil } from "../support/waiting.ts";
+import { freePort } from "../support/free-port.ts";
 
 const scratch = temporaryDirectory();
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -166,7 +161,7 @@ describe.skipIf(!hasPostgres)(
     }, 60_000);
 
     test("SIGTERM ends a process whose store is unavailable", async () => {
-      const port = await freePort();
+      const port = freePort();
       const env = { DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/nothing` };
       const gatehouse = await startGatehouseProcess({ env, notReady: true });
       gatehouse.signal("SIGTERM");

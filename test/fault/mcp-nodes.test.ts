@@ -6,11 +6,12 @@ import { startLoad } from "../support/load.ts";
 import { runs } from "../support/long-form.ts";
 import { postMcp, seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
-import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { seedKey } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { untilAllFollow } from "../support/shared-nodes.ts";
 import { waitUntil } from "../support/waiting.ts";
+import { freePort } from "../support/free-port.ts";
 
 const RESTARTS = runs({ short: 3, long: 50 });
 const CLIENTS = 6;
@@ -65,7 +66,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes", () => {
     const postgres = await sharedPostgres();
     [redis, databaseUrl] = await Promise.all([startRedis(), postgres.createMigrated()]);
     const ports = [];
-    for (let node = 0; node < 3; node++) ports.push({ admin: await freePort(), proxy: await freePort() });
+    for (let node = 0; node < 3; node++) ports.push({ admin: freePort(), proxy: freePort() });
     nodes.push(...(await Promise.all(ports.map(startNode))));
     balancer = await startLoadBalancer(ports.map(({ proxy }) => proxy));
     const [first] = nodes;

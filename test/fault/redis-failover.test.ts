@@ -7,10 +7,10 @@ import type { BudgetClaim } from "../../src/ledger/ledger.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
-import { freePort } from "../support/postgres.ts";
 import { hasRedisCluster, startRedisCluster, type RedisCluster } from "../support/redis-cluster.ts";
 import { startRedis, type RedisServer } from "../support/redis.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
+import { freePort } from "../support/free-port.ts";
 
 const START_MS = 60_000;
 const LIMIT = 50;
@@ -30,7 +30,7 @@ describe.skipIf(!hasRedisCluster)("a master with a replica", () => {
   let replica: RedisServer;
   beforeAll(async () => {
     cluster = await startRedisCluster();
-    const bus = await freePort();
+    const bus = freePort();
     replica = await startRedis([
       ...["--appendonly", "no", "--cluster-enabled", "yes", "--cluster-node-timeout", "2000"],
       ...["--cluster-port", String(bus), "--cluster-require-full-coverage", "no"],
@@ -97,7 +97,7 @@ describe.skipIf(!hasRedisCluster || Bun.which("openssl") === null)("Redis with T
     async () => {
       const directory = mkdtempSync(join(tmpdir(), "gatehouse-tls-"));
       const { key, cert } = createCertificate(directory, "redis", ["20200101000000Z", "20990101000000Z"]);
-      const tlsPort = await freePort();
+      const tlsPort = freePort();
       const redis = await startRedis([
         ...[
           "--appendonly",

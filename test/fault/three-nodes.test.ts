@@ -8,11 +8,12 @@ import { whileConnected } from "../support/exact-counters.ts";
 import { startLoad } from "../support/load.ts";
 import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
 import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
-import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { untilAllFollow } from "../support/shared-nodes.ts";
 import { waitUntil } from "../support/waiting.ts";
+import { freePort } from "../support/free-port.ts";
 
 const RESTARTS = Number(process.env["GATEHOUSE_RESTARTS"] ?? 3);
 const WRITES = Number(process.env["GATEHOUSE_WRITES"] ?? 20);
@@ -48,7 +49,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
       postgres.createDatabase(),
     ]);
     for (let node = 0; node < 3; node++)
-      nodes.push(await startNode({ admin: await freePort(), proxy: await freePort() }));
+      nodes.push(await startNode({ admin: freePort(), proxy: freePort() }));
     balancer = await startLoadBalancer(nodes.map(({ proxyUrl }) => Number(new URL(proxyUrl).port)));
   }, START_MS);
   afterAll(async () => {

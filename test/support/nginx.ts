@@ -2,9 +2,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "./postgres.ts";
 import { isInstalled } from "./required-program.ts";
 import { waitFor } from "./waiting.ts";
+import { freePort } from "./free-port.ts";
 
 const program = Bun.which("nginx", { PATH: `${process.env["PATH"] ?? ""}:/usr/sbin` });
 
@@ -22,7 +22,7 @@ export interface LoadBalancer {
 }
 
 export async function startLoadBalancer(nodePorts: readonly number[]): Promise<LoadBalancer> {
-  const port = await freePort();
+  const port = freePort();
   const servers = nodePorts.map((each) => `server 127.0.0.1:${each} max_fails=0;`).join(" ");
   return startNginx(port, (directory) => {
     const temporary = TEMPORARY.map((name) => `${name}_temp_path ${directory}/temp/${name};`).join(" ");
@@ -48,7 +48,7 @@ http {
 
 /** Starts nginx with deploy/docker/nginx.conf, changed only in addresses and directories. Its URL is the one of the data plane. */
 export async function startDeployedBalancer(proxyPort: number, adminPort: number): Promise<LoadBalancer> {
-  const [port, otherPort] = [await freePort(), await freePort()];
+  const [port, otherPort] = [freePort(), freePort()];
   const deployed = readFileSync(join(import.meta.dir, "../../deploy/docker/nginx.conf"), "utf8");
   return startNginx(port, (directory) =>
     `daemon off;\n${deployed}`

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "./postgres.ts";
 import { isInstalled } from "./required-program.ts";
 import { waitUntil } from "./waiting.ts";
+import { freePort } from "./free-port.ts";
 
 const program = process.env["OTELCOL"] ?? Bun.which("otelcol") ?? Bun.which("otelcol-contrib");
 
@@ -40,7 +40,7 @@ const CONFIGURATION = (port: number) => ({
 export async function startCollector(): Promise<Collector> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-otelcol-"));
   const file = join(directory, "collector.yaml");
-  const port = await freePort();
+  const port = freePort();
   // JSON is valid YAML.
   writeFileSync(file, JSON.stringify(CONFIGURATION(port)));
   const child = Bun.spawn([program ?? "otelcol", "--config", file], {

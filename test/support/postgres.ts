@@ -2,12 +2,12 @@
 import { SQL } from "bun";
 import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { isInstalled } from "./required-program.ts";
+import { freePort } from "./free-port.ts";
 
 export interface PostgresCluster {
   readonly port: number;
@@ -110,15 +110,15 @@ export function sharedPostgres(): Promise<PostgresCluster> {
 /** Without fsync a killed server loses nothing either; only a machine that crashes does. */
 const SETTINGS = { listen_addresses: "127.0.0.1", max_connections: "300", fsync: "off", autovacuum: "off" };
 
-export async function startPostgres(): Promise<PostgresCluster> {
+export function startPostgres(): Promise<PostgresCluster> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-postgres-"));
   if (runAs !== null) chownSync(directory, runAs.uid, runAs.gid);
   const data = join(directory, "data");
   run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]);
-  const cluster = clusterAt(directory, await freePort());
+  const cluster = clusterAt(directory, freePort());
   cluster.control("start");
   stopWithThisProcess(directory, data);
-  return cluster;
+  return Promise.resolve(cluster);
 }
 
 function clusterAt(directory: string, port: number, template?: string): PostgresCluster {
@@ -144,13 +144,4 @@ function clusterAt(directory: string, port: number, template?: string): Postgres
     },
   };
   return cluster;
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -3,8 +3,8 @@
 import { mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory } from "./gatehouse-process.ts";
-import { freePort } from "./postgres.ts";
 import { waitUntil } from "./waiting.ts";
+import { freePort } from "./free-port.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 /** What a running gateway creates, and what belongs to the developer. */
@@ -36,7 +36,7 @@ export async function startReaderCheckout(): Promise<ReaderCheckout> {
   mkdirSync(home);
   const env = { PATH: process.env["PATH"], HOME: home };
   const ports = new Map<string, number>();
-  for (const documented of ["8080", "8081", "9098", "9099"]) ports.set(documented, await freePort());
+  for (const documented of ["8080", "8081", "9098", "9099"]) ports.set(documented, freePort());
   const [admin, proxy] = [ports.get("8080") ?? 0, ports.get("8081") ?? 0];
   writeFileSync(join(directory, ".env"), `ADMIN_PORT=${admin}\nPROXY_PORT=${proxy}\n`);
   const gateway = Bun.spawn(["npm", "start"], { cwd: directory, env, stdout: "ignore" });

@@ -1,8 +1,8 @@
 // A real Redis Cluster for tests: three masters on free ports of this machine, each with a third of the slots.
 import { isInstalled } from "./required-program.ts";
 import { startRedis, type RedisServer } from "./redis.ts";
-import { freePort } from "./postgres.ts";
 import { waitUntil } from "./waiting.ts";
+import { freePort } from "./free-port.ts";
 
 const SLOTS = 16_384;
 const MASTERS = 3;
@@ -31,7 +31,7 @@ async function nodeId(server: RedisServer): Promise<string> {
 
 /** The port of the cluster bus must be free too; by default it is the port plus 10,000, which may be too large. */
 async function startNode(args: readonly string[]): Promise<RedisServer> {
-  const bus = await freePort();
+  const bus = freePort();
   return startRedis([
     ...["--appendonly", "no", "--cluster-enabled", "yes", "--cluster-node-timeout", "2000"],
     ...["--cluster-port", String(bus), "--cluster-require-full-coverage", "no", ...args],

@@ -3,9 +3,9 @@ import { RedisClient } from "bun";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "./postgres.ts";
 import { isInstalled } from "./required-program.ts";
 import { waitUntil } from "./waiting.ts";
+import { freePort } from "./free-port.ts";
 
 const program = Bun.which("redis-server") ?? Bun.which("valkey-server");
 
@@ -51,7 +51,7 @@ const DURABLE = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""]
 
 export async function startRedis(args: readonly string[] = []): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-redis-"));
-  const port = await freePort();
+  const port = freePort();
   const password = args.includes("--requirepass") ? args[args.indexOf("--requirepass") + 1] : undefined;
   const url = `redis://${password === undefined ? "" : `:${password}@`}127.0.0.1:${port}`;
   const fixed = ["--port", String(port), "--bind", "127.0.0.1", "--dir", directory, ...DURABLE];

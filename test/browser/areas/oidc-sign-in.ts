@@ -1,11 +1,10 @@
 // Sign-in with a real OpenID provider, whose pages are of another site: cookies that the browser sends or withholds.
 import { expect, test } from "bun:test";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { startGatehouseProcess } from "../../support/gatehouse-process.ts";
 import { CLIENT, startOpenIdProvider } from "../../support/openid-provider.ts";
 import { launchContext } from "../console-session.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = { carol: ["staff"] };
 
@@ -13,7 +12,7 @@ export function testOidcSignIn(getBrowser: () => Browser): void {
   test("signs in with OIDC, sends the Strict session cookie after the redirect, and signs out", async () => {
     // The provider compares the redirect URI, so the port must be known before the gateway starts. `localhost` is another site
     // than the provider's 127.0.0.1.
-    const port = await freePort();
+    const port = freePort();
     const publicUrl = `http://localhost:${port}`;
     const provider = await startOpenIdProvider({
       redirectUri: `${publicUrl}/api/auth/callback`,
@@ -69,14 +68,5 @@ export function testOidcSignIn(getBrowser: () => Browser): void {
       await gatehouse.stop();
       provider.stop();
     }
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
   });
 }
