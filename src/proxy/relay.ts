@@ -20,7 +20,7 @@ import { responseKind } from "./reuse/response-kind.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins } from "./pre-response-plugins.ts";
 import { runPostRequest } from "./run-plugins.ts";
-import { ShadowBodies } from "./shadow/shadow-body.ts";
+import { bodySource, ShadowBodies } from "./shadow/shadow-body.ts";
 import { shadowPostRequest } from "./shadow/shadow-hooks.ts";
 import { serverTiming, updateServerTiming } from "./server-timing.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
@@ -76,7 +76,8 @@ function shadowWhole(
 ): void {
   const shadows = exchange.gateway?.chain?.shadows ?? null;
   if (shadows !== null) shadowPostRequest(exchange, shadows, 0, response, status, headers, parts);
-  if (body !== null) ShadowBodies.begin(exchange, response, status, parts)?.push(null, body, true);
+  if (body !== null)
+    ShadowBodies.begin(exchange, bodySource(response, status), parts)?.push(null, body, true);
 }
 
 async function relayProcessed(
@@ -100,7 +101,8 @@ async function relayProcessed(
       response.report.end(result, now);
       finish(exchange, outcome, status, now, parts);
     };
-    const shadows = exchange.shadow === null ? null : ShadowBodies.begin(exchange, response, status, parts);
+    const shadows =
+      exchange.shadow === null ? null : ShadowBodies.begin(exchange, bodySource(response, status), parts);
     const plugins =
       chain === null || chain.pre_response === null
         ? null

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { pluginsDirectory, SCRIPTED_PLUGINS, scripted } from "../support/plugin-fixtures.ts";
 import { useGatehouse } from "../support/use-gatehouse.ts";
-import { waitUntil } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const gatehouse = await useGatehouse({ env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) } });
 
@@ -27,6 +27,14 @@ const servers = useMcpServers({
           await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
           aborted++;
           return text("never");
+        },
+      },
+      chatty: {
+        isStream: true,
+        run: (_, send) => {
+          for (const data of ["begin", CODE])
+            send({ method: "notifications/message", params: { level: "info", data } });
+          return text("end");
         },
       },
       secret: { run: () => text(JSON.stringify({ level: "secret", name: "x" })) },
@@ -175,4 +183,64 @@ test("a post_request hook that fails ends the request with its error", async () 
   const failed = await client.request("tools/list");
   expect(failed.status).toBe(500);
   expect(failed.last).toMatchObject({ error: { data: { code: "plugin_failed" } } });
+});
+
+describe("in shadow mode", () => {
+  /** Resolves to the report of the first plugin when this many results are in it. */
+  const reportWith = (gateway: string, ran: number) =>
+    waitFor(async () => {
+      const { body } = await gatehouse.api("GET", `/gateways/${gateway}/plugins/0/shadow`);
+      return Number(body.counts.ran) + Number(body.counts.skipped) >= ran ? body : null;
+    });
+
+  test("a plugin runs on results and on messages of streams, and has no effect", async () => {
+    const { gateway, url, client } = await seed({
+      name: "code_sanitation",
+      stage: "pre_request",
+      mode: "shadow",
+      settings: { languages: [{ language: "sql" }], content_to_check: ["response"], action: "block" },
+    });
+    const harmless = await client.request("tools/call", { name: "echo", arguments: {} });
+    expect(harmless.result).toMatchObject(text("{}"));
+    const bad = await client.request("tools/call", { name: "bad", arguments: {} });
+    expect(bad.result).toMatchObject(text(CODE));
+    const session = await SessionClient.start(url);
+    const call = await session.request("tools/call", { name: "chatty" });
+    expect(call.messages).toMatchObject([
+      { params: { data: "begin" } },
+      { params: { data: CODE } },
+      { result: text("end") },
+    ]);
+    const report = await waitFor(async () => {
+      const { body } = await gatehouse.api("GET", `/gateways/${gateway}/plugins/0/shadow`);
+      return Number(body.counts.responded) >= 2 ? body : null;
+    });
+    expect(report.counts).toMatchObject({ responded: 2, changed: 0, failed: 0, skipped: 0 });
+    expect(report.samples).toMatchObject([
+      { request_id: call.headers.get("x-request-id"), status: 400 },
+      { request_id: bad.headers.get("x-request-id"), status: 400 },
+    ]);
+  });
+
+  test("a plugin sees the tool and the server, and cannot change the arguments that are sent", async () => {
+    const code = `
+      const { tool, protocol } = context;
+      context.setDetail([protocol, tool?.name, JSON.stringify(tool?.arguments)].join(" "));
+      if (tool !== null) tool.arguments.path = "/changed";
+      throw new Error("recorded");`;
+    const { gateway, client } = await seed({ ...scripted("pre_request", code), mode: "shadow" });
+    const called = await client.request("tools/call", { name: "echo", arguments: { path: "/tmp/x" } });
+    expect(called.result).toMatchObject(text('{"path":"/tmp/x"}'));
+    const { samples } = await reportWith(gateway, 1);
+    expect(samples[0]).toMatchObject({ outcome: "failed" });
+    expect(samples[0].detail).toContain('mcp echo {"path":"/tmp/x"}');
+    const seen = await seed({
+      ...scripted("pre_response", 'context.setDetail(context.provider); context.replaceChunk("gone")'),
+      mode: "shadow",
+    });
+    await seen.client.request("tools/call", { name: "echo", arguments: {} });
+    const { samples: results } = await reportWith(seen.gateway, 1);
+    expect(results[0]).toMatchObject({ outcome: "changed" });
+    expect(results[0].detail).toContain("work");
+  });
 });

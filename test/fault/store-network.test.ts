@@ -66,7 +66,7 @@ describe.skipIf(!hasPostgres)("between the gateway and PostgreSQL", () => {
   ): Promise<void> {
     const cluster = await sharedPostgres();
     const proxy = startFaultProxy({ port: cluster.port });
-    const url = proxy.through(await cluster.createDatabase());
+    const url = proxy.through(await cluster.createMigrated());
     if (notReady) proxy.set({ toServer: { resetAfterBytes: 0 } });
     const gatehouse = await startGatehouseProcess({ env: { DATABASE_URL: url }, notReady });
     try {
@@ -140,7 +140,7 @@ describe.skipIf(!hasPostgres)("between the gateway and PostgreSQL", () => {
 
   test.concurrent("a slow database does not count as unavailable", () =>
     withGateway(async (gatehouse, proxy) => {
-      proxy.set({ toClient: { delayMs: 50 } });
+      proxy.set({ toClient: { delayMs: 20 } });
       expect((await gatehouse.api("POST", "/gateways", { name: "slowly" })).status).toBe(201);
       expect((await gatehouse.api("GET", "/gateways?name=slowly")).body.count).toBe(1);
       expect(await readiness(gatehouse.adminUrl)).toEqual({ status: 200, store: "ok" });

@@ -9,7 +9,7 @@ import type { Exchange } from "../exchange.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import { runPostRequest } from "../run-plugins.ts";
 import { RejectedText } from "../texts/text-rejection.ts";
-import { inspectMessage, originOf } from "./inspect-message.ts";
+import { MessagePlugins, originOf } from "./message-plugins.ts";
 import { rpcErrorBody } from "./mcp-error.ts";
 import { McpReply } from "./mcp-reply.ts";
 import type { McpRequest } from "./mcp-request.ts";
@@ -27,6 +27,7 @@ export class McpOutput {
   readonly #request: McpRequest;
   readonly #parts: OutputParts;
   readonly #reply: McpReply;
+  readonly #plugins: MessagePlugins;
   readonly #response = Promise.withResolvers<OutgoingResponse>();
   /** The client keeps the stream open. */
   readonly #isEndless: boolean;
@@ -36,6 +37,7 @@ export class McpOutput {
     this.#request = request;
     this.#parts = parts;
     this.#isEndless = isEndless;
+    this.#plugins = new MessagePlugins(exchange, parts);
     const { gateway } = exchange;
     this.metrics = parts.observation.routes.gateway(gateway, gateway?.gateway.name ?? "").mcp;
     this.#reply = new McpReply({
@@ -145,7 +147,7 @@ export class McpOutput {
     const hidesBodies = gateway?.chain?.hidesBodies === true;
     // Before plugins restore what must not be logged.
     if (hidesBodies) bodies?.takeResponse(text);
-    const inspected = await inspectMessage(this.#exchange, text, isLast, this.#parts);
+    const inspected = await this.#plugins.inspect(text, isLast);
     if (!hidesBodies) bodies?.takeResponse(inspected);
     return inspected;
   }

@@ -58,6 +58,26 @@ export class McpRequest {
     this.#abort.abort();
   }
 
+  /**
+   * Returns a copy for a plugin in shadow mode. The arguments of the tool are copied when the plugin reads them, because nothing
+   * prevents it from changing them.
+   */
+  copy(): McpRequest {
+    const copy = new McpRequest(this.prefersStream);
+    const { content } = this;
+    copy.body = this.body;
+    copy.server = this.server;
+    if (content === null) return copy;
+    let tool: ToolCall | null = null;
+    copy.content = {
+      ...content,
+      get tool() {
+        return (tool ??= structuredClone(content.tool));
+      },
+    };
+    return copy;
+  }
+
   /** The message that telemetry is about: the tool call, else the first one. */
   get main(): RpcMessage | null {
     const messages = this.content?.messages ?? [];

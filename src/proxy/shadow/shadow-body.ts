@@ -1,4 +1,4 @@
-// Runs plugins in shadow mode at pre_response: on copies of the bytes of one response, without delaying it.
+// Runs plugins in shadow mode at pre_response: on copies of the chunks of one response, without delaying it.
 import { parseContentEncoding } from "../../http/content-encoding.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
 import type { ShadowLink } from "../../snapshot/shadow-chain.ts";
@@ -17,11 +17,36 @@ import { resultOf } from "./shadow-result.ts";
 /** What is kept of one response until its hooks have run; a longer response is skipped. */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024;
 
+/** The chunks that shadow plugins run on: those of the body of a target, or messages of an MCP server. */
+export interface ShadowSource {
+  /** The name of the encoding of the chunks; null if they are not encoded. */
+  readonly encoding: string | null;
+  /** Returns what runs one plugin on a copy of the exchange. */
+  pluginOn(copy: Exchange, link: ShadowLink, parts: PluginParts): ShadowPlugin;
+}
+
+/** Runs one plugin on the chunks of one response. */
+interface ShadowPlugin {
+  /** The whole body is needed before the hook can run. */
+  readonly needsWholeBody: boolean;
+  run(chunk: Uint8Array, isLast: boolean): Promise<Uint8Array>;
+}
+
+/** The body of a response of a target. */
+export function bodySource(response: TargetResponse, status: number): ShadowSource {
+  return {
+    encoding: response.isDecoded ? null : response.upstreamResponse.headers.get("content-encoding"),
+    pluginOn(copy, link, parts) {
+      const chain = { pre_response: [link], needsWholeResponse: link.needsBody };
+      return new PreResponsePlugins(copy, chain, parts, response, status, null);
+    },
+  };
+}
+
 interface BodyParts {
   readonly exchange: Exchange;
   readonly shadow: ShadowRequest;
-  readonly response: TargetResponse;
-  readonly status: number;
+  readonly source: ShadowSource;
   readonly parts: PluginParts;
 }
 
@@ -34,18 +59,13 @@ export class ShadowBodies implements ResponseObserver {
   }
 
   /** Returns null if no shadow plugin runs on the response. */
-  static begin(
-    exchange: Exchange,
-    response: TargetResponse,
-    status: number,
-    parts: PluginParts,
-  ): ShadowBodies | null {
+  static begin(exchange: Exchange, source: ShadowSource, parts: PluginParts): ShadowBodies | null {
     const { shadow } = exchange;
     const links = exchange.gateway?.chain?.shadows?.pre_response ?? null;
     if (shadow === null || links === null) return null;
     const sampled = links.filter((link) => shadow.isSampled(link));
     if (sampled.length === 0) return null;
-    const bodyParts = { exchange, shadow, response, status, parts };
+    const bodyParts = { exchange, shadow, source, parts };
     const bodies = sampled.map((link) => new ShadowBody(link, bodyParts));
     shadow.endListeners.push(() => {
       for (const body of bodies) body.end();
@@ -68,9 +88,7 @@ class ShadowBody {
   readonly link: ShadowLink;
   readonly #parts: BodyParts;
   readonly #copy: Exchange;
-  readonly #plugins: PreResponsePlugins;
-  /** The name of the encoding of the bytes; null if they are not encoded. */
-  readonly #encoding: string | null;
+  readonly #plugin: ShadowPlugin;
   /** The whole body is needed before the hook can run. */
   readonly #collects: boolean;
   readonly #chunks: Uint8Array[] = [];
@@ -81,16 +99,12 @@ class ShadowBody {
   readonly #outputs: { readonly expected: Bun.CryptoHasher; readonly actual: Bun.CryptoHasher } | null;
 
   constructor(link: ShadowLink, bodyParts: BodyParts) {
-    const { exchange, response, status, parts } = bodyParts;
+    const { exchange, source, parts } = bodyParts;
     this.link = link;
     this.#parts = bodyParts;
     this.#copy = copyExchange(exchange);
-    const chain = { pre_response: [link], needsWholeResponse: link.needsBody };
-    const quiet = { ...parts, log: NO_LOG };
-    this.#plugins = new PreResponsePlugins(this.#copy, chain, quiet, response, status, null);
-    const encoding = response.isDecoded ? null : response.upstreamResponse.headers.get("content-encoding");
-    this.#encoding = encoding;
-    this.#collects = this.#plugins.needsWholeBody || encoding !== null;
+    this.#plugin = source.pluginOn(this.#copy, link, { ...parts, log: NO_LOG });
+    this.#collects = this.#plugin.needsWholeBody || source.encoding !== null;
     this.#outputs =
       link.beside === null
         ? null
@@ -146,7 +160,7 @@ class ShadowBody {
     // A failure of an enforced plugin ends the response, and so does a rejected text.
     if (this.#hasEnded) return;
     try {
-      const output = await this.#plugins.run(chunk, isLast);
+      const output = await this.#plugin.run(chunk, isLast);
       this.#outputs?.actual.update(output);
     } catch (error) {
       if (!(error instanceof RejectedText)) throw error;
@@ -163,7 +177,7 @@ class ShadowBody {
 
   async #runWhole(): Promise<void> {
     const bytes = Buffer.concat(this.#chunks);
-    const encoding = parseContentEncoding(this.#encoding);
+    const encoding = parseContentEncoding(this.#parts.source.encoding);
     if (encoding === "unsupported") throw new Error("the body cannot be decoded");
     const options = { maxOutputLength: MAX_PENDING_BYTES };
     await this.#run(encoding === "identity" ? bytes : encoding.decode(bytes, options), true);

@@ -5,6 +5,7 @@ import { HeaderFields } from "../../http/header-fields.ts";
 import type { ClientRequest } from "../../http/server/client-request.ts";
 import { EMPTY_SNAPSHOT } from "../../snapshot/snapshot.ts";
 import { Exchange } from "../exchange.ts";
+import { McpRequest } from "../mcp/mcp-request.ts";
 import { RequestBody } from "../request-body.ts";
 import { copyExchange, separateBody } from "./shadow-copy.ts";
 
@@ -52,6 +53,18 @@ test("changes of a copy do not change the original", () => {
   expect(original.sentPath).toBe("/v1/chat");
   expect(responseHeadersOf(original)).toEqual([["x-set", "before"]]);
   expect(responseHeadersOf(copy)).toEqual([["x-set", "after"]]);
+});
+
+test("changed arguments of a tool in a copy do not change the original", () => {
+  const original = exchangeWithBody();
+  const tool = { name: "read", arguments: { path: "/a" } };
+  original.mcp = new McpRequest(false);
+  original.mcp.content = { messages: [], isBatch: false, generation: "session", session: null, tool };
+  const { mcp } = copyExchange(original);
+  expect(mcp?.content?.tool).toEqual(tool);
+  Object.assign(mcp?.content?.tool?.arguments ?? {}, { path: "/b" });
+  expect(mcp?.content?.tool?.arguments).toEqual({ path: "/b" });
+  expect(tool.arguments).toEqual({ path: "/a" });
 });
 
 test("later changes of the original do not change a copy, and notes are shared by key", () => {

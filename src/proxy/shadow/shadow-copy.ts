@@ -17,6 +17,7 @@ export function copyExchange(original: Exchange): Exchange {
   copy.sentPath = original.sentPath;
   copy.sentQuery = original.sentQuery;
   copy.sentHeaders = original.sentHeaders === null ? null : { ...original.sentHeaders };
+  copy.mcp = original.mcp?.copy() ?? null;
   copy.storedAt = original.storedAt;
   copy.isServedHere = original.isServedHere;
   copy.attempts = original.attempts;

@@ -1,0 +1,87 @@
+// Runs the pre_response plugins on a message of an MCP server: those that work on text on its texts, the others on its JSON.
+import { messageTexts } from "../../mcp/message-texts.ts";
+import type { PluginHooks, ResponseBodyContext } from "../../sdk/index.ts";
+import { callHook } from "../call-hook.ts";
+import type { ChainLink } from "../../snapshot/chain-link.ts";
+import type { Exchange } from "../exchange.ts";
+import { PluginCall, type PluginParts } from "../plugin-call.ts";
+import { PreResponseContext, type ResponseOrigin } from "../pre-response-context.ts";
+import { ShadowBodies, type ShadowSource } from "../shadow/shadow-body.ts";
+import { isTextLink, textHoldsOf } from "../text-holds-of.ts";
+import type { RejectedText } from "../texts/text-rejection.ts";
+import { TextStage } from "../texts/text-stage.ts";
+
+/** What plugins see as the origin of a response: the server instead of a provider. */
+export function originOf({ mcp }: Exchange): ResponseOrigin {
+  return { target: { provider: mcp?.server?.name ?? "mcp" }, model: null };
+}
+
+/** Runs the plugins of one request on the messages that its client gets. */
+export class MessagePlugins {
+  readonly #exchange: Exchange;
+  readonly #parts: PluginParts;
+  readonly #links: readonly ChainLink[];
+  /** Null before the first message, which shows which server has responded. */
+  #shadows: ShadowBodies | null = null;
+
+  constructor(exchange: Exchange, parts: PluginParts) {
+    this.#exchange = exchange;
+    this.#parts = parts;
+    this.#links = exchange.gateway?.chain?.pre_response ?? [];
+  }
+
+  /**
+   * Resolves to the text that the client gets. `isLast` is true for the response to the request. Rejects with a RejectedText if a
+   * plugin rejects the message.
+   */
+  async inspect(text: string, isLast: boolean): Promise<string> {
+    const shadows = (this.#shadows ??= ShadowBodies.begin(this.#exchange, MESSAGES, this.#parts));
+    if (this.#links.length === 0 && shadows === null) return text;
+    let current: Uint8Array = Buffer.from(text);
+    for (const link of this.#links) {
+      shadows?.push(link, current, isLast);
+      current = await runOnMessage(this.#exchange, link, current, isLast, this.#parts);
+      shadows?.pushResult(link, current);
+    }
+    shadows?.push(null, current, isLast);
+    return Buffer.from(current).toString();
+  }
+}
+
+const MESSAGES: ShadowSource = {
+  encoding: null,
+  pluginOn: (copy, link, parts) => ({
+    needsWholeBody: false,
+    run: (message, isLast) => runOnMessage(copy, link, message, isLast, parts),
+  }),
+};
+
+/** Resolves to the message as the plugin has changed it. */
+async function runOnMessage(
+  exchange: Exchange,
+  link: ChainLink,
+  message: Uint8Array,
+  isLast: boolean,
+  parts: PluginParts,
+): Promise<Uint8Array> {
+  const reader = messageTexts(exchange.mcp?.content?.tool?.name ?? null);
+  const source = { ...originOf(exchange), isStream: false, isJson: true, textReader: reader };
+  let current = message;
+  if (isTextLink(link)) {
+    const holds = [textHoldsOf(link, exchange, source, 200, parts)];
+    const toError = ({ rejection }: RejectedText) => ({
+      ...rejection,
+      field: null,
+      requestId: exchange.requestId,
+    });
+    const { offLoop } = parts;
+    current = await new TextStage({ reader, isStream: false, holds, toError, offLoop }).run(current, true);
+  }
+  if (link.hooks.pre_response === undefined || !link.isPreResponse) return current;
+  const call = new PluginCall(exchange, link, "pre_response", parts);
+  const context = new PreResponseContext(call, source, 200, current, isLast);
+  await callHook(call, callPreResponse, context);
+  return context.chunk;
+}
+
+const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext) => hooks.pre_response?.(context);
