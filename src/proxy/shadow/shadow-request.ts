@@ -5,7 +5,10 @@ import type { ShadowRun } from "../../telemetry/requests/shadow-report.ts";
 import type { KnownSize } from "../budgets/request-size.ts";
 import type { ReservedClaims } from "../budgets/reserved-claims.ts";
 
-/** Per gateway. Requests beyond these limits are served without their shadow plugins. */
+/**
+ * Per gateway. Requests beyond these limits are served without their shadow plugins. A request counts only while calls wait or run:
+ * streams of MCP servers stay open for hours.
+ */
 const MAX_REQUESTS = 256;
 const MAX_BYTES = 64 * 1024 * 1024;
 /**
@@ -30,13 +33,14 @@ export class ShadowRequest {
   /** Decides on which entries run: entries with the same `sample` run on the same requests. */
   readonly #draw = Math.random();
   #bytes = 0;
+  /** Calls that wait or run. */
+  #calls = 0;
   readonly #start: () => void;
   readonly #timer: ClockTimer;
   #last: Promise<void>;
 
   private constructor(load: ShadowLoad, clock: Clock) {
     this.#load = load;
-    load.requests++;
     const { promise, resolve } = Promise.withResolvers<undefined>();
     this.#last = promise;
     this.#start = () => resolve(undefined);
@@ -71,7 +75,13 @@ export class ShadowRequest {
 
   /** Runs `work` after all work of this request that was added before. `onError` is called if it throws. */
   enqueue(work: () => void | Promise<void>, onError: (error: unknown) => void): void {
-    this.#last = this.#last.then(work).catch(onError);
+    if (this.#calls++ === 0) this.#load.requests++;
+    this.#last = this.#last
+      .then(work)
+      .catch(onError)
+      .finally(() => {
+        if (--this.#calls === 0) this.#load.requests--;
+      });
   }
 
   /** Call once, when nothing will be added any more. */
@@ -79,9 +89,6 @@ export class ShadowRequest {
     this.#timer.close();
     // In a later turn of the event loop, when the response is sent.
     setImmediate(this.#start);
-    void this.#last.finally(() => {
-      this.#load.requests--;
-      this.#load.bytes -= this.#bytes;
-    });
+    void this.#last.finally(() => (this.#load.bytes -= this.#bytes));
   }
 }

@@ -1,0 +1,59 @@
+// The bounds of shadow mode: how many requests of a gateway may have calls that wait or run, and how many bytes are kept for them.
+import { expect, test } from "bun:test";
+import { ManualClock } from "../../base/manual-clock.fixture.ts";
+import { eventLoopTurns } from "../../../test/support/waiting.ts";
+import { ShadowRequest } from "./shadow-request.ts";
+
+const newLoad = () => ({ requests: 0, bytes: 0 });
+const unexpected = (error: unknown) => {
+  throw error;
+};
+
+test("256 requests with calls that wait exclude others until their calls have ended", async () => {
+  const [load, clock] = [newLoad(), new ManualClock()];
+  const begin = () => ShadowRequest.begin(load, 0, clock);
+  const requests = Array.from({ length: 256 }, begin);
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  for (const request of requests) {
+    request?.enqueue(() => promise, unexpected);
+    request?.enqueue(() => undefined, unexpected);
+  }
+  expect([load.requests, begin()]).toEqual([256, null]);
+  clock.advance(100);
+  await eventLoopTurns();
+  expect(begin()).toBeNull();
+  resolve(undefined);
+  await eventLoopTurns();
+  expect(load.requests).toBe(0);
+  expect(begin()).not.toBeNull();
+});
+
+test("open requests without calls exclude no others, and count again with the next call", async () => {
+  const [load, clock] = [newLoad(), new ManualClock()];
+  const requests = Array.from({ length: 300 }, () => ShadowRequest.begin(load, 0, clock));
+  expect(requests).not.toContain(null);
+  clock.advance(100);
+  const failures: unknown[] = [];
+  requests[0]?.enqueue(
+    () => Promise.reject(new Error("fails")),
+    (error) => failures.push(error),
+  );
+  expect(load.requests).toBe(1);
+  await eventLoopTurns();
+  expect([failures.length, load.requests]).toEqual([1, 0]);
+});
+
+test("bytes are kept until the request has ended and its calls have run", async () => {
+  const [load, clock] = [newLoad(), new ManualClock()];
+  const size = 64 * 1024 * 1024;
+  const request = ShadowRequest.begin(load, size, clock);
+  expect([request?.hold(1), ShadowRequest.begin(load, 1, clock)]).toEqual([false, null]);
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  request?.enqueue(() => promise, unexpected);
+  request?.end();
+  await eventLoopTurns();
+  expect(load).toEqual({ requests: 1, bytes: size });
+  resolve(undefined);
+  await eventLoopTurns();
+  expect(load).toEqual({ requests: 0, bytes: 0 });
+});
