@@ -1,5 +1,5 @@
-// `bun scripts/repeat-failed-tests.ts LOG`: runs the test files once more that have failed according to the output of `npm test`,
-// `npm run test:fault` or `npm run test:browser`. CI uses it, because a test that depends on the speed of a shared machine would reject a
+// `bun scripts/repeat-failed-tests.ts LOG`: runs the test files once more that have failed according to the output of `npm test` or of
+// another test command. CI uses it, because a test that depends on the speed of a shared machine would reject a
 // sound change. A test that fails by chance is reported: it is a defect to fix.
 import { spawnSync } from "bun";
 
@@ -17,10 +17,9 @@ const files = failedFiles((await Bun.file(path).text()).split("\n"));
 if (files.length === 0 || files.length > MAX_FILES) process.exit(1);
 console.error(`\nFAILED, and run once more: ${files.join(", ")}\n`);
 /** What `npm test` leaves out needs nothing that it prepares. */
-const isApart = files.some((file) => /^test\/(?:fault|browser)\//.test(file));
-const command = isApart
-  ? ["test", "--timeout=60000", ...files.map((file) => `./${file}`)]
-  : [`${import.meta.dir}/test.ts`, ...files];
+const isApart = files.some((file) => /^test\/(?:fault|browser|clients|mcp)\//.test(file));
+const options = ["--timeout=600000", ...files.map((file) => `./${file}`)];
+const command = isApart ? ["test", ...options] : [`${import.meta.dir}/test.ts`, ...options];
 const { exitCode } = spawnSync([process.execPath, ...command], {
   stdio: ["inherit", "inherit", "inherit"],
 });
@@ -32,7 +31,7 @@ function failedFiles(lines: readonly string[]): string[] {
   const failed = new Set<string>();
   let file = "";
   for (const line of lines) {
-    if (/^\S+\.(?:test|browser)\.tsx?:$/.test(line)) file = line.slice(0, -1);
+    if (/^\S+\.tsx?:$/.test(line)) file = line.slice(0, -1);
     else if (line.startsWith("(fail) ")) failed.add(file);
     else if (/^ *\d+ errors?$/.test(line)) return [];
     // What follows repeats the failures without their files.
