@@ -1,4 +1,4 @@
-// Generates the files of console/api from the OpenAPI document (types, roles of operations) and the error table, as part of
+// Generates the files of console/api from the OpenAPI document (types, sections, roles of operations) and the error table, as part of
 // `npm run docs`. A test fails if they are outdated.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,6 +37,7 @@ export async function consoleTypes(): Promise<Map<string, string>> {
     ([code, { meaning }]) => `  ${code}: ${JSON.stringify(meaning)},`,
   );
   return new Map([
+    ["console/api/api-sections.ts", apiSections(paths)],
     ["console/api/operation-roles.ts", operationRoles(paths)],
     [
       "console/api/types.ts",
@@ -73,9 +74,30 @@ ${rows.join("\n")}
 `;
 }
 
+/** Lists the sections of the API reference: one per tag, in the order of the reference. */
+function apiSections(paths: Document["paths"]): string {
+  const tags = new Set(
+    Object.values(paths).flatMap((operations) =>
+      Object.values(operations).flatMap(({ tags = [] }) => tags.slice(0, 1)),
+    ),
+  );
+  const rows = [...tags].map((tag) => `  ${JSON.stringify(tag)},`);
+  return `// Generated from the OpenAPI document by npm run docs; do not edit.
+
+export const API_SECTIONS: readonly string[] = [
+${rows.join("\n")}
+];
+`;
+}
+
+interface Operation {
+  readonly "x-role"?: string;
+  readonly tags?: readonly string[];
+}
+
 interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly "x-role"?: string }>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
 /** Reads the document from a started gateway, so that no route can be forgotten here. */

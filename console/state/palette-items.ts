@@ -1,6 +1,7 @@
 // What the command palette offers: records and requests that the API finds, pages, actions, and documentation.
 import { useEffect, useState } from "preact/hooks";
 import { get, toQueryString } from "../api/client.ts";
+import { API_SECTIONS } from "../api/api-sections.ts";
 import { ERROR_MEANINGS } from "../api/error-meanings.ts";
 import type { SearchResultList } from "../api/types.ts";
 import type { IconName } from "../components/icon.tsx";
@@ -52,30 +53,6 @@ const APPEARANCE = [
   ["Density: compact", "density", "compact"],
 ] as const;
 
-/** Sections of the API reference. */
-const REFERENCE = [
-  "gateways",
-  "upstreams",
-  "services",
-  "rules",
-  "budgets",
-  "api keys",
-  "admin tokens",
-  "plugins",
-  "providers",
-  "server",
-  "prices",
-  "requests",
-  "traffic",
-  "usage",
-  "blocks",
-  "explain",
-  "revisions",
-  "configuration",
-  "search",
-  "audit",
-];
-
 function pages(): readonly PaletteItem[] {
   return navigationGroups().flatMap(([, items]) =>
     items.map((item) => ({ title: item.title, icon: item.icon, to: targetOf(item) })),
@@ -115,7 +92,7 @@ function documents(): readonly PaletteItem[] {
   }));
   return [
     { title: "API reference", icon: "audit", href: "/api/docs" },
-    ...REFERENCE.map((tag): PaletteItem => ({
+    ...API_SECTIONS.map((tag): PaletteItem => ({
       title: `API reference: ${tag}`,
       icon: "audit",
       href: `/api/docs#${tag.replaceAll(" ", "-")}`,

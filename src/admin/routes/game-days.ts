@@ -12,6 +12,7 @@ import { requireRecord } from "../write.ts";
 
 export const gameDays: Resource<"game_days", GameDayFields> = {
   ...childDeclaration("game_days", "game_day"),
+  tag: "game days",
   singular: "game day",
   plural: "game days",
   collection: "/gateways/{gateway_id}/game-days",
