@@ -135,7 +135,7 @@ export class PluginHosts implements PluginInstances {
   /** Calls the `stop` hooks of all plugins. Resolves when they have ended, or after the deadline; never rejects. */
   async stop(): Promise<void> {
     const all = [...this.#gateways.values()].flatMap(({ instances }) => [...instances.values()]);
-    await Promise.all(all.map((instance) => this.#stopInstance(instance)));
+    await Promise.all([this.#isolation?.stop(), ...all.map((instance) => this.#stopInstance(instance))]);
   }
 
   createForExplanation(

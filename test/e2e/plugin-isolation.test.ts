@@ -1,11 +1,17 @@
 // Plugins with isolation worker and process: hooks see and change the same as inline ones, and a crash affects their own calls only.
 import { describe, expect, test } from "bun:test";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { startGatehouseProcess } from "../support/gatehouse-process.ts";
 import {
   asynchronous,
   limiter,
   logged,
+  logRecords,
+  pluginsDirectory,
   scripted,
   scriptedWhole,
+  seedPlugins,
   type Fields,
 } from "../support/plugin-fixtures.ts";
 import { expectFailed, usePluginHarness } from "../support/plugin-harness.ts";
@@ -35,6 +41,22 @@ const BROKEN = `
       if (how === "throw") throw new Error("the list is missing");
       if (how === "responses") host.openResponses({ maxBytes: 1, maxEntryBytes: 1 });
       process.exit(7);
+    },
+  });`;
+
+const STOPPING = `
+  import { definePlugin, z } from "gatehouse/sdk";
+  import { writeFileSync } from "node:fs";
+  export default definePlugin({
+    name: "stopping",
+    description: "Writes a file when it stops, and fails then if its file is in no folder.",
+    stages: ["pre_request"],
+    settings: z.strictObject({ file: z.string() }),
+    create({ file }) {
+      return {
+        pre_request(context) { context.respond({ status: 200, body: { pid: process.pid } }); },
+        async stop() { await new Promise((resolve) => setTimeout(resolve, 20)); writeFileSync(file, "stopped"); },
+      };
     },
   });`;
 
@@ -196,6 +218,50 @@ describe.each(["worker", "process"] as const)("isolation %s", (isolation) => {
       isolation === "process" ? "exit code 7" : "the worker thread exited",
     );
   });
+});
+
+test("stop hooks of isolated plugins run when the gateway stops, and their failures are logged", async () => {
+  const directory = pluginsDirectory({ "stopping.ts": STOPPING });
+  const gatehouse = await startGatehouseProcess({ env: { PLUGINS_DIR: directory } });
+  const files: string[] = [];
+  try {
+    for (const isolation of ["inline", "worker", "process"]) {
+      const plugin = (file: string) => ({
+        name: "stopping",
+        stage: "pre_request",
+        settings: { file },
+        isolation,
+      });
+      files.push(join(directory, `${isolation}.txt`));
+      await seedPlugins(gatehouse, harness.provider, [
+        plugin(files.at(-1) ?? ""),
+        plugin(join(directory, "missing", `${isolation}.txt`)),
+      ]);
+    }
+    gatehouse.signal("SIGTERM");
+    await gatehouse.exited;
+  } finally {
+    await gatehouse.stop();
+  }
+  expect(files.map((file) => existsSync(file))).toEqual([true, true, true]);
+  const failed = logRecords(gatehouse).filter(({ msg }) => String(msg).startsWith("plugin failed to stop"));
+  expect(failed.map(({ isolation, err }) => [isolation ?? "inline", err.message]).sort()).toEqual(
+    ["inline", "process", "worker"].map((isolation) => [
+      isolation,
+      expect.stringContaining(`missing/${isolation}.txt`),
+    ]),
+  );
+  rmSync(directory, { recursive: true, force: true });
+});
+
+test("a signal to all processes of the gateway does not end a plugin process that still serves requests", async () => {
+  const code = `context.respond({ status: 200, body: { pid: process.pid } })`;
+  const route = await harness.seed([scripted("pre_request", code, { isolation: "process" })]);
+  const pidOf = async () => ((await (await harness.post(route)).json()) as { pid: number }).pid;
+  const pid = await pidOf();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.kill(pid, signal);
+  // The second response arrives after a process that the signals have ended would be replaced.
+  expect([await pidOf(), await pidOf()]).toEqual([pid, pid]);
 });
 
 test("a process has no environment variables; a disabled entry starts none", async () => {

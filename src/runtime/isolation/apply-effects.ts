@@ -1,10 +1,7 @@
 // Applies what a hook did in an isolate to the context of the request. The context checks every value, as it does for inline plugins.
-import type { PluginContext } from "../../sdk/index.ts";
+import type { PluginContext, PluginResponse } from "../../sdk/index.ts";
 import type { IsolatedContexts } from "./context-data.ts";
-import type { BlobReference, Effect, IsolatedHook } from "./messages.ts";
-
-/** Telemetry, which also counts if the hook failed. */
-const REPORTS: readonly string[] = ["count", "setDetail"];
+import { isReport, type BlobReference, type Effect, type IsolatedHook } from "./messages.ts";
 
 const CHANGES: Readonly<Record<IsolatedHook, readonly string[]>> = {
   pre_request: [
@@ -31,22 +28,30 @@ export function applyEffects<Hook extends IsolatedHook>(
   effects: readonly Effect[],
   blobs: readonly Uint8Array[],
 ): void {
-  const allowed = [...REPORTS, ...CHANGES[hook]];
-  for (const effect of effects) apply(context, allowed, effect, blobs);
+  for (const effect of effects) {
+    if (!isReport(effect) && !CHANGES[hook].includes(effect[0]))
+      throw new Error(`the isolated plugin called ${effect[0]}, which is unknown`);
+    apply(context, effect, blobs);
+  }
 }
 
 /** Applies only what a failed hook has reported: a hook that fails in an isolate changes nothing. */
 export function applyReports(context: PluginContext, effects: readonly Effect[]): void {
-  for (const effect of effects) if (REPORTS.includes(effect[0])) apply(context, REPORTS, effect, []);
+  for (const effect of effects) if (isReport(effect)) apply(context, effect, []);
 }
 
-function apply(
-  context: object,
-  allowed: readonly string[],
-  [method, ...args]: Effect,
-  blobs: readonly Uint8Array[],
-): void {
-  if (!allowed.includes(method)) throw new Error(`the isolated plugin called ${method}, which is unknown`);
+/** Applies what a plugin did while its response was held. As inline, the request is sent already and does not change any more. */
+export function applyLateEffects(context: PluginContext, effects: readonly Effect[]): void {
+  for (const effect of effects)
+    if (isReport(effect) || effect[0] === "setResponseHeader") apply(context, effect, []);
+}
+
+/** Returns a response that the plugin decided on. The context checks its values. */
+export function decidedResponse(response: unknown, blobs: readonly Uint8Array[]): PluginResponse | null {
+  return response === null ? null : (withBlobs(response, blobs) as PluginResponse);
+}
+
+function apply(context: object, [method, ...args]: Effect, blobs: readonly Uint8Array[]): void {
   const resolved = args.map((arg) => withBlobs(arg, blobs));
   // Called as a method: contexts keep their state in private fields.
   (context as Methods)[method]?.(...resolved);

@@ -8,7 +8,7 @@ import type {
   ResponseContext,
   ResponseTextContext,
 } from "../../sdk/index.ts";
-import { sendServiceResponse } from "./isolated-services.ts";
+import { abortServiceCall, callServiceFor } from "./isolated-services.ts";
 import type { ContextData, IsolatedHook } from "./messages.ts";
 
 export interface IsolatedContexts {
@@ -83,14 +83,21 @@ export function askContext(
   method: string,
   args: readonly unknown[],
 ): unknown {
-  const [name] = args;
-  if (method === "callService" && context.callService !== undefined)
-    return sendServiceResponse(context.callService(...(args as Parameters<RequestContext["callService"]>)));
+  const [name, ...rest] = args;
+  if (method === "callService" && hasServices(context)) return callServiceFor(context, name, rest);
+  if (method === "abortServiceCall") {
+    abortServiceCall(context, name);
+    return null;
+  }
   if (method === "apiKeyLabel") return context.apiKeyLabel(String(name));
   if (method === "userKey") return context.userKey;
   if (method === "forwardedHeaders") return entriesOf(context.forwardedHeaders);
   if (method === "forwardedCredentials") return entriesOf(context.forwardedCredentials);
   throw new Error(`${method} is not available to isolated plugins`);
+}
+
+function hasServices(context: Partial<RequestContext>): context is Pick<RequestContext, "callService"> {
+  return context.callService !== undefined;
 }
 
 function entriesOf(headers: ReadonlyHeaders | undefined): [string, string][] {

@@ -21,6 +21,8 @@ export async function runPluginProcess(): Promise<never> {
   // Bun reads a .env file of the working directory, if there is one.
   for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
   // The pending promise of this function must not keep a process alive whose state is not known any more.
+  // A terminal, or systemd, sends these signals to all processes of the gateway, which still serves requests and ends this process later.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
   process.on("uncaughtException", exitWith);
   process.on("unhandledRejection", exitWith);
   await endWithParent();

@@ -1,9 +1,9 @@
 // Runs inside an isolate: loads the plugin, creates its instances, and calls their hooks as the gateway asks.
 import { isThenable } from "../../base/value-or-promise.ts";
 import { OffLoop } from "../../off-loop/off-loop.ts";
-import type { PluginDefinition, PluginHooks } from "../../sdk/index.ts";
+import type { PluginDefinition, PluginHooks, PluginResponse } from "../../sdk/index.ts";
 import { whenReady } from "../../sdk/when-ready.ts";
-import type { IsolatedCall } from "./isolated-context.ts";
+import { responseArgument, type IsolatedCall } from "./isolated-context.ts";
 import { createContext } from "./isolated-contexts.ts";
 import { INLINE_HOOKS } from "./inline-hooks.ts";
 import { createHost, type HostQuestions } from "./isolated-host.ts";
@@ -12,6 +12,7 @@ import {
   ISOLATED_HOOKS,
   packetOf,
   toErrorData,
+  type ErrorData,
   type FromIsolate,
   type Packet,
   type Question,
@@ -57,6 +58,7 @@ export class IsolateRunner {
     else if (message.type === "reply") this.#settle(message);
     else if (message.type === "load") void this.#loadPlugin(message.builtin, packet.blobs[0]);
     else if (message.type === "create") this.#instances.set(message.instance, this.#create(message));
+    else if (message.type === "stop") void this.#stop(message.instances);
     else this.#release(message);
   }
 
@@ -80,7 +82,7 @@ export class IsolateRunner {
       if (typeof created !== "object" || created === null)
         throw new Error("create() must return an object of hooks");
       const hooks = whenReady(created) as Hooks;
-      const names = [...ISOLATED_HOOKS, ...INLINE_HOOKS].filter(
+      const names = [...ISOLATED_HOOKS, ...INLINE_HOOKS, "stop"].filter(
         (name) => typeof (created as Hooks)[name] === "function",
       );
       this.#created.set(instance, hooks);
@@ -110,6 +112,8 @@ export class IsolateRunner {
       notes: () => this.#notesOf(message.notes),
       effects: [],
       blobs: [],
+      decisions: [],
+      hasEnded: false,
     };
     const hooks = this.#created.get(message.instance);
     try {
@@ -128,15 +132,48 @@ export class IsolateRunner {
     }
   }
 
-  #done({ call, notes }: Message<"call">, { effects, blobs }: IsolatedCall, error: unknown): void {
+  #done({ call, notes }: Message<"call">, done: IsolatedCall, error: unknown): void {
+    const { effects, blobs, decisions } = done;
     const hasNotes = (this.#notes.get(notes)?.size ?? 0) > 0;
     const failure = error === null ? null : toErrorData(error);
+    const isHeld = error === null && decisions.length > 0;
+    done.hasEnded = true;
     try {
-      this.#send({ type: "done", call, effects, error: failure, hasNotes }, blobs);
+      this.#send({ type: "done", call, effects, error: failure, hasNotes, isHeld }, blobs);
     } catch (unsendable) {
       // An argument that JSON cannot have, such as a cycle or a BigInt.
-      this.#send({ type: "done", call, effects: [], error: toErrorData(unsendable), hasNotes });
+      const unsent = { effects: [], error: toErrorData(unsendable), isHeld: false };
+      this.#send({ type: "done", call, hasNotes, ...unsent });
+      return;
     }
+    effects.length = blobs.length = 0;
+    if (isHeld) void this.#decide(call, done);
+  }
+
+  /** Sends what the plugin decides about the response that waits for it. */
+  async #decide(call: number, held: IsolatedCall): Promise<void> {
+    const { effects, blobs, decisions } = held;
+    let response: unknown = null;
+    let error: ErrorData | null = null;
+    try {
+      const decided = await firstResponse(decisions);
+      if (decided !== null) response = responseArgument(held, decided);
+    } catch (failure) {
+      error = toErrorData(failure);
+    }
+    try {
+      this.#send({ type: "decided", call, response, effects, error }, blobs);
+    } catch (unsendable) {
+      this.#send({ type: "decided", call, response: null, effects: [], error: toErrorData(unsendable) });
+    }
+  }
+
+  async #stop(instances: readonly number[]): Promise<void> {
+    const stopping = instances.map((id) => Promise.try(() => this.#created.get(id)?.stop?.()));
+    const errors = (await Promise.allSettled(stopping)).flatMap((result) =>
+      result.status === "rejected" ? [toErrorData(result.reason)] : [],
+    );
+    this.#send({ type: "stopped", errors });
   }
 
   #notesOf(id: number): Map<string, unknown> {
@@ -212,6 +249,17 @@ function runHook(hooks: Hooks, { hook, instance }: Message<"call">, call: Isolat
   if (hooks[hook] === undefined) throw new Error(`instance ${instance} has no hook ${hook}`);
   // The class of the context is that of the hook.
   return (hooks as Record<string, (context: unknown) => unknown>)[hook]?.(createContext(hook, call));
+}
+
+/** Resolves to the first response in the order of the decisions, or to null. */
+async function firstResponse(
+  decisions: readonly Promise<PluginResponse | null>[],
+): Promise<PluginResponse | null> {
+  for (const decision of decisions) {
+    const response = await decision;
+    if (response !== null) return response;
+  }
+  return null;
 }
 
 function questionOf(instance: number, call: number, method: string, args: readonly unknown[]): Question {

@@ -1,17 +1,19 @@
 // One isolate: a worker thread or process that runs the hooks of one plugin for one gateway. Starts it, restarts it with back-off
 // after crashes, ends it at the deadline of a call, and bounds the calls that wait.
-import type { Clock, ClockTimer } from "../../base/clock.ts";
-import type { Log } from "../../telemetry/log/log.ts";
+import type { ClockTimer } from "../../base/clock.ts";
 import { applyEffects, applyReports } from "./apply-effects.ts";
 import { askHost } from "./ask-host.ts";
-import type { Channel, OpenChannel } from "./channel.ts";
+import type { Channel } from "./channel.ts";
 import { askContext, readContext, type IsolatedContexts } from "./context-data.ts";
 import { CrashTimes } from "./crash-times.ts";
+import { HeldCalls } from "./held-calls.ts";
 import type { IsolatedInstance } from "./isolated-instance.ts";
 import { IsolateError } from "./isolate-error.ts";
+import type { IsolateOptions } from "./isolate-options.ts";
 import {
   fromErrorData,
   packetOf,
+  type ErrorData,
   type FromIsolate,
   type IsolatedHook,
   type Packet,
@@ -25,31 +27,21 @@ import { respondTo } from "./respond-to-question.ts";
 const START_TIMEOUT_MS = 10_000;
 /** Without an entry that uses the plugin, the isolate ends after this long without a call. */
 const IDLE_MS = 60_000;
-interface IsolateOptions {
-  readonly plugin: string;
-  readonly gatewayId: string;
-  readonly isolation: "worker" | "process";
-  readonly open: OpenChannel;
-  /** The first message to every thread or process. */
-  readonly load: Packet;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly onCrash: () => void;
-  /** The isolate has no instance any more, and has ended. */
-  readonly onUnused: () => void;
-}
 
 export class Isolate {
   readonly options: IsolateOptions;
   readonly #crashes: CrashTimes;
   readonly #instances = new Map<number, IsolatedInstance>();
   readonly #calls: RunningCalls;
+  readonly #held: HeldCalls;
   readonly #notes = new NoteIds();
   #channel: Channel | null = null;
   /** Set while the isolate waits to be restarted. */
   #restartTimer: ClockTimer | null = null;
   #startTimer: ClockTimer | null = null;
   #idleTimer: ClockTimer | null = null;
+  /** Set while the gateway waits for the `stop` hooks. */
+  #stopping: PromiseWithResolvers<readonly ErrorData[]> | null = null;
   #isClosed = false;
   #waitingCount = 0;
   #lastCallAt = 0;
@@ -57,6 +49,7 @@ export class Isolate {
   constructor(options: IsolateOptions) {
     this.options = options;
     this.#crashes = new CrashTimes(options.clock);
+    this.#held = new HeldCalls(options.clock);
     this.#calls = new RunningCalls(options.clock, (hook) =>
       this.#crash(`hook ${hook} did not finish within ${CALL_TIMEOUT_MS} ms`),
     );
@@ -92,6 +85,18 @@ export class Isolate {
       this.options.onUnused();
     }
     this.#channel?.send(packetOf({ type: "release", instances: [instance.id], notes: [] }));
+  }
+
+  /** Calls the `stop` hooks of instances in use. Resolves to their errors; rejects if the isolate ends before they do. */
+  async stop(): Promise<readonly ErrorData[]> {
+    this.#isClosed = true;
+    const isStopped = ({ isRetired, hasStopHook, isReady }: IsolatedInstance) =>
+      !isRetired && hasStopHook && isReady;
+    const instances = [...this.#instances.values()].filter(isStopped).map(({ id }) => id);
+    if (this.#channel === null || instances.length === 0) return [];
+    this.#stopping = Promise.withResolvers();
+    this.#channel.send(packetOf({ type: "stop", instances }));
+    return this.#stopping.promise;
   }
 
   close(): void {
@@ -166,7 +171,8 @@ export class Isolate {
     const timer = this.options.clock.setTimeout(() => {
       this.#idleTimer = null;
       const left = this.#lastCallAt + IDLE_MS - this.options.clock.now();
-      if (left > 0 || this.#calls.size > 0) this.#idleTimer = this.#endWhenIdle(Math.max(left, 1000));
+      if (left > 0 || this.#calls.size + this.#held.size > 0)
+        this.#idleTimer = this.#endWhenIdle(Math.max(left, 1000));
       else this.#end("no entry uses it");
     }, ms);
     timer.unref();
@@ -202,6 +208,8 @@ export class Isolate {
     // From code that is not trusted to keep to the protocol: what is missing is an error of the call, or ignored.
     const message = JSON.parse(packet.text) as FromIsolate;
     if (message.type === "done") this.#finish(message, packet.blobs);
+    else if (message.type === "decided") this.#held.decide(message, packet.blobs);
+    else if (message.type === "stopped") this.#stopping?.resolve(message.errors);
     else if (message.type === "question")
       respondTo(message, this.#channel, (asked) => this.#responseTo(asked));
     else if (message.type === "loaded")
@@ -229,6 +237,7 @@ export class Isolate {
       if (message.hasNotes) this.#notes.watch(context.notes);
       if (message.error === null) applyEffects(hook, context, message.effects, blobs);
       else applyReports(context, message.effects);
+      if (message.isHeld && "holdResponse" in context) this.#held.hold(message.call, context);
     } catch (error) {
       settled.reject(error);
       return;
@@ -239,9 +248,9 @@ export class Isolate {
 
   #responseTo({ instance, call, method, args }: Question): unknown {
     if (call !== 0) {
-      const running = this.#calls.get(call);
-      if (running === undefined) throw new Error("the hook has ended");
-      return askContext(running.context, method, args);
+      const context = this.#calls.get(call)?.context ?? this.#held.contextOf(call);
+      if (context === undefined) throw new Error("the hook has ended");
+      return askContext(context, method, args);
     }
     const asking = this.#instances.get(instance);
     if (asking === undefined) throw new Error("the instance is released");
@@ -274,6 +283,8 @@ export class Isolate {
     channel?.end();
     const error = new IsolateError(this.options.isolation, reason);
     this.#calls.failAll(error);
+    this.#held.failAll(error);
+    this.#stopping?.reject(error);
     for (const instance of this.#instances.values()) instance.ended(error);
   }
 }

@@ -1,6 +1,6 @@
 // What all contexts inside an isolate share: reads come from the data of the call, or are asked of the gateway; changes are recorded
 // and applied by the gateway when the hook has ended.
-import type { PluginContext } from "../../sdk/index.ts";
+import type { PluginContext, PluginResponse } from "../../sdk/index.ts";
 import type { ContextData, Effect } from "./messages.ts";
 
 /** Asks the gateway about the request, and waits for the reply. */
@@ -14,8 +14,12 @@ export interface IsolatedCall {
   /** Like `ask`, without blocking. */
   readonly askLater: (method: string, ...args: readonly unknown[]) => Promise<unknown>;
   readonly notes: () => Map<string, unknown>;
+  /** What the gateway has not been sent yet. */
   readonly effects: Effect[];
   readonly blobs: Uint8Array[];
+  /** Decisions that the response waits for. */
+  readonly decisions: Promise<PluginResponse | null>[];
+  hasEnded: boolean;
 }
 
 /** The fields of a context that cross the boundary with a call. */
@@ -35,8 +39,13 @@ export function bytesArgument(call: IsolatedCall, value: string | Uint8Array): u
   return value instanceof Uint8Array ? { blob: addBlob(call, value) } : value;
 }
 
+/** Returns the response with a reference for a body of bytes. */
+export function responseArgument(call: IsolatedCall, { body, ...response }: PluginResponse): unknown {
+  return body instanceof Uint8Array ? { ...response, bodyBlob: addBlob(call, body) } : { ...response, body };
+}
+
 /** Copies the bytes, because the plugin may change them later. */
-export function addBlob({ blobs }: IsolatedCall, bytes: Uint8Array): number {
+function addBlob({ blobs }: IsolatedCall, bytes: Uint8Array): number {
   return blobs.push(new Uint8Array(bytes)) - 1;
 }
 

@@ -15,16 +15,16 @@ import type {
   TokenLimitState,
 } from "../../sdk/index.ts";
 import {
-  addBlob,
   BaseContext,
   bytesArgument,
   record,
+  responseArgument,
   type Data,
   type IsolatedCall,
 } from "./isolated-context.ts";
 import type { IsolatedHook } from "./messages.ts";
 import { PlainHeaders, type HeaderEntries } from "./plain-headers.ts";
-import { receiveServiceResponse } from "./isolated-services.ts";
+import { callServiceOfGateway } from "./isolated-services.ts";
 import { RequestData } from "./request-data.ts";
 
 class IsolatedRequestContext extends BaseContext implements RequestContext {
@@ -105,12 +105,8 @@ class IsolatedRequestContext extends BaseContext implements RequestContext {
   reportTokenLimit(state: TokenLimitState): void {
     record(this.#call, "reportTokenLimit", state);
   }
-  respond({ body, ...response }: PluginResponse): void {
-    const argument =
-      body instanceof Uint8Array
-        ? { ...response, bodyBlob: addBlob(this.#call, body) }
-        : { ...response, body };
-    record(this.#call, "respond", argument);
+  respond(response: PluginResponse): void {
+    record(this.#call, "respond", responseArgument(this.#call, response));
   }
   async callService(
     service: string,
@@ -119,11 +115,16 @@ class IsolatedRequestContext extends BaseContext implements RequestContext {
   ): Promise<ServiceResponse> {
     // A message has no bytes here, and a string is sent unchanged, too.
     const sent = body instanceof Uint8Array ? Buffer.from(body).toString() : body;
-    const asked = this.#call.askLater("callService", service, { ...request, body: sent }, { timeoutMs });
-    return receiveServiceResponse(asked, signal);
+    const options = timeoutMs === undefined ? {} : { timeoutMs };
+    return callServiceOfGateway(this.#call, [service, { ...request, body: sent }, options], signal);
   }
-  holdResponse(): void {
-    throw new Error("holdResponse is not available to isolated plugins; set isolation to inline");
+  holdResponse(decision: Promise<PluginResponse | null>): void {
+    if (this.#call.hasEnded)
+      throw new Error("holdResponse was called after the hook had ended; call it before");
+    const deciding = Promise.resolve(decision);
+    // A rejection is reported when the decision is waited for, which a hook that fails prevents.
+    deciding.catch(() => undefined);
+    this.#call.decisions.push(deciding);
   }
   setAnswerHeader(name: string, value: string): void {
     this.setResponseHeader(name, value);

@@ -15,6 +15,7 @@ export class IsolatedInstance {
   isRetired = false;
   /** The hooks that create() returned; null if it has not returned yet. */
   hooks: readonly IsolatedHook[] | null = null;
+  hasStopHook = false;
   /** Why create() failed, or why the isolate ended before it returned; null if it has not failed. */
   problem: Error | null = null;
   /** Whether the problem is what create() did, and not a crash. */
@@ -62,6 +63,7 @@ export class IsolatedInstance {
       return;
     }
     this.hooks = ISOLATED_HOOKS.filter((hook) => hooks.includes(hook));
+    this.hasStopHook = hooks.includes("stop");
     this.problem = null;
     this.#firstOutcome.resolve(undefined);
     if (waits) this.#state = "loading";

@@ -1,10 +1,11 @@
 // All isolates of this process: one per plugin, gateway and kind of isolation, each with the instances of the entries that use it.
 import type { ClockTimer } from "../../base/clock.ts";
+import { withTimeout } from "../../base/with-timeout.ts";
 import type { PluginHooks, PluginHost, RequestContext } from "../../sdk/index.ts";
 import { Isolate } from "./isolate.ts";
 import { IsolatedInstance } from "./isolated-instance.ts";
 import type { IsolationContext, IsolationOrder, RestartCount } from "./isolation-order.ts";
-import { ISOLATED_HOOKS, packetOf, type IsolatedHook } from "./messages.ts";
+import { fromErrorData, ISOLATED_HOOKS, packetOf, type IsolatedHook } from "./messages.ts";
 import { openProcess } from "./process-channel.ts";
 import { openWorker } from "./worker-channel.ts";
 
@@ -12,6 +13,8 @@ import { openWorker } from "./worker-channel.ts";
 const MEMORY_CHECK_MS = 100;
 /** How long requests may use the instance of an entry after it was changed or removed. */
 const RETIRED_MS = 3_600_000;
+/** How long a stopping process waits for the `stop` hooks. */
+const STOP_DEADLINE_MS = 5000;
 
 export interface IsolatedEntry {
   readonly order: IsolationOrder;
@@ -22,11 +25,16 @@ export interface IsolatedEntry {
   hooks: PluginHooks | null;
 }
 
+interface StartedIsolate {
+  readonly order: IsolationOrder;
+  readonly isolate: Isolate;
+}
+
 export class Isolates {
   readonly #context: IsolationContext;
   /** By gateway id. */
   readonly #entries = new Map<string, Set<IsolatedEntry>>();
-  readonly #isolates = new Set<{ readonly order: IsolationOrder; readonly isolate: Isolate }>();
+  readonly #isolates = new Set<StartedIsolate>();
   readonly #restarts = new Map<string, RestartCount>();
   #memoryTimer: ClockTimer | null = null;
   #lastInstance = 0;
@@ -116,6 +124,27 @@ export class Isolates {
 
   restarts(): readonly RestartCount[] {
     return [...this.#restarts.values()];
+  }
+
+  /** Calls the `stop` hooks of all plugins. Resolves when they have ended, or after the deadline; never rejects. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#isolates].map((stopped) => this.#stopIsolate(stopped)));
+  }
+
+  async #stopIsolate({ order: { definition, isolation }, isolate }: StartedIsolate): Promise<void> {
+    const { clock, log } = this.#context;
+    const fail = (err: unknown) =>
+      log.warn(
+        { plugin: definition.name, isolation, err },
+        "plugin failed to stop; what it has not written is lost",
+      );
+    try {
+      const onTimeout = () => new Error(`The plugin did not stop within ${STOP_DEADLINE_MS} ms.`);
+      const errors = await withTimeout(STOP_DEADLINE_MS, isolate.stop(), onTimeout, clock);
+      for (const error of errors) fail(fromErrorData(error));
+    } catch (error) {
+      fail(error);
+    }
   }
 
   close(): void {

@@ -68,6 +68,11 @@ export class Isolation {
     return this.#isolates?.restarts() ?? [];
   }
 
+  /** Calls the `stop` hooks of isolated plugins. Never rejects. */
+  async stop(): Promise<void> {
+    await this.#isolates?.stop();
+  }
+
   close(): void {
     this.#isolates?.close();
   }

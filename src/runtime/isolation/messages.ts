@@ -54,7 +54,9 @@ export type ToIsolate =
       readonly value?: unknown;
       readonly error?: ErrorData;
     }
-  | { readonly type: "release"; readonly instances: readonly number[]; readonly notes: readonly number[] };
+  | { readonly type: "release"; readonly instances: readonly number[]; readonly notes: readonly number[] }
+  /** Calls the `stop` hooks of these instances. */
+  | { readonly type: "stop"; readonly instances: readonly number[] };
 
 export type FromIsolate =
   | { readonly type: "loaded" }
@@ -74,7 +76,20 @@ export type FromIsolate =
       readonly effects: readonly Effect[];
       readonly error: ErrorData | null;
       readonly hasNotes: boolean;
+      /** The response waits for a decision of the plugin. A message of type "decided" follows. */
+      readonly isHeld: boolean;
     }
+  | {
+      readonly type: "decided";
+      readonly call: number;
+      /** As the argument of the effect `respond`; null if the request passes. */
+      readonly response: unknown;
+      /** What the plugin did after the hook had ended. */
+      readonly effects: readonly Effect[];
+      readonly error: ErrorData | null;
+    }
+  /** All `stop` hooks have ended. `errors` has the failures. */
+  | { readonly type: "stopped"; readonly errors: readonly ErrorData[] }
   | Question;
 
 /** A call of the host or of a context that only the gateway can respond to. */
@@ -93,6 +108,11 @@ export interface Question {
 
 /** A method of the context that the hook called, and its arguments. `{ blob: n }` is a byte array. */
 export type Effect = readonly [method: string, ...args: unknown[]];
+
+/** Telemetry, which also counts if the hook failed. */
+export function isReport([method]: Effect): boolean {
+  return method === "count" || method === "setDetail";
+}
 
 export interface BlobReference {
   readonly blob: number;
