@@ -13,6 +13,7 @@ import { benchIsolation } from "./isolation.bench.ts";
 import { benchLedger } from "./ledger.bench.ts";
 import { benchLimits } from "./limits.bench.ts";
 import { benchMcp } from "./mcp.bench.ts";
+import { benchNeighbors } from "./neighbors.bench.ts";
 import { benchObserve } from "./observe.bench.ts";
 import { benchOverload } from "./overload.bench.ts";
 import { benchShadow } from "./shadow.bench.ts";
@@ -32,6 +33,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   ledger: benchLedger,
   limits: benchLimits,
   mcp: benchMcp,
+  neighbors: benchNeighbors,
   observe: benchObserve,
   overload: async () => {
     await benchOverload();
