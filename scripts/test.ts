@@ -32,7 +32,7 @@ for (const args of [["fmt", "--check"], ["check"], ["check", "-p", "console"]]) 
 const [program, postgres] = await preparation;
 
 const ignored = ["fault", "clients"].map((name) => `--path-ignore-patterns=test/${name}/**`);
-const options = ["--parallel=4", "--timeout=20000", ...ignored, ...process.argv.slice(2)];
+const options = ["--parallel=4", "--timeout=60000", ...ignored, ...process.argv.slice(2)];
 const tests = spawn([process.execPath, "test", ...options], {
   stdio: [...stdio],
   env: { ...process.env, ...program, ...postgres },

@@ -16,17 +16,25 @@ const ZONES = [
   "Pacific/Kiritimati",
 ];
 
+/** Creating a formatter takes as long as hundreds of labels. */
+const formatters = new Map(
+  ZONES.map((zone) => [
+    zone,
+    new Intl.DateTimeFormat("en-GB", {
+      timeZone: zone,
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      hourCycle: "h23",
+      timeZoneName: "longOffset",
+    }),
+  ]),
+);
+
 /** What is constant during a period and different in the next one. */
 function labelOf(name: PeriodName, zone: string, at: number): string {
-  const parts = new Intl.DateTimeFormat("en-GB", {
-    timeZone: zone,
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-    hour: "2-digit",
-    hourCycle: "h23",
-    timeZoneName: "longOffset",
-  }).formatToParts(at);
+  const parts = formatters.get(zone)?.formatToParts(at) ?? [];
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((each) => each.type === type)?.value ?? "";
   const date = `${part("year")}-${part("month")}-${part("day")}`;
   if (name === "hour") return `${date} ${part("hour")} ${part("timeZoneName")}`;

@@ -5,6 +5,7 @@ import { isJsonObject } from "./json.ts";
 import { JsonScanner } from "./json-scanner.ts";
 import { createSimdTexts, windowBytesOf } from "./json-string-end-simd.ts";
 import { wordTextOf } from "./json-string-end-words.ts";
+import { grapheme } from "../../test/support/characters.ts";
 
 const NAMES = ["model", "stream", "messages"];
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -33,7 +34,7 @@ const fieldName = fc.oneof(
 );
 const document = fc.oneof(
   fc.json(),
-  fc.json({ stringUnit: "grapheme" }),
+  fc.json({ stringUnit: grapheme }),
   fc
     .array(fc.tuple(fieldName, fc.json()), { maxLength: 6 })
     .map((fields) => `{${fields.map(([name, json]) => `${quoted(name)} : ${json}`).join(" ,\n\t")}}`),

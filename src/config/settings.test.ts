@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { isLoopback } from "./loopback.ts";
 import { signInSettings } from "./sign-in-settings.ts";
 import { readSettings, SETTINGS, SettingsError } from "./settings.ts";
+import { grapheme } from "../../test/support/characters.ts";
 
 describe("readSettings", () => {
   test("defaults", () => {
@@ -270,7 +271,7 @@ describe("readSettings", () => {
   test("any value is either accepted or rejected with a message that names the setting", () => {
     const name = fc.constantFrom(...Object.keys(SETTINGS));
     fc.assert(
-      fc.property(name, fc.string({ unit: "grapheme" }), (setting, text) => {
+      fc.property(name, fc.string({ unit: grapheme }), (setting, text) => {
         try {
           readSettings({ [setting]: text });
         } catch (error) {

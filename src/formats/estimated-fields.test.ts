@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { EstimatedFieldReader } from "./estimated-fields.ts";
 import { estimateRequestTokens } from "./token-estimate.ts";
+import { anyCharacter } from "../../test/support/characters.ts";
 
 const reader = new EstimatedFieldReader(["max_tokens", "n"]);
 
@@ -30,7 +31,7 @@ const text = fc.oneof(
     "\ud83d",
   ),
   fc.string({ maxLength: 60 }),
-  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
   fc.lorem({ maxCount: 12 }),
 );
 const part = fc.oneof(

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { formatSse, SseParser, SseTooLargeError, type SseEvent } from "./sse.ts";
+import { anyCharacter, grapheme } from "../../test/support/characters.ts";
 
 const encoder = new TextEncoder();
 
@@ -52,7 +53,7 @@ const streamText = fc
         " ",
       ),
       fc.constantFrom("\uFEFF", "é", "🌍", "漢字", "data: [DONE]", "\0"),
-      fc.string({ unit: "grapheme", maxLength: 8 }),
+      fc.string({ unit: grapheme, maxLength: 8 }),
     ),
     { maxLength: 60 },
   )
@@ -105,7 +106,7 @@ describe("SseParser", () => {
   });
 
   test("parses the output of formatSse", () => {
-    const line = fc.string({ unit: "binary" }).filter((text) => !/\r/.test(text));
+    const line = fc.string({ unit: anyCharacter }).filter((text) => !/\r/.test(text));
     const name = line.filter((text) => !/\n/.test(text) && !text.startsWith(" ")).map((text) => text || null);
     fc.assert(
       fc.property(fc.array(fc.record({ event: name, data: line })), (events) => {

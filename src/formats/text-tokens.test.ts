@@ -12,6 +12,7 @@ import {
   UNITS_PER_TOKEN,
 } from "./text-automaton.ts";
 import { readAsciiText, tokensOfText, unitsOfText } from "./text-tokens.ts";
+import { anyCharacter } from "../../test/support/characters.ts";
 
 const SAMPLES = join(import.meta.dir, "../../test/golden/tokens");
 /** At the place where two texts are joined, words, numbers and punctuation may join too. */
@@ -19,7 +20,7 @@ const MAX_JOINT = 5;
 
 /** Texts in which the classes of characters change often, and texts of any characters. */
 const text = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
   fc
     .array(
       fc.constantFrom(

@@ -5,6 +5,7 @@ import { isJsonObject } from "../base/json.ts";
 import { ANTHROPIC } from "./anthropic/anthropic-format.ts";
 import { OPENAI } from "./openai/openai-format.ts";
 import type { Counters, UsageReader } from "./usage-reader.ts";
+import { grapheme } from "../../test/support/characters.ts";
 
 const READERS: [string, UsageReader][] = [OPENAI, ANTHROPIC].map(({ name, usage }) => [name, usage]);
 const COUNTERS = [
@@ -41,7 +42,7 @@ const trap = fc.constantFrom(
 );
 const text = fc.oneof(
   trap,
-  fc.string({ unit: "grapheme" }),
+  fc.string({ unit: grapheme }),
   fc.array(trap).map((parts) => parts.join("")),
 );
 const key = fc.oneof(

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";
 import { headerText, readHeaderText } from "./header-text.ts";
 import { definitionHash, headerArguments, headerMismatch, headersForArguments } from "./tool-definition.ts";
+import { grapheme } from "../../test/support/characters.ts";
 
 test("the hash does not depend on the order of keys or on _meta, and on everything else", () => {
   const tool = { name: "a", inputSchema: { type: "object", properties: { x: { type: "string" } } } };
@@ -52,7 +53,7 @@ test("arguments that a tool wants in header fields", () => {
 test("every text survives a header field", () => {
   fc.assert(
     fc.property(
-      fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom("", " a", "=?base64?x?=", "a\nb", "ü")),
+      fc.oneof(fc.string({ unit: grapheme }), fc.constantFrom("", " a", "=?base64?x?=", "a\nb", "ü")),
       (text) => {
         const value = headerText(text);
         expect(value).toMatch(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/);

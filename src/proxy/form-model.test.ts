@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";
 import { modelInForm, withFormModel } from "./form-model.ts";
+import { grapheme } from "../../test/support/characters.ts";
 
 const TYPE = "multipart/form-data; boundary=b0undary";
 const DELIMITER = "--b0undary";
@@ -22,7 +23,7 @@ const build = (parts: readonly Part[]) =>
     Buffer.from(`${DELIMITER}--\r\n`),
   ]);
 
-const modelName = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }).filter((name) => {
+const modelName = fc.string({ unit: grapheme, minLength: 1, maxLength: 40 }).filter((name) => {
   return !/[\r\n]/.test(name) && !name.includes(DELIMITER) && name.isWellFormed();
 });
 const file = fc

@@ -113,7 +113,7 @@ test("waits for a client that pauses, which gets every byte when it resumes", as
     at = end + 2 + PIECE + 2;
   }
   expect(body.toString("latin1", at)).toBe("0\r\n\r\n");
-}, 30_000);
+}, 60_000);
 
 test("gives up a client that does not read: releases the provider and resets the connection", async () => {
   pieces = new Pieces(PIECES, () => Promise.resolve(null));
@@ -126,7 +126,7 @@ test("gives up a client that does not read: releases the provider and resets the
   expect([outcomes, pieces.isCanceled]).toEqual([["client_left"], true]);
   client.resume();
   expect((await client.ended).received).not.toEndWith("0\r\n\r\n");
-}, 30_000);
+}, 60_000);
 
 test("does not take a client that waits for the provider for a stalled one", async () => {
   const end = Promise.withResolvers<null>();
@@ -148,12 +148,12 @@ test("ends once and stops reading if the client disconnects while the relay wait
     if (count > 1) client.pause();
     await untilFull();
     client.disconnect(true);
-    await waitUntil(() => pieces.isCanceled, 10_000);
+    await waitUntil(() => pieces.isCanceled);
     const { sentCount } = pieces;
     await untilIdle();
     expect([outcomes, pieces.sentCount]).toEqual([["client_left"], sentCount]);
   }
-}, 30_000);
+}, 60_000);
 
 test("relays what a provider sent before it closed the connection, then resets the client's connection", async () => {
   pieces = new Pieces(3, () => Promise.reject(new Error("cut")));
@@ -175,7 +175,7 @@ test("ends once as incomplete if the client disconnects while it gets the last b
   pieces = new Pieces(1, () => Promise.reject(new Error("cut")));
   const client = await connect();
   client.pause();
-  await waitUntil(() => outcomes.length > 0, 10_000);
+  await waitUntil(() => outcomes.length > 0);
   client.disconnect(true);
   await untilIdle();
   expect([outcomes, pieces.isCanceled]).toEqual([["incomplete"], true]);

@@ -29,7 +29,7 @@ function node(store: Store, maxPerType = 100): Blocks {
 
 const listOf = async (store: Store, gatewayId: string) => (await store.listBlocks(gatewayId, ALL)).records;
 const untilCount = (store: Store, gatewayId: string, count: number) =>
-  waitUntil(async () => (await listOf(store, gatewayId)).length === count, 5000);
+  waitUntil(async () => (await listOf(store, gatewayId)).length === count);
 
 test("a block is effective before it is written, for its subject only, and is written once", async () => {
   const store = openForTest(temporarySqliteUrl());

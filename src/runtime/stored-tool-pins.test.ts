@@ -36,7 +36,7 @@ async function seed() {
     await waitUntil(async () => {
       clock.advance(1000);
       return (await store.mcpTools.hashes(server.id)).some((each) => each.hash === hash);
-    }, 5000);
+    });
   };
   return { url, store, gateway: gateway.id, server, stored };
 }
@@ -87,7 +87,7 @@ test("a restarted process and another node know what is approved, before they ha
   await waitUntil(() => {
     clock.advance(1000);
     return Promise.resolve(!second.isWithheld(gateway, server, "search", "2"));
-  }, 5000);
+  });
 });
 
 test("until the approved definitions are known, none is offered", async () => {

@@ -2,10 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { CredentialCipher } from "./credential-cipher.ts";
+import { grapheme } from "../../test/support/characters.ts";
 
 const cipher = new CredentialCipher("a secret");
 // No lone surrogates: UTF-8 cannot encode them.
-const text = fc.string({ unit: "grapheme", maxLength: 200 });
+const text = fc.string({ unit: grapheme, maxLength: 200 });
 const PREFIX = "v1.";
 
 describe("CredentialCipher", () => {

@@ -32,6 +32,7 @@ test.each([
   ["a type", "export type unused = string;\nexport interface used {}", ["a.ts:1 unused"]],
   ["a class", "export class unused {}", ["a.ts:1 unused"]],
   ["none", "export const used = 1;", []],
+  ["none in a template literal", "export const used = `\nexport const unused = 1;\n`;", []],
   ["none in a generated file", "// Generated\nexport const unused = 1;", []],
 ])("planted: %s", (_, text, expected) => {
   const files = new Map([
@@ -47,6 +48,8 @@ test.each([
   ['const a = await import("./a.ts");'],
   ['type A = import("./a.ts").A;'],
   ['export { A } from "./a.ts";'],
+  ['import {\n  other,\n  type A as B,\n} from "./a.ts";'],
+  ['import "./a.ts";'],
 ])("used by %s", (text) => {
   const files = new Map([
     ["a.ts", "export class A {}"],

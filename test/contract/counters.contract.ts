@@ -98,7 +98,7 @@ export function describeCounters(maker: CountersMaker): void {
       const decisions = await Promise.all(Array.from({ length: 10_000 }, () => admit(limit)));
       expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(100);
       expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set([maker.source]));
-    }, 30_000);
+    }, 60_000);
   });
 
   describe("several limits", () => {

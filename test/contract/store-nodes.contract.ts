@@ -69,7 +69,7 @@ export function describeStoreNodes({ database, createEmpty, createMigrated }: St
       expect(written.map(({ revision }) => revision).sort((a, b) => a - b)).toEqual(oneTo(25));
       const { records } = await openForTest(url).list("gateways", ALL);
       expect(records.map(({ id }) => id)).toEqual(written.map(({ id }) => id).sort());
-    }, 30_000);
+    }, 60_000);
   });
 
   // SQLite has no notifications between processes.

@@ -121,7 +121,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       open.release();
       await second.close();
       expect(await store.spending.budgetKeys("b:", "p", 3)).toEqual(["b:0", "b:1", "b:10"]);
-    }, 30_000);
+    }, 60_000);
 
     test("a process that rejects requests sees the reset by another one, and one that served none can read and reset", async () => {
       const clock = new ManualClock();

@@ -26,7 +26,7 @@ describe.each(STORES)("the Admin API over %s", (_, environment) => {
   beforeAll(async () => {
     gatehouse = await startGatehouseProcess({ env: await environment() });
     chain = await createChain(gatehouse);
-  }, 30_000);
+  }, 60_000);
   afterAll(() => gatehouse.stop());
 
   test("a rule keeps its value of active", async () => {

@@ -18,7 +18,7 @@ describe.each(STORES)("the specification's table of endpoints over %s", (_, envi
 
   beforeAll(async () => {
     gatehouse = await startGatehouseProcess({ env: await environment() });
-  }, 30_000);
+  }, 60_000);
   afterAll(() => gatehouse.stop());
 
   test("POST /api/v1/gateways creates a gateway", async () => {

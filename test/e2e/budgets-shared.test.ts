@@ -15,7 +15,7 @@ import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { untilAllFollow } from "../support/shared-nodes.ts";
 import { waitUntil } from "../support/waiting.ts";
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 let provider: FakeProvider;
 let folder: string;
 

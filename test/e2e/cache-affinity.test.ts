@@ -43,7 +43,7 @@ beforeAll(async () => {
     targets: [{ upstream: route.upstream, model: "m" }],
   });
   await untilAllFollow(nodes);
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()));
   rmSync(folder, { recursive: true, force: true });

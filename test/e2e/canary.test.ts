@@ -19,7 +19,7 @@ beforeAll(async () => {
   const env = { WORKERS: "1", DATABASE_URL: `sqlite://${join(folder, "shared.db")}` };
   nodes.push(await startGatehouseProcess({ env }));
   nodes.push(...(await Promise.all([startGatehouseProcess({ env }), startGatehouseProcess({ env })])));
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()));
   rmSync(folder, { recursive: true, force: true });
@@ -267,7 +267,7 @@ describe("rollback", () => {
     const [, counted] =
       /failed \d+ of (\d+) requests/.exec(String((await revisions(seeded))[0]!["reason"])) ?? [];
     expect(Number(counted)).toBeLessThanOrEqual(tried.requestCount);
-  }, 30_000);
+  }, 60_000);
 
   test("a canary that is slower by first_byte_ratio is off", async () => {
     const seeded = await seedCanary({

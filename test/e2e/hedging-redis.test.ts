@@ -21,7 +21,7 @@ describe.skipIf(!hasRedis)("with Redis as ledger", () => {
     // On a busy machine Redis may be silent for longer than the default.
     const env = { REDIS_URL: redis.url, REDIS_SILENT_MS: "4000", WORKERS: "1" };
     gatehouse = await startGatehouseProcess({ env });
-  }, 30_000);
+  }, 60_000);
   afterAll(async () => {
     await gatehouse.stop();
     await Promise.all([one.stop(), two.stop(), redis.stop()]);

@@ -258,7 +258,7 @@ describe.skipIf(!hasRedis)("on Redis", () => {
         const statuses: number[] = [];
         for (let count = 0; count < 10; count++) statuses.push((await send(route, {}, shared, model)).status);
         return statuses.every((status) => status === 200) && (await settledCalls()) - before === 20;
-      }, 40_000);
+      }, 60_000);
     await redis.stop();
-  }, 60_000);
+  }, 120_000);
 });

@@ -148,7 +148,7 @@ test("several workers export once, with merged values and one identity, also aft
   } finally {
     await Promise.all([several.stop(), own.stop()]);
   }
-}, 30_000);
+}, 60_000);
 
 test("a failure of either signal is logged without the query and the user of its URL", async () => {
   const endpoint = "http://collector-user:collector-pass@127.0.0.1:9/in?token=hidden";
@@ -171,7 +171,7 @@ test("a failure of either signal is logged without the query and the user of its
   } finally {
     await failing.stop();
   }
-}, 20_000);
+}, 60_000);
 
 test("the last values are sent at shutdown", async () => {
   const own = startOtlpReceiver();
@@ -187,4 +187,4 @@ test("the last values are sent at shutdown", async () => {
   } finally {
     await Promise.all([ending.stop(), own.stop()]);
   }
-}, 20_000);
+}, 60_000);

@@ -70,7 +70,7 @@ test("above the limit: 503 overloaded with Retry-After at once, while health che
   expect((await gatehouse.api("GET", "/gateways")).status).toBe(200);
   await untilPrinted(gatehouse, "requests rejected: MAX_IN_FLIGHT reached");
   await expectAllPlacesFree();
-}, 20_000);
+}, 60_000);
 
 test.each([
   ["a response", {}, CHAT],
@@ -104,7 +104,7 @@ test("a client that disconnects before the response or within a stream frees its
     await freeAllPlaces();
   }
   await expectAllPlacesFree();
-}, 30_000);
+}, 60_000);
 
 test("requests without a matching rule, or with an invalid body, free their place", async () => {
   for (let round = 0; round < 4 * MAX; round++) {
@@ -118,7 +118,7 @@ test("requests without a matching rule, or with an invalid body, free their plac
     expect((await fetch(`${gatehouse.proxyUrl}/v1/models`)).status).toBe(200);
   }
   await expectAllPlacesFree();
-}, 20_000);
+}, 60_000);
 
 // Last, because it drains the gateway.
 test("while draining, requests are served with Connection: close", async () => {

@@ -37,7 +37,7 @@ describe("notes", () => {
       await other.stop();
       rmSync(own, { recursive: true, force: true });
     }
-  }, 20_000);
+  }, 60_000);
 });
 
 describe("contexts are read-only except through their methods", () => {

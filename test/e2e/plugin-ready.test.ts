@@ -11,7 +11,7 @@ import {
 import { logged, logRecords, pluginsDirectory, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { useFakeProvider } from "../support/use-gatehouse.ts";
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 const gate = useGate();
 

@@ -62,7 +62,7 @@ function reportWith(route: SeededRoute, ran: number, entry = "scripted"): Promis
   return waitFor(async () => {
     const { body } = await reportOf(route, entry);
     return Number(body.counts.ran) + Number(body.counts.skipped) >= ran ? body : null;
-  }, 5000);
+  });
 }
 
 /** Everything that a plugin could change, at each stage. */
@@ -310,7 +310,7 @@ describe("the next version of a plugin", () => {
     const { next } = await waitFor(async () => {
       const { body } = await reportOf(route, "versioned");
       return body.next.counts.ran === kinds.length ? body : null;
-    }, 5000);
+    });
     expect(next.counts).toMatchObject({ agreed: 1, disagreed: 4 });
     const differs = (what: string) => expect.stringContaining(`differs from the current version in ${what}`);
     expect(next.samples).toMatchObject([
@@ -336,7 +336,7 @@ describe("the next version of a plugin", () => {
       const { next } = await waitFor(async () => {
         const { body } = await reportOf(route, entry);
         return body.next.counts.ran === 2 ? body : null;
-      }, 5000);
+      });
       expect(next.counts).toMatchObject({ agreed: 2, disagreed: 0, changed: 2 });
     }
   });

@@ -160,7 +160,7 @@ describe("a client that does not read", () => {
     await untilStable(() => one.requests[0]!.bytesSent);
     client.resume();
     await one.until(() => one.requests[0]?.finished === true);
-    await waitUntil(() => client.received().endsWith("\r\n0\r\n\r\n"), 4000);
+    await waitUntil(() => client.received().endsWith("\r\n0\r\n\r\n"));
     expect(unchunk(client.received()).length).toBe(bytes);
     client.disconnect();
   });
@@ -263,7 +263,7 @@ describe("if the client disconnects, the request to the provider is canceled", (
       body: new Uint8Array(size),
       signal: leaving.signal,
     });
-    await waitFor(() => taking.socket, 4000);
+    await waitFor(() => taking.socket);
     leaving.abort();
     await sending.catch(() => null);
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
@@ -271,7 +271,7 @@ describe("if the client disconnects, the request to the provider is canceled", (
     await waitUntil(() => {
       if (!seen.isClosed) taking.socket!.resume();
       return seen.isClosed;
-    }, 4000);
+    });
     expect(seen.bytes).toBeLessThan(size);
     listener.stop(true);
   });

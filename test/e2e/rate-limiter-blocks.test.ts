@@ -12,7 +12,7 @@ import { isBlocked, limitHeaders, startRateLimiterHarness } from "../support/rat
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 /** For tests that start processes, on a busy machine. */
-const START_MS = 20_000;
+const START_MS = 60_000;
 
 const { gatehouse, clock, provider, seedLimits, statusOf } = await startRateLimiterHarness();
 
@@ -24,7 +24,7 @@ describe("block", () => {
     waitFor(async () => {
       const body = await blocksOf(gateway);
       return body.count === count ? (body.blocks as Record<string, string>[]) : null;
-    }, 5000);
+    });
 
   test("403 with the same error and no retry_after, even after the window is over", async () => {
     const route = await seedLimits({ per_user: [1, "1s"] }, BLOCK);

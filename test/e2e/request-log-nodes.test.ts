@@ -16,7 +16,7 @@ import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fi
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { waitUntil } from "../support/waiting.ts";
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 describe.skipIf(!hasRedis)("nodes that share Redis", () => {
   let redis: RedisServer;
@@ -111,7 +111,7 @@ describe.skipIf(!hasRedis)("nodes that share Redis", () => {
       await list("?request_id=none");
       return (await sharedCount("sent")) === before;
     });
-  }, 20_000);
+  }, 60_000);
 
   test("records cannot be read in Redis", async () => {
     const messages: string[] = [];
@@ -139,5 +139,5 @@ describe.skipIf(!hasRedis)("nodes that share Redis", () => {
     const [channel = ""] = (await redis.command("PUBSUB", "CHANNELS", "gatehouse:nodes:*")) as string[];
     for (const text of ["{}", "not sealed", ""]) await redis.command("PUBLISH", channel, text);
     expect((await list()).requests.length).toBeGreaterThan(0);
-  }, 20_000);
+  }, 60_000);
 });

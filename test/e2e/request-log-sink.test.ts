@@ -142,7 +142,7 @@ describe("otlp", () => {
       await sending.stop();
       await receiver.stop();
     }
-  }, 20_000);
+  }, 60_000);
 });
 
 test("without REQUEST_LOG_SINK there is no file and no metric", async () => {
@@ -153,7 +153,7 @@ test("without REQUEST_LOG_SINK there is no file and no metric", async () => {
   } finally {
     await plain.stop();
   }
-}, 20_000);
+}, 60_000);
 
 test("workers share one file that is rotated; a restart continues it; SIGTERM loses no record", async () => {
   const folder = join(root, "workers");
@@ -197,4 +197,4 @@ test("workers share one file that is rotated; a restart continues it; SIGTERM lo
   expect(records.map((record) => record.request_id).sort()).toEqual(sent.sort());
   const served = records.filter((record) => record.status === 200);
   expect(served.map((record) => record.bodies.request.includes("ppp"))).toEqual(Array(120).fill(true));
-}, 40_000);
+}, 60_000);

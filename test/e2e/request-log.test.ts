@@ -430,7 +430,7 @@ describe("other processes", () => {
     } finally {
       await small.stop();
     }
-  }, 20_000);
+  }, 60_000);
 
   test("a busy gateway does not push out the records of a quiet one", async () => {
     const small = await startGatehouseProcess({ env: { REQUEST_LOG_SIZE: "4" } });
@@ -448,7 +448,7 @@ describe("other processes", () => {
     } finally {
       await small.stop();
     }
-  }, 20_000);
+  }, 60_000);
 
   test("REQUEST_LOG_SIZE 0 turns it off", async () => {
     const off = await startGatehouseProcess({ env: { REQUEST_LOG_SIZE: "0" } });
@@ -461,5 +461,5 @@ describe("other processes", () => {
     } finally {
       await off.stop();
     }
-  }, 20_000);
+  }, 60_000);
 });

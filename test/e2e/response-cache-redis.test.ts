@@ -28,7 +28,7 @@ describe.skipIf(!hasRedis)("response_cache with Redis", () => {
     first = await startGatehouseProcess({ env });
     second = await startGatehouseProcess({ env });
     nodes = [first, second];
-  }, 30_000);
+  }, 60_000);
   afterAll(async () => {
     await Promise.all(nodes.map((node) => node.stop()));
     await provider.stop();

@@ -9,7 +9,7 @@ import { rawCall, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 const gatehouse = await useGatehouse();
 const provider = await useFakeProvider();
 

@@ -288,7 +288,7 @@ describe("--role admin|proxy|all", () => {
     for (const name of ["one", "two", "three"]) await create(admin, "/gateways", { name });
     const { revision } = (await readiness(admin.adminUrl)).body;
     expect(revision).toBe(3);
-    await waitUntil(async () => (await readiness(proxy.proxyUrl)).body.revision === revision, 5000);
+    await waitUntil(async () => (await readiness(proxy.proxyUrl)).body.revision === revision);
 
     const response = await fetch(`${proxy.proxyUrl}/api/v1/gateways`, {
       headers: { Authorization: `Bearer ${admin.token}` },
@@ -411,7 +411,7 @@ describe("signals", () => {
     expect(await gatehouse.exited).toBe(0);
     await connection.closed;
     expect(connection.received()).not.toContain("201");
-  }, 10_000);
+  }, 60_000);
 
   test("an idle kept-alive connection does not delay the exit", async () => {
     const gatehouse = await start({ env: { DRAIN_SECONDS: "600" } });
@@ -421,7 +421,7 @@ describe("signals", () => {
     gatehouse.signal("SIGTERM");
     expect(await gatehouse.exited).toBe(0);
     connection.close();
-  }, 20_000);
+  }, 60_000);
 
   test("npm start forwards SIGTERM", async () => {
     const dataDir = temporaryDirectory();
@@ -452,7 +452,7 @@ describe("signals", () => {
     expect(printed).toContain('"msg":"stopped"');
     expect(await fetch(`${url}/healthz`).catch(() => "refused")).toBe("refused");
     rmSync(dataDir, { recursive: true, force: true });
-  }, 20_000);
+  }, 60_000);
 });
 
 interface Dependency {

@@ -167,7 +167,7 @@ describe.skipIf(!hasPostgres)(
       gatehouse.signal("SIGTERM");
       expect(await gatehouse.exited).toBe(0);
       await gatehouse.stop();
-    }, 20_000);
+    }, 60_000);
 
     test("a node loads what another node of the same database has written", async () => {
       const DATABASE_URL = await (await sharedPostgres()).createMigrated();
@@ -185,11 +185,11 @@ describe.skipIf(!hasPostgres)(
             nodes.map(async (node) => (await readiness(node)).body.revision),
           );
           return revisions.every((revision) => revision === 10);
-        }, 5000);
+        });
       } finally {
         await Promise.all([one.stop(), two.stop()]);
       }
-    }, 30_000);
+    }, 60_000);
   },
 );
 
@@ -238,7 +238,7 @@ describe("a store that rejects the process permanently ends it with a one-line m
     const given = `sqlite://${await usedFile({ ENCRYPTION_KEY: "the right one" })}`;
     expectOneLine(await runToEnd({ DATABASE_URL: given, ENCRYPTION_KEY: "the wrong one" }), /ENCRYPTION_KEY/);
     expectOneLine(await runToEnd({ DATABASE_URL: given }), /ENCRYPTION_KEY/);
-  }, 30_000);
+  }, 60_000);
 
   test("SERVER_SECRET_KEY can change if ENCRYPTION_KEY is set", async () => {
     const env = { ENCRYPTION_KEY: "stays the same" };
@@ -262,5 +262,5 @@ describe("a store that rejects the process permanently ends it with a one-line m
     for (const path of ["/proc/gatehouse.db", folder, noDatabase]) {
       expectOneLine(await runToEnd({ DATABASE_URL: `sqlite://${path}` }), /database/i);
     }
-  }, 30_000);
+  }, 60_000);
 });

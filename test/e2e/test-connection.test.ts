@@ -13,7 +13,7 @@ import { useTokenServer } from "../support/token-server.ts";
 import { useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 const directory = temporaryDirectory();
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const hasOpenssl = isInstalled(Bun.which("openssl"), {

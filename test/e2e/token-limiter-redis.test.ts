@@ -31,7 +31,7 @@ describe.skipIf(!hasRedis)("token_limiter with Redis", () => {
     first = await startGatehouseProcess({ env });
     second = await startGatehouseProcess({ env });
     nodes = [first, second];
-  }, 30_000);
+  }, 60_000);
   afterAll(async () => {
     await Promise.all(nodes.map((node) => node.stop()));
     await provider.stop();

@@ -260,7 +260,7 @@ describe("the collector", () => {
     );
     receiver.respondWith(null);
     expect(await metric("gatehouse_trace_spans_total", { result: "exported" })).toBeGreaterThan(5);
-  }, 15_000);
+  }, 60_000);
 });
 
 test("queued spans are sent at shutdown", async () => {
@@ -275,7 +275,7 @@ test("queued spans are sent at shutdown", async () => {
   } finally {
     await Promise.all([ending.stop(), own.stop()]);
   }
-}, 20_000);
+}, 60_000);
 
 describe("the settings of OpenTelemetry", () => {
   test("resource attributes, with the service name on top, and an endpoint of traces that is used as it is", async () => {
@@ -306,7 +306,7 @@ describe("the settings of OpenTelemetry", () => {
     } finally {
       await Promise.all([gateway.stop(), own.stop()]);
     }
-  }, 20_000);
+  }, 60_000);
 
   test("service.name in the resource attributes applies without OTEL_SERVICE_NAME", async () => {
     const own = startOtlpReceiver();
@@ -323,7 +323,7 @@ describe("the settings of OpenTelemetry", () => {
     } finally {
       await Promise.all([gateway.stop(), own.stop()]);
     }
-  }, 20_000);
+  }, 60_000);
 
   test("invalid resource attributes are reported once at startup, and all of them are discarded", async () => {
     const own = startOtlpReceiver();
@@ -345,5 +345,5 @@ describe("the settings of OpenTelemetry", () => {
     } finally {
       await Promise.all([gateway.stop(), own.stop()]);
     }
-  }, 20_000);
+  }, 60_000);
 });

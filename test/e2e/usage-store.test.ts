@@ -16,7 +16,7 @@ import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures
 import { NOTHING_SAVED } from "../support/usage-fixtures.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
-const LONG_MS = 40_000;
+const LONG_MS = 120_000;
 const PRICE = { model: "gpt-*", input_per_million: 100, output_per_million: 1000 };
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

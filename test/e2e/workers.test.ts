@@ -16,7 +16,7 @@ import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 const started: GatehouseProcess[] = [];
 let provider: FakeProvider;
 

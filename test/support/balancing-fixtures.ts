@@ -180,7 +180,7 @@ export function unchunk(received: string): string {
 
 /** Resolves to the access log record of a request when it is written. */
 export function accessLine(gatehouse: RunningGatehouse, requestId: string): Promise<ApiResponse["body"]> {
-  return waitFor(() => accessLines(gatehouse).find((line) => line.request_id === requestId) ?? null, 4000);
+  return waitFor(() => accessLines(gatehouse).find((line) => line.request_id === requestId) ?? null);
 }
 
 export function accessLines(gatehouse: RunningGatehouse): ApiResponse["body"][] {

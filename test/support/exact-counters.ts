@@ -13,13 +13,13 @@ const lostConnections = (nodes: readonly GatehouseProcess[]): Promise<string[]> 
 const MAX_ATTEMPTS = 12;
 
 /** Waits until the process reports this state of its counters. */
-export const untilCounters = (node: GatehouseProcess, state: string, deadlineMs = 5000): Promise<void> =>
+export const untilCounters = (node: GatehouseProcess, state: string): Promise<void> =>
   waitUntil(async () => {
     const { counters } = (await (await fetch(`${node.proxyUrl}/readyz`)).json()) as {
       counters: { state: string };
     };
     return counters.state === state;
-  }, deadlineMs);
+  });
 
 /**
  * Returns the result of `act` during which every process was connected to Redis. On a busy machine, Redis may not run for

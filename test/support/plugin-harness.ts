@@ -17,7 +17,7 @@ import {
 } from "./plugin-fixtures.ts";
 import { onlyRequest, type SeededRoute } from "./proxy-fixtures.ts";
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const MAX_BODY_BYTES = 1 << 20;
 
 type RouteFields = NonNullable<Parameters<typeof seedPlugins>[3]>;

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dir, "../..");
 /** What a running gateway creates, and what belongs to the developer. */
 const NOT_CHECKED_OUT = new Set([".env", ".git", "data"]);
 
-const ENDING_MS = 5000;
+const ENDING_MS = 20_000;
 
 interface PastedCommands {
   readonly code: number;

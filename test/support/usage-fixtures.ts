@@ -51,7 +51,7 @@ export async function totalAfter(
   return waitFor(async () => {
     const { total } = await usageReport(gatehouse, route);
     return total.requests >= requests ? total : null;
-  }, 10_000);
+  });
 }
 
 /** The data of each event of a stream. */

@@ -1,8 +1,8 @@
 // Waits that tests share. A test waits for a condition, never for a fixed time.
 import type { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 
-/** Generous, for a busy machine. */
-const DEADLINE_MS = 20_000;
+/** Generous, for a busy machine; shorter than the timeout of tests, whose message would not name the condition. */
+const DEADLINE_MS = 40_000;
 const POLL_MS = 10;
 
 /** Polls until `check` returns a value other than null, and resolves to it; rejects after the deadline. */

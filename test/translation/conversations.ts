@@ -9,6 +9,7 @@ import type {
   ChatToolCall,
   ChatUsage,
 } from "../../src/formats/openai/wire-types.ts";
+import { grapheme } from "../support/characters.ts";
 
 const CREATED = 1_760_000_000;
 const MODEL = "any-model";
@@ -17,7 +18,7 @@ const ID = "resp_1";
 /** Never empty and never blank at its ends: formats leave out empty texts, and Anthropic's API rejects blank ones. */
 const text = fc.oneof(
   fc.constantFrom("Hi", "Größe 🚀", 'a "quoted"\nline', "data: [DONE]\n\nevent: x", "\u2028</script>", "\\"),
-  fc.string({ minLength: 1, maxLength: 30, unit: "grapheme" }).map((each) => `<${each}>`),
+  fc.string({ minLength: 1, maxLength: 30, unit: grapheme }).map((each) => `<${each}>`),
 );
 const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,20}$/);
 const value = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(fc.integer()));

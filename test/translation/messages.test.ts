@@ -20,6 +20,7 @@ import {
   type OutboundTranslator,
 } from "../../src/formats/translator.ts";
 import { runs } from "../support/long-form.ts";
+import { grapheme } from "../support/characters.ts";
 
 const RUNS = { numRuns: runs({ short: 300, long: 8000 }) };
 // 100,000 requests take about four minutes.
@@ -32,9 +33,7 @@ function translatorsOf(name: "anthropic" | "openai"): [InboundTranslator, Outbou
   return [inbound, outbound];
 }
 
-const text = fc
-  .string({ minLength: 1, maxLength: 20, unit: "grapheme" })
-  .filter((each) => each.trim() !== "");
+const text = fc.string({ minLength: 1, maxLength: 20, unit: grapheme }).filter((each) => each.trim() !== "");
 const name = fc.stringMatching(/^[a-z][a-z0-9_]{0,9}$/);
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/);
 const base64 = fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString("base64"));

@@ -16,12 +16,13 @@ import { SseParser } from "../../src/formats/sse.ts";
 import { TranslationReport } from "../../src/formats/translation-report.ts";
 import { NO_CONTEXT } from "../../src/formats/translator.ts";
 import { runs } from "../support/long-form.ts";
+import { grapheme } from "../support/characters.ts";
 
 const CLIENTS = FORMAT_NAMES.filter((name) => formatNamed(name).inbound !== null);
 const CALL = { id: "call_1", type: "function", function: { name: "now", arguments: "{}" } } as const;
 
 const data = fc.base64String({ minLength: 4, maxLength: 40 });
-const text = fc.string({ minLength: 1, maxLength: 20, unit: "grapheme" });
+const text = fc.string({ minLength: 1, maxLength: 20, unit: grapheme });
 
 /** What decoders of each format produce. */
 const DETAILS: Readonly<Record<string, fc.Arbitrary<ReasoningDetail>>> = {

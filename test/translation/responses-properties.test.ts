@@ -16,6 +16,7 @@ import { NO_CONTEXT, type ChatStreamSink } from "../../src/formats/translator.ts
 import { responsesInbound } from "../../src/formats/responses/inbound.ts";
 import { responsesOutbound } from "../../src/formats/responses/outbound.ts";
 import { runs } from "../support/long-form.ts";
+import { anyCharacter } from "../support/characters.ts";
 
 const RUNS = { numRuns: runs({ short: 300, long: 8000 }) };
 const STREAM_RUNS = { numRuns: runs({ short: 50, long: 2000 }) };
@@ -23,7 +24,7 @@ const STREAM_RUNS = { numRuns: runs({ short: 50, long: 2000 }) };
 /** The long form takes minutes. */
 const TIMEOUT_MS = 30 * 60_000;
 
-const text = fc.string({ unit: "binary", minLength: 1, maxLength: 12 });
+const text = fc.string({ unit: anyCharacter, minLength: 1, maxLength: 12 });
 const name = fc.stringMatching(/^[a-z_]{1,10}$/);
 const json = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 })).map((value) => JSON.stringify(value));
 const call = fc.record({ id: fc.uuid(), name, json }).map(({ id, name: called, json: given }) => ({
@@ -141,9 +142,9 @@ const detail: fc.Arbitrary<ReasoningDetail> = fc.record(
   {
     type: fc.constantFrom("reasoning.text", "reasoning.encrypted"),
     format: fc.constantFrom("anthropic", "gemini"),
-    text: fc.string({ unit: "binary" }),
-    data: fc.string({ unit: "binary" }),
-    signature: fc.string({ unit: "binary" }),
+    text: fc.string({ unit: anyCharacter }),
+    data: fc.string({ unit: anyCharacter }),
+    signature: fc.string({ unit: anyCharacter }),
     id: fc.string(),
   },
   { requiredKeys: ["type", "format"] },

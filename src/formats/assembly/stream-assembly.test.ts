@@ -4,9 +4,10 @@ import fc from "fast-check";
 import type { JsonObject } from "../../base/json.ts";
 import { assembleStream, assemblyOf, hasLargeNumber } from "./stream-assembly.ts";
 import type { Operation } from "../operations.ts";
+import { grapheme } from "../../../test/support/characters.ts";
 
-const text = fc.string({ unit: "grapheme", maxLength: 12 });
-const someText = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 });
+const text = fc.string({ unit: grapheme, maxLength: 12 });
+const someText = fc.string({ unit: grapheme, minLength: 1, maxLength: 12 });
 const input = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.oneof(text, fc.integer(), fc.boolean()), {
   maxKeys: 3,
 });

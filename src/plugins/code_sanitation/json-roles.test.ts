@@ -5,6 +5,7 @@ import type { Detector } from "./detector.ts";
 import { rangesOfRoles, roleAt, roleSetOf } from "./json-roles.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { ROLES, type Role } from "./settings.ts";
+import { anyCharacter } from "../../../test/support/characters.ts";
 
 /** A detector that finds nothing, and keeps the texts that it is given. */
 function listener(): Detector & { readonly texts: string[] } {
@@ -230,7 +231,7 @@ function naiveRole({ role, type }: Fields, isItem: boolean): Role {
 
 const word = fc.oneof(
   fc.constantFrom("role", "type", "content", "user", "tool", "tool_result", "system", '"', "\\", "{", "]"),
-  fc.string({ unit: "binary", maxLength: 5 }),
+  fc.string({ unit: anyCharacter, maxLength: 5 }),
 );
 const value = fc.letrec((tie) => ({
   any: fc.oneof(

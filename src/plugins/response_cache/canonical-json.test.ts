@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { canonicalJson } from "./canonical-json.ts";
+import { grapheme } from "../../../test/support/characters.ts";
 
 const NONE = { ignored: new Set<string>(), rejected: new Set<string>() };
 const canonical = (text: string) => canonicalJson(text, NONE);
@@ -14,7 +15,7 @@ function sorted(value: unknown): unknown {
   return { entries: entries.sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
-const value = fc.dictionary(fc.string({ unit: "grapheme", maxLength: 4 }), fc.jsonValue({ maxDepth: 3 }), {
+const value = fc.dictionary(fc.string({ unit: grapheme, maxLength: 4 }), fc.jsonValue({ maxDepth: 3 }), {
   maxKeys: 5,
   noNullPrototype: true,
 });

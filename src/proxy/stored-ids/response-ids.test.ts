@@ -4,6 +4,7 @@ import { idsInResponse } from "../../formats/stored-ids.ts";
 import type { Endpoint } from "../../formats/operations.ts";
 import { IdSeal } from "./id-seal.ts";
 import { ResponseIds } from "./response-ids.ts";
+import { grapheme } from "../../../test/support/characters.ts";
 
 const OWNER = { gatewayId: "gateway", apiKeyId: null };
 const TAG = "aabbccddeeff";
@@ -30,7 +31,7 @@ function splice(text: string, isStream: boolean, cuts: readonly number[] = []): 
 
 /** Text around ids that must not change, even if it looks like one. */
 const content = fc.oneof(
-  fc.string({ unit: "grapheme" }),
+  fc.string({ unit: grapheme }),
   fc.constantFrom('"id":"resp_1"', "resp_1", "data: {}\n\n"),
 );
 const cuts = fc.array(fc.nat(2000), { maxLength: 30 });

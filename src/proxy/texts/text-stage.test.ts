@@ -16,6 +16,7 @@ import {
 import { TextHolds, type AskPlugin } from "./text-holds.ts";
 import { RejectedText } from "./text-rejection.ts";
 import { TextStage } from "./text-stage.ts";
+import { grapheme } from "../../../test/support/characters.ts";
 
 function stageOf(
   format: FormatName,
@@ -67,7 +68,7 @@ const keeping =
   };
 
 const piece = fc.oneof(
-  fc.string({ unit: "grapheme", maxLength: 12 }),
+  fc.string({ unit: grapheme, maxLength: 12 }),
   fc.constantFrom("bananas and <KEYS_1>", '"\\\n\r\t', "\ud83d", "\ude00", "é漢😀", "ssss", "k"),
 );
 const pieces = fc.array(piece, { minLength: 1, maxLength: 8 });

@@ -3,9 +3,10 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../../test/support/long-form.ts";
 import { encodeFrame, FrameReader, MAX_FRAME_BYTES } from "./frames.ts";
+import { anyCharacter } from "../../../test/support/characters.ts";
 
 const packet = fc.record({
-  text: fc.string({ unit: "binary", maxLength: 50 }),
+  text: fc.string({ unit: anyCharacter, maxLength: 50 }),
   blobs: fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 4 }),
 });
 

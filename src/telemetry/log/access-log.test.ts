@@ -5,6 +5,7 @@ import { writeAccessLog } from "./access-log.ts";
 import { createLog } from "./log.ts";
 import { requestFacts, servedBy } from "../requests/request-facts.fixture.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
+import { anyCharacter, grapheme } from "../../../test/support/characters.ts";
 
 function lineOf(fields: Partial<RequestFacts>, level = "info"): string {
   const lines: string[] = [];
@@ -77,7 +78,7 @@ describe("access log line", () => {
 
   test("is JSON with unchanged names, whatever the names are", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }), (path, name) => {
+      fc.property(fc.string({ unit: grapheme }), fc.string({ unit: anyCharacter }), (path, name) => {
         const finalAttempt = servedBy(0, { model: name });
         const line = lineOf({ path, method: path, gatewayName: name, apiKeyName: name, finalAttempt });
         const fields = JSON.parse(line) as Record<string, unknown>;
