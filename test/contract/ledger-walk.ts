@@ -17,7 +17,7 @@ const GATEWAYS = [0, 1, 2].map((third) => {
 
 export async function passTime(ledger: Ledger, clock: ManualClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= STEP_MS) {
-    await Promise.all(GATEWAYS.map((gateway) => ledger.peek(gateway, [], "closed")));
+    await Promise.all(GATEWAYS.map(async (gateway) => await ledger.peek(gateway, [], "closed")));
     clock.advance(Math.min(left, STEP_MS));
   }
 }
@@ -62,7 +62,7 @@ export async function walk(
         if (actual === null) ended.real.release();
         else ended.real.settle(actual);
         // Ends are not awaited; the next reply on the same connection is after theirs.
-        await Promise.all(ledgers.map((ledger) => ledger.peek(gateway, [], "closed")));
+        await Promise.all(ledgers.map(async (ledger) => await ledger.peek(gateway, [], "closed")));
         oracle.end(ended.naive, actual, now);
         return;
       }
@@ -92,7 +92,7 @@ export async function walk(
     // Sent together: a round trip takes longer than all of them.
     const [amounts, ...peeked] = await Promise.all([
       first.read(gateway, budgets),
-      ...claims.map((claim) => first.peek(gateway, [claim], "closed")),
+      ...claims.map(async (claim) => await first.peek(gateway, [claim], "closed")),
     ]);
     for (const [at, { states, refusedBy }] of peeked.entries())
       expect({ states, refusedBy }).toEqual(oracle.states(claims.slice(at, at + 1), now));
