@@ -20,6 +20,18 @@ const CONTENTS = {
   "almost addresses": "a.b@c.1 ",
 };
 
+/** Texts in which a value may begin at many places, but none does: the work must stay linear. */
+const HOSTILE = {
+  "groups of digits": "4111 ",
+  "almost numbers of social security": "123-45-0000 ",
+  "almost IBANs": "LC11 ",
+  "almost IPv6 addresses": "a:",
+  colons: ":",
+  "almost web tokens": "eyJ-",
+};
+const MAX_MS = 2;
+const MAX_HOSTILE_MS = 10;
+
 export function benchPiiMask(): Promise<void> {
   for (const [name, custom] of [
     ["built-in types", []],
@@ -31,18 +43,27 @@ export function benchPiiMask(): Promise<void> {
       roles: [...ROLES],
       action: "mask",
     });
-    const rows = Object.entries(CONTENTS).map(([what, content]) => masking(what, content, search));
+    const rows = Object.entries(CONTENTS).map(([what, content]) => masking(what, content, search, MAX_MS));
     printTable(`Masking 100 kB, ${name}, CPU time`, rows);
+    const hostile = Object.entries(HOSTILE).map(([what, content]) =>
+      masking(what, content, search, MAX_HOSTILE_MS),
+    );
+    printTable(`Masking 100 kB of hostile text, ${name}, CPU time`, hostile);
   }
   printTable("Restoring 100 kB, CPU time", [restoring()]);
   return Promise.resolve();
 }
 
-function masking(what: string, content: string, search: (body: Uint8Array) => unknown): Measurement {
+function masking(
+  what: string,
+  content: string,
+  search: (body: Uint8Array) => unknown,
+  atMost: number,
+): Measurement {
   const text = content.repeat(Math.ceil(BYTES / 10 / content.length));
   const messages = Array.from({ length: 10 }, () => ({ role: "user", content: text.slice(0, BYTES / 10) }));
   const body = Buffer.from(JSON.stringify({ model: "m", messages }));
-  return { what, value: milliseconds(() => search(body)), unit: "ms", atMost: 2 };
+  return { what, value: milliseconds(() => search(body)), unit: "ms", atMost };
 }
 
 function restoring(): Measurement {
@@ -54,7 +75,7 @@ function restoring(): Measurement {
     what: "a value per line",
     value: milliseconds(() => restore(text, values, false, true)),
     unit: "ms",
-    atMost: 2,
+    atMost: MAX_MS,
   };
 }
 

@@ -7,25 +7,20 @@ import {
   AT_LETTER,
   AT_PHONE,
   AT_SIGN,
+  isDigit,
   NOTHING,
   STARTS,
   WORD,
 } from "./characters.ts";
-import {
-  creditCardEnd,
-  emailAround,
-  hasColonAfterGroup,
-  ibanEnd,
-  ipv4End,
-  ipv6End,
-  mayBeginNumber,
-  mayIbanBegin,
-  maySecretBegin,
-  phoneEnd,
-  secretEnd,
-  ssnEnd,
-} from "./matchers.ts";
+import { emailAround, hasColonAfterGroup, ipv6End } from "./match-addresses.ts";
+import { ibanEnd, mayCodeBegin, secretEnd, TokenRuns } from "./match-codes.ts";
+import { creditCardEnd, ipv4End, mayCardBegin, MIN_CARD_DIGITS, phoneEnd, ssnEnd } from "./match-numbers.ts";
 import type { PiiMaskSettings, PiiType } from "./settings.ts";
+
+const SPACE = 0x20;
+const HYPHEN = 0x2d;
+const DOT = 0x2e;
+const COLON = 0x3a;
 
 export interface Finding {
   /** A built-in type or the name of a custom pattern. */
@@ -39,38 +34,42 @@ export type Detect = (text: string) => Finding[];
 
 interface Matcher {
   readonly type: PiiType;
-  readonly endOf: (text: string, start: number) => number;
+  readonly endOf: (text: string, start: number, runs: TokenRuns) => number;
 }
 
-/** The matchers that are tried at a character, by what may begin there. The first that matches counts: more specific ones are first. */
-const MATCHERS: Readonly<Record<number, readonly Matcher[]>> = {
-  [AT_DIGIT]: [
-    { type: "us_ssn", endOf: ssnEnd },
-    { type: "credit_card", endOf: creditCardEnd },
-    { type: "ip", endOf: ipv4End },
-    { type: "phone", endOf: phoneEnd },
-    { type: "ip", endOf: ipv6End },
-  ],
-  [AT_LETTER]: [
-    { type: "secret", endOf: secretEnd },
-    { type: "iban", endOf: ibanEnd },
-  ],
-  [AT_HEX_LETTER]: [
-    { type: "secret", endOf: secretEnd },
-    { type: "iban", endOf: ibanEnd },
-    { type: "ip", endOf: ipv6End },
-  ],
-  [AT_PHONE]: [{ type: "phone", endOf: phoneEnd }],
-  [AT_COLON]: [{ type: "ip", endOf: ipv6End }],
-};
+const CARD: Matcher = { type: "credit_card", endOf: creditCardEnd };
+const IBAN: Matcher = { type: "iban", endOf: ibanEnd };
+const IPV4: Matcher = { type: "ip", endOf: ipv4End };
+const IPV6: Matcher = { type: "ip", endOf: ipv6End };
+const PHONE: Matcher = { type: "phone", endOf: phoneEnd };
+const SECRET: Matcher = { type: "secret", endOf: secretEnd };
+const SSN: Matcher = { type: "us_ssn", endOf: ssnEnd };
+
+/** What the first characters of a word, number or sign allow. */
+const NO_VALUE = 0;
+const CARD_NUMBER = 1;
+const GROUPS_OF_DIGITS = 2;
+const DOTTED_NUMBER = 3;
+const HEX_GROUP = 4;
+const CODE = 5;
+const PHONE_NUMBER = 6;
+
+/** The matchers that are tried for each. The first that matches counts: more specific ones are first. */
+const MATCHERS: readonly (readonly Matcher[])[] = [
+  [],
+  [CARD],
+  [SSN, CARD, PHONE],
+  [IPV4, PHONE],
+  [IPV6],
+  [SECRET, IBAN],
+  [PHONE],
+];
 
 export function compileDetector({ types, custom }: Pick<PiiMaskSettings, "types" | "custom">): Detect {
   const selected = new Set<PiiType>(types);
   const scanner: Scanner = {
     hasEmail: selected.has("email"),
-    matchers: Array.from({ length: AT_SIGN + 1 }, (_, start) =>
-      (MATCHERS[start] ?? []).filter(({ type }) => selected.has(type)),
-    ),
+    matchers: MATCHERS.map((matchers) => matchers.filter(({ type }) => selected.has(type))),
   };
   const patterns = custom.map(({ name, pattern }) => ({ name, pattern: new LinearPattern(pattern) }));
   return (text) => {
@@ -90,6 +89,7 @@ interface Scanner {
 
 function scan(text: string, scanner: Scanner): Finding[] {
   const found: Finding[] = [];
+  const runs = new TokenRuns(text);
   let wasWord = false;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
@@ -99,8 +99,9 @@ function scan(text: string, scanner: Scanner): Finding[] {
       wasWord = false;
       continue;
     }
-    if (!wasWord && start > WORD && mayBegin(text, at, start)) {
-      const finding = first(text, at, scanner.matchers[start]);
+    if (!wasWord && start > WORD) {
+      const allowed = allowedAt(text, at, unit, start);
+      const finding = allowed === NO_VALUE ? null : first(text, at, scanner.matchers[allowed], runs);
       if (finding !== null) {
         found.push(finding);
         at = finding.end - 1;
@@ -124,28 +125,55 @@ function takeEmail(text: string, at: number, found: Finding[]): number {
 }
 
 /**
- * Whether a value of any type may begin at a character. Most words and numbers end the search here, after two or three characters: the
- * matchers themselves are called in a loop, which costs several times as much.
+ * Returns which values may begin at a character. Most words and numbers end the search here, after two or three characters: calling the
+ * matchers in a loop costs several times as much.
  */
-function mayBegin(text: string, at: number, start: number): boolean {
+function allowedAt(text: string, at: number, unit: number, start: number): number {
   switch (start) {
     case AT_DIGIT:
-      return mayBeginNumber(text, at);
+      return allowedAtDigit(text, at, unit);
     case AT_LETTER:
-      return maySecretBegin(text, at) || mayIbanBegin(text, at);
+      return mayCodeBegin(text, at, unit) ? CODE : NO_VALUE;
     case AT_HEX_LETTER:
-      return maySecretBegin(text, at) || mayIbanBegin(text, at) || hasColonAfterGroup(text, at);
+      if (hasColonAfterGroup(text, at)) return HEX_GROUP;
+      return mayCodeBegin(text, at, unit) ? CODE : NO_VALUE;
+    case AT_COLON:
+      return text.charCodeAt(at + 1) === COLON ? HEX_GROUP : NO_VALUE;
+    case AT_PHONE:
+      return PHONE_NUMBER;
     default:
-      return true;
+      return NO_VALUE;
   }
 }
 
+/** A number without a separator and another digit after it, such as a year, is no value unless it is as long as that of a card. */
+function allowedAtDigit(text: string, start: number, unit: number): number {
+  let end = start + 1;
+  while (end - start < MIN_CARD_DIGITS && isDigit(text.charCodeAt(end))) end++;
+  const length = end - start;
+  const next = text.charCodeAt(end);
+  if (
+    length >= MIN_CARD_DIGITS ||
+    ((next === SPACE || next === HYPHEN) && isDigit(text.charCodeAt(end + 1)))
+  ) {
+    if (length === 3) return GROUPS_OF_DIGITS;
+    return mayCardBegin(unit) ? CARD_NUMBER : NO_VALUE;
+  }
+  if (next === DOT) return length <= 3 && isDigit(text.charCodeAt(end + 1)) ? DOTTED_NUMBER : NO_VALUE;
+  return length <= 4 && hasColonAfterGroup(text, start) ? HEX_GROUP : NO_VALUE;
+}
+
 // An index is several times faster than an iterator, and words begin often.
-function first(text: string, start: number, matchers: readonly Matcher[] | undefined): Finding | null {
+function first(
+  text: string,
+  start: number,
+  matchers: readonly Matcher[] | undefined,
+  runs: TokenRuns,
+): Finding | null {
   if (matchers === undefined) return null;
   for (let index = 0; index < matchers.length; index++) {
     const matcher = matchers[index];
-    const end = matcher === undefined ? -1 : matcher.endOf(text, start);
+    const end = matcher === undefined ? -1 : matcher.endOf(text, start, runs);
     if (matcher !== undefined && end > start) return { type: matcher.type, start, end };
   }
   return null;

@@ -8,11 +8,16 @@ const MAX_INNER_LENGTH = 40;
 const ESCAPED_LESS_THAN = /\\u003c/iy;
 const ESCAPED_GREATER_THAN = /\\u003e/iy;
 
+/** The placeholders of one type. */
+interface TypePlaceholders {
+  readonly byValue: Map<string, string>;
+  lastNumber: number;
+}
+
 export class Placeholders {
   /** Values by placeholder. */
   readonly values = new Map<string, string>();
-  readonly #byValue = new Map<string, string>();
-  readonly #counts = new Map<string, number>();
+  readonly #types = new Map<string, TypePlaceholders>();
   readonly #reserved = new Set<string>();
 
   /** Keeps placeholders that the text contains from being used for a value. */
@@ -24,20 +29,26 @@ export class Placeholders {
   }
 
   for(type: string, value: string): string {
-    const key = `${type} ${value}`;
-    let placeholder = this.#byValue.get(key);
+    const known = this.#types.get(type) ?? this.#begin(type);
+    let placeholder = known.byValue.get(value);
     if (placeholder === undefined) {
-      placeholder = this.#next(type);
-      this.#byValue.set(key, placeholder);
+      placeholder = this.#next(type, known);
+      known.byValue.set(value, placeholder);
       this.values.set(placeholder, value);
     }
     return placeholder;
   }
 
-  #next(type: string): string {
-    for (let count = (this.#counts.get(type) ?? 0) + 1; ; count++) {
-      const placeholder = `<${type.toUpperCase()}_${count}>`;
-      this.#counts.set(type, count);
+  #begin(type: string): TypePlaceholders {
+    const begun = { byValue: new Map<string, string>(), lastNumber: 0 };
+    this.#types.set(type, begun);
+    return begun;
+  }
+
+  #next(type: string, known: TypePlaceholders): string {
+    for (;;) {
+      known.lastNumber++;
+      const placeholder = `<${type.toUpperCase()}_${known.lastNumber}>`;
       if (!this.#reserved.has(placeholder)) return placeholder;
     }
   }
