@@ -1,5 +1,6 @@
 // Configurations of Gatehouse: "bare" with one rule and one target, "full" with an API key, three rate limits, and code_sanitation
-// for all languages, "keyed" with an API key and a price, and "limited", which adds three token limits and two budgets to "keyed".
+// for all languages, "keyed" with an API key and a price, "limited", which adds three token limits and two budgets to "keyed", and
+// "cached" with an API key and response_cache.
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
 import { MODEL } from "./chat-payload.ts";
 import { createRoute, startGatehouse, targetAt } from "./gatehouse.ts";
@@ -49,6 +50,7 @@ export const KEYED = {
   full: { gateway: { required_plugins: PLUGINS }, budgets: [] },
   keyed: { gateway: { prices: PRICES }, budgets: [] },
   limited: { gateway: { prices: PRICES, required_plugins: [TOKEN_LIMITER] }, budgets: BUDGETS },
+  cached: { gateway: { required_plugins: [{ name: "response_cache", stage: "pre_request" }] }, budgets: [] },
 };
 
 /** Writes a configuration into `dataDir` whose rule requires an API key; resolves to the key. */

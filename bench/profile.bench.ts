@@ -1,5 +1,6 @@
 // `npm run bench:profile`: CPU time of Gatehouse under load, bare and full, by thread, function, and file.
-// Flags: --seconds 10 --connections 64 --body 1k --top 25 --only bare,full --keep folder (for the .cpuprofile files)
+// Flags: --seconds 10 --connections 64 --body 1k --same (send one body, for hits of --only cached) --top 25 --only bare,full
+// --keep folder (for the .cpuprofile files)
 import { mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
@@ -18,6 +19,7 @@ const flags = readFlags("bench:profile", {
   seconds: 10,
   connections: 64,
   body: "1k",
+  same: false,
   top: 25,
   only: "bare,full",
   keep: "",
@@ -30,7 +32,7 @@ reserveGatewayCore();
 const folder = temporaryFolder();
 const provider = freePort();
 startNginxProvider(folder, provider, OTHER_CORES);
-const [workload] = prepareWorkloads(folder, flags.body);
+const [workload] = prepareWorkloads(folder, flags.body, flags.same);
 const { bodyFile, turnFiles } = workload!;
 
 for (const id of flags.only.split(",")) {

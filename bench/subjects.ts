@@ -76,6 +76,7 @@ export const PREPARE: Readonly<
   keyed: (folder, provider) => prepareKeyed(folder, provider, "keyed", "Gatehouse, API key"),
   limited: (folder, provider) =>
     prepareKeyed(folder, provider, "limited", "Gatehouse, token limits and budgets"),
+  cached: (folder, provider) => prepareKeyed(folder, provider, "cached", "Gatehouse, response_cache"),
 
   portkey: (_folder, provider) => {
     const missing = installPortkey();

@@ -1,6 +1,7 @@
 // `npm run bench:versions -- --other DIR`: CPU per request of this version and of another one, whose checkout in DIR has been built, in
 // rounds that alternate. For features that are not configured: the ratio of both shows what they cost nevertheless.
-// Flags: --rounds 6 --seconds 3 --connections 64 --body 1k --config bare (or keyed, full) --warm 60000 --out file.json
+// Flags: --rounds 6 --seconds 3 --connections 64 --body 1k --same (send one body, for hits of --config cached) --config bare (or keyed,
+// limited, full, cached) --warm 60000 --out file.json
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { CHAT_PATH } from "./chat-payload.ts";
@@ -23,6 +24,7 @@ const flags = readFlags("bench:versions", {
   seconds: 3,
   connections: 64,
   body: "1k",
+  same: false,
   config: "bare",
   warm: WARM_REQUESTS,
   out: "",
@@ -47,7 +49,7 @@ reserveGatewayCore();
 const providerPort = freePort();
 startNginxProvider(folder, providerPort, OTHER_CORES);
 const versions = [await prepare("this", undefined), await prepare("other", launcher)] as const;
-const [workload] = prepareWorkloads(folder, flags.body);
+const [workload] = prepareWorkloads(folder, flags.body, flags.same);
 if (workload === undefined) throw new Error("no workload");
 
 const ratios: number[] = [];

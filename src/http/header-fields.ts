@@ -38,6 +38,11 @@ export class HeaderFields implements ReadableFields {
     this.#push(name, name, value);
   }
 
+  /** As `add`, with a spelling of the name. */
+  addSpelled(name: string, spelling: string, value: string): void {
+    this.#push(name, spelling, value);
+  }
+
   /** Returns the value of a field, joined by commas if it is repeated (RFC 9110, section 5.3), or null. */
   get(name: string): string | null {
     const { names, values } = this;

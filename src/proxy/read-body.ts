@@ -84,10 +84,18 @@ export function takeRequestBody(
   const isRead =
     rule.upstream.readsBody || checksModel(exchange) || mayNameVirtualModel(exchange, rule, type);
   const contentType = isRead ? (type ?? "") : null;
-  const body = scanBody({ bytes, isJson, contentType, isTraced: exchange.trace !== null }, offLoop);
+  const source = { bytes, isJson, contentType, isTraced: exchange.trace !== null };
+  const body = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
   if (isPromise(body)) return body.then((scanned) => exchange.setBody(scanned));
   exchange.setBody(body);
   return undefined;
+}
+
+/** Whether the body that final_request hooks see is that of the client: no other plugin runs before them. */
+function sendsBodyAsItIs({ gateway }: Exchange): boolean {
+  const chain = gateway?.chain ?? null;
+  if (chain === null || chain.finalRequest === null) return false;
+  return chain.finalRequest.length === chain.pre_request?.length;
 }
 
 interface EncodedBody {

@@ -72,7 +72,7 @@ export function recordReuse(exchange: Exchange, reused: ReusedResponse, totals: 
   reused.store.countHit(kept, reused.isCoalesced);
   if (kept === null) return;
   const { model, provider, inputTokens, outputTokens, costNanos } = kept;
-  const usage = { ...NO_TOKENS, inputTokens, outputTokens, isPartial: false };
+  const usage = { inputTokens, outputTokens, isPartial: false };
   addToTotals(exchange, { model, provider, purpose: "cached" }, usage, costNanos, totals);
 }
 
@@ -86,7 +86,7 @@ export function sentTo({ model, target }: TargetResponse): Sent {
 export function addToTotals(
   { gateway, apiKey, rule }: Pick<Exchange, "gateway" | "apiKey" | "rule">,
   { model, provider, purpose = "request" }: Sent,
-  usage: Usage | null,
+  usage: Pick<Usage, "inputTokens" | "outputTokens" | "isPartial"> | null,
   costNanos: number | null,
   totals: UsageTotals,
 ): void {

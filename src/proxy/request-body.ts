@@ -1,11 +1,13 @@
 // The request body: its bytes, and its content in the form that routing, formats and plugins need. JSON is validated and
 // scanned for a few fields when it arrives. It is parsed only if something needs all of it.
 import { utf8Between } from "../base/byte-search.ts";
+import { BoundedCache } from "../base/bounded-cache.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
+import { digestOfBody } from "./body-digest.ts";
 import { isMultipart, modelInForm, type FormModel } from "./form-model.ts";
 import { readSampling } from "./sampling.ts";
 
@@ -97,6 +99,11 @@ export const NO_FIELDS: BodyFields = {
   sampling: null,
 };
 
+/** Fields with longer texts are not remembered: a client decides how long they are. */
+const MAX_KNOWN_LENGTH = 500;
+/** The fields of bodies that were scanned before, by digest. Holds no bodies. */
+const knownFields = new BoundedCache<string, BodyFields>(2000);
+
 export interface BodySource {
   readonly bytes: Uint8Array;
   /** Whether the content type is JSON and the bytes are not compressed. */
@@ -131,6 +138,19 @@ export class RequestBody implements BodySource {
   /** Throws a GatehouseError if the body should be JSON and is not, or if other servers could read other fields in it. */
   static scan(source: BodySource): RequestBody {
     return new RequestBody(source, readFields(source), false);
+  }
+
+  /** As `scan`, for a small body whose digest is needed anyway: an equal body that was seen before is not scanned again. */
+  static scanOnce(source: BodySource): RequestBody {
+    // Spans need fields that are not known.
+    if (!source.isJson || source.isTraced) return RequestBody.scan(source);
+    const digest = digestOfBody(source.bytes);
+    const known = knownFields.get(digest);
+    const fields = known ?? readFields(source);
+    if (known === undefined && isRemembered(fields)) knownFields.set(digest, fields);
+    const body = new RequestBody(source, fields, false);
+    body.#digest = digest;
+    return body;
   }
 
   /** For a body whose fields were read before. */
@@ -168,9 +188,9 @@ export class RequestBody implements BodySource {
     return this.#text;
   }
 
-  /** Identifies the bytes. BLAKE2b: without instructions for SHA-256, that takes 1.6 times as long. */
+  /** Identifies the bytes. */
   get digest(): string {
-    return (this.#digest ??= Bun.CryptoHasher.hash("blake2b256", this.bytes, "base64url"));
+    return (this.#digest ??= digestOfBody(this.bytes));
   }
 
   /** The parsed body; null if it is not a JSON object. */
@@ -181,6 +201,13 @@ export class RequestBody implements BodySource {
     }
     return this.#json;
   }
+}
+
+/** Whether the fields are as short as those of most bodies. */
+function isRemembered({ model, user, furtherModels, streamOptions }: BodyFields): boolean {
+  const options = streamOptions === undefined ? "" : JSON.stringify(streamOptions);
+  const length = (model ?? "").length + (user ?? "").length + options.length;
+  return furtherModels.length === 0 && length <= MAX_KNOWN_LENGTH;
 }
 
 /** Throws as `RequestBody.scan` does. Returns null if the body is JSON with more than `maxValues` values. */

@@ -17,7 +17,8 @@ export function respondWithoutUpstream(
   if (exchange.bodies !== null && exchange.reused === null)
     captureResponse(exchange.bodies, exchange, response);
   const now = exchange.clock.now();
-  response.headers.append("Server-Timing", serverTiming(exchange, null, now));
+  // The entries are numbers and names of plugins, which are tokens.
+  response.headers.addSpelled("server-timing", "Server-Timing", serverTiming(exchange, null, now));
   finish(exchange, ownOutcome(response.status), response.status, now, parts);
   return response;
 }

@@ -17,11 +17,20 @@ const MAX_ON_LOOP_BYTES = 2 * 1024 * 1024;
  */
 const MAX_ON_LOOP_VALUES = 64 * 1024;
 
-/** Throws or rejects as `RequestBody.scan` does. Returns a promise only for a large body. */
-export function scanBody(source: BodySource, offLoop: OffLoop): ValueOrPromise<RequestBody> {
+/**
+ * Throws or rejects as `RequestBody.scan` does. Returns a promise only for a large body. `usesDigest`: the digest of the body is needed
+ * later, so that equal bodies are recognized by it.
+ */
+export function scanBody(
+  source: BodySource,
+  offLoop: OffLoop,
+  usesDigest = false,
+): ValueOrPromise<RequestBody> {
   const { bytes, isJson, contentType } = source;
   if (bytes.byteLength <= LARGE_BODY_BYTES || (!isJson && contentType === null))
-    return RequestBody.scan(source);
+    return usesDigest && bytes.byteLength <= LARGE_BODY_BYTES
+      ? RequestBody.scanOnce(source)
+      : RequestBody.scan(source);
   const isTried = isJson && bytes.byteLength <= MAX_ON_LOOP_BYTES;
   return (
     (isTried ? RequestBody.scanSparse(source, MAX_ON_LOOP_VALUES) : null) ?? scanOffLoop(source, offLoop)

@@ -5,13 +5,13 @@ import {
   windowSeconds,
   type FinalRequestContext,
   type PluginHost,
-  type ReadonlyHeaders,
   type ResponseStore,
 } from "../../sdk/index.ts";
 import { canonicalJson, type TopLevel } from "./canonical-json.ts";
 import { readDirectives } from "./cache-control.ts";
 import { KnownKeys } from "./known-keys.ts";
 import type * as keyTask from "./key-task.ts";
+import { field, fieldsOf, scopeText, type Scope } from "./scope.ts";
 import { responseCacheSettings, type ResponseCacheSettings } from "./settings.ts";
 
 const TASK = new URL("./key-task.ts", import.meta.url);
@@ -47,6 +47,11 @@ export const responseCache = definePlugin({
   },
 });
 
+/** Whose requests may get the same response. */
+type Owner = Pick<Scope, "isolation" | "owner">;
+
+const EVERYONE: Owner = { isolation: "gateway", owner: null };
+
 class ResponseCache {
   readonly #settings: ResponseCacheSettings;
   readonly #host: PluginHost;
@@ -72,14 +77,14 @@ class ResponseCache {
   }
 
   handle(context: FinalRequestContext): void | Promise<void> {
-    const partition = this.#partitionOf(context);
-    const reason = partition === null ? "partition" : bypassReason(context);
-    if (partition === null || reason !== null) {
+    const owner = this.#ownerOf(context);
+    const reason = owner === null ? "partition" : bypassReason(context);
+    if (owner === null || reason !== null) {
       bypass(context, reason ?? "partition");
       return;
     }
     const effects = context.hasSideEffects();
-    const key = effects === true ? null : this.#keyOf(context, partition);
+    const key = effects === true ? null : this.#keyOf(context, owner);
     if (typeof effects === "boolean" && !(key instanceof Promise)) {
       this.#reuse(context, effects, key);
       return;
@@ -108,52 +113,58 @@ class ResponseCache {
   }
 
   /** Returns whose requests may get the same response; null if that is not known, so that the request is not cached. */
-  #partitionOf(context: FinalRequestContext): string | null {
+  #ownerOf(context: FinalRequestContext): Owner | null {
     const { isolation } = this.#settings;
-    if (isolation === "gateway") return "gateway";
-    if (isolation === "user" && context.hasTrustedUser) return `user ${context.userKey}`;
+    if (isolation === "gateway") return EVERYONE;
+    if (isolation === "user" && context.hasTrustedUser) return { isolation: "user", owner: context.userKey };
     // Without an API key, any client could be any other one.
     const { apiKey } = context;
     if (apiKey === null) return null;
-    if (isolation === "user") return `user ${context.userKey}`;
+    if (isolation === "user") return { isolation: "user", owner: context.userKey };
     const label = isolation.startsWith("label:")
       ? context.apiKeyLabel(isolation.slice("label:".length))
       : null;
-    return label === null ? `key ${apiKey.id}` : `label ${label}`;
+    return label === null ? { isolation: "key", owner: apiKey.id } : { isolation: "label", owner: label };
   }
 
   /** Returns the key of the response; null if the body is no JSON object. */
-  #keyOf(context: FinalRequestContext, partition: string): string | null | Promise<string | null> {
-    const scope = this.#scopeOf(context, partition);
+  #keyOf(context: FinalRequestContext, owner: Owner): string | null | Promise<string | null> {
+    const scope = this.#scopeOf(context, owner);
     if (context.bodySize > LARGE_BODY_BYTES)
-      return this.#hashOffLoop(context).then((hash) => (hash === null ? null : keyIn(scope, hash)));
+      return this.#hashOffLoop(context).then((hash) =>
+        hash === null ? null : keyIn(scopeText(scope), hash),
+      );
     const digest = context.bodyDigest;
     if (digest === null) return null;
     const known = this.#knownKeys.find(digest, scope);
     if (known !== undefined) return known;
     const hash = this.#knownKeys.bodyHash(digest) ?? this.#bodyHash(context);
-    const key = hash === null ? null : keyIn(scope, hash);
-    this.#knownKeys.set(digest, hash, scope, key);
+    const text = scopeText(scope);
+    const key = hash === null ? null : keyIn(text, hash);
+    this.#knownKeys.set(digest, hash, scope, text.length, key);
     return key;
   }
 
   /** Returns everything but the body that the response depends on. */
-  #scopeOf(context: FinalRequestContext, partition: string): string {
-    const { gateway, rule, format, operation, models, path, query, headers } = context;
-    let scope =
-      field(gateway.id) +
-      field(partition) +
-      field(rule.id) +
-      field(format) +
-      field(operation) +
-      field(path) +
-      field(query);
-    scope += `${models.length};`;
-    for (const model of models) scope += field(model);
-    scope += fieldsOf(context.formatHeaders);
-    for (const name of this.#vary) scope += field(headers.get(name));
-    // A client that uses its own account at the provider gets no response of another account.
-    return scope + fieldsOf(context.forwardedCredentials);
+  #scopeOf(context: FinalRequestContext, { isolation, owner }: Owner): Scope {
+    const { headers } = context;
+    let variedHeaders = "";
+    for (const name of this.#vary) variedHeaders += field(headers.get(name));
+    return {
+      gateway: context.gateway.id,
+      isolation,
+      owner,
+      rule: context.rule.id,
+      format: context.format,
+      operation: context.operation,
+      path: context.path,
+      query: context.query,
+      models: context.models,
+      formatHeaders: fieldsOf(context.formatHeaders),
+      variedHeaders,
+      // A client that uses its own account at the provider gets no response of another account.
+      credentials: fieldsOf(context.forwardedCredentials),
+    };
   }
 
   /** Returns the hash of the canonical body; null if it is no JSON object. */
@@ -186,19 +197,6 @@ function bypass(context: FinalRequestContext, reason: string): void {
 
 function keyIn(scope: string, bodyHash: string): string {
   return sha256(`${scope}\n${bodyHash}`);
-}
-
-/** Returns a value with its length, so that no two lists of values are equal when they are joined. */
-function field(value: string | null): string {
-  return value === null ? "-," : `${value.length}:${value},`;
-}
-
-/** Returns the number of headers and all of them, in the order of their names. */
-function fieldsOf(headers: ReadonlyHeaders): string {
-  const texts: string[] = [];
-  for (const [name, value] of headers.entries()) texts.push(field(name) + field(value));
-  // Most requests have none.
-  return texts.length === 0 ? "0;" : `${texts.length};${texts.sort().join("")}`;
 }
 
 function sha256(text: string): string {

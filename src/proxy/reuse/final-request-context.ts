@@ -19,8 +19,10 @@ export interface PossibleTarget {
   readonly index: number;
 }
 
-/** Whether bodies have side effects, by their digest and whether their target stores responses: finding out means parsing them. */
+/** Whether bodies have side effects, by their digest: finding out means parsing them. */
 const knownEffects = new BoundedCache<string, boolean>(4000);
+/** As `knownEffects`, for bodies whose target stores responses unless they say otherwise. */
+const knownStoredEffects = new BoundedCache<string, boolean>(4000);
 
 const UNCHANGEABLE = "a request cannot be changed when all plugins have run";
 
@@ -89,11 +91,11 @@ export class FinalContext extends PreRequestContext implements FinalRequestConte
     const storing = this.#targets.find((target) => this.#stores(target));
     const { body } = exchange;
     if (body === null || body.bytes.byteLength > LARGE_BODY_BYTES) return this.#findEffects(storing ?? first);
-    const name = `${storing === undefined ? "" : "stores "}${body.digest}`;
-    const known = knownEffects.get(name);
+    const knownOnes = storing === undefined ? knownEffects : knownStoredEffects;
+    const known = knownOnes.get(body.digest);
     if (known !== undefined) return known;
     const found = this.#findEffects(storing ?? first);
-    if (typeof found === "boolean") knownEffects.set(name, found);
+    if (typeof found === "boolean") knownOnes.set(body.digest, found);
     return found;
   }
   reuse(request: ReuseRequest): void {

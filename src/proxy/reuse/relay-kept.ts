@@ -54,6 +54,8 @@ export function cacheStatus(parameters: string): string {
   return `${CACHE_NAME}; ${parameters}`;
 }
 
+const COLLAPSED = cacheStatus("fwd=uri-miss; collapsed");
+
 /** Returns null if the response cannot be converted to what the client wants. */
 export function relayKept(
   exchange: Exchange,
@@ -65,10 +67,12 @@ export function relayKept(
   if (converted === null) return null;
   const isStream = converted !== kept.body;
   const now = exchange.clock.unixNow();
-  const [age, ttl] = [Math.floor((now - kept.keptAt) / 1000), Math.floor((kept.expiresAt - now) / 1000)];
-  const status = isCoalesced ? "fwd=uri-miss; collapsed" : `hit; ttl=${ttl}`;
-  exchange.setResponseHeader("Cache-Status", cacheStatus(status));
-  if (!isCoalesced) exchange.setResponseHeader("Age", String(Math.max(0, age)));
+  if (isCoalesced) exchange.setResponseHeader("Cache-Status", COLLAPSED);
+  else {
+    const ttl = Math.floor((kept.expiresAt - now) / 1000);
+    exchange.setResponseHeader("Cache-Status", cacheStatus(`hit; ttl=${ttl}`));
+    exchange.setResponseHeader("Age", String(Math.max(0, Math.floor((now - kept.keptAt) / 1000))));
+  }
   const ids = idsFor(exchange, kept, parts);
   const body = ids === null ? converted : ids.spliceWhole(converted, isStream);
   const headers = headersFor(exchange, kept, isStream);
@@ -86,7 +90,7 @@ export function relayKept(
 
 /** Responds with a stream that another request receives. The request ends when the stream does. */
 export function relayLive(exchange: Exchange, live: LiveStream, parts: KeptParts): OutgoingResponse {
-  exchange.setResponseHeader("Cache-Status", cacheStatus("fwd=uri-miss; collapsed"));
+  exchange.setResponseHeader("Cache-Status", COLLAPSED);
   exchange.isServedHere = true;
   const headers = headersFor(exchange, live, true);
   headers.append("Server-Timing", serverTiming(exchange, null, exchange.clock.now()));
@@ -176,15 +180,17 @@ function idsFor(exchange: Exchange, { targetTag }: Origin, { idSeal }: KeptParts
   return new ResponseIds(part, idSeal, ownerOf(exchange), targetTag, requestUrlOf(exchange));
 }
 
+/** All values are valid: constants, a request id that was checked, and texts without characters that a header cannot contain. */
 function headersFor(exchange: Exchange, { provider, model }: Origin, isStream: boolean): HeaderFields {
   const headers = new HeaderFields();
-  headers.append("Content-Type", isStream ? "text/event-stream; charset=utf-8" : "application/json");
-  headers.append("X-Request-Id", exchange.requestId);
-  headers.append("Request-Id", exchange.requestId);
-  headers.append("X-GW-Provider", toHeaderValue(provider));
-  if (model !== null) headers.append("X-GW-Model", toHeaderValue(model));
-  headers.append("X-GW-Attempts", "0");
-  if (isStream) headers.append("X-Accel-Buffering", "no");
+  const type = isStream ? "text/event-stream; charset=utf-8" : "application/json";
+  headers.addSpelled("content-type", "Content-Type", type);
+  headers.addSpelled("x-request-id", "X-Request-Id", exchange.requestId);
+  headers.addSpelled("request-id", "Request-Id", exchange.requestId);
+  headers.addSpelled("x-gw-provider", "X-GW-Provider", toHeaderValue(provider));
+  if (model !== null) headers.addSpelled("x-gw-model", "X-GW-Model", toHeaderValue(model));
+  headers.addSpelled("x-gw-attempts", "X-GW-Attempts", "0");
+  if (isStream) headers.addSpelled("x-accel-buffering", "X-Accel-Buffering", "no");
   exchange.addResponseHeaders(headers);
   return headers;
 }

@@ -17,15 +17,16 @@ import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { requireDecisions } from "../held-decisions.ts";
 import type { IdSeal } from "../stored-ids/id-seal.ts";
 import { FinalContext, type PossibleTarget } from "./final-request-context.ts";
-import { Flight, type FlightResult } from "./flight.ts";
+import type { Flight, FlightResult } from "./flight.ts";
+import type { Flights } from "./flights.ts";
 import { Recording } from "./recording.ts";
 import { cacheStatus, relayKept, relayLive, type KeptParts } from "./relay-kept.ts";
 
 export interface FinalParts extends PluginParts, OffLoopPart {
   readonly idSeal: IdSeal;
   readonly deadlines: CoarseDeadlines;
-  /** Requests whose responses others may wait for, by instance id and key. Null in explanations, which wait for nothing. */
-  readonly flights: Map<string, Flight> | null;
+  /** Requests whose responses others may wait for. Null in explanations, which wait for nothing. */
+  readonly flights: Flights | null;
   /** Ends the request of a stream that is relayed while another request receives it. */
   readonly endLive: KeptParts["endLive"];
 }
@@ -140,7 +141,6 @@ class Reuse {
   readonly #request: ReuseRequest;
   readonly #parts: FinalParts;
   readonly #store: OpenedResponses;
-  readonly #streamKey: string | null;
 
   constructor(call: PluginCall, request: ReuseRequest, parts: FinalParts) {
     if (!(request.store instanceof OpenedResponses))
@@ -149,8 +149,12 @@ class Reuse {
     this.#request = request;
     this.#parts = parts;
     this.#store = request.store;
-    const { wantsStream, streamOptions } = call.exchange.fields;
-    this.#streamKey = wantsStream ? JSON.stringify(streamOptions ?? null) : null;
+  }
+
+  /** Streams with the same options are the same; null if the client does not want a stream. */
+  get #streamKey(): string | null {
+    const { wantsStream, streamOptions } = this.#call.exchange.fields;
+    return wantsStream ? JSON.stringify(streamOptions ?? null) : null;
   }
 
   run(): ValueOrPromise<OutgoingResponse | null> {
@@ -161,17 +165,14 @@ class Reuse {
       const found = this.#store.get(this.#request.key);
       return isPromise(found) ? found.then((kept) => this.#use(kept, null)) : this.#use(found, null);
     }
-    const name = `${this.#store.instanceId} ${this.#request.key}`;
-    const known = flights.get(name);
-    if (known !== undefined) return this.#wait(known);
-    return this.#lookUp(flights, name);
+    const known = flights.find(this.#store.instanceId, this.#request.key);
+    return known === undefined ? this.#lookUp(flights) : this.#wait(known);
   }
 
-  #lookUp(flights: Map<string, Flight>, name: string): ValueOrPromise<OutgoingResponse | null> {
+  #lookUp(flights: Flights): ValueOrPromise<OutgoingResponse | null> {
     const found = this.#store.get(this.#request.key);
     if (!isPromise(found) && found !== null && this.#isFresh(found)) return this.#hit(found);
-    const flight = new Flight(() => flights.delete(name));
-    flights.set(name, flight);
+    const flight = flights.start(this.#store.instanceId, this.#request.key);
     if (!isPromise(found)) return this.#use(found, flight);
     return found.then((kept) => this.#use(kept, flight));
   }
