@@ -29,6 +29,9 @@ function parsedFields(text: string): BodyFields {
 const scan = (bytes: Uint8Array, isJson: boolean) =>
   RequestBody.scan({ bytes, isJson, contentType: null, isTraced: false });
 
+const scanOnce = (text: string, isTraced = false) =>
+  RequestBody.scanOnce({ bytes: Buffer.from(text), isJson: true, contentType: null, isTraced });
+
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
 test("fields equal those of the parsed body", () => {
@@ -55,6 +58,11 @@ test("fields equal those of the parsed body", () => {
         const body = scan(Buffer.from(text), true);
         expect(body.fields).toEqual(parsedFields(text));
         expect(body.json).toEqual(JSON.parse(text));
+        // The second one is known.
+        for (let count = 0; count < 2; count++) {
+          const once = scanOnce(text);
+          expect([once.fields, once.digest]).toEqual([body.fields, body.digest]);
+        }
       },
     ),
     { numRuns: 2000 },
@@ -64,6 +72,7 @@ test("fields equal those of the parsed body", () => {
 describe("JSON", () => {
   test.each(["", " ", "{", '{"model":1}x', "\u00a0{}"])("%j is rejected", (text) => {
     expect(() => scan(Buffer.from(text), true)).toThrow(GatehouseError);
+    for (let count = 0; count < 2; count++) expect(() => scanOnce(text)).toThrow(GatehouseError);
   });
 
   test.each(["[1]", "1", "null", '"text"'])("%s has no fields", (text) => {
@@ -85,6 +94,19 @@ describe("JSON", () => {
   ])("%s is rejected, because servers disagree on which field counts", (text) => {
     expect(() => scan(Buffer.from(text), true)).toThrow("twice");
   });
+});
+
+test("a known body is not scanned again, unless it is traced or its fields are long", () => {
+  const text = '{"model":"m","temperature":0.5,"stream_options":{"include_usage":true}}';
+  const { fields } = scanOnce(text);
+  expect(scanOnce(text).fields).toBe(fields);
+  expect(scanOnce(text, true).fields.sampling).toMatchObject({ temperature: 0.5 });
+  expect(scanOnce(`${text} `).fields).not.toBe(fields);
+  for (const name of ["model", "user", "stream_options", "models"]) {
+    const long = JSON.stringify({ [name]: "a".repeat(1000) });
+    expect(scanOnce(long).fields).not.toBe(scanOnce(long).fields);
+    expect(scanOnce(long).fields).toEqual(parsedFields(long));
+  }
 });
 
 test("a body that is not JSON is text if it is UTF-8", () => {
