@@ -1,6 +1,7 @@
 // One round of decoding: replaces percent-encoding, HTML entities and backslash escapes in one pass.
-import { DIGIT, HEX, hexValue, isInClass, NEWLINE, toLower } from "./char-classes.ts";
+import { DIGIT, HEX, hexValue, isInClass, NEWLINE, toLower, WORD } from "./char-classes.ts";
 import { AMPERSAND, BACKSLASH, CLOSE_BRACE, HASH, OPEN_BRACE, PERCENT, SEMICOLON } from "./char-codes.ts";
+import { charSet, charSetHas } from "./char-set.ts";
 import { endOfWord, lowerCaseText } from "./keyword-set.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
@@ -88,13 +89,25 @@ export function decodeEscapes(input: NormalizedText, depth: number): RewrittenTe
     const index = positions[special] ?? 0;
     const code = input.codes[index] ?? 0;
     if (index < done || (code !== PERCENT && code !== AMPERSAND && code !== BACKSLASH)) continue;
+    // A text can consist of these characters only, and no pattern is tried meanwhile.
     input.work.steps++;
+    checkWork(input.work);
+    if (!mayStartEscape(code, input.codes[index + 1] ?? 0)) continue;
     const escape = readEscape(input, index, code);
     if (escape === null) continue;
     (rewriter ??= new Rewriter(input, depth)).replace(escape.code, index, escape.end);
     done = escape.end;
   }
   return rewriter?.finish() ?? null;
+}
+
+const AFTER_PERCENT = charSet(HEX, "uU");
+const AFTER_AMPERSAND = charSet(WORD, "#");
+
+/** Rejects most percent signs and ampersands that start no escape by the unit after them. */
+function mayStartEscape(first: number, next: number): boolean {
+  if (first === PERCENT) return charSetHas(AFTER_PERCENT, next);
+  return first !== AMPERSAND || charSetHas(AFTER_AMPERSAND, next);
 }
 
 function readEscape(input: NormalizedText, at: number, first: number): Escape | null {
@@ -120,8 +133,9 @@ function readPercent(input: NormalizedText, at: number): Escape | null {
 function readByte(input: NormalizedText, at: number): number {
   if (unitAt(input, at) !== PERCENT) return -1;
   const high = hexValue(unitAt(input, at + 1));
+  if (high < 0) return -1;
   const low = hexValue(unitAt(input, at + 2));
-  return high < 0 || low < 0 ? -1 : high * 16 + low;
+  return low < 0 ? -1 : high * 16 + low;
 }
 
 function readEntity(input: NormalizedText, at: number): Escape | null {
@@ -131,10 +145,7 @@ function readEntity(input: NormalizedText, at: number): Escape | null {
     return number === null ? null : withSemicolon(input, number);
   }
   const end = endOfWord(input, at + 1);
-  if (end === at + 1) return null;
-  // A text can consist of ampersands and words only, and no pattern is tried meanwhile.
   input.work.steps += STEPS_PER_NAME;
-  checkWork(input.work);
   const name = lowerCaseText(input, at + 1, Math.min(end, at + 12));
   const character = ENTITIES.get(name);
   if (character === undefined) return null;
@@ -155,10 +166,16 @@ function readDecimal(input: NormalizedText, at: number): Escape | null {
 }
 
 function readHex(input: NormalizedText, at: number, minDigits: number, maxDigits: number): Escape | null {
+  const { codes } = input;
+  // Zeros follow the text, so that it needs no comparison with its length.
+  const last = Math.min(at + maxDigits, codes.length);
   let end = at;
   let code = 0;
-  while (end - at < maxDigits && isInClass(unitAt(input, end), HEX))
-    code = Math.min(code * 16 + hexValue(unitAt(input, end++)), 0x110000);
+  for (; end < last; end++) {
+    const value = hexValue(codes[end] ?? 0);
+    if (value < 0) break;
+    code = Math.min(code * 16 + value, 0x110000);
+  }
   return end - at < minDigits ? null : { code, end };
 }
 

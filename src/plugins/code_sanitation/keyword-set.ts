@@ -89,12 +89,13 @@ export function endOfRun(input: NormalizedText, at: number, classBits: number, m
 
 /** Words that were read recently, by hash: texts repeat their words, and creating a string takes longer than comparing it. */
 const recentWords: string[] = new Array<string>(1024).fill("");
-/** Longer texts are not kept: they are more likely keys than words. */
+/** Longer texts are not kept: they are more likely keys than words. Creating one takes twice as long as reading a kept one. */
 const MAX_KEPT_LENGTH = 16;
 
 /** Returns the text from `from` up to `to`, with ASCII letters in lower case. */
 export function lowerCaseText(input: NormalizedText, from: number, to: number): string {
-  input.work.steps += 1 + ((to - from) >> 1);
+  const length = to - from;
+  input.work.steps += 1 + (length > MAX_KEPT_LENGTH ? length : length >> 1);
   let hash = 0;
   for (let index = from; index < to; index++)
     hash = (Math.imul(hash, 31) + toLower(unitAt(input, index))) | 0;
@@ -103,8 +104,16 @@ export function lowerCaseText(input: NormalizedText, from: number, to: number): 
   if (isLowerCaseText(input, from, to, recent)) return recent;
   let text = "";
   for (let index = from; index < to; index++) text += String.fromCharCode(toLower(unitAt(input, index)));
-  if (to - from <= MAX_KEPT_LENGTH) recentWords[slot] = text;
+  if (length <= MAX_KEPT_LENGTH) recentWords[slot] = text;
   return text;
+}
+
+/** Returns whether the `length` units at two positions are the same, ignoring ASCII case. */
+export function isSameText(input: NormalizedText, one: number, other: number, length: number): boolean {
+  input.work.steps += stepsToRead(length);
+  for (let index = 0; index < length; index++)
+    if (toLower(unitAt(input, one + index)) !== toLower(unitAt(input, other + index))) return false;
+  return true;
 }
 
 function isLowerCaseText(input: NormalizedText, from: number, to: number, text: string): boolean {

@@ -119,6 +119,8 @@ test("the steps of hostile texts count what they take: looked up words, called m
     " /p*capture3": 2,
     "and(": 2.8,
     "%": 2,
+    file_: 2,
+    "receiverofanothermethod.eval(": 11,
   };
   for (const [pattern, steps] of Object.entries(least))
     expect(stepsFor(repeatTo(pattern, SMALL)) / SMALL, pattern).toBeGreaterThan(steps);
@@ -136,6 +138,22 @@ test("a scan stops soon after it exceeds its limit", () => {
     expect(work.steps, pattern).toBeLessThan(limit * 1.8);
   }
 });
+
+test.each(["%", "\\"])(
+  "the search for escapes in a text of %p stops soon after it exceeds its limit",
+  (pattern) => {
+    const text = repeatTo(pattern, SMALL);
+    const scanned = detector.limitWork(Infinity, () => {
+      detector.findAll(text);
+      return work.steps;
+    });
+    // Every limit below the work of the whole scan, in small steps.
+    for (let limit = SMALL / 10; limit < scanned; limit += SMALL / 10) {
+      expect(() => detector.limitWork(limit, () => detector.findAll(text))).toThrow(WorkExhausted);
+      expect(work.steps, String(limit)).toBeLessThan(limit + SMALL);
+    }
+  },
+);
 
 test("the search for the end of an HTML comment counts as work", () => {
   expect(stepsFor(repeatTo("<!--", SMALL))).toBeGreaterThan(6 * SMALL);

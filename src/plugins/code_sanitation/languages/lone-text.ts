@@ -25,7 +25,6 @@ export const startsText: LookBehind = (input, at) => {
 };
 
 const CLOSING = charSet(0, "'\"`;)}]");
-const isInClosing = (code: number) => charSetHas(CLOSING, code);
 
 /** Matches at the end of a text, with at most punctuation before it. */
 export const endsText: Matcher = seq(times(0, 8, oneOf(";'\"`)}]>/*-#\\. ")), end);
@@ -41,8 +40,12 @@ export const loneArguments: Matcher = choice(
 
 /** The same, also after one word: a value that a break-out ends (`x";`), or a name that the text is appended to. */
 export const startsTextOrWord: LookBehind = (input, at) => {
+  const { codes } = input;
+  const closing = Math.max(0, at - MAX_PUNCTUATION);
+  const first = Math.max(0, at - 2 * MAX_PUNCTUATION);
   let start = at;
-  while (at - start < MAX_PUNCTUATION && isInClosing(unitAt(input, start - 1))) start--;
-  while (at - start < 2 * MAX_PUNCTUATION && isInClass(unitAt(input, start - 1), WORD)) start--;
+  while (start > closing && charSetHas(CLOSING, codes[start - 1] ?? 0)) start--;
+  while (start > first && isInClass(codes[start - 1] ?? 0, WORD)) start--;
+  input.work.steps += (at - start) >> 2;
   return startsText(input, start);
 };

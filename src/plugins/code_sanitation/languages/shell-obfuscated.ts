@@ -2,7 +2,7 @@
 import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
 import { choice, lit, oneOf, opt, run, seq, times, where } from "../combinators.ts";
-import { lowerCaseText } from "../keyword-set.ts";
+import { isSameText, lowerCaseText } from "../keyword-set.ts";
 import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
@@ -29,8 +29,8 @@ const inBackground = seq(opt(lit("()")), ows, oneOf("|&"), ows);
 const recursion: Matcher = (input, at) => {
   const nameEnd = functionName(input, at);
   const second = nameEnd < 0 ? NO_MATCH : inBackground(input, nameEnd);
-  const end = second < 0 ? NO_MATCH : second + nameEnd - at;
-  return end >= 0 && lowerCaseText(input, at, nameEnd) === lowerCaseText(input, second, end) ? end : NO_MATCH;
+  const length = nameEnd - at;
+  return second >= 0 && isSameText(input, at, second, length) ? second + length : NO_MATCH;
 };
 
 export const SHELL_OBFUSCATED: readonly Pattern[] = [
