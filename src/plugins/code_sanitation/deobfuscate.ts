@@ -16,6 +16,7 @@ import {
   SLASH,
   STAR,
 } from "./char-codes.ts";
+import { charSet, charSetHas } from "./char-set.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
 import { checkWork, stepsToRead } from "./work-budget.ts";
@@ -67,15 +68,11 @@ class CommentEnds {
 
   /** Returns the position after the first comment end at or after `at`; -1 if there is none. */
   after(at: number): number {
-    const input = this.#input;
+    const { codes, length } = this.#input;
     let position = Math.max(this.#position, at);
-    while (
-      position < input.length &&
-      !(unitAt(input, position) === STAR && unitAt(input, position + 1) === SLASH)
-    )
-      position++;
+    while (position < length && (codes[position] !== STAR || codes[position + 1] !== SLASH)) position++;
     this.#position = position;
-    return position >= input.length ? -1 : position + 2;
+    return position >= length ? -1 : position + 2;
   }
 }
 
@@ -153,9 +150,10 @@ function endOfHtmlComment(input: NormalizedText, at: number): number {
   return at;
 }
 
+const EMPTY_PARAMETERS = charSet(0, "@*!?$");
 /** `$@`, `$*`, `$()` and similar expand to nothing, and so does a one-letter variable, which is usually not set. */
 function endOfEmptyExpansion(input: NormalizedText, at: number, next: number): number {
-  if ("@*!?$".includes(String.fromCharCode(next))) return at + 2;
+  if (charSetHas(EMPTY_PARAMETERS, next)) return at + 2;
   if (next === OPEN_PAREN && unitAt(input, at + 2) === CLOSE_PAREN) return at + 3;
   return isInClass(next, LETTER) && !isInClass(unitAt(input, at + 2), WORD) ? at + 2 : at;
 }

@@ -74,7 +74,7 @@ function copyPlain(
     let kind = UNIT_KIND[code] ?? PLAIN_UNIT;
     if ((kind & (lastSpace | FOLDED_UNIT)) !== 0) {
       code = FOLDED[code] ?? 0;
-      if (code <= SPACE) break;
+      if (code <= SPACE && (lastSpace !== 0 || code === REMOVED || !isCopiedAt(units, index + 1, to))) break;
       kind = UNIT_KIND[code] ?? PLAIN_UNIT;
     }
     codes[index + shift] = code;
@@ -84,6 +84,11 @@ function copyPlain(
   }
   specials.count = count;
   return index - from;
+}
+
+/** Returns whether a unit before `to` is at this position that is neither whitespace nor invisible: a single tab precedes it. */
+function isCopiedAt(units: Uint16Array, index: number, to: number): boolean {
+  return index < to && (FOLDED[units[index] ?? 0] ?? 0) > SPACE;
 }
 
 /** Returns the end of a run of whitespace and invisible characters. */
