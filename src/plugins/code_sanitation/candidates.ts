@@ -26,7 +26,7 @@ export interface Candidate {
   readonly owner: PatternEntry;
   /** Length of the trigger. */
   readonly length: number;
-  /** The trigger, if it has digits, which the prefilter does not distinguish; otherwise null. */
+  /** The trigger in lower case, if it has digits, which the prefilter does not distinguish; otherwise null. */
   readonly textWithDigits: string | null;
   /** Null for any, and if the list checks it. */
   readonly precededBy: CharSet | null;
@@ -162,7 +162,7 @@ function candidateListOf(triggers: readonly Trigger<PatternEntry>[], code: numbe
     return {
       owner,
       length: text.length,
-      textWithDigits: hasDigits ? text : null,
+      textWithDigits: hasDigits ? text.toLowerCase() : null,
       precededBy: pattern.precededBy === precededBy ? null : pattern.precededBy,
       seconds: requiredAfter?.prefixes[code] ?? ANY_SECOND,
       afterWhitespace: isInClass(code, WHITESPACE) ? (requiredAfter?.afterWhitespace ?? null) : null,

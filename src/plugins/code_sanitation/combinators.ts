@@ -18,7 +18,7 @@ import {
 } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { stepsToRead } from "./work-budget.ts";
-import { hasPrefix, prefixesOf, prefixesStartingWith } from "./prefix-set.ts";
+import { ANY_SECOND, hasPrefix, prefixesOf, prefixesStartingWith, secondUnitBit } from "./prefix-set.ts";
 
 /** Returns a table that is 1 for these ASCII characters in upper and lower case. */
 export function charTable(characters: string): Uint8Array {
@@ -85,15 +85,18 @@ export function seq(...matchers: readonly Matcher[]): Matcher {
 /** Matches the first alternative that matches. */
 export function choice(...matchers: readonly Matcher[]): Matcher {
   // By first unit: the alternatives to try. Filled on demand, because most entries are never used.
-  let byUnit: (Matcher[] | undefined)[] | null = null;
+  let byUnit: (Alternatives | undefined)[] | null = null;
   const match = (input: NormalizedText, at: number): number => {
     const code = Math.min(unitAt(input, at), CHAR_SET_SIZE - 1);
-    byUnit ??= new Array<Matcher[] | undefined>(CHAR_SET_SIZE).fill(undefined);
-    const candidates = (byUnit[code] ??= alternativesFor(matchers, code));
+    byUnit ??= new Array<Alternatives | undefined>(CHAR_SET_SIZE).fill(undefined);
+    const { candidates, seconds } = (byUnit[code] ??= alternativesFor(matchers, code));
+    const count = candidates.length;
+    const second = secondUnitBit(unitAt(input, at + 1));
     input.work.steps++;
-    for (const candidate of candidates) {
+    for (let index = 0; index < count; index++) {
       input.work.steps++;
-      const end = candidate(input, at);
+      if (((seconds[index] ?? 0) & second) === 0) continue;
+      const end = candidates[index]?.(input, at) ?? NO_MATCH;
       if (end >= 0) return end;
     }
     return NO_MATCH;
@@ -103,12 +106,16 @@ export function choice(...matchers: readonly Matcher[]): Matcher {
   return withParts(matcher, { kind: "choice", matchers, rebuild: (others) => choice(...others) });
 }
 
-/** Returns the alternatives that can match a text that starts with this unit. */
-function alternativesFor(matchers: readonly Matcher[], code: number): Matcher[] {
-  return matchers.filter((matcher) => {
-    const required = requiredFirstSet(matcher);
-    return required === null || required.prefixes[code] !== 0;
-  });
+/** The alternatives that can match a text with a given first unit, and for each the bits of the second units that it allows. */
+interface Alternatives {
+  readonly candidates: readonly Matcher[];
+  readonly seconds: readonly number[];
+}
+
+function alternativesFor(matchers: readonly Matcher[], code: number): Alternatives {
+  const secondsOf = (matcher: Matcher) => requiredFirstSet(matcher)?.prefixes[code] ?? ANY_SECOND;
+  const candidates = matchers.filter((matcher) => secondsOf(matcher) !== 0);
+  return { candidates, seconds: candidates.map(secondsOf) };
 }
 
 /** Matches the matcher or nothing. */

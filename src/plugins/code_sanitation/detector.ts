@@ -1,5 +1,4 @@
 // The detector: finds code of the selected languages in a text.
-import { toLower } from "./char-classes.ts";
 import type { Candidate, PatternName } from "./candidates.ts";
 import { charSetHas } from "./char-set.ts";
 import { MAX_CLEAN_UNITS } from "./clean-strings.ts";
@@ -13,6 +12,7 @@ import {
   type ExcludedPatterns,
   type PatternSelection,
 } from "./compiled-patterns.ts";
+import { isTextAt } from "./keyword-set.ts";
 import type { LookBehind } from "./look-behind.ts";
 import { NO_MATCH } from "./matcher.ts";
 import type { Pattern } from "./pattern.ts";
@@ -210,22 +210,28 @@ class PatternDetector implements Detector {
   /** Tries the patterns of all recorded triggers. `covered` and the result are the end of the rightmost match so far. */
   #matchRecorded(input: NormalizedText, found: Finding[], covered: number): number {
     const { count } = scanner;
-    const table = this.#patterns.candidates;
+    const { candidates: table } = this.#patterns;
+    const { codes, work } = input;
     let rightmost = covered;
+    let steps = 0;
     for (let index = 0; index < count; index++) {
       const end = triggerEnds[index] ?? 0;
       if (end <= rightmost) continue;
-      input.work.steps++;
-      const list = table.at(triggerStates[index] ?? 0, end, unitAt(input, end));
+      steps++;
+      // Without a comparison with the length of the text: zeros follow it.
+      const list = table.at(triggerStates[index] ?? 0, end, codes[end] ?? 0);
       if (list === null) continue;
       const { candidates, seconds, afterWhitespace, precededBy, triggerLength } = list;
-      const second = unitAt(input, end + 1);
+      const second = codes[end + 1] ?? 0;
       if ((seconds & secondUnitBit(second)) === 0) continue;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, end - triggerLength - 1))) continue;
-      if (afterWhitespace !== null && !hasPrefix(afterWhitespace, second, unitAt(input, end + 2))) continue;
+      if (afterWhitespace !== null && !hasPrefix(afterWhitespace, second, codes[end + 2] ?? 0)) continue;
+      work.steps += steps;
+      steps = 0;
       rightmost = this.#matchCandidates(input, candidates, end, found, rightmost);
-      checkWork(input.work);
+      checkWork(work);
     }
+    work.steps += steps;
     return rightmost;
   }
 
@@ -288,11 +294,4 @@ function findingOf(
   { language, pattern }: PatternName,
 ): Finding {
   return { start, end, language, pattern };
-}
-
-/** Returns whether the text is at this position, ignoring ASCII case. */
-function isTextAt(input: NormalizedText, at: number, text: string): boolean {
-  for (let index = 0; index < text.length; index++)
-    if (toLower(unitAt(input, at + index)) !== toLower(text.charCodeAt(index))) return false;
-  return true;
 }

@@ -81,10 +81,40 @@ function endOfClass(input: NormalizedText, at: number): number {
   return -1;
 }
 
+/** Names, and those that a component with a given first letter, last letter or length can represent: few are compared. */
+class NameIndex {
+  readonly #names: readonly string[];
+  readonly #byFirst: ReadonlyMap<number, readonly string[]>;
+  readonly #byLast: ReadonlyMap<number, readonly string[]>;
+  readonly #byLength: ReadonlyMap<number, readonly string[]>;
+
+  constructor(names: readonly string[]) {
+    this.#names = names;
+    this.#byFirst = Map.groupBy(names, (name) => name.charCodeAt(0));
+    this.#byLast = Map.groupBy(names, (name) => name.charCodeAt(name.length - 1));
+    this.#byLength = Map.groupBy(names, ({ length }) => length);
+  }
+
+  /** Returns all names that `glob`, which is not empty, can match, and some others. */
+  candidates(): readonly string[] {
+    const { units, length, star } = glob;
+    const first = units[0] ?? 0;
+    if (first !== QUESTION && first !== STAR) return this.#byFirst.get(first) ?? NO_NAMES;
+    if (star < 0) return this.#byLength.get(length) ?? NO_NAMES;
+    const last = units[length - 1] ?? 0;
+    return last !== QUESTION && last !== STAR ? (this.#byLast.get(last) ?? NO_NAMES) : this.#names;
+  }
+}
+
+const NO_NAMES: readonly string[] = [];
+const DIRECTORY_INDEX = new NameIndex(DIRECTORIES);
+const FILE_INDEX = new NameIndex(FILES);
+
 /** Returns whether `glob`, with at most one `*`, matches one of the names. */
-function matchesOne(names: readonly string[]): boolean {
+function matchesOne(names: NameIndex): boolean {
   const { length, star } = glob;
-  for (const name of names) {
+  if (length === 0) return false;
+  for (const name of names.candidates()) {
     const isLong = star < 0 ? name.length === length : name.length >= length - 1;
     if (!isLong || !matchesUnits(0, star < 0 ? length : star, name, 0)) continue;
     if (star < 0 || matchesUnits(star + 1, length, name, name.length - length)) return true;
@@ -118,7 +148,7 @@ const REST_OF_PATH = prefixesStartingWith(charSet(LETTER, "?[/*!^]"));
 const hiddenPath: Matcher = withPrefixes(REST_OF_PATH, (input, at) => {
   let start = startOfPath(input, at);
   for (let count = 0; count < MAX_COMPONENTS; count++) {
-    const names = count === 0 ? DIRECTORIES : FILES;
+    const names = count === 0 ? DIRECTORY_INDEX : FILE_INDEX;
     if (!readComponent(input, start, count === 0 ? DIRECTORY_UNITS : COMPONENT_UNITS)) return NO_MATCH;
     const isDirectory = unitAt(input, glob.end) === SLASH;
     // "/us?" may be the end of a question.
@@ -152,6 +182,7 @@ export const SHELL_WILDCARDS: readonly Pattern[] = [
       "/et*/*wd",
       "/*tc/hosts",
       "/us[r]",
+      "/?t*/p?sswd",
       ...DIRECTORIES.flatMap((name) =>
         Array.from(name, (_, index) => [
           `${name.slice(0, index)}?${name.slice(index + 1)}`,
@@ -176,7 +207,7 @@ export const SHELL_WILDCARDS: readonly Pattern[] = [
   pattern("shell.wildcard-path", ["/etc/", "/bin/", "/usr/"], {
     catches: "a path with wildcards in the name of a well-known file",
     from: "relaxed",
-    finds: ["/etc/pa[s]swd", "/bin/ca?", "/usr/b?n/id", "/usr/bin/[u]name"],
+    finds: ["/etc/pa[s]swd", "/etc/?a?s*", "/bin/ca?", "/usr/b?n/id", "/usr/bin/[u]name"],
     ignores: ["/etc/*.conf", "/usr/*/x", "/etc/host*", "x/etc/p?sswd"],
     precededBy: BEFORE_PATH,
     after: hiddenPath,
