@@ -1,5 +1,7 @@
 // Finds and masks code in a form body (application/x-www-form-urlencoded). The body is scanned as a whole, and each value by itself:
 // many patterns match only where a text starts.
+import { SPACE } from "./char-classes.ts";
+import { PLUS } from "./char-codes.ts";
 import type { Detector, Finding } from "./detector.ts";
 import { maskFindings, maskUntilClean } from "./mask.ts";
 import { encodedMask } from "./path-and-query.ts";
@@ -12,15 +14,20 @@ export function isForm(headers: Pick<Headers, "get">): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(headers.get("content-type") ?? "");
 }
 
-/** Returns the body with spaces for `+`. Percent-encoding is left to the detector, so that positions stay the same. */
-function withSpaces(text: string): string {
-  return text.replaceAll("+", " ");
+/** Returns the code units of the body with spaces for `+`. Percent-encoding is left to the detector, so that positions stay the same. */
+function unitsWithSpaces(text: string): Uint16Array {
+  const units = formUnits.read(text);
+  if (!text.includes("+")) return units;
+  // A loop: replaceAll takes 10 ns for each `+`.
+  const { length } = text;
+  for (let index = 0; index < length; index++) if (units[index] === PLUS) units[index] = SPACE;
+  return units;
 }
 
 export function firstInForm(text: string, detector: Detector): Finding | null {
   const inWhole = detector.first(text);
   if (inWhole !== null) return inWhole;
-  const units = formUnits.read(withSpaces(text));
+  const units = unitsWithSpaces(text);
   for (const { start, end } of valuesOf(text)) {
     const finding = detector.firstIn(units, start, end);
     if (finding !== null) return { ...finding, start: start + finding.start, end: start + finding.end };
@@ -42,9 +49,9 @@ export function maskForm(text: string, detector: Detector, char: string): string
 /** Returns what is found in the whole body and in its values. */
 function findAllInForm(text: string, detector: Detector): Finding[] {
   const found = detector.findAll(text);
-  const spaced = withSpaces(text);
+  const units = unitsWithSpaces(text);
   for (const { start, end } of valuesOf(text)) {
-    for (const finding of detector.findAll(spaced.slice(start, end)))
+    for (const finding of detector.findAllIn(units, start, end))
       found.push({ ...finding, start: start + finding.start, end: start + finding.end });
   }
   return found.sort((one, other) => one.start - other.start);
