@@ -19,6 +19,14 @@ export const HOSTILE: Readonly<Record<string, string>> = {
   "quotes, entities and comments": "'or''/*&amp;';--",
   "quotes and double encoding": "'&&''#%2527*/",
   "quotes, escapes and comments": `"or"\\u0027;") --`,
+  // Found by the fuzzer: the most time per step.
+  "names of functions": "file_",
+  "long names": "&lt;%2527() {fn_varbintohexstr",
+  "quotes and tabs": '"\t',
+  "quotes and escapes": "''\n\\u0027",
+  "comments and escapes": "/*\\u0027<xml base64_",
+  wildcards: "/o*?",
+  parameters: "$0",
 };
 
 const WORST = ["' or ", "' ||", HOSTILE["quotes and double encoding"] ?? ""];
