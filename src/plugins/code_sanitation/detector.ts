@@ -203,6 +203,8 @@ class PatternDetector implements Detector {
       scanner.scan(this.#patterns.prefilter, input.codes, start, Math.min(start + BLOCK_UNITS, to + 1));
       covered = this.#matchRecorded(input, found, covered);
       if (onlyFirst && found.length > 0) return true;
+      // Triggers without candidates take steps too.
+      checkWork(input.work);
     }
     return false;
   }

@@ -139,6 +139,13 @@ test("a scan stops soon after it exceeds its limit", () => {
   }
 });
 
+test("a scan that rejects all triggers stops soon after it exceeds its limit", () => {
+  const text = repeatTo("::", SMALL * FACTOR);
+  const limit = text.length / 2;
+  expect(() => detector.limitWork(limit, () => detector.findAll(text))).toThrow(WorkExhausted);
+  expect(work.steps).toBeLessThan(limit + 2 * SMALL);
+});
+
 test.each(["%", "\\"])(
   "the search for escapes in a text of %p stops soon after it exceeds its limit",
   (pattern) => {
