@@ -3,6 +3,7 @@ import type { FormatName } from "../../src/formats/format-names.ts";
 import { formatNamed } from "../../src/formats/registry.ts";
 import { OffLoop } from "../../src/off-loop/off-loop.ts";
 import { compileSearch } from "../../src/plugins/pii_mask/mask-body.ts";
+import { MaskedValues } from "../../src/plugins/pii_mask/masked-values.ts";
 import { restore } from "../../src/plugins/pii_mask/placeholders.ts";
 import { TYPES } from "../../src/plugins/pii_mask/settings.ts";
 import { TextHolds } from "../../src/proxy/texts/text-holds.ts";
@@ -33,6 +34,7 @@ export async function roundTrip({ format, isStream, text, pieceSize, chunkSize }
 }> {
   const request = { messages: [{ role: "user", content: text }] };
   const { body, values } = search(Buffer.from(JSON.stringify(request)));
+  const maskedValues = new MaskedValues(values);
   const masked = body === null ? request : (JSON.parse(Buffer.from(body).toString()) as typeof request);
   const sent = masked.messages[0]?.content ?? "";
   const args = JSON.stringify({ value: sent });
@@ -42,7 +44,7 @@ export async function roundTrip({ format, isStream, text, pieceSize, chunkSize }
     now: () => 0,
     repeats: reader.repeats,
     ask: (channel, given, isLast, isForced) => {
-      const restored = restore(given, values, channel.isJson, isLast || isForced);
+      const restored = restore(given, maskedValues, channel.isJson, isLast || isForced);
       return Promise.resolve({ length: restored.length, replacement: restored.text });
     },
   });

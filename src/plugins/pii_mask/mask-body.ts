@@ -1,14 +1,14 @@
 // Searches the texts of a request body, and replaces what is found by placeholders.
 import { JsonStrings, RequestTexts, type RequestText } from "../../sdk/index.ts";
 import { compileDetector, type Detect, type Finding } from "./detect.ts";
+import type { ValuesOfType } from "./masked-values.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { PiiMaskSettings } from "./settings.ts";
 
 export interface SearchedBody {
   /** The masked body; null if it stays as it is. */
   readonly body: Uint8Array | null;
-  /** Values by placeholder. */
-  readonly values: ReadonlyMap<string, string>;
+  readonly values: readonly ValuesOfType[];
   /** Number of findings by type. */
   readonly counts: ReadonlyMap<string, number>;
 }

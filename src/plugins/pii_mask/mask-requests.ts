@@ -8,9 +8,12 @@ import {
 } from "../../sdk/index.ts";
 import type * as maskBodyTask from "./mask-body-task.ts";
 import { compileSearch, type SearchedBody } from "./mask-body.ts";
+import { MaskedValues } from "./masked-values.ts";
 import { restore } from "./placeholders.ts";
+import type * as restoreTextTask from "./restore-text-task.ts";
 import type { PiiMaskSettings } from "./settings.ts";
 
+const TEXT_TASK = new URL("./restore-text-task.ts", import.meta.url);
 const BODY_TASK = new URL("./mask-body-task.ts", import.meta.url);
 /** Below the time limit of a hook. */
 const TASK_TIMEOUT_MS = 4000;
@@ -69,14 +72,36 @@ function apply(
   else if (action === "tag") context.setResponseHeader("X-GW-PII", summary);
   else if (body !== null) {
     context.replaceBody(body);
-    context.notes.set(VALUES, values);
+    context.notes.set(VALUES, new MaskedValues(values));
   }
 }
 
-export function restoreValues(context: ResponseTextContext): void {
-  const values = context.notes.get(VALUES);
-  if (!(values instanceof Map)) return;
+/** Compiles the hook that restores masked values in the text of responses. */
+export function compileRestore(host: PluginHost): (context: ResponseTextContext) => void | Promise<void> {
+  return (context) => {
+    const values = context.notes.get(VALUES);
+    if (!(values instanceof MaskedValues)) return;
+    const { text, channel, isLast, isForced } = context;
+    if (text.length > LARGE_BODY_BYTES) return restoreOffLoop(context, values, host);
+    const restored = restore(text, values, channel.isJson, isLast || isForced);
+    context.release(restored.length, restored.text);
+  };
+}
+
+/** Rejects the response if the task could not be completed: the client must not take placeholders for values. */
+async function restoreOffLoop(
+  context: ResponseTextContext,
+  values: MaskedValues,
+  host: PluginHost,
+): Promise<void> {
   const { text, channel, isLast, isForced } = context;
-  const restored = restore(text, values as ReadonlyMap<string, string>, channel.isJson, isLast || isForced);
-  context.release(restored.length, restored.text);
+  const input = { text, values: values.data, isJson: channel.isJson, isComplete: isLast || isForced };
+  const limits = { bytes: text.length, timeoutMs: TASK_TIMEOUT_MS };
+  try {
+    const restored = await host.runOffLoop<typeof restoreTextTask>(TEXT_TASK, input, limits);
+    context.release(restored.length, restored.text);
+  } catch (error) {
+    if (!(error instanceof OffLoopError)) throw error;
+    context.reject({ status: 503, code: "overloaded", message: OVERLOADED });
+  }
 }

@@ -1,4 +1,5 @@
 // The placeholders of one request: numbered by first appearance, without those that the request itself contains.
+import type { MaskedValues, ValuesOfType } from "./masked-values.ts";
 
 const LESS_THAN = 0x3c;
 const GREATER_THAN = 0x3e;
@@ -11,12 +12,11 @@ const ESCAPED_GREATER_THAN = /\\u003e/iy;
 /** The placeholders of one type. */
 interface TypePlaceholders {
   readonly byValue: Map<string, string>;
-  lastNumber: number;
+  /** The values by number; empty for a number that is reserved. */
+  readonly values: string[];
 }
 
 export class Placeholders {
-  /** Values by placeholder. */
-  readonly values = new Map<string, string>();
   readonly #types = new Map<string, TypePlaceholders>();
   readonly #reserved = new Set<string>();
 
@@ -34,22 +34,31 @@ export class Placeholders {
     if (placeholder === undefined) {
       placeholder = this.#next(type, known);
       known.byValue.set(value, placeholder);
-      this.values.set(placeholder, value);
+      known.values.push(value);
     }
     return placeholder;
   }
 
+  get values(): ValuesOfType[] {
+    return Array.from(this.#types, ([type, { values }]) => {
+      let end = 0;
+      const ends = Uint32Array.from(values, (value) => (end += value.length));
+      return { name: type.toUpperCase(), text: values.join(""), ends };
+    });
+  }
+
   #begin(type: string): TypePlaceholders {
-    const begun = { byValue: new Map<string, string>(), lastNumber: 0 };
+    // Numbers start at 1.
+    const begun = { byValue: new Map<string, string>(), values: [""] };
     this.#types.set(type, begun);
     return begun;
   }
 
-  #next(type: string, known: TypePlaceholders): string {
+  #next(type: string, { values }: TypePlaceholders): string {
     for (;;) {
-      known.lastNumber++;
-      const placeholder = `<${type.toUpperCase()}_${known.lastNumber}>`;
+      const placeholder = `<${type.toUpperCase()}_${values.length}>`;
       if (!this.#reserved.has(placeholder)) return placeholder;
+      values.push("");
     }
   }
 }
@@ -84,7 +93,7 @@ function isNameUnit(unit: number): boolean {
 }
 
 /** What a text becomes with its values restored: the beginning that is certain, and its length before. */
-interface Restored {
+export interface Restored {
   readonly text: string;
   readonly length: number;
 }
@@ -92,7 +101,7 @@ interface Restored {
 /** `isComplete`: no more text follows. `isJson`: values are inserted into a JSON text, within its strings. */
 export function restore(
   text: string,
-  values: ReadonlyMap<string, string>,
+  values: Pick<MaskedValues, "get">,
   isJson: boolean,
   isComplete: boolean,
 ): Restored {

@@ -20,11 +20,11 @@ export const piiMask = definePlugin({
     let mask: (context: RequestContext) => void | Promise<void> = () => {
       throw new Error("the code of pii_mask is not loaded yet");
     };
-    let restore: (context: ResponseTextContext) => void = () => undefined;
+    let restore: (context: ResponseTextContext) => void | Promise<void> = () => undefined;
     // Loaded when the first gateway uses the plugin.
-    const ready = import("./mask-requests.ts").then(({ compileMask, restoreValues }) => {
+    const ready = import("./mask-requests.ts").then(({ compileMask, compileRestore }) => {
       mask = compileMask(settings, host);
-      restore = restoreValues;
+      restore = compileRestore(host);
     });
     return {
       ready,

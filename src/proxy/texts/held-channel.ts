@@ -60,8 +60,10 @@ export class HeldChannel {
   release(length: number, replacement: string | null, isExplicit: boolean): void {
     const original = this.text.slice(0, length);
     const sent = replacement ?? original;
-    const change = changeBetween(original, sent);
     const isAll = length === this.text.length && !(isExplicit && length === 0);
+    // A text in one place need not be compared: it may have many megabytes.
+    const isInOnePlace = isAll && this.#pieces.length === 1;
+    const change = isInOnePlace ? new Change(original, sent, 0, length) : changeBetween(original, sent);
     let at = 0;
     let pieces = 0;
     for (const piece of this.#pieces) {
@@ -122,14 +124,29 @@ class Change {
 function changeBetween(original: string, replacement: string): Change {
   if (original === replacement) return new Change(original, "", original.length, original.length);
   const shorter = Math.min(original.length, replacement.length);
-  let start = 0;
-  while (start < shorter && original.charCodeAt(start) === replacement.charCodeAt(start)) start++;
-  let end = 0;
-  while (
-    end < shorter - start &&
-    original.charCodeAt(original.length - 1 - end) === replacement.charCodeAt(replacement.length - 1 - end)
-  )
-    end++;
+  const start = commonStart(original, replacement, shorter);
+  const end = commonEnd(original, replacement, shorter - start);
   const middle = replacement.slice(start, replacement.length - end);
   return new Change(original, middle, start, original.length - end);
+}
+
+/** Long texts are compared in blocks of this many characters, which the runtime does many times faster than a loop. */
+const BLOCK = 1024;
+
+/** Returns how many characters, `max` at most, both texts begin with. */
+function commonStart(a: string, b: string, max: number): number {
+  let at = 0;
+  while (at + BLOCK <= max && a.slice(at, at + BLOCK) === b.slice(at, at + BLOCK)) at += BLOCK;
+  while (at < max && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at;
+}
+
+/** Returns how many characters, `max` at most, both texts end with. */
+function commonEnd(a: string, b: string, max: number): number {
+  let length = 0;
+  const blockOf = (text: string) => text.slice(text.length - length - BLOCK, text.length - length);
+  while (length + BLOCK <= max && blockOf(a) === blockOf(b)) length += BLOCK;
+  while (length < max && a.charCodeAt(a.length - 1 - length) === b.charCodeAt(b.length - 1 - length))
+    length++;
+  return length;
 }

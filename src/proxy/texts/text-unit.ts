@@ -165,11 +165,19 @@ export class TextUnit {
   }
 }
 
+/** More take the event loop too long, even those that a worker thread has found. */
+const MAX_TEXTS = 65_536;
+
 /** Finds the texts of a body; null if it is not JSON. */
 export function findTexts(bytes: Uint8Array, reader: TextReader): readonly FoundMark[] | null {
   const body = JsonDocument.parse(bytes);
   if (body === null) return null;
-  const collected = new Collected(body, (found) => found);
+  let count = 0;
+  const collected = new Collected(body, (found) => {
+    if (++count > MAX_TEXTS)
+      throw new GatehouseError("upstream_bad_answer", `The response has more than ${MAX_TEXTS} texts.`);
+    return found;
+  });
   reader.readWhole(body, collected);
   collected.end("");
   return collected.marks;
