@@ -1,6 +1,7 @@
 // One worker thread: runs one task at a time, and reports if it ends by itself.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
+import { attachStrings, detachStrings } from "./large-strings.ts";
 import { moduleUrl } from "./module-url.ts";
 import { OffLoopError } from "./off-loop-error.ts";
 import { fromTaskError, type TaskReply, type TaskRequest } from "./task-messages.ts";
@@ -14,14 +15,19 @@ export class OffLoopThread {
   readonly #worker: Worker;
   readonly #clock: Clock;
   #settle: Settle | null = null;
+  /** Of the next message. */
+  #strings: readonly string[] = [];
   #idleTimer: ClockTimer | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#worker = new Worker(moduleUrl(ENTRY));
-    this.#worker.onmessage = ({ data }: MessageEvent<TaskReply>) => {
-      if ("error" in data) this.#finish(fromTaskError(data.error), null);
-      else this.#finish(null, data.output);
+    this.#worker.onmessage = ({ data }: MessageEvent<TaskReply | string[]>) => {
+      const strings = this.#strings;
+      this.#strings = [];
+      if (Array.isArray(data)) this.#strings = data;
+      else if ("error" in data) this.#finish(fromTaskError(data.error), null);
+      else this.#finish(null, attachStrings(data.output, strings, data.places));
     };
     this.#worker.onerror = (event) => this.#crash(event.message);
     this.#worker.onmessageerror = () => this.#crash("the output of the task could not be read");
@@ -30,14 +36,16 @@ export class OffLoopThread {
   }
 
   /** Resolves to the output of the task; rejects with the error of the task, or when the thread ends. */
-  run(request: TaskRequest): Promise<unknown> {
+  run(module: string, input: unknown): Promise<unknown> {
     this.#idleTimer?.close();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#settle = (error, output) => (error === null ? resolve(output) : reject(error));
     // A process must not exit while it waits for a task, but an idle thread must not keep it running.
     this.#worker.ref();
     try {
-      this.#worker.postMessage(request);
+      const { value, strings, places } = detachStrings(input);
+      if (strings.length > 0) this.#worker.postMessage(strings);
+      this.#worker.postMessage({ module, input: value, places } satisfies TaskRequest);
     } catch (error) {
       this.#finish(toError(error), null);
     }

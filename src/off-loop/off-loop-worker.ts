@@ -1,4 +1,5 @@
 // The entry point of a worker thread: imports the module of each task on its first use and calls its `run`, one task at a time.
+import { attachStrings, detachStrings } from "./large-strings.ts";
 import { toTaskError, type TaskReply, type TaskRequest } from "./task-messages.ts";
 
 declare const self: Worker;
@@ -9,13 +10,21 @@ const MIN_TRANSFERRED_BYTES = 65_536;
 type Run = (input: unknown) => unknown;
 const tasks = new Map<string, Run>();
 
-self.onmessage = (event: MessageEvent<TaskRequest>) => void respond(event.data);
+/** Of the next message. */
+let strings: readonly string[] = [];
 
-async function respond({ module, input }: TaskRequest): Promise<void> {
+self.onmessage = ({ data }: MessageEvent<TaskRequest | string[]>) => {
+  const received = strings;
+  strings = Array.isArray(data) ? data : [];
+  if (!Array.isArray(data)) void respond(data, received);
+};
+
+async function respond({ module, input, places }: TaskRequest, received: readonly string[]): Promise<void> {
   try {
     const run = tasks.get(module) ?? (await load(module));
-    const output: unknown = await run(input);
-    reply({ output }, transferable(output));
+    const output = detachStrings(await run(attachStrings(input, received, places)));
+    if (output.strings.length > 0) self.postMessage(output.strings);
+    reply({ output: output.value, places: output.places }, transferable(output.value));
   } catch (error) {
     reply({ error: toTaskError(error) }, []);
   }

@@ -52,6 +52,15 @@ test("a task returns its output, and no thread runs before the first task", asyn
   expect(offLoop.counts).toEqual({ completed: 2, failed: 0, timed_out: 0, rejected: 0 });
 });
 
+test("large strings arrive complete, wherever they are located in the input and output", async () => {
+  const offLoop = open();
+  const large = ["a".repeat(1_000_000), "漢".repeat(100_000)];
+  for (const value of [large[0], { list: [{ text: large[1], end: 1 }], text: large[0] }, "short", large]) {
+    const output = await run(offLoop, { do: "echo", value });
+    expect(Bun.deepEquals(output, value, true)).toBe(true);
+  }
+});
+
 test("large bytes arrive complete, and the bytes of the caller stay", async () => {
   const bytes = new Uint8Array(1_000_000).fill(7);
   const output = await run(open(), { do: "bytes", bytes }, { bytes: bytes.length });

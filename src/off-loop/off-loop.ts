@@ -7,9 +7,9 @@
 //   const TASK = new URL("./translate-task.ts", import.meta.url);
 //   const output = await offLoop.run<typeof translateTask>(TASK, input, { bytes: body.length, timeoutMs: 5000 });
 //
-// - Input and output are copied by structured clone. A string is shared, not copied; bytes cost about 0.2 ms per MB on the loop;
-//   objects cost as much as parsing their JSON. So pass bytes or strings, and parse and serialize inside the task. Large byte arrays
-//   of the output are moved, not copied. The input must not change until the promise settles.
+// - Input and output are copied by structured clone. Large strings are shared, not copied; bytes cost about 0.2 ms per MB on the loop;
+//   objects cost as much as parsing their JSON, and maps more. So pass bytes or strings, and parse and serialize inside the task. Large
+//   byte arrays of the output are moved, not copied. The input must not change until the promise settles.
 // - A task that throws rejects with the same error; a GatehouseError keeps its code and details.
 // - Threads start with the first task and end after a minute without one: an installation that never needs them pays nothing.
 // - Every task has a time limit, waiting included. A task that exceeds it ends with its thread: `timed_out`, or `overloaded` if it was
@@ -168,7 +168,7 @@ export class OffLoop {
     this.#running.set(task, thread);
     task.startedAt = this.#options.clock.now();
     try {
-      const output = await thread.run({ module: task.module, input: task.input });
+      const output = await thread.run(task.module, task.input);
       this.#finish(task, "completed", () => task.resolve(output));
     } catch (error) {
       this.#finish(task, "failed", () => task.reject(toError(error)));

@@ -1,13 +1,17 @@
 // The messages between the event loop and a worker thread, and the conversion of errors, which lose their class on the way.
 import { ERRORS, GatehouseError, type ErrorCode, type ErrorDetail } from "../base/errors.ts";
+import type { StringPlace } from "./large-strings.ts";
 
+/** Large strings are sent before, as an array. `places` says where they belong. */
 export interface TaskRequest {
   /** URL of the module that exports `run`. */
   readonly module: string;
   readonly input: unknown;
+  readonly places: readonly StringPlace[];
 }
 
-export type TaskReply = { readonly output: unknown } | { readonly error: TaskError };
+export type TaskReply =
+  { readonly output: unknown; readonly places: readonly StringPlace[] } | { readonly error: TaskError };
 
 interface TaskError {
   readonly name: string;

@@ -3,6 +3,7 @@ import { GatehouseError } from "../base/errors.ts";
 
 export type TestInput =
   | { readonly do: "upper"; readonly text: string }
+  | { readonly do: "echo"; readonly value: unknown }
   | { readonly do: "bytes"; readonly bytes: Uint8Array }
   | { readonly do: "spin" | "throw" | "reject" | "exit" | "crash" }
   | { readonly do: "wait"; readonly gate: Int32Array };
@@ -11,6 +12,8 @@ export function run(input: TestInput): unknown {
   switch (input.do) {
     case "upper":
       return input.text.toUpperCase();
+    case "echo":
+      return input.value;
     case "bytes":
       return { first: input.bytes.slice().fill(1), size: input.bytes.length };
     case "wait":
