@@ -7,14 +7,14 @@ import {
 } from "../../sdk/index.ts";
 import type { PatternSelection } from "./compiled-patterns.ts";
 import { compileDetector, type Detector } from "./detector.ts";
-import type * as inspectBodyTask from "./inspect-body-task.ts";
+import type * as inspectTextTask from "./inspect-text-task.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText } from "./mask.ts";
 import { RecordingDetector } from "./recording-detector.ts";
 import type { CodeSanitationSettings } from "./settings.ts";
 import { stepsFor, WorkExhausted } from "./work-budget.ts";
 
-const BODY_TASK = new URL("./inspect-body-task.ts", import.meta.url);
+const TEXT_TASK = new URL("./inspect-text-task.ts", import.meta.url);
 /** Below the time limit of a hook. */
 const TASK_TIMEOUT_MS = 4000;
 /** Code of this length is found across the events of a stream. */
@@ -90,26 +90,25 @@ class ResponseInspection {
     { text, channel, isLast }: ResponseTextContext,
     recorder: RecordingDetector,
   ): Promise<Inspected> {
-    const body = Buffer.from(text);
     const input = {
       patterns: this.#patterns,
       mask: this.#mask,
       roles: null,
-      body,
+      text,
       isJson: channel.isJson && isLast,
       contentType: "text/plain",
       memory: this.#host.textMemory().scope,
     };
     try {
-      const limits = { bytes: body.length, timeoutMs: TASK_TIMEOUT_MS };
-      const { found, verdict } = await this.#host.runOffLoop<typeof inspectBodyTask>(
-        BODY_TASK,
+      const limits = { bytes: text.length, timeoutMs: TASK_TIMEOUT_MS };
+      const { found, kind, masked } = await this.#host.runOffLoop<typeof inspectTextTask>(
+        TEXT_TASK,
         input,
         limits,
       );
       recorder.add(found);
-      if (verdict.kind === "found" || verdict.kind === "incomplete") return verdict.kind;
-      return { text: verdict.kind === "masked" ? Buffer.from(verdict.body).toString() : text };
+      if (kind === "found" || kind === "incomplete") return kind;
+      return { text: masked ?? text };
     } catch (error) {
       if (error instanceof OffLoopError) return "incomplete";
       throw error;

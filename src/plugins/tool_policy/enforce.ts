@@ -7,11 +7,14 @@ import {
   type RequestContext,
   type ResponseTextContext,
 } from "../../sdk/index.ts";
-import { Policy, UNKNOWN, UNREADABLE, type Source } from "./policy.ts";
+import { Policy, UNKNOWN, UNREADABLE, type Action, type Source } from "./policy.ts";
 import type * as requestPolicyTask from "./request-policy-task.ts";
-import { applyToRequest, parsedResult, REMOVED, type RequestVerdict } from "./request-policy.ts";
+import { applyToRequest, REMOVED, type RequestVerdict } from "./request-policy.ts";
+import type * as responsePolicyTask from "./response-policy-task.ts";
+import { decideText, type ToolText } from "./response-policy.ts";
 import type { ToolPolicySettings } from "./settings.ts";
 
+const RESPONSE_TASK = new URL("./response-policy-task.ts", import.meta.url);
 const REQUEST_TASK = new URL("./request-policy-task.ts", import.meta.url);
 /** Below the time limit of a hook. */
 const TASK_TIMEOUT_MS = 4000;
@@ -78,51 +81,62 @@ function reportDenied(context: PluginContext, source: Source, tool: string): str
 }
 
 /** For the calls of models, and the results of tools of MCP servers. */
-export function compileResponsePolicy(settings: ToolPolicySettings): (context: ResponseTextContext) => void {
+export function compileResponsePolicy(
+  settings: ToolPolicySettings,
+  host: PluginHost,
+): (context: ResponseTextContext) => void | Promise<void> {
   const policy = new Policy(settings);
-  const checkCall = callPolicy(policy);
   return (context) => {
-    if (context.channel.kind === "tool_arguments") checkCall(context);
-    else if (context.channel.kind === "tool_result") checkResult(context, policy);
+    const given = toolTextOf(context);
+    if (given === null) return;
+    const byName = policy.decide(given.source, given.tool, UNKNOWN);
+    // A call is held back until its arguments are whole, unless its name decides.
+    if (byName !== null || !(given.isComplete || context.isForced)) {
+      applyToText(context, given, byName);
+      return;
+    }
+    if (!given.isComplete || given.text.length <= LARGE_BODY_BYTES) {
+      applyToText(context, given, decideText(policy, given));
+      return;
+    }
+    return decideOffLoop(given, policy, settings, host).then((action) => applyToText(context, given, action));
   };
 }
 
-function checkResult(context: ResponseTextContext, policy: Policy): void {
-  const { channel, text } = context;
+/** Returns null for text that is neither arguments nor a result. */
+function toolTextOf({ channel, text, isLast }: ResponseTextContext): ToolText | null {
+  const { kind, isJson } = channel;
   const tool = channel.tool ?? "";
-  const action = policy.decide("result", tool, parsedResult(text));
-  if (action === "deny")
-    context.reject({ status: 403, code: "tool_denied", message: reportDenied(context, "result", tool) });
-  if (action !== "strip") return;
-  context.count("stripped", "result");
-  context.setDetail("stripped: result");
-  context.release(text.length, channel.isJson ? "{}" : REMOVED);
+  if (kind === "tool_arguments") return { source: "called", tool, text, isJson, isComplete: isLast };
+  return kind === "tool_result" ? { source: "result", tool, text, isJson, isComplete: true } : null;
 }
 
-/** Holds a call back until its arguments are whole, unless its name decides. */
-function callPolicy(policy: Policy): (context: ResponseTextContext) => void {
-  return (context) => {
-    const { channel, text, isLast, isForced } = context;
-    const tool = channel.tool ?? "";
-    const isWhole = isLast || isForced;
-    const action = policy.decide(
-      "called",
-      tool,
-      isWhole ? argumentsOf(text, channel.isJson, isLast) : UNKNOWN,
-    );
-    if (action === null) context.release(0);
-    else if (action !== "allow")
-      context.reject({ status: 403, code: "tool_denied", message: reportDenied(context, "called", tool) });
-  };
-}
-
-/** Arguments that are not whole, or no JSON, cannot be checked. */
-function argumentsOf(text: string, isJson: boolean, isComplete: boolean): unknown {
-  if (!isComplete) return UNREADABLE;
-  if (!isJson) return text;
+/** A text for which the task could not be completed cannot be checked. */
+async function decideOffLoop(
+  given: ToolText,
+  policy: Policy,
+  settings: ToolPolicySettings,
+  host: PluginHost,
+): Promise<Action | null> {
+  const limits = { bytes: given.text.length, timeoutMs: TASK_TIMEOUT_MS };
   try {
-    return text === "" ? {} : JSON.parse(text);
-  } catch {
-    return UNREADABLE;
+    return await host.runOffLoop<typeof responsePolicyTask>(RESPONSE_TASK, { settings, given }, limits);
+  } catch (error) {
+    if (!(error instanceof OffLoopError)) throw error;
+    return policy.decide(given.source, given.tool, UNREADABLE);
   }
+}
+
+function applyToText(
+  context: ResponseTextContext,
+  { source, tool, text, isJson }: ToolText,
+  action: Action | null,
+): void {
+  if (action === "allow") return;
+  if (action === null) context.release(0);
+  else if (action === "strip" && source === "result") {
+    context.count("stripped", "result");
+    context.setDetail("stripped: result");
+    context.release(text.length, isJson ? "{}" : REMOVED);
+  } else context.reject({ status: 403, code: "tool_denied", message: reportDenied(context, source, tool) });
 }

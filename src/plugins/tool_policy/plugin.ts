@@ -19,13 +19,13 @@ export const toolPolicy = definePlugin({
     let checkRequest: (context: RequestContext) => void | Promise<void> = () => {
       throw new Error("the code of tool_policy is not loaded yet");
     };
-    let checkResponse: (context: ResponseTextContext) => void = () => {
+    let checkResponse: (context: ResponseTextContext) => void | Promise<void> = () => {
       throw new Error("the code of tool_policy is not loaded yet");
     };
     // Loaded when the first gateway uses the plugin.
     const ready = import("./enforce.ts").then(({ compileRequestPolicy, compileResponsePolicy }) => {
       checkRequest = compileRequestPolicy(settings, host);
-      checkResponse = compileResponsePolicy(settings);
+      checkResponse = compileResponsePolicy(settings, host);
     });
     // The results of tools are part of requests to models, and of responses of MCP servers.
     const checksResponses =

@@ -4,7 +4,7 @@ import type { ToolPolicySettings } from "./settings.ts";
 
 type Rule = ToolPolicySettings["rules"][number];
 export type Source = Rule["source"];
-type Action = Rule["action"];
+export type Action = Rule["action"];
 
 interface CompiledRule {
   readonly matchesName: (name: string) => boolean;

@@ -1,6 +1,7 @@
 // tool_policy: the order of rules, conditions, and tools of every format in requests and responses.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { withoutThreads } from "../../../test/support/without-threads.ts";
 import { testPlugin } from "../../sdk/testing.ts";
 import { toolPolicy } from "./plugin.ts";
 import { compileSchema } from "./schema.ts";
@@ -166,3 +167,18 @@ test("names with stars match as a regular expression would", () => {
     { numRuns: 100 },
   );
 });
+
+test.each(["deny", "allow"])(
+  "large arguments count as unreadable if no thread is available: %s",
+  async (action) => {
+    const other = action === "deny" ? "allow" : "deny";
+    const rules = [{ tool: "t", source: "called", action, when: { type: "object" } }];
+    const settings = { rules, default: other };
+    const large = JSON.stringify({ list: Array.from({ length: 100_000 }, () => [1]) });
+    const call = { kind: "tool_arguments", tool: "t", isJson: true } as const;
+    const read = await testPlugin(toolPolicy, settings).responseText([large], call);
+    expect(read.rejection?.code).toBe(action === "deny" ? "tool_denied" : undefined);
+    const unread = await testPlugin(withoutThreads(toolPolicy), settings).responseText([large], call);
+    expect(unread.rejection?.code).toBe("tool_denied");
+  },
+);

@@ -1,0 +1,30 @@
+// Decides about the arguments of one call, or the result of one tool, in a response.
+import { UNREADABLE, type Action, type Policy } from "./policy.ts";
+import { parsedResult } from "./request-policy.ts";
+
+export interface ToolText {
+  readonly source: "called" | "result";
+  readonly tool: string;
+  readonly text: string;
+  readonly isJson: boolean;
+  readonly isComplete: boolean;
+}
+
+export function decideText(
+  policy: Policy,
+  { source, tool, text, isJson, isComplete }: ToolText,
+): Action | null {
+  const value = source === "result" ? parsedResult(text) : argumentsOf(text, isJson, isComplete);
+  return policy.decide(source, tool, value);
+}
+
+/** Arguments that are not whole, or no JSON, cannot be checked. */
+function argumentsOf(text: string, isJson: boolean, isComplete: boolean): unknown {
+  if (!isComplete) return UNREADABLE;
+  if (!isJson) return text;
+  try {
+    return text === "" ? {} : JSON.parse(text);
+  } catch {
+    return UNREADABLE;
+  }
+}
