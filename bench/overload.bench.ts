@@ -1,12 +1,13 @@
 // Overload: MAX_IN_FLIGHT concurrent requests, then three times as many, then few. Requests above the limit are rejected
 // immediately, so the served throughput should stay the same, and latency should be normal again soon after. Then one client sends
-// texts that are slow to inspect, which must not delay the others.
+// texts that are slow to inspect, and the provider responds with very large texts, which must not delay the others.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_RESPONSE, CHAT_PATH, chatBody } from "./chat-payload.ts";
 import { reserveGatewayCore } from "./cores.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
 import { benchHostileLoad } from "./hostile-load.ts";
+import { benchLargeTexts } from "./large-texts.ts";
 import { printTable } from "./report.ts";
 import { INSTALL_WRK, runWrk, wrk, type LoadResult } from "./wrk.ts";
 
@@ -73,6 +74,7 @@ export async function benchOverload(): Promise<void> {
   ]);
   await benchHostileLoad(provider.url.origin, bodyFile);
   await provider.stop(true);
+  await benchLargeTexts();
 }
 
 function servedPerSecond({ requests, errorResponses, requestsPerSecond }: LoadResult): number {

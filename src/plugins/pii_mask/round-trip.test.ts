@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../../test/support/long-form.ts";
 import { roundTrip } from "../../../test/support/pii-roundtrip.ts";
+import { withoutThreads } from "../../../test/support/without-threads.ts";
 import { FORMAT_NAMES } from "../../formats/format-names.ts";
 import { testPlugin } from "../../sdk/testing.ts";
 import { piiMask } from "./plugin.ts";
@@ -111,6 +112,19 @@ test("the arguments of a tool are searched as they are read", async () => {
     isJson: true,
   });
   expect(restored.text).toBe('{"to":"a@b.cc","q":"\\\\u003cEMAIL_1>"}');
+});
+
+test("a large text is restored like a small one, and rejected if no thread is available", async () => {
+  const request = { body: { messages: [user("a@b.cc")] } };
+  const large = "to <EMAIL_1>\n".repeat(30_000);
+  const plugin = testPlugin(piiMask);
+  await plugin.preRequest(request);
+  const { text } = await plugin.responseText([large]);
+  expect(text === "to a@b.cc\n".repeat(30_000)).toBe(true);
+  const overloaded = testPlugin(withoutThreads(piiMask));
+  await overloaded.preRequest(request);
+  const { rejection } = await overloaded.responseText([large]);
+  expect(rejection).toMatchObject({ status: 503, code: "overloaded" });
 });
 
 test("a request is blocked or tagged instead, without its values", async () => {
