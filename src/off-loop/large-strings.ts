@@ -36,7 +36,7 @@ export function detachStrings(value: unknown): Detached {
       const detached = detach(child);
       place.pop();
       if (detached === child) continue;
-      copy ??= Array.isArray(from) ? [...(from as unknown[])] : { ...from };
+      copy ??= Array.isArray(from) ? [...from] : { ...from };
       (copy as Record<string, unknown>)[key] = detached;
     }
     return copy ?? from;
