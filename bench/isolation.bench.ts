@@ -52,11 +52,8 @@ async function hookTimes(isolation: "worker" | "process"): Promise<number[]> {
     isShadow: false,
     host,
   };
-  try {
-    isolating.hooksFor(order, true);
-  } catch {
-    await isolating.start();
-  }
+  isolating.order(order);
+  await isolating.start();
   const hooks = isolating.hooksFor(order, true);
   const times: number[] = [];
   for (let call = 0; call < CALLS; call++) {

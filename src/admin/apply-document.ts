@@ -1,7 +1,7 @@
 // Applies a configuration document in one transaction: finds records by name, creates and updates them, and on request
 // deletes those that the document does not contain.
 import { validationError } from "../base/errors.ts";
-import { apiKeyPrefix, hashApiKey, newApiKey, newId } from "../base/ids.ts";
+import { apiKeyPrefix, hashApiKey, newApiKey } from "../base/ids.ts";
 import { apiKeyForm, gatewayForm, ruleForm, upstreamForm } from "../model/document-export.ts";
 import { ruleLabel, rulesMatching } from "../model/document-links.ts";
 import type { ConfigurationDocument, DocumentApiKey, DocumentGateway } from "../model/document.ts";
@@ -125,7 +125,9 @@ export class DocumentApplication {
       "budgets",
       "api_keys",
     );
-    const required_plugins = withPluginIds(wanted.required_plugins, before?.required_plugins ?? [], newId);
+    const required_plugins = withPluginIds(wanted.required_plugins, before?.required_plugins ?? [], () =>
+      this.#transaction.newId(),
+    );
     return this.writer.put({
       kind: "gateways",
       gateway: name,

@@ -1,6 +1,5 @@
 // Writes the records of a document in a transaction, and records each change with the place of its record in the document.
 import { credentialRequiredError, GatehouseError, validationError } from "../base/errors.ts";
-import { newId } from "../base/ids.ts";
 import type { Price } from "../model/price.ts";
 import { diffRecords, type FieldChange } from "../model/record-diff.ts";
 import type { RecordFields } from "../model/record.ts";
@@ -71,7 +70,7 @@ export class DocumentWriter {
     const now = new Date().toISOString();
     const base =
       before === null
-        ? { id: newId(), created_at: now, updated_at: now }
+        ? { id: this.#transaction.newId(), created_at: now, updated_at: now }
         : { id: before.id, created_at: before.created_at, updated_at: timeOfChange(before) };
     const record = await atPlace(place, () => Promise.resolve(build(base)));
     this.#places.set(record.id, place);

@@ -152,8 +152,8 @@ function replaceOperation<K extends Kind, Fields>(
     response: { status: 200, schema: resource.schemaName, description: "The changed record." },
     etag: "changed",
     handle: (call) =>
-      changeRecord(current, resource, call, (before, updatedAt) =>
-        resource.change(before, validateChange(resource, call.body), updatedAt),
+      changeRecord(current, resource, call, (before, updatedAt, newRecordId) =>
+        resource.change(before, validateChange(resource, call.body), updatedAt, newRecordId),
       ),
   };
 }
@@ -175,12 +175,12 @@ export function mergeOperation<K extends Kind, Fields>(
     etag: "changed",
     handle: (call) => {
       const { body } = call;
-      const merge = (before: RecordOf[K], updatedAt: string) => {
+      const merge = (before: RecordOf[K], updatedAt: string, newRecordId: () => string) => {
         // Merging removes a field that is set to null, so an unknown one has to be found before.
         rejectUnknownFields(resource.schema, withoutFields(body, resource.readOnlyFields));
         // The patch applies to the record as the client sees it, so that an unchanged masked credential is kept.
         const merged = mergePatch(resource.show(before), body);
-        return resource.change(before, validateChange(resource, merged), updatedAt);
+        return resource.change(before, validateChange(resource, merged), updatedAt, newRecordId);
       };
       return changeRecord(current, resource, call, merge);
     },
@@ -222,14 +222,14 @@ export async function changeRecord<K extends Kind, Fields>(
   current: CurrentConfiguration,
   resource: Resource<K, Fields>,
   { params, caller }: Pick<Call<unknown>, "params" | "caller">,
-  change: (before: RecordOf[K], updatedAt: string) => RecordOf[K],
+  change: (before: RecordOf[K], updatedAt: string, newRecordId: () => string) => RecordOf[K],
   shownOnce: JsonObject = {},
 ): Promise<Response> {
   const write = async (transaction: Transaction) => {
     const before = await find(transaction, resource, params, caller.identity);
     requireMatch(caller, resource.show(before));
     resource.requireMutable?.(before);
-    const record = change(before, timeOfChange(before));
+    const record = change(before, timeOfChange(before), () => transaction.newId());
     await transaction.update(resource.kind, record);
     return record;
   };

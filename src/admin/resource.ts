@@ -56,7 +56,12 @@ export interface Resource<K extends Kind, Fields> {
     base: RecordFields,
     gatewayId: string,
   ) => { readonly record: RecordOf[K]; readonly shownOnce?: JsonObject };
-  readonly change: (before: RecordOf[K], fields: Fields, updatedAt: string) => RecordOf[K];
+  readonly change: (
+    before: RecordOf[K],
+    fields: Fields,
+    updatedAt: string,
+    newId: () => string,
+  ) => RecordOf[K];
   readonly show: (record: RecordOf[K]) => Versioned;
   readonly delete: (transaction: Transaction, record: RecordOf[K], cascade: boolean) => Promise<void>;
   /** Throws if a new record refers to a gateway that does not exist. */

@@ -31,6 +31,7 @@ import {
   type Snapshot,
   type SnapshotChanges,
 } from "../snapshot/snapshot.ts";
+import { IsolatesMissing, writeWithIsolates } from "./write-with-isolates.ts";
 
 /** What compiling needs, including the plugin instances, which are released when their gateway is deleted. */
 export interface ConfigurationContext extends CompileContext {
@@ -106,15 +107,18 @@ export class CurrentConfiguration {
   ): Promise<Written<T>> {
     let touched: readonly Change[] = [];
     try {
-      return await this.store.write(async (transaction) => {
-        const value = await work(transaction);
-        touched = transaction.changes;
-        const context = { ...this.#context, instances: this.#context.instances.strict };
-        const compile = (_id: string, parts: GatewayParts | null) =>
-          parts === null ? null : compileGateway(parts, context);
-        onCompiled(await this.#loadChanged(transaction, touched, compile));
-        return value;
-      }, options);
+      const context = { ...this.#context, instances: this.#context.instances.strict };
+      const compile = (_id: string, parts: GatewayParts | null) =>
+        parts === null ? null : compileGateway(parts, context);
+      return await writeWithIsolates((mayWait, newId) => {
+        const run = async (transaction: Transaction) => {
+          const value = await work(transaction);
+          touched = transaction.changes;
+          onCompiled(await this.#loadChanged(transaction, touched, compile, mayWait));
+          return value;
+        };
+        return this.store.write(run, { ...options, newId });
+      });
     } catch (error) {
       // Without this, plugin instances of a gateway whose creation was rolled back would never be released.
       for (const { gatewayId } of touched) {
@@ -169,7 +173,9 @@ export class CurrentConfiguration {
     reader: Reader,
     changed: readonly Change[],
     compile: (gatewayId: string, parts: GatewayParts | null) => CompiledGateway | null,
+    mayWait = true,
   ): Promise<SnapshotChanges> {
+    const changedParts = new Map<string, GatewayParts | null>();
     const gateways = new Map<string, CompiledGateway | null>();
     const apiKeys = new Map<string, CompiledApiKey | null>();
     let prices: PriceTable | null = null;
@@ -178,28 +184,32 @@ export class CurrentConfiguration {
       await yieldTurn();
       if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(reader, apiKeyId));
       else if (gatewayId === NO_GATEWAY) prices = await loadPrices(reader);
-      else {
-        const parts = await reader.gatewayParts(gatewayId);
-        if (parts !== null) await this.#startIsolated([parts]);
-        gateways.set(gatewayId, compile(gatewayId, parts));
-      }
+      else changedParts.set(gatewayId, await reader.gatewayParts(gatewayId));
+    }
+    const starting = this.#startIsolated([...changedParts.values()].filter((parts) => parts !== null));
+    if (starting !== null && !mayWait) throw new IsolatesMissing(starting);
+    await starting;
+    for (const [id, parts] of changedParts) {
+      await yieldTurn();
+      gateways.set(id, compile(id, parts));
     }
     return { gateways, apiKeys, ...(prices !== null && { prices }) };
   }
 
-  /** Starts the threads and processes of plugins that are not started yet, because compiling does not wait. */
-  async #startIsolated(all: readonly GatewayParts[]): Promise<void> {
+  /** Starts the threads and processes of plugins that are not started yet, because compiling does not wait. Null if there are none. */
+  #startIsolated(all: readonly GatewayParts[]): Promise<void> | null {
     const isolated = all.filter(({ gateway }) =>
       gateway.required_plugins.some(({ isolation, enabled }) => enabled && isolation !== "inline"),
     );
     for (const parts of isolated) {
       try {
-        compileGateway(parts, this.#context);
+        compileGateway(parts, { ...this.#context, instances: this.#context.instances.ordering });
       } catch {
         // Compiling again, after the start, reports the problems.
       }
     }
-    if (isolated.length > 0) await this.#context.instances.startIsolated();
+    const { instances } = this.#context;
+    return instances.lacksIsolated ? instances.startIsolated() : null;
   }
 
   #retainIsolated({ id, chain }: CompiledGateway): void {

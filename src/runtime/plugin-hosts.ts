@@ -4,6 +4,7 @@ import { systemClock, type Clock } from "../base/clock.ts";
 import { forgetfulMemory, TextMemories } from "../base/text-memories.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
 import { whenReady } from "../sdk/when-ready.ts";
@@ -16,7 +17,7 @@ import {
 import { ShadowReport, type ShadowReportData } from "../telemetry/requests/shadow-report.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { BlockAccess } from "./block-access.ts";
-import type { IsolationOrder } from "./isolation/isolation-order.ts";
+import { orderOf } from "./isolation/isolation-order.ts";
 import type { Isolation } from "./isolation/isolation.ts";
 import { rejectInlineHooks } from "./isolation/inline-hooks.ts";
 import { countersIn, peekingCounters } from "./plugin-counters.ts";
@@ -30,6 +31,9 @@ const STOP_DEADLINE_MS = 5000;
 
 /** Where the blocks of an instance in shadow mode are kept; plugins cannot use a symbol as a name. */
 const BLOCKS = Symbol("blocks");
+
+/** Of an isolated instance whose hooks are not known yet; never called. */
+const ORDERED_HOOKS: PluginHooks = Object.fromEntries(PLUGIN_STAGES.map((stage) => [stage, () => undefined]));
 
 const INLINE: InstanceEntry = { isolation: "inline", settings: {} };
 
@@ -109,7 +113,10 @@ export class PluginHosts implements PluginInstances {
   ): PluginHooks {
     if (entry.isolation !== "inline" && this.#isolation !== null) {
       const host = this.#hostFor(instanceId, definition.name);
-      return this.#isolation.hooksFor(orderOf(instanceId, definition, entry, host), isStrict);
+      return this.#isolation.hooksFor(
+        orderOf(gatewayIdOf(instanceId), instanceId, definition, entry, host),
+        isStrict,
+      );
     }
     const text = JSON.stringify(settings);
     const { instances } = this.#pluginsOf(instanceId);
@@ -148,7 +155,7 @@ export class PluginHosts implements PluginInstances {
     const host = this.#explainingHost(instanceId, definition, listener);
     return entry.isolation === "inline" || this.#isolation === null
       ? whenReady(definition.create(settings, host))
-      : this.#isolation.explainHooks(orderOf(instanceId, definition, entry, host));
+      : this.#isolation.explainHooks(orderOf(gatewayIdOf(instanceId), instanceId, definition, entry, host));
   }
 
   #explainingHost(instanceId: string, definition: PluginDefinition, listener: DecisionListener): PluginHost {
@@ -178,7 +185,24 @@ export class PluginHosts implements PluginInstances {
     };
   }
 
-  /** Starts the isolated instances that were missing so far. */
+  /** Instances for a compilation that only finds out which isolated instances are missing, and orders these. */
+  get ordering(): PluginInstances {
+    return {
+      ...this.strict,
+      getInstance: (id, definition, settings, entry = INLINE) => {
+        if (entry.isolation === "inline") return this.getInstance(id, definition, settings, entry);
+        const host = this.#hostFor(id, definition.name);
+        this.#isolation?.order(orderOf(gatewayIdOf(id), id, definition, entry, host));
+        return ORDERED_HOOKS;
+      },
+    };
+  }
+
+  get lacksIsolated(): boolean {
+    return this.#isolation?.isIncomplete ?? false;
+  }
+
+  /** Starts the isolated instances that were ordered. */
   async startIsolated(): Promise<void> {
     await this.#isolation?.start();
   }
@@ -267,25 +291,6 @@ export class PluginHosts implements PluginInstances {
       log: (level, message, fields = {}) => this.#log[level]({ plugin, ...fields }, message),
     };
   }
-}
-
-function orderOf(
-  instanceId: string,
-  definition: PluginDefinition,
-  { isolation, settings }: InstanceEntry,
-  host: PluginHost,
-): IsolationOrder {
-  const gatewayId = gatewayIdOf(instanceId);
-  const kind = isolation === "worker" ? isolation : "process";
-  return {
-    gatewayId,
-    instanceId,
-    definition,
-    settings,
-    isolation: kind,
-    isShadow: isShadowInstance(instanceId),
-    host,
-  };
 }
 
 /** An instance id consists of the id of its gateway and the id of its entry in `required_plugins`. */

@@ -169,17 +169,17 @@ class SqlStore implements Store {
       const database = await this.#open();
       return database.writeTransaction(async (query) => {
         // A statement that completes after the deadline must not lead to a commit: the caller has got an error by then.
-        const timelyQuery: Query = async (text, parameters) => {
+        const timely: Query = async (text, parameters) => {
           rejectIfExpired();
           return query(text, parameters);
         };
-        const transaction = new SqlTransaction(timelyQuery, database, this.#cipher, this.#keptRevisions);
+        const kept = { revisions: this.#keptRevisions, audit: this.#keptAudit };
+        const transaction = new SqlTransaction(timely, database, this.#cipher, kept.revisions, options.newId);
         const value = await work(transaction);
         const { changes, recorder } = transaction;
-        if (changes.length === 0) return { value, ...(await readVersion(timelyQuery)), changes, audit: null };
-        const kept = { revisions: this.#keptRevisions, audit: this.#keptAudit };
-        const recorded = await recordWrite(timelyQuery, recorder, options, kept, this.#cipher);
-        await database.announce(timelyQuery);
+        if (changes.length === 0) return { value, ...(await readVersion(timely)), changes, audit: null };
+        const recorded = await recordWrite(timely, recorder, options, kept, this.#cipher);
+        await database.announce(timely);
         rejectIfExpired();
         isCommitting = true;
         return { value, ...recorded, changes };

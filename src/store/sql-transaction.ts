@@ -1,4 +1,5 @@
 // Writes with SQL. References are checked in the same transaction, and every step is recorded for the log of revisions.
+import { newId } from "../base/ids.ts";
 import { createYielder } from "../base/yield-turns.ts";
 import { removeBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
@@ -52,6 +53,7 @@ const RESTORE_ORDER: readonly Kind[] = [
 export class SqlTransaction extends SqlReader implements Transaction {
   readonly recorder = new TransactionRecorder();
   readonly #keptRevisions: number;
+  readonly #createId: () => string;
   readonly #yieldTurn = createYielder();
   /** Rows by kind and id as this transaction last read or wrote them. Saves the second read of a row that is updated. */
   readonly #cachedRows = new Map<string, Row | null>();
@@ -61,9 +63,15 @@ export class SqlTransaction extends SqlReader implements Transaction {
     { jsonField }: Pick<Database, "jsonField">,
     cipher: CredentialCipher,
     keptRevisions: number,
+    createId: () => string = newId,
   ) {
     super({ query, jsonField }, cipher);
     this.#keptRevisions = keptRevisions;
+    this.#createId = createId;
+  }
+
+  newId(): string {
+    return this.#createId();
   }
 
   get changes(): readonly Change[] {

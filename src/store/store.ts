@@ -107,6 +107,8 @@ export interface Transaction extends Reader {
   readonly changes: readonly Change[];
   /** Returns the records that this transaction has changed so far, before and after it. */
   recordChanges(): readonly RecordChange[];
+  /** Returns the id of a new record. A write that is repeated gets the same ids again. */
+  newId(): string;
   insert<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
   update<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
   /** Rejects the deletion of a record that others use (409). */
@@ -157,6 +159,8 @@ export interface WriteOptions {
   readonly reason?: string;
   /** Extends the deadline for a write of many records. */
   readonly deadlineMs?: number;
+  /** Creates the ids of new records. */
+  readonly newId?: () => string;
 }
 
 export interface Written<T> {

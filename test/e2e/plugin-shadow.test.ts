@@ -295,35 +295,39 @@ describe("a plugin in shadow mode", () => {
 });
 
 describe("the next version of a plugin", () => {
-  test("runs beside the current one, and reports where both disagree", async () => {
-    const route = await harness.seed([{ name: "versioned", stage: "pre_request" }]);
-    const statuses = [];
-    const kinds = ["same", "header", "body", "respond", "fails"];
-    for (const kind of kinds)
-      statuses.push(
-        (await harness.post(route, { headers: { "x-kind": kind, "x-request-id": kind } })).status,
+  test.each(["inline", "worker", "process"])(
+    "runs beside the current one, and reports where both disagree (%s)",
+    async (isolation) => {
+      const route = await harness.seed([{ name: "versioned", stage: "pre_request", isolation }]);
+      const statuses = [];
+      const kinds = ["same", "header", "body", "respond", "fails"];
+      for (const kind of kinds)
+        statuses.push(
+          (await harness.post(route, { headers: { "x-kind": kind, "x-request-id": kind } })).status,
+        );
+      expect(statuses).toEqual([200, 200, 200, 403, 500]);
+      expect(harness.provider.requests.map((request) => request.header("x-version"))).toEqual(
+        Array.from({ length: 3 }, () => "same"),
       );
-    expect(statuses).toEqual([200, 200, 200, 403, 500]);
-    expect(harness.provider.requests.map((request) => request.header("x-version"))).toEqual(
-      Array.from({ length: 3 }, () => "same"),
-    );
-    const { next } = await waitFor(async () => {
-      const { body } = await reportOf(route, "versioned");
-      return body.next.counts.ran === kinds.length ? body : null;
-    });
-    expect(next.counts).toMatchObject({ agreed: 1, disagreed: 4 });
-    const differs = (what: string) => expect.stringContaining(`differs from the current version in ${what}`);
-    expect(next.samples).toMatchObject([
-      {
-        request_id: "fails",
-        agrees: false,
-        detail: differs("the failure, which only the current version has"),
-      },
-      { request_id: "respond", agrees: false, detail: differs("the response (403 and 404)") },
-      { request_id: "body", agrees: false, detail: differs("the body") },
-      { request_id: "header", agrees: false, detail: differs("the header x-version") },
-    ]);
-  });
+      const { next } = await waitFor(async () => {
+        const { body } = await reportOf(route, "versioned");
+        return body.next.counts.ran === kinds.length ? body : null;
+      });
+      expect(next.counts).toMatchObject({ agreed: 1, disagreed: 4 });
+      const differs = (what: string) =>
+        expect.stringContaining(`differs from the current version in ${what}`);
+      expect(next.samples).toMatchObject([
+        {
+          request_id: "fails",
+          agrees: false,
+          detail: differs("the failure, which only the current version has"),
+        },
+        { request_id: "respond", agrees: false, detail: differs("the response (403 and 404)") },
+        { request_id: "body", agrees: false, detail: differs("the body") },
+        { request_id: "header", agrees: false, detail: differs("the header x-version") },
+      ]);
+    },
+  );
 
   test("is compared at the stages of the response", async () => {
     const route = await harness.seed([

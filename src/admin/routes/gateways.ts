@@ -55,8 +55,8 @@ export const gateways: Resource<"gateways", GatewayFields> = {
     const required_plugins = withPluginIds(fields.required_plugins, [], newId);
     return { record: { id, ...fields, required_plugins, created_at, updated_at } };
   },
-  change: ({ id, created_at, ...before }, fields, updated_at) => {
-    const required_plugins = withPluginIds(fields.required_plugins, before.required_plugins, newId);
+  change: ({ id, created_at, ...before }, fields, updated_at, newEntryId) => {
+    const required_plugins = withPluginIds(fields.required_plugins, before.required_plugins, newEntryId);
     return { id, ...fields, required_plugins, created_at, updated_at };
   },
   show: showGateway,

@@ -38,6 +38,11 @@ export class IsolatedInstance {
     return this.#state === "creating";
   }
 
+  /** Whether it is known if the instance can be created. */
+  get hasOutcome(): boolean {
+    return this.hooks !== null || this.problem !== null;
+  }
+
   /** Resolves when it is known whether the instance can be created. */
   get firstOutcome(): Promise<unknown> {
     return this.#firstOutcome.promise;

@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Isolation } from "../../model/plugin-stage.ts";
 import type { PluginRegistry } from "../../plugins/registry.ts";
 import type { PluginDefinition, PluginHost } from "../../sdk/index.ts";
+import { isShadowInstance, type InstanceEntry } from "../../snapshot/plugin-instances.ts";
 import type { Log } from "../../telemetry/log/log.ts";
 import type { PluginUser } from "./plugin-user.ts";
 
@@ -24,6 +25,18 @@ export interface IsolationContext {
   readonly memoryBytes: number;
   readonly log: Log;
   readonly clock: Clock;
+}
+
+export function orderOf(
+  gatewayId: string,
+  instanceId: string,
+  definition: PluginDefinition,
+  { isolation, settings }: InstanceEntry,
+  host: PluginHost,
+): IsolationOrder {
+  const kind = isolation === "worker" ? isolation : "process";
+  const isShadow = isShadowInstance(instanceId);
+  return { gatewayId, instanceId, definition, settings, isolation: kind, isShadow, host };
 }
 
 /** Restarts of isolates, by plugin and isolation. */

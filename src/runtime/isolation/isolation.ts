@@ -16,7 +16,7 @@ interface IsolationSettings {
 export class Isolation {
   readonly #context: IsolationContext;
   #isolates: Isolates | null = null;
-  /** Orders of entries that no instance runs yet. */
+  /** Orders of instances that are not created yet. */
   #pending: IsolationOrder[] = [];
 
   /** Throws a SettingsError if processes cannot be started as PLUGIN_USER. */
@@ -28,13 +28,17 @@ export class Isolation {
 
   /**
    * Returns the hooks of an instance that `start` has started. Throws if create() failed or, if `isStrict`, if the isolate crashed
-   * meanwhile. Without such an instance it also throws, and `start` starts one.
+   * meanwhile. It also throws without such an instance: `order` it before.
    */
   hooksFor(order: IsolationOrder, isStrict: boolean): PluginHooks {
     const entry = this.#isolates?.find(order) ?? null;
     if (entry !== null && this.#isolates !== null) return this.#isolates.hooksOf(entry, isStrict);
-    this.#pending.push(order);
     throw new Error("the plugin is not started yet");
+  }
+
+  /** Makes `start` start the instance, or wait for it, unless it is known whether it can be created. */
+  order(order: IsolationOrder): void {
+    if (this.#isolates?.find(order)?.instance.hasOutcome !== true) this.#pending.push(order);
   }
 
   /** Returns hooks for one explanation, which run in an instance of their own. */
@@ -44,7 +48,12 @@ export class Isolation {
     return this.#isolates.explainHooks(entry, order.host);
   }
 
-  /** Starts the instances that were missing, and resolves when it is known whether each can be created. */
+  /** Whether ordered instances are missing. */
+  get isIncomplete(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /** Starts the instances that were ordered, and resolves when it is known whether each can be created. */
   async start(): Promise<void> {
     if (this.#pending.length === 0) return;
     const pending = this.#pending;
