@@ -45,7 +45,7 @@ export function areUnchanged(folder: string, inputs: ExecutableInputs): boolean 
 export function runSourcesIfChanged(): void {
   const launcher = process.env[LAUNCHER_VARIABLE];
   if (!Bun.isStandaloneExecutable || launcher === undefined || process.env[CHECKED_VARIABLE] === "1") return;
-  if (isCurrent(launcher)) {
+  if (isBuiltFrom(join(launcher, "../.."), process.execPath)) {
     process.env[CHECKED_VARIABLE] = "1";
     return;
   }
@@ -56,10 +56,11 @@ export function runSourcesIfChanged(): void {
   process.execve(launcher, [launcher, ...process.argv.slice(2)], environment);
 }
 
-function isCurrent(launcher: string): boolean {
+/** Returns whether an executable was built from the files of this folder as they are now. */
+export function isBuiltFrom(folder: string, executable: string): boolean {
   try {
-    const inputs = JSON.parse(readFileSync(inputsFileOf(process.execPath), "utf8")) as ExecutableInputs;
-    return areUnchanged(join(launcher, "../.."), inputs);
+    const inputs = JSON.parse(readFileSync(inputsFileOf(executable), "utf8")) as ExecutableInputs;
+    return areUnchanged(folder, inputs);
   } catch {
     return false;
   }
