@@ -12,7 +12,8 @@ import { describeLedger } from "./ledger.contract.ts";
 describe("the ledger in memory", () => {
   describeLedger({
     source: "memory",
-    walks: runs({ short: 500, long: 10_000 }),
+    walks: runs({ short: 300, long: 10_000 }),
+    concurrent: 10_000,
     create: (clock) => Promise.resolve(new MemoryLedger({ clock })),
     createSeveral: (clock) => Promise.resolve([new MemoryLedger({ clock })]),
   });
@@ -41,6 +42,9 @@ describe("the ledger in memory", () => {
   });
 });
 
+/** More than one call charges. */
+const MANY = runs({ short: 4000, long: 10_000 });
+
 describe.skipIf(!hasRedis)("the ledger in Redis", () => {
   let redis: RedisServer;
   beforeAll(async () => {
@@ -62,7 +66,8 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
 
   describeLedger({
     source: "redis",
-    walks: runs({ short: 100, long: 1000 }),
+    walks: runs({ short: 60, long: 1000 }),
+    concurrent: runs({ short: 2000, long: 10_000 }),
     create: connect,
     createSeveral: async (clock) => [await connect(clock), await connectMortal(clock)],
   });
@@ -109,17 +114,17 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     await Promise.all([alive.close(), dead.close()]);
   });
 
-  test("a dead process with 10,000 open reservations is charged completely", async () => {
+  test(`a dead process with ${MANY} open reservations is charged completely`, async () => {
     const clock = new ManualClock();
     const [alive, dead] = [await connect(clock), await connectMortal(clock)];
     const target = { kind: "budget", key: "many", period: "total", endsAt: null } as const;
     const claims = [{ ...target, limit: 100_000, amount: 1, enforced: true }];
     const reserve = async () => await dead.reserve("gw many", claims, "closed");
-    await Promise.all(Array.from({ length: 10_000 }, reserve));
+    await Promise.all(Array.from({ length: MANY }, reserve));
     clock.advance(30_000);
     // Each call charges a part of them.
     await waitUntil(async () => (await alive.read("gw many", [target]))[0]?.reserved === 0);
-    expect(await alive.read("gw many", [target])).toEqual([{ spent: 10_000, reserved: 0 }]);
+    expect(await alive.read("gw many", [target])).toEqual([{ spent: MANY, reserved: 0 }]);
     await Promise.all([alive.close(), dead.close()]);
   });
 

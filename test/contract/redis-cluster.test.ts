@@ -51,6 +51,7 @@ describe.skipIf(!hasRedisCluster)("Redis Cluster", () => {
     describeLedger({
       source: "redis",
       walks: runs({ short: 20, long: 500 }),
+      concurrent: runs({ short: 1000, long: 10_000 }),
       create: (clock) => connect(cluster.url, clock),
       createSeveral: async (clock) => [await connect(cluster.url, clock)],
     });

@@ -5,6 +5,7 @@ import { create, expectError, expectProblemsAt } from "../support/admin-fixtures
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { connectRaw } from "../support/raw-client.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { runs } from "../support/long-form.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const [gatehouse, provider, hooks] = await Promise.all([
@@ -73,8 +74,11 @@ const settled = (route: SeededRoute, id: string) =>
     return Number(state.reserved) === 0 ? state : null;
   });
 
+/** Requests at once, of which a hundred fit. */
+const MANY = runs({ short: 2000, long: 10_000 });
+
 describe("a budget in dollars", () => {
-  test("of $1.00 at $0.01 per request lets exactly 100 of 10,000 requests reach the provider, 200 at a time", async () => {
+  test(`of $1.00 at $0.01 per request lets exactly 100 of ${MANY} requests reach the provider, 200 at a time`, async () => {
     const { route, id } = await routeWith({ amount: "1.00" });
     const statuses = new Map<number, number>();
     const worker = async (count: number) => {
@@ -83,8 +87,8 @@ describe("a budget in dollars", () => {
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
       }
     };
-    await Promise.all(Array.from({ length: 200 }, () => worker(50)));
-    expect(Object.fromEntries(statuses)).toEqual({ 200: 100, 402: 9900 });
+    await Promise.all(Array.from({ length: 200 }, () => worker(MANY / 200)));
+    expect(Object.fromEntries(statuses)).toEqual({ 200: 100, 402: MANY - 100 });
     expect(provider.requests).toHaveLength(100);
     expect(await settled(route, id)).toMatchObject({ spent: "1.00", reserved: "0.00", remaining: "0.00" });
   }, 60_000);
