@@ -109,7 +109,7 @@ export function describeStoreBlocks({ database, createEmpty, createMigrated }: S
       const store = await openEmpty();
       await fc.assert(
         fc.asyncProperty(fc.array(blockStep, { maxLength: 30 }), (steps) => follow(store, steps)),
-        { numRuns: database === "SQLite" ? 20 : runs({ short: 8, long: 20 }) },
+        { numRuns: runs({ short: database === "SQLite" ? 10 : 6, long: 20 }) },
       );
     });
 

@@ -1,4 +1,5 @@
 // Administrators in the Store, with every database: admin tokens, and the actor of revisions.
+import type { SQL } from "bun";
 import { describe, expect, test } from "bun:test";
 import { newId } from "../../src/base/ids.ts";
 import type { Actor } from "../../src/model/administrator.ts";
@@ -118,11 +119,13 @@ export function describeStoreIdentities({ database, createMigrated }: StoreMaker
       const store = openForTest(url);
       const unusable = [adminTokenRecord({ active: false }), adminTokenRecord({ expires_at: NOW })];
       for (const record of unusable) await store.identities.insertAdminToken(record, ORIGIN);
-      await withSql(url, async (sql) => {
+      // One transaction: SQLite syncs the file after each.
+      const insertMany = async (sql: SQL) => {
         for (let serial = 0; serial < 998; serial++)
           await sql`INSERT INTO admin_tokens (id, name, role, hash, prefix, active, expires_at, created_by, created_at, updated_at)
             VALUES (${newId()}, 'n', 'owner', ${`h${serial}`}, 'p', 1, ${LATER}, 'c', ${NOW}, ${NOW})`;
-      });
+      };
+      await withSql(url, (sql) => sql.begin(insertMany));
       await store.identities.insertAdminToken(adminTokenRecord(), ORIGIN);
       expect(await store.identities.getAdminToken(unusable[0]!.id)).toBeNull();
       expect(await store.identities.getAdminToken(unusable[1]!.id)).not.toBeNull();

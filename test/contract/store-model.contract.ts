@@ -400,7 +400,7 @@ export function describeStoreModel({ database, createMigrated }: StoreMaker): vo
           await fc.asyncModelRun(() => ({ model: new Oracle(revision), real: store }), sequence);
         }),
         // Each write takes ten times as long with PostgreSQL.
-        { numRuns: database === "SQLite" ? 30 : runs({ short: 8, long: 30 }) },
+        { numRuns: runs({ short: database === "SQLite" ? 12 : 6, long: 30 }) },
       );
     }, 60_000);
   });
