@@ -49,6 +49,10 @@ export class MemoryResponses implements ResponseBackend {
     this.#shrink(maxBytes);
   }
 
+  delete(key: string): void {
+    this.#drop(key);
+  }
+
   purge(): number {
     const { size } = this.#entries;
     this.#entries.clear();

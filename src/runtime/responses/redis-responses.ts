@@ -4,7 +4,14 @@ import type { Clock } from "../../base/clock.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { withTimeout } from "../../base/with-timeout.ts";
 import { SharedRedis } from "../../redis/shared-redis.ts";
-import { KeptStreams, type KeptResponse, type Occupied, type ResponseBackend } from "./kept-response.ts";
+import { OpenedValues } from "./opened-values.ts";
+import {
+  KeptStreams,
+  type KeptResponse,
+  type Occupied,
+  type ResponseBackend,
+  type StreamKind,
+} from "./kept-response.ts";
 import { OVERHEAD_BYTES } from "./memory-responses.ts";
 
 /** A request waits this long for Redis. Longer ones are misses. */
@@ -51,9 +58,11 @@ export class ResponseRedis {
   readonly #redis: SharedRedis;
   readonly #clock: Clock;
   readonly #key: Buffer;
+  readonly #opened: OpenedValues;
 
   constructor(url: string, secret: string, clock: Clock, silenceTimeoutMs: number) {
     this.#clock = clock;
+    this.#opened = new OpenedValues(clock);
     this.#key = Buffer.from(hkdfSync("sha256", secret, "", "gatehouse kept responses", 32));
     const verify = async (client: { send(command: string, args: string[]): Promise<unknown> }) => {
       await client.send("PING", []);
@@ -62,7 +71,7 @@ export class ResponseRedis {
   }
 
   open(gatewayId: string, instanceId: string): ResponseBackend {
-    return new RedisResponses(this.#redis, this.#key, this.#clock, gatewayId, instanceId);
+    return new RedisResponses(this.#redis, this.#key, this.#clock, this.#opened, gatewayId, instanceId);
   }
 
   close(): void {
@@ -74,11 +83,20 @@ class RedisResponses implements ResponseBackend {
   readonly #redis: SharedRedis;
   readonly #key: Buffer;
   readonly #clock: Clock;
+  readonly #opened: OpenedValues;
   readonly #prefix: string;
   readonly #keys: readonly [index: string, sizes: string];
 
-  constructor(redis: SharedRedis, key: Buffer, clock: Clock, gatewayId: string, instanceId: string) {
+  constructor(
+    redis: SharedRedis,
+    key: Buffer,
+    clock: Clock,
+    opened: OpenedValues,
+    gatewayId: string,
+    instanceId: string,
+  ) {
     this.#redis = redis;
+    this.#opened = opened;
     this.#key = key;
     this.#clock = clock;
     const name = createHmac("sha256", key).update(instanceId).digest("base64url").slice(0, 22);
@@ -93,7 +111,7 @@ class RedisResponses implements ResponseBackend {
     try {
       const read = this.#redis.send(redisKey, "GET", [redisKey]);
       const value = await withTimeout(READ_TIMEOUT_MS, read, slow, this.#clock);
-      const kept = typeof value === "string" ? this.#open(value, member) : null;
+      const kept = this.#opened.get(redisKey, value, (sealed) => this.#open(sealed, member));
       return kept === null || kept.expiresAt <= this.#clock.unixNow() ? null : kept;
     } catch {
       return null;
@@ -110,12 +128,13 @@ class RedisResponses implements ResponseBackend {
     if (size <= maxBytes) this.#run(SET_SCRIPT, args).catch(() => undefined);
   }
 
-  /** Each hit reads the response again, so that a stream would be read, decrypted and decompressed as well. */
-  setStream(): void {
-    // Created again for each hit.
+  /** In memory only: in Redis, each hit would read, decrypt and decompress the stream as well. */
+  setStream(key: string, response: KeptResponse, kind: StreamKind, stream: Uint8Array): void {
+    this.#opened.setStream(this.#prefix + this.#memberOf(key), response, kind, stream);
   }
 
   async purge(): Promise<number> {
+    this.#opened.clear();
     let purged = 0;
     for (;;) {
       const removed = Number(
