@@ -1,4 +1,5 @@
 // CPU time of hits of response_cache, whole and streamed, compared with requests that are sent to a provider: one process, alternating bursts.
+// `cache` has the responses in memory, `cache-redis` in Redis.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_PATH, chatBody, LONG_CHAT_RESPONSE } from "./chat-payload.ts";
@@ -10,12 +11,13 @@ import { usageOf } from "./process-usage.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 import { runWrk, wrk, type Load } from "./wrk.ts";
 import { freePort } from "../test/support/free-port.ts";
+import { hasRedis, startRedis } from "../test/support/redis.ts";
 
 const BURSTS = 8;
 const BURST_SECONDS = 1;
 const CONNECTIONS = 64;
 const WARM_REQUESTS = 60_000;
-const LIMIT_MICROSECONDS = 30;
+const LIMIT_NOTE = "limit 30";
 const BARE_PATH = "/bare/chat/completions";
 
 interface Side {
@@ -24,7 +26,18 @@ interface Side {
   readonly costs: number[];
 }
 
-export async function benchCache(): Promise<void> {
+export function benchCache(): Promise<void> {
+  return measureHits("memory", {});
+}
+
+export async function benchCacheRedis(): Promise<void> {
+  if (!hasRedis) return;
+  const redis = await startRedis(["--appendonly", "no"]);
+  await measureHits("Redis", { REDIS_URL: redis.url });
+  await redis.stop();
+}
+
+async function measureHits(place: string, env: Readonly<Record<string, string>>): Promise<void> {
   if (wrk === null || nginx === null) {
     console.log("SKIPPED cache: wrk or nginx is not installed");
     return;
@@ -33,7 +46,7 @@ export async function benchCache(): Promise<void> {
   const folder = temporaryFolder();
   const provider = freePort();
   const nginxProvider = startNginxProvider(folder, provider, OTHER_CORES, 1, LONG_CHAT_RESPONSE);
-  const gatehouse = await startGatehouse({ dataDir: temporaryFolder() });
+  const gatehouse = await startGatehouse({ dataDir: temporaryFolder(), env });
   const targets = [targetAt(`http://127.0.0.1:${provider}`)];
   await createRoute(gatehouse, { targets, gateway: { name: "bare" }, path: BARE_PATH });
   const cached = await createRoute(gatehouse, {
@@ -48,7 +61,7 @@ export async function benchCache(): Promise<void> {
     for (const { load, costs } of sides) costs.push(await burstCost(gatehouse.pid, load));
   await gatehouse.stop();
   await nginxProvider.stop();
-  report(sides);
+  report(place, sides);
 }
 
 /** The sides differ in the gateway that serves them, and in whether the client wants a stream. */
@@ -72,19 +85,19 @@ function sidesOf(folder: string, proxyUrl: string, key: string): Side[] {
   ];
 }
 
-function report([bare, ...hits]: readonly Side[]): void {
+function report(place: string, [bare, ...hits]: readonly Side[]): void {
   if (bare === undefined) return;
   const rows: Measurement[] = hits.flatMap(({ what, costs }) => {
     const ratios = costs.map((cost, burst) => cost / bare.costs[burst]!);
     return [
-      { what, value: median(costs), unit: "µs", note: `limit ${LIMIT_MICROSECONDS}` },
+      { what, value: median(costs), unit: "µs", ...(place === "memory" && { note: LIMIT_NOTE }) },
       { what: `${what}: ratio, median of the bursts`, value: median(ratios), unit: "" },
     ];
   });
-  printTable(`Response cache: CPU time per request, ${BURSTS} bursts of ${BURST_SECONDS} s each in turn`, [
-    { what: bare.what, value: median(bare.costs), unit: "µs" },
-    ...rows,
-  ]);
+  printTable(
+    `Response cache in ${place}: CPU time per request, ${BURSTS} bursts of ${BURST_SECONDS} s each in turn`,
+    [{ what: bare.what, value: median(bare.costs), unit: "µs" }, ...rows],
+  );
 }
 
 async function burstCost(pid: number, load: Omit<Load, "seconds">): Promise<number> {

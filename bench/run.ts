@@ -1,7 +1,7 @@
 // `npm run bench [name…]`: runs all benchmarks or the named ones, and prints their results.
 import { benchAdmin } from "./admin.bench.ts";
 import { benchCanary } from "./canary.bench.ts";
-import { benchCache } from "./cache.bench.ts";
+import { benchCache, benchCacheRedis } from "./cache.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
 import { benchConsole } from "./console.bench.ts";
 import { benchPiiMask } from "./pii-mask.bench.ts";
@@ -24,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
   canary: benchCanary,
   cache: benchCache,
+  "cache-redis": benchCacheRedis,
   console: benchConsole,
   growth: benchGrowth,
   hedge: benchHedge,
