@@ -22,7 +22,7 @@ import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts"
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import type { Language } from "./settings.ts";
 import { sortFindings } from "./sort-findings.ts";
-import { BLOCK_UNITS, triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
+import { triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
 import { visitVariants, visitVariantsOf, type VariantVisitor } from "./variants.ts";
 import { checkWork, stepsToScan, type WorkCounter } from "./work-budget.ts";
 
@@ -199,8 +199,8 @@ class PatternDetector implements Detector {
     scanner.state = 0;
     let covered = 0;
     // A trigger is recorded when the unit after it is read, so read one unit past the range.
-    for (let start = from; start <= to; start += BLOCK_UNITS) {
-      scanner.scan(this.#patterns.prefilter, input.codes, start, Math.min(start + BLOCK_UNITS, to + 1));
+    for (let start = from; start <= to;) {
+      start = scanner.scan(this.#patterns.prefilter, input.codes, start, to + 1);
       covered = this.#matchRecorded(input, found, covered);
       if (onlyFirst && found.length > 0) return true;
       // Triggers without candidates take steps too.

@@ -2,12 +2,15 @@
 // code unit, however many patterns there are.
 import { CHAR_SET_SIZE, charSetHas, type CharSet } from "./char-set.ts";
 import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
+import { TriggerMemory } from "./trigger-memory.ts";
 
 /** The row of a state has an entry for each of 2^ROW_BITS symbols. Not more than needed: hot rows must fit into the first-level cache. */
 export const ROW_BITS = 6;
 
-/** State numbers fit into 15 bits of an Int16Array; the sign bit marks transitions after which triggers must be checked. */
+/** State numbers fit into the bits of a Uint16Array below MARK. */
 const MAX_STATES = 0x7fff;
+/** Marks transitions after which triggers must be checked. As in wasm/read-triggers.ts. */
+export const MARK = 0x8000;
 
 /** A trigger and the pattern, or whatever else, that it belongs to. */
 export interface Trigger<Owner> {
@@ -34,10 +37,10 @@ const NO_TRIGGERS: readonly never[] = [];
 
 export class Prefilter<Owner> {
   /**
-   * The row of a state starts at the state times 2^ROW_BITS and has the next state for each symbol. The next state is stored as
-   * its complement if a trigger ends in the state and the symbol may follow that trigger; this rejects most triggers.
+   * Has the transitions. The row of a state starts at the state times 2^ROW_BITS and has the next state for each symbol. The next state has the MARK
+   * if a trigger ends in the state and the symbol may follow that trigger; this rejects most triggers.
    */
-  readonly transitions: Int16Array;
+  readonly memory: TriggerMemory;
   /** Length of the longest trigger. */
   readonly maxTriggerLength: number;
   /** By state: the triggers that end there, longest first. */
@@ -50,7 +53,7 @@ export class Prefilter<Owner> {
     const maxStates = texts.reduce((states, { length }) => states + length, 1);
     if (maxStates > MAX_STATES)
       throw new Error(`the triggers may need ${maxStates} states; at most ${MAX_STATES} are supported`);
-    const transitions = new Int16Array(maxStates << ROW_BITS);
+    const transitions = new Uint16Array(maxStates << ROW_BITS);
     const trie: Trie = {
       firstChild: new Int16Array(maxStates),
       nextSibling: new Int16Array(maxStates),
@@ -58,7 +61,7 @@ export class Prefilter<Owner> {
     };
     const ownTriggers = this.#buildTrie(triggers, texts, transitions, trie);
     // The rest of the array was never written to, so it takes no memory.
-    this.transitions = transitions.subarray(0, ownTriggers.length << ROW_BITS);
+    this.memory = new TriggerMemory(transitions.subarray(0, ownTriggers.length << ROW_BITS));
     this.triggersByState = this.#addSuffixTransitions(ownTriggers, trie);
     this.#markTransitions();
   }
@@ -70,7 +73,7 @@ export class Prefilter<Owner> {
   #buildTrie(
     triggers: readonly Trigger<Owner>[],
     texts: readonly string[],
-    transitions: Int16Array,
+    transitions: Uint16Array,
     trie: Trie,
   ): TriggersByState<Owner> {
     const ownTriggers: TriggersByState<Owner> = [NO_TRIGGERS];
@@ -103,7 +106,7 @@ export class Prefilter<Owner> {
   ): TriggersByState<Owner> {
     const suffixes = new Int16Array(ownTriggers.length);
     const all = [...ownTriggers];
-    const { transitions } = this;
+    const { transitions } = this.memory;
     // States are numbered level by level, so a state's suffix is complete before the state is processed.
     for (let state = 0; state < ownTriggers.length; state++) {
       const row = state << ROW_BITS;
@@ -122,7 +125,7 @@ export class Prefilter<Owner> {
     return all;
   }
 
-  /** Complements the transitions after which triggers must be checked. */
+  /** Marks the transitions after which triggers must be checked. */
   #markTransitions(): void {
     // Many triggers share a set, so convert each set to symbols once.
     const symbolsBySet = new Map<CharSet | null, Uint8Array>();
@@ -136,13 +139,11 @@ export class Prefilter<Owner> {
   }
 
   #markRow(row: number, symbols: Uint8Array): void {
-    const { transitions } = this;
+    const { transitions } = this.memory;
     const count = symbols.length;
     for (let index = 0; index < count; index++) {
       const transition = row | (symbols[index] ?? 0);
-      const next = transitions[transition] ?? 0;
-      // Another trigger of this state may have marked it already.
-      if (next >= 0) transitions[transition] = ~next;
+      transitions[transition] = (transitions[transition] ?? 0) | MARK;
     }
   }
 
