@@ -3,14 +3,16 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { EstimatedFieldReader } from "./estimated-fields.ts";
-import { estimateRequestTokens } from "./token-estimate.ts";
+import { estimateCountedTokens, estimateRequestTokens } from "./token-estimate.ts";
 import { anyCharacter } from "../../test/support/characters.ts";
 
 const reader = new EstimatedFieldReader(["max_tokens", "n"]);
 
 function estimateOf(json: string): number {
-  const { others, units } = reader.read(Buffer.from(json));
-  return estimateRequestTokens(others, units);
+  const { others, units, isCounted } = reader.read(Buffer.from(json));
+  const estimate = estimateRequestTokens(others, units);
+  if (isCounted) expect(estimateCountedTokens(units)).toBe(estimate);
+  return estimate;
 }
 
 /** The oracle: parses everything. */

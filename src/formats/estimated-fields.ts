@@ -13,6 +13,9 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+const ZERO = 0x30;
+/** Numbers with as many digits are exact. */
+const MAX_SHORT_DIGITS = 9;
 
 const MESSAGES = Buffer.from("messages");
 const ROLE = Buffer.from("role");
@@ -24,6 +27,14 @@ interface EstimatedFields {
   readonly units: number;
   /** The other fields, and the messages that are not plain texts. */
   readonly others: JsonObject;
+  /** Whether the estimate depends on nothing but `units`. */
+  readonly isCounted: boolean;
+}
+
+interface FieldName {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly isEstimated: boolean;
 }
 
 /** One text at a time is read. */
@@ -31,16 +42,28 @@ const read: ReadText = { units: 0, end: 0 };
 
 /** Finds the top-level fields of a request that its estimate depends on, and further ones by name. */
 export class EstimatedFieldReader {
-  readonly #names: readonly { readonly name: string; readonly bytes: Uint8Array }[];
+  readonly #names: readonly FieldName[];
+  /** By length, because most keys of a request are none of them. */
+  readonly #namesByLength: readonly (readonly FieldName[])[];
 
   constructor(furtherNames: readonly string[]) {
-    this.#names = [...ESTIMATED_FIELDS, ...furtherNames].map((name) => ({ name, bytes: Buffer.from(name) }));
+    const names = [...ESTIMATED_FIELDS, ...furtherNames].map((name) => ({
+      name,
+      bytes: Buffer.from(name),
+      isEstimated: ESTIMATED_FIELDS.includes(name),
+    }));
+    this.#names = names;
+    const longest = Math.max(...names.map(({ name }) => name.length));
+    this.#namesByLength = Array.from({ length: longest + 1 }, (_, length) =>
+      names.filter(({ name }) => name.length === length),
+    );
   }
 
   /** `bytes` must be a JSON object in UTF-8 that was validated. */
   read(bytes: Uint8Array): EstimatedFields {
     const others: Record<string, unknown> = {};
     let units = 0;
+    let isCounted = true;
     let at = indexOfByte(bytes, OPEN_BRACE, 0);
     for (at = skipSpace(bytes, at + 1); bytes[at] === QUOTE; at = nextItem(bytes, at)) {
       const keyEnd = endOfString(bytes, at + 1);
@@ -49,25 +72,46 @@ export class EstimatedFieldReader {
         const messages = readMessages(bytes, value);
         units = messages.units;
         others["messages"] = messages.others;
+        if (messages.others.length > 0) isCounted = false;
         at = messages.end;
         continue;
       }
       const name = this.#nameOf(bytes, at, keyEnd);
       const end = endOfValue(bytes, value);
-      if (name !== null) others[name] = JSON.parse(utf8Between(bytes, value, end));
+      if (name !== null) {
+        others[name.name] = parseValue(bytes, value, end);
+        if (name.isEstimated) isCounted = false;
+      }
       at = end;
     }
-    return { units, others };
+    return { units, others, isCounted };
   }
 
-  #nameOf(bytes: Uint8Array, start: number, end: number): string | null {
-    for (const each of this.#names) if (isKey(bytes, start, end, each.bytes)) return each.name;
+  #nameOf(bytes: Uint8Array, start: number, end: number): FieldName | null {
+    const names = this.#namesByLength[end - start - 2];
+    if (names !== undefined) for (const each of names) if (isKey(bytes, start, end, each.bytes)) return each;
     // A key may spell a name with escapes, such as `"too\u006cs"`.
-    const backslash = indexOfByte(bytes, BACKSLASH, start);
-    if (backslash === -1 || backslash >= end) return null;
+    if (!hasBackslash(bytes, start, end)) return null;
     const decoded: unknown = JSON.parse(utf8Between(bytes, start, end));
-    return this.#names.find(({ name }) => name === decoded)?.name ?? null;
+    return this.#names.find(({ name }) => name === decoded) ?? null;
   }
+}
+
+function hasBackslash(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+  return false;
+}
+
+/** Most of the values are short numbers, such as that of `max_tokens`: no string is created for them. */
+function parseValue(bytes: Uint8Array, start: number, end: number): unknown {
+  let number = 0;
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - ZERO;
+    if (digit < 0 || digit > 9 || end - start > MAX_SHORT_DIGITS)
+      return JSON.parse(utf8Between(bytes, start, end));
+    number = number * 10 + digit;
+  }
+  return number;
 }
 
 interface ReadMessages {

@@ -103,6 +103,11 @@ export function estimateRequestTokens(body: JsonObject, countedUnits = 0): numbe
   return Math.ceil(REQUEST_TOKENS + walk.tokens + (walk.textUnits + countedUnits) / UNITS_PER_TOKEN);
 }
 
+/** As `estimateRequestTokens`, for a request without fields that were not counted. */
+export function estimateCountedTokens(countedUnits: number): number {
+  return Math.ceil(REQUEST_TOKENS + countedUnits / UNITS_PER_TOKEN);
+}
+
 /** The response to a request for the number of input tokens, in the format of the endpoint. */
 export function tokenCountResponse({ tail }: Endpoint, tokens: number): JsonObject {
   return tail.endsWith("/input_tokens")

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
 import { EstimatedFieldReader } from "../../formats/estimated-fields.ts";
-import { estimateRequestTokens } from "../../formats/token-estimate.ts";
+import { estimateCountedTokens, estimateRequestTokens } from "../../formats/token-estimate.ts";
 import type { RequestBody } from "../request-body.ts";
 
 export interface RequestSize {
@@ -34,15 +34,17 @@ const fieldReader = new EstimatedFieldReader([...LIMITS, "n", "best_of"]);
 
 /** Returns the size of a request whose bytes are a JSON object that was validated. */
 export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): RequestSize {
-  const { others, units } = fieldReader.read(bytes);
-  return requestSizeOf(others, operation, units);
+  const { others, units, isCounted } = fieldReader.read(bytes);
+  const inputTokens = isCounted ? estimateCountedTokens(units) : estimateRequestTokens(others, units);
+  return sizeWith(inputTokens, others, operation);
 }
 
-/**
- * `operation` is null if it is not known: then all limits count, and the largest is the one that applies. `countedUnits` are those of texts
- * that were left out of `body`.
- */
-export function requestSizeOf(body: JsonObject, operation: Operation | null, countedUnits = 0): RequestSize {
+export function requestSizeOf(body: JsonObject, operation: Operation | null): RequestSize {
+  return sizeWith(estimateRequestTokens(body), body, operation);
+}
+
+/** `operation` is null if it is not known: then all limits count, and the largest is the one that applies. */
+function sizeWith(inputTokens: number, body: JsonObject, operation: Operation | null): RequestSize {
   const { generationConfig } = body;
   const gemini = isJsonObject(generationConfig) ? generationConfig : null;
   const names = (operation === null ? undefined : LIMITS_BY_OPERATION[operation]) ?? LIMITS;
@@ -51,7 +53,7 @@ export function requestSizeOf(body: JsonObject, operation: Operation | null, cou
   let choices = Math.max(1, countOf(body["n"]), countOf(body["best_of"]));
   if (gemini !== null) choices = Math.max(choices, countOf(gemini["candidateCount"]));
   return {
-    inputTokens: estimateRequestTokens(body, countedUnits),
+    inputTokens,
     maxOutputTokens: limit === 0 ? null : limit,
     choices,
   };
