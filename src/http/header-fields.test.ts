@@ -39,3 +39,56 @@ test("fields are found in any spelling, sent as they were set, and joined if the
   fields.delete("X-A");
   expect(fields.has("x-a")).toBe(false);
 });
+
+describe("a block of fields", () => {
+  const LINES = "X-L-a: 1\r\nX-L-b: 2\r\n";
+
+  test("is sent after the other fields, and is found like them", () => {
+    const fields = HeaderFields.from({ Date: "now" });
+    fields.addBlock("x-l-", LINES);
+    expect(fields.toLines()).toBe(`Date: now\r\n${LINES}`);
+    expect([fields.has("x-l-a"), fields.get("x-l-b"), fields.get("date"), fields.has("x-l-c")]).toEqual([
+      true,
+      "2",
+      "now",
+      false,
+    ]);
+    expect(fields.toLines()).toBe(`Date: now\r\n${LINES}`);
+  });
+
+  /** What is done with fields that have a block, and with fields that were set one by one. */
+  const actions: Record<string, (fields: HeaderFields) => unknown> = {
+    "set another": (fields) => fields.set("X-Other", "3"),
+    "set one of the block": (fields) => fields.set("x-l-A", "3"),
+    "append one of the block": (fields) => fields.append("X-L-a", "3"),
+    "delete one of the block": (fields) => fields.delete("X-L-b"),
+    clone: (fields) => fields.clone().set("X-L-a", "3"),
+    "read names": (fields) => fields.names,
+    "read values": (fields) => fields.values,
+    "read entries": (fields) => [...fields.entries()],
+    "add a second block": (fields) => fields.addBlock("x-l-", "X-L-b: 4\r\nX-L-c: 5\r\n"),
+    "add another block": (fields) => fields.addBlock("x-m-", "X-M-a: 6\r\n"),
+  };
+  test.each(Object.keys(actions))("behaves like fields that were set: %s", (name) => {
+    const [block, single] = [HeaderFields.from({ Date: "now" }), HeaderFields.from({ Date: "now" })];
+    block.addBlock("x-l-", LINES);
+    for (const [field, value] of [
+      ["X-L-a", "1"],
+      ["X-L-b", "2"],
+    ] as const)
+      single.set(field, value);
+    expect(actions[name]?.(block)).toEqual(actions[name]?.(single));
+    expect(new Set(block.toLines().split("\r\n"))).toEqual(new Set(single.toLines().split("\r\n")));
+    expect([...block.entries()].sort()).toEqual([...single.entries()].sort());
+  });
+
+  test("replaces fields with the same names", () => {
+    const fields = HeaderFields.from({ "X-l-B": "old", "X-L-z": "9" });
+    fields.addBlock("x-l-", LINES);
+    expect([...fields.entries()].sort()).toEqual([
+      ["x-l-a", "1"],
+      ["x-l-b", "2"],
+      ["x-l-z", "9"],
+    ]);
+  });
+});

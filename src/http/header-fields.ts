@@ -7,16 +7,46 @@ import type { ReadableFields } from "../base/readable-fields.ts";
 const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** The names in lower case of fields that were set: the gateway sets few different ones. */
-const lowerCaseNames = new BoundedCache<string, string>(1000);
+/** A name that can be sent. */
+export interface FieldName {
+  readonly lower: string;
+  readonly spelling: string;
+  /** The start of a line: the spelling, a colon, and a space. */
+  readonly start: string;
+  /** One bit. All spellings of a name have the same one, and so may other names. */
+  readonly bit: number;
+}
+
+/** The gateway sets few different ones. */
+const knownNames = new BoundedCache<string, FieldName>(1000);
+let nameCount = 0;
+
+/** Several fields as lines with line ends: a string for each, and joining them, takes several times as long. */
+interface FieldBlock {
+  /** The names of all fields of the block start with this, in lower case. */
+  readonly prefix: string;
+  readonly lines: string;
+}
 
 /** Fields in their order, including repeated ones. */
 export class HeaderFields implements ReadableFields {
-  /** In lower case. */
-  readonly names: string[] = [];
+  readonly #names: string[] = [];
   /** As they are sent. */
   readonly #spellings: string[] = [];
-  readonly values: string[] = [];
+  readonly #values: string[] = [];
+  /** Fields that follow the others. They are added to the lists when anything but their lines is needed. */
+  #block: FieldBlock | null = null;
+
+  /** In lower case. */
+  get names(): string[] {
+    if (this.#block !== null) this.#expandBlock();
+    return this.#names;
+  }
+
+  get values(): string[] {
+    if (this.#block !== null) this.#expandBlock();
+    return this.#values;
+  }
 
   static from(fields: Headers | Readonly<Record<string, string>>): HeaderFields {
     const result = new HeaderFields();
@@ -27,9 +57,9 @@ export class HeaderFields implements ReadableFields {
 
   clone(): HeaderFields {
     const copy = new HeaderFields();
-    copy.names.push(...this.names);
+    copy.#names.push(...this.names);
     copy.#spellings.push(...this.#spellings);
-    copy.values.push(...this.values);
+    copy.#values.push(...this.values);
     return copy;
   }
 
@@ -43,9 +73,23 @@ export class HeaderFields implements ReadableFields {
     this.#push(name, spelling, value);
   }
 
+  /**
+   * Adds lines of valid fields whose names start with `prefix`, each name once. They replace those with the same name, and are sent last.
+   */
+  addBlock(prefix: string, lines: string): void {
+    const { names } = this;
+    for (let index = 0; index < names.length; index++)
+      if (names[index]?.startsWith(prefix) === true) {
+        this.#setLines(lines);
+        return;
+      }
+    this.#block = { prefix, lines };
+  }
+
   /** Returns the value of a field, joined by commas if it is repeated (RFC 9110, section 5.3), or null. */
   get(name: string): string | null {
-    const { names, values } = this;
+    const names = this.#namesFor(name);
+    const values = this.#values;
     let found: string | null = null;
     for (let index = 0; index < names.length; index++) {
       if (names[index] !== name) continue;
@@ -56,32 +100,35 @@ export class HeaderFields implements ReadableFields {
   }
 
   has(name: string): boolean {
-    return this.names.includes(name);
+    return this.#namesFor(name).includes(name);
   }
 
   /** Adds a field. Throws a TypeError if it cannot be sent. */
   append(name: string, value: string): void {
-    this.#push(checkedName(name), name, checkedValue(name, value));
+    const { lower } = fieldNameOf(name);
+    this.#namesFor(lower);
+    this.#push(lower, name, checkedValue(name, value));
   }
 
   /** Adds a field or replaces all with this name. Throws a TypeError if it cannot be sent. */
   set(name: string, value: string): void {
-    const lower = checkedName(name);
-    const index = this.names.indexOf(lower);
+    const { lower } = fieldNameOf(name);
+    const names = this.#namesFor(lower);
+    const index = names.indexOf(lower);
     if (index < 0) {
       this.#push(lower, name, checkedValue(name, value));
       return;
     }
     this.#spellings[index] = name;
-    this.values[index] = checkedValue(name, value);
-    for (let last = this.names.lastIndexOf(lower); last > index; last = this.names.lastIndexOf(lower))
+    this.#values[index] = checkedValue(name, value);
+    for (let last = names.lastIndexOf(lower); last > index; last = names.lastIndexOf(lower))
       this.#removeAt(last);
   }
 
   delete(name: string): void {
     const lower = name.toLowerCase();
-    for (let index = this.names.indexOf(lower); index >= 0; index = this.names.indexOf(lower))
-      this.#removeAt(index);
+    const names = this.#namesFor(lower);
+    for (let index = names.indexOf(lower); index >= 0; index = names.indexOf(lower)) this.#removeAt(index);
   }
 
   /** Calls `visit` once per name, with the values of repeated fields joined. */
@@ -104,34 +151,56 @@ export class HeaderFields implements ReadableFields {
 
   /** The fields as lines with line ends, as they are sent. */
   toLines(): string {
-    const { values } = this;
+    const values = this.#values;
     const names = this.#spellings;
     let text = "";
     for (let index = 0; index < names.length; index++)
       text += `${names[index] ?? ""}: ${values[index] ?? ""}\r\n`;
-    return text;
+    return this.#block === null ? text : text + this.#block.lines;
+  }
+
+  /** Returns the names among which this one has to be searched for: the block stays one if it cannot have it. */
+  #namesFor(lower: string): string[] {
+    if (this.#block !== null && lower.startsWith(this.#block.prefix)) this.#expandBlock();
+    return this.#names;
+  }
+
+  #expandBlock(): void {
+    const lines = this.#block?.lines ?? "";
+    this.#block = null;
+    this.#setLines(lines);
+  }
+
+  #setLines(lines: string): void {
+    for (const line of lines.split("\r\n")) {
+      const colon = line.indexOf(": ");
+      if (colon > 0) this.set(line.slice(0, colon), line.slice(colon + 2));
+    }
   }
 
   #push(name: string, spelling: string, value: string): void {
-    this.names.push(name);
+    this.#names.push(name);
     this.#spellings.push(spelling);
-    this.values.push(value);
+    this.#values.push(value);
   }
 
   #removeAt(index: number): void {
-    this.names.splice(index, 1);
+    this.#names.splice(index, 1);
     this.#spellings.splice(index, 1);
-    this.values.splice(index, 1);
+    this.#values.splice(index, 1);
   }
 }
 
-function checkedName(name: string): string {
-  const known = lowerCaseNames.get(name);
+/** Throws a TypeError if the name cannot be sent. */
+export function fieldNameOf(name: string): FieldName {
+  const known = knownNames.get(name);
   if (known !== undefined) return known;
   if (!TOKEN.test(name)) throw new TypeError(`${JSON.stringify(name.slice(0, 100))} is no header name`);
   const lower = name.toLowerCase();
-  lowerCaseNames.set(name, lower);
-  return lower;
+  const bit = lower === name ? 1 << (nameCount++ & 31) : fieldNameOf(lower).bit;
+  const created = { lower, spelling: name, start: `${name}: `, bit };
+  knownNames.set(name, created);
+  return created;
 }
 
 function checkedValue(name: string, value: string): string {

@@ -31,14 +31,17 @@ import type { ClientHandshake } from "./realtime/client-handshake.ts";
 import type { ShadowRequest } from "./shadow/shadow-request.ts";
 import type { McpRequest } from "./mcp/mcp-request.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
+import { ResponseHeaders } from "./response-headers.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
 import type { TokenLimitState } from "../sdk/index.ts";
-import { setTokenLimit, TOKEN_LIMIT_NAMES } from "./token-limit-headers.ts";
+import { TOKEN_LIMIT_NAMES, tokenLimitLines } from "./token-limit-headers.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { RequestSample } from "../usage/request-sample.ts";
 import type { VirtualRoute } from "./virtual-models/virtual-route.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
+
+const NO_RESPONSE_HEADERS = new ResponseHeaders();
 
 export class Exchange implements DenseSetMember, DisconnectListener {
   readonly request: ClientRequest;
@@ -76,8 +79,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   sentPath: string;
   sentQuery: string;
   sentHeaders: Record<string, string> | null = null;
-  /** Names and values in alternation. The last value of a name counts. */
-  #responseHeaders: string[] | null = null;
+  #responseHeaders: ResponseHeaders | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
   /** Where the stored objects are that the request names; null if it names none. */
   storedAt: StoredAt | null = null;
@@ -213,19 +215,21 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** Sets a header of the response to the client, whether a provider, a plugin, or the gateway produces it. */
   setResponseHeader(name: string, value: string): void {
-    (this.#responseHeaders ??= []).push(name, value);
+    (this.#responseHeaders ??= new ResponseHeaders()).set(name, value);
   }
 
   addResponseHeaders(headers: HeaderFields): void {
-    if (this.tokenLimit !== null) setTokenLimit(headers, this.tokenLimit, this.clock.unixNow());
-    const fields = this.#responseHeaders;
-    if (fields === null) return;
-    for (let at = 0; at < fields.length; at += 2) headers.set(fields[at] ?? "", fields[at + 1] ?? "");
+    const own = this.#responseHeaders;
+    if (this.tokenLimit === null) own?.addTo(headers, "");
+    else {
+      const lines = tokenLimitLines(this.tokenLimit, this.clock.unixNow());
+      (own ?? NO_RESPONSE_HEADERS).addTo(headers, lines);
+    }
   }
 
   /** Returns the names of the headers that were set with `setResponseHeader`. */
   responseHeaderNames(): string[] {
-    const names = this.#responseHeaders?.filter((_, index) => index % 2 === 0) ?? [];
+    const names = this.#responseHeaders?.names ?? [];
     return [...new Set(this.tokenLimit === null ? names : [...names, ...TOKEN_LIMIT_NAMES])];
   }
 
@@ -240,7 +244,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** For a copy of an exchange: shares the notes of plugins and starts with the response headers that are set so far. */
   adopt(original: Exchange): void {
     this.#notes = original.#notes ??= new Map<string, Map<string, unknown>>();
-    this.#responseHeaders = original.#responseHeaders === null ? null : [...original.#responseHeaders];
+    this.#responseHeaders = original.#responseHeaders?.clone() ?? null;
   }
 
   beginAttempt(attempt: UpstreamResponse, isHedge: boolean): void {

@@ -2,21 +2,21 @@
 import type { HeaderFields } from "../http/header-fields.ts";
 import type { TokenLimitState } from "../sdk/index.ts";
 
-const PREFIX = "x-ratelimit-";
+/** The start of the names of all fields that report limits. */
+export const RATE_LIMIT_PREFIX = "x-ratelimit-";
 const LIMIT = "x-ratelimit-limit-tokens";
 const REMAINING = "x-ratelimit-remaining-tokens";
 const RESET = "x-ratelimit-reset-tokens";
 export const TOKEN_LIMIT_NAMES: readonly string[] = [LIMIT, REMAINING, RESET];
 
-/** `unixMs` is the time of the response: the client gets the duration until the reset. */
-export function setTokenLimit(
-  headers: HeaderFields,
-  { limit, remaining, resetAt }: TokenLimitState,
-  unixMs: number,
-): void {
-  headers.set(LIMIT, String(limit));
-  headers.set(REMAINING, String(remaining));
-  headers.set(RESET, durationOf(Math.max(0, Math.ceil(resetAt - unixMs / 1000))));
+export function isTokenLimit(name: string): boolean {
+  return name.endsWith("-tokens") && TOKEN_LIMIT_NAMES.includes(name);
+}
+
+/** Returns the fields as lines. `unixMs` is the time of the response: the client gets the duration until the reset. */
+export function tokenLimitLines({ limit, remaining, resetAt }: TokenLimitState, unixMs: number): string {
+  const reset = durationOf(Math.max(0, Math.ceil(resetAt - unixMs / 1000)));
+  return `${LIMIT}: ${limit}\r\n${REMAINING}: ${remaining}\r\n${RESET}: ${reset}\r\n`;
 }
 
 /** Moves the provider's own fields out of the way. `headers` are those of the provider that the client gets. */
@@ -25,12 +25,12 @@ export function moveProviderRateLimits(headers: HeaderFields): void {
   for (const name of headers.names.filter(isRateLimit)) {
     const value = headers.get(name);
     headers.delete(name);
-    if (value !== null) headers.set(`X-GW-Provider-RateLimit-${name.slice(PREFIX.length)}`, value);
+    if (value !== null) headers.set(`X-GW-Provider-RateLimit-${name.slice(RATE_LIMIT_PREFIX.length)}`, value);
   }
 }
 
 function isRateLimit(name: string): boolean {
-  return name.startsWith(PREFIX);
+  return name.startsWith(RATE_LIMIT_PREFIX);
 }
 
 /** Formats seconds as OpenAI does: `6m0s`, `1h0m5s`, `59s`. */

@@ -1,0 +1,50 @@
+// Fields that were set before there is a response are those that would have been set on it one by one.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { HeaderFields } from "../http/header-fields.ts";
+import { ResponseHeaders } from "./response-headers.ts";
+
+const TOKEN_LIMIT = [
+  ["x-ratelimit-limit-tokens", "10"],
+  ["x-ratelimit-remaining-tokens", "7"],
+] as const;
+
+const field = fc.tuple(
+  fc.constantFrom(
+    "X-RateLimit-global-Limit",
+    "x-ratelimit-GLOBAL-limit",
+    "X-RateLimit-per_key-Reset",
+    "X-RateLimit-Remaining-Tokens",
+    "x-ratelimit-limit-tokens",
+    "X-GW-PII",
+    "x-gw-pii",
+    "Retry-After",
+  ),
+  fc.constantFrom("1", "23", "", "a b", "\xe9", "\t"),
+);
+const fields = fc.array(field, { maxLength: 8 });
+
+test("any fields, also repeated ones in other spellings, with and without a token limit", () => {
+  fc.assert(
+    fc.property(fields, fields, fc.boolean(), fc.boolean(), (before, own, hasLimit, isCopied) => {
+      const [actual, expected] = [new HeaderFields(), new HeaderFields()];
+      for (const headers of [actual, expected]) for (const [name, value] of before) headers.set(name, value);
+      const set = new ResponseHeaders();
+      for (const [name, value] of own) set.set(name, value);
+      const lines = hasLimit ? TOKEN_LIMIT.map(([name, value]) => `${name}: ${value}\r\n`).join("") : "";
+      (isCopied ? set.clone() : set).addTo(actual, lines);
+      for (const [name, value] of [...(hasLimit ? TOKEN_LIMIT : []), ...own]) expected.set(name, value);
+      expect(actual.toLines().split("\r\n").sort()).toEqual(expected.toLines().split("\r\n").sort());
+      expect([...actual.entries()].sort()).toEqual([...expected.entries()].sort());
+      expect(set.names).toEqual(own.map(([name]) => name));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("a name or a value that cannot be sent is rejected", () => {
+  expect(() => new ResponseHeaders().set("X A", "1")).toThrow(TypeError);
+  const set = new ResponseHeaders();
+  set.set("X-RateLimit-global-Limit", "1\r\nX-Other: 2");
+  expect(() => set.addTo(new HeaderFields(), "")).toThrow(TypeError);
+});
