@@ -12,6 +12,7 @@ import { allowedCandidates } from "./allowed-models.ts";
 import { taskFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { attemptHedged, type HedgeParts } from "./hedging/attempt-hedged.ts";
+import type { KnownCandidates } from "./known-candidates.ts";
 import { modelFor } from "./model-for.ts";
 import { servingCandidates, storingCandidates } from "./operation.ts";
 import { planOf } from "./plan-of.ts";
@@ -119,7 +120,7 @@ function recordRequest(plan: BalancePlan, { hedge }: CompiledUpstream, now: numb
 }
 
 /** Returns the targets that may serve the request. Throws if none may, or if the model must be known and is not. */
-export function candidatesFor(exchange: Exchange, rule: CompiledRule): Candidates {
+export function candidatesFor(exchange: Exchange, rule: CompiledRule): KnownCandidates {
   const { knownCandidates, fields, sentPath, sentQuery, endpoint, storedAt } = exchange;
   if (
     knownCandidates !== null &&
@@ -132,7 +133,17 @@ export function candidatesFor(exchange: Exchange, rule: CompiledRule): Candidate
   )
     return knownCandidates;
   const { preferred, fallback } = findCandidates(exchange, rule);
-  const found = { preferred, fallback, rule, fields, path: sentPath, query: sentQuery, endpoint, storedAt };
+  const found: KnownCandidates = {
+    preferred,
+    fallback,
+    rule,
+    fields,
+    path: sentPath,
+    query: sentQuery,
+    endpoint,
+    storedAt,
+    models: null,
+  };
   exchange.knownCandidates = found;
   return found;
 }

@@ -20,6 +20,7 @@ import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { KnownCandidates } from "./known-candidates.ts";
+import type { KnownEstimates } from "./budgets/request-estimate.ts";
 import type { KnownSize } from "./budgets/request-size.ts";
 import type { ReservedClaims } from "./budgets/reserved-claims.ts";
 import type { Hedge } from "./hedging/hedge.ts";
@@ -96,6 +97,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** The targets that may get the request as it is now, which several steps need; null until one does. */
   knownCandidates: KnownCandidates | null = null;
   knownSize: KnownSize | null = null;
+  knownEstimates: KnownEstimates | null = null;
   /** The gateway itself did what the request asks for: limits count the request, although no provider gets it. */
   isServedHere = false;
   /** Records the response for later requests; null if it is not reused. */

@@ -12,4 +12,6 @@ export interface KnownCandidates extends Candidates {
   readonly query: string;
   readonly endpoint: Endpoint | null;
   readonly storedAt: StoredAt | null;
+  /** The models that the targets get; null until they are needed. */
+  models: readonly (string | null)[] | null;
 }

@@ -40,11 +40,10 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
   }
   if (response !== null && response.upstreamResponse.ok) {
     const { model } = response;
-    const unpriced = priceFor(exchange, model) === null ? 0 : AS_RESERVED;
     // The usage of a stream that was cut is estimated from the text that was relayed. Other responses have been generated completely.
     const isPartial = usage?.isPartial === true && !response.isStream;
     const { inputTokens: input, outputTokens: output } = tokensOf(usage);
-    const nanos = exchange.costNanos ?? unpriced;
+    const nanos = exchange.costNanos ?? (priceFor(exchange, model) === null ? 0 : AS_RESERVED);
     charges.push({ model, nanos, inputTokens: input, outputTokens: output, isPartial });
   }
   return charges;

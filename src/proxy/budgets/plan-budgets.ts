@@ -8,12 +8,11 @@ import type { BudgetAccounts } from "../../runtime/budget-book.ts";
 import { SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
-import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
-import { eligibleModels, inputTokensOf, outputTokensOf, sizeOf } from "./request-estimate.ts";
+import { eligibleModels, estimatesOf, sizeOf, type ModelEstimate } from "./request-estimate.ts";
 import { dependsOnModel, requireOneModel } from "./require-one-model.ts";
 import { UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
 
@@ -24,14 +23,10 @@ const CREATING_OPERATIONS: ReadonlySet<Operation> = new Set(["responses", "batch
 /** Other subjects are hashed: databases do not store all characters, and keys have a limited length. */
 const PLAIN_SUBJECT = /^[\x20-\x7e]{0,256}$/;
 
+const NO_CLAIMS: readonly PlannedClaim[] = [];
+
 export interface PlanParts extends OffLoopPart {
   readonly budgetAccounts: BudgetAccounts;
-}
-
-/** A model that the request may be sent to. */
-interface EligibleModel {
-  readonly name: string | null;
-  readonly price: CompiledPrice | null;
 }
 
 /** Whether the request runs a model. A path of the client says nothing if the target has its own. */
@@ -56,19 +51,17 @@ export function planBudgets(
   parts: PlanParts,
 ): ValueOrPromise<readonly PlannedClaim[]> {
   if (budgets.some(dependsOnModel)) requireOneModel(exchange, rule);
-  const models = eligibleModels(exchange, rule).map((name) => ({ name, price: priceFor(exchange, name) }));
+  const models = eligibleModels(exchange, rule);
   const applying: ApplyingBudget[] = [];
   for (const budget of budgets) addClaimsOn(applying, budget, exchange, models);
-  if (applying.length === 0) return [];
+  if (applying.length === 0) return NO_CLAIMS;
   const needsSize =
-    models.some(({ price }) => price?.dependsOnTokens === true) ||
-    applying.some(({ budget }) => budget.record.unit === "tokens");
+    applying.some(({ budget }) => budget.record.unit === "tokens") ||
+    models.some((model) => priceFor(exchange, model)?.dependsOnTokens === true);
   const size = needsSize ? sizeOf(exchange, parts) : UNKNOWN_SIZE;
-  const plan = (known: RequestSize): readonly PlannedClaim[] =>
-    withoutEqualKeys(
-      applying.map((claim) => completeClaim(claim, exchange, models, known, parts.budgetAccounts)),
-    );
-  return isPromise(size) ? size.then(plan) : plan(size);
+  return isPromise(size)
+    ? size.then((known) => completeClaims(applying, exchange, models, known, parts.budgetAccounts))
+    : completeClaims(applying, exchange, models, size, parts.budgetAccounts);
 }
 
 type ApplyingBudget = Pick<PlannedClaim, "budget" | "subject" | "model">;
@@ -78,22 +71,21 @@ function addClaimsOn(
   claims: ApplyingBudget[],
   budget: CompiledBudget,
   exchange: Exchange,
-  models: readonly EligibleModel[],
+  models: readonly (string | null)[],
 ): void {
   const counted =
-    budget.models === null ? models : models.filter(({ name }) => countsModel({ budget, model: null }, name));
+    budget.models === null ? models : models.filter((name) => countsModel({ budget, model: null }, name));
   if (counted.length === 0) return;
   const { scope, each, unit, on_unknown_price } = budget.record;
   if (scope === "model" && each)
-    for (const { name } of counted) claims.push({ budget, subject: bounded(name ?? ""), model: name ?? "" });
+    for (const name of counted) claims.push({ budget, subject: bounded(name ?? ""), model: name ?? "" });
   else {
     const subject = subjectOf(budget, exchange);
     if (subject === null) return;
     claims.push({ budget, subject: bounded(subject), model: null });
   }
   if (unit !== "usd" || !budget.isEnforced || on_unknown_price !== "refuse") return;
-  const unpriced = counted.find(({ price }) => price === null);
-  if (unpriced !== undefined) throw priceUnknown(budget, unpriced.name);
+  for (const name of counted) if (priceFor(exchange, name) === null) throw priceUnknown(budget, name);
 }
 
 /** Returns null if the request is not one of the budget's. */
@@ -124,18 +116,24 @@ function bounded(subject: string): string {
   return `sha256:${createHash("sha256").update(subject).digest("base64url")}`;
 }
 
-function completeClaim(
-  applying: ApplyingBudget,
+function completeClaims(
+  applying: readonly ApplyingBudget[],
   exchange: Exchange,
-  models: readonly EligibleModel[],
+  models: readonly (string | null)[],
   size: RequestSize,
   book: BudgetAccounts,
-): PlannedClaim {
-  let amount = 0;
-  for (const each of models)
-    if (countsModel(applying, each.name))
-      amount = Math.max(amount, amountFor(applying.budget, exchange, each, size, book));
-  return claimOf(applying, exchange, amount, book);
+): readonly PlannedClaim[] {
+  const estimates = estimatesOf(exchange, models, size, book);
+  const unixMs = exchange.clock.unixNow();
+  const claims: PlannedClaim[] = [];
+  for (const each of applying) {
+    let amount = 0;
+    for (const estimate of estimates)
+      if (countsModel(each, estimate.model))
+        amount = Math.max(amount, amountFor(each.budget, estimate, size.maxOutputTokens !== null));
+    claims.push(claimOf(each, unixMs, amount, book));
+  }
+  return withoutEqualKeys(claims);
 }
 
 /** Returns a claim on a budget that counts all models; null if the request is not one of the budget's. */
@@ -147,16 +145,16 @@ export function claimOfSubject(
 ): PlannedClaim | null {
   const subject = subjectOf(budget, exchange);
   if (subject === null) return null;
-  return claimOf({ budget, subject: bounded(subject), model: null }, exchange, amount, book);
+  return claimOf({ budget, subject: bounded(subject), model: null }, exchange.clock.unixNow(), amount, book);
 }
 
 function claimOf(
   { budget, subject: wantedSubject, model }: ApplyingBudget,
-  { clock }: Exchange,
+  unixMs: number,
   amount: number,
   book: BudgetAccounts,
 ): PlannedClaim {
-  const { subject, target } = book.accountOf(budget, wantedSubject, budget.periods.at(clock.unixNow()));
+  const { subject, target } = book.accountOf(budget, wantedSubject, budget.periods.at(unixMs));
   return {
     kind: "budget",
     key: target.key,
@@ -194,20 +192,15 @@ function hasEqualKeys(claims: readonly PlannedClaim[]): boolean {
 /** Returns what the request will use at most or, if it does not limit its output, probably. */
 function amountFor(
   { record, limit }: CompiledBudget,
-  exchange: Exchange,
-  { name, price }: EligibleModel,
-  size: RequestSize,
-  book: BudgetAccounts,
+  { price, inputTokens, outputTokens }: ModelEstimate,
+  isLimited: boolean,
 ): number {
-  const { maxOutputTokens } = size;
-  const inputTokens = inputTokensOf(exchange, [name], size, book);
   const quarter = Math.floor(limit / 4);
-  const output = outputTokensOf(exchange, name, price, size, book);
-  const isLimited = maxOutputTokens !== null;
-  if (record.unit === "tokens") return inputTokens + (isLimited ? output : Math.min(output, quarter));
+  if (record.unit === "tokens")
+    return inputTokens + (isLimited ? outputTokens : Math.min(outputTokens, quarter));
   if (price === null) return 0;
   const ofInput = price.costOfText(inputTokens, 0);
-  const ofOutput = price.costOfText(inputTokens, output) - ofInput;
+  const ofOutput = price.costOfText(inputTokens, outputTokens) - ofInput;
   return ofInput + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
 }
 

@@ -10,6 +10,7 @@ import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
 import type { BodyFields } from "../request-body.ts";
 import { sentModel } from "../model-for.ts";
+import { priceFor } from "../record-usage.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
 import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 import type * as requestSizeTask from "./request-size-task.ts";
@@ -27,18 +28,36 @@ export interface EstimateParts extends OffLoopPart {
   readonly budgetAccounts: Pick<BudgetAccounts, "outputSizes" | "inputCalibration">;
 }
 
+/** What a request to one of its models will use. */
+export interface ModelEstimate {
+  readonly model: string | null;
+  readonly price: CompiledPrice | null;
+  readonly inputTokens: number;
+  /** Of all choices: at most or, if the request does not limit it, probably. */
+  readonly outputTokens: number;
+}
+
+/** The estimates of a request, which limits and budgets need one after the other. */
+export interface KnownEstimates {
+  readonly models: readonly (string | null)[];
+  readonly size: RequestSize;
+  readonly estimates: readonly ModelEstimate[];
+}
+
 /** Returns the models that the request may be sent to; null is one that is not known. */
-export function eligibleModels(exchange: Exchange, rule: CompiledRule): (string | null)[] {
+export function eligibleModels(exchange: Exchange, rule: CompiledRule): readonly (string | null)[] {
   const { fields, route } = exchange;
   if (route === null) {
     const virtual = virtualRouteOf(exchange, rule);
     if (virtual !== null) return modelsOfLegs(exchange, virtual);
   }
   if (route !== null) return [...new Set(route.remaining().map(({ model }) => model))];
-  const { preferred, fallback } = candidatesFor(exchange, rule);
+  const candidates = candidatesFor(exchange, rule);
+  if (candidates.models !== null) return candidates.models;
   const names: (string | null)[] = [];
-  addSentModels(names, preferred, fields, rule);
-  addSentModels(names, fallback, fields, rule);
+  addSentModels(names, candidates.preferred, fields, rule);
+  addSentModels(names, candidates.fallback, fields, rule);
+  candidates.models = names;
   return names;
 }
 
@@ -89,33 +108,49 @@ function measure(
   return requestSizeIn(bytes, operation);
 }
 
-/** Returns the estimated input of a request to the model that counts most tokens. */
-export function inputTokensOf(
-  { gateway }: Exchange,
+/** Returns the estimates for these models. Computed once per request and size, but for every response of a WebSocket: it learns from them. */
+export function estimatesOf(
+  exchange: Exchange,
   models: readonly (string | null)[],
-  { inputTokens }: RequestSize,
-  { inputCalibration }: Pick<BudgetAccounts, "inputCalibration">,
-): number {
-  let most = 0;
-  for (const model of models)
-    most = Math.max(most, inputCalibration.calibrate(gateway?.id ?? "", model, inputTokens));
-  return most;
+  size: RequestSize,
+  accounts: EstimateParts["budgetAccounts"],
+): readonly ModelEstimate[] {
+  const { knownEstimates } = exchange;
+  if (knownEstimates !== null && knownEstimates.models === models && knownEstimates.size === size)
+    return knownEstimates.estimates;
+  const estimates: ModelEstimate[] = [];
+  for (const model of models) estimates.push(estimateOf(exchange, model, size, accounts));
+  if (exchange.handshake === null) exchange.knownEstimates = { models, size, estimates };
+  return estimates;
 }
 
-/** Returns the output of all choices that a model will generate at most or, if the request does not limit it, probably. */
-export function outputTokensOf(
+export function estimateOf(
+  exchange: Exchange,
+  model: string | null,
+  size: RequestSize,
+  { inputCalibration, outputSizes }: EstimateParts["budgetAccounts"],
+): ModelEstimate {
+  const gatewayId = exchange.gateway?.id ?? "";
+  const price = priceFor(exchange, model);
+  return {
+    model,
+    price,
+    inputTokens: inputCalibration.calibrate(gatewayId, model, size.inputTokens),
+    outputTokens: outputTokensOf(exchange, model, price, size, outputSizes),
+  };
+}
+
+function outputTokensOf(
   { endpoint, path, gateway }: Exchange,
   model: string | null,
   price: CompiledPrice | null,
   { maxOutputTokens, choices }: RequestSize,
-  { outputSizes }: Pick<BudgetAccounts, "outputSizes">,
+  outputSizes: BudgetAccounts["outputSizes"],
 ): number {
   const operation = (endpoint ?? endpointIn(path))?.operation ?? null;
   if (operation !== null && OPERATIONS_WITHOUT_OUTPUT.has(operation)) return 0;
-  const usual = model === null ? null : outputSizes.percentile(gateway?.id ?? "", model);
-  const ofChoice = Math.min(
-    maxOutputTokens ?? usual ?? DEFAULT_OUTPUT_TOKENS,
-    price?.maxOutputTokens ?? Infinity,
-  );
+  let ofChoice = maxOutputTokens;
+  if (ofChoice === null && model !== null) ofChoice = outputSizes.percentile(gateway?.id ?? "", model);
+  ofChoice = Math.min(ofChoice ?? DEFAULT_OUTPUT_TOKENS, price?.maxOutputTokens ?? Infinity);
   return Math.min(ofChoice * choices, MAX_OUTPUT_TOKENS);
 }

@@ -13,6 +13,9 @@ import { virtualRouteOf } from "../virtual-models/find-route.ts";
 const MAX_SHOWN = 3;
 const MAX_SHOWN_LENGTH = 100;
 
+/** The last path of each target: many requests in a row have the same one. */
+const checkedPaths = new WeakMap<CompiledTarget, { readonly path: string; readonly mayName: boolean }>();
+
 /** Whether the model decides how much of an enforced budget a request uses. */
 export function dependsOnModel({ record, isEnforced }: CompiledBudget): boolean {
   return isEnforced && (record.unit === "usd" || record.models !== null || record.scope === "model");
@@ -41,7 +44,13 @@ function requireOneModelAt(exchange: Exchange, rule: CompiledRule, target: Compi
 function mayNameOnlyOne(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): boolean {
   const { fields, handshake, sentQuery } = exchange;
   if (handshake !== null || sentQuery !== "" || fields.furtherModels.length > 0) return false;
-  return !mayNameModel(target.baseUrl + pathFor(exchange, rule, target));
+  const path = pathFor(exchange, rule, target);
+  let checked = checkedPaths.get(target);
+  if (checked?.path !== path) {
+    checked = { path, mayName: mayNameModel(target.baseUrl + path) };
+    checkedPaths.set(target, checked);
+  }
+  return !checked.mayName;
 }
 
 function severalModels(named: readonly unknown[]): GatehouseError {

@@ -4,15 +4,16 @@ import type { ClaimContext, TokenEstimate } from "../../sdk/index.ts";
 import { mayCost } from "../budgets/plan-budgets.ts";
 import {
   eligibleModels,
-  inputTokensOf,
-  outputTokensOf,
+  estimateOf,
+  estimatesOf,
   sizeOf,
   type EstimateParts,
 } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
 import type { PluginCall } from "../plugin-call.ts";
 import { PreRequestContext } from "../pre-request-context.ts";
-import { priceFor } from "../record-usage.ts";
+
+const NO_MODELS: readonly (string | null)[] = [];
 
 export class ClaimsContext extends PreRequestContext implements ClaimContext {
   readonly #call: PluginCall;
@@ -32,7 +33,8 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
 
   get eligibleModels(): readonly (string | null)[] {
     const { exchange } = this.#call;
-    this.#eligibleModels ??= exchange.rule === null ? [] : eligibleModels(exchange, exchange.rule);
+    // A copy: plugins may be plain JavaScript, and budgets use the same list.
+    this.#eligibleModels ??= exchange.rule === null ? [] : eligibleModels(exchange, exchange.rule).slice();
     return this.#eligibleModels;
   }
 
@@ -43,11 +45,19 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
 
   #estimateOf(size: RequestSize): TokenEstimate {
     const { exchange } = this.#call;
+    const { budgetAccounts } = this.#parts;
+    const models = exchange.rule === null ? NO_MODELS : eligibleModels(exchange, exchange.rule);
+    const estimates = estimatesOf(exchange, models, size, budgetAccounts);
+    let inputTokens = 0;
+    // That of the model that counts most tokens.
+    for (const estimate of estimates) inputTokens = Math.max(inputTokens, estimate.inputTokens);
     return {
-      inputTokens: inputTokensOf(exchange, this.eligibleModels, size, this.#parts.budgetAccounts),
+      inputTokens,
       limitsOutput: size.maxOutputTokens !== null,
-      outputTokens: (model) =>
-        outputTokensOf(exchange, model, priceFor(exchange, model), size, this.#parts.budgetAccounts),
+      outputTokens: (model) => {
+        for (const estimate of estimates) if (estimate.model === model) return estimate.outputTokens;
+        return estimateOf(exchange, model, size, budgetAccounts).outputTokens;
+      },
     };
   }
 }
