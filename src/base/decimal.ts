@@ -20,9 +20,11 @@ export function nanosOf(dollars: string): number {
 /** Returns nano-dollars as a decimal with at least two digits after the point: `12.34`, `0.000000001`. */
 export function dollarsOf(nanos: number): string {
   const amount = Math.abs(nanos);
-  let fraction = amount % NANOS_PER_DOLLAR;
-  const whole = (amount - fraction) / NANOS_PER_DOLLAR;
+  // A remainder of integers of 32 bits takes a fraction of the time of one of larger numbers. The quotient may be rounded up.
+  let whole = Math.floor(amount / NANOS_PER_DOLLAR);
+  if (whole * NANOS_PER_DOLLAR > amount) whole--;
+  let fraction = (amount - whole * NANOS_PER_DOLLAR) | 0;
   let decimals = DOLLAR_DECIMALS;
-  for (; decimals > MIN_DECIMALS && fraction % 10 === 0; decimals--) fraction /= 10;
+  for (; decimals > MIN_DECIMALS && fraction % 10 === 0; decimals--) fraction = (fraction / 10) | 0;
   return `${nanos < 0 ? "-" : ""}${whole}.${String(fraction).padStart(decimals, "0")}`;
 }

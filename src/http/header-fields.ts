@@ -15,7 +15,12 @@ export interface FieldName {
   readonly start: string;
   /** One bit. All spellings of a name have the same one, and so may other names. */
   readonly bit: number;
+  /** Whether it starts with RATE_LIMIT_PREFIX. */
+  readonly isRateLimit: boolean;
 }
+
+/** The start of the names of fields that report limits, in lower case. */
+export const RATE_LIMIT_PREFIX = "x-ratelimit-";
 
 /** The gateway sets few different ones. */
 const knownNames = new BoundedCache<string, FieldName>(1000);
@@ -193,12 +198,20 @@ export class HeaderFields implements ReadableFields {
 
 /** Throws a TypeError if the name cannot be sent. */
 export function fieldNameOf(name: string): FieldName {
+  const found = findFieldName(name);
+  if (found === null) throw new TypeError(`${JSON.stringify(name.slice(0, 100))} is no header name`);
+  return found;
+}
+
+/** Returns null if the name cannot be sent. */
+export function findFieldName(name: string): FieldName | null {
   const known = knownNames.get(name);
   if (known !== undefined) return known;
-  if (!TOKEN.test(name)) throw new TypeError(`${JSON.stringify(name.slice(0, 100))} is no header name`);
+  if (!TOKEN.test(name)) return null;
   const lower = name.toLowerCase();
   const bit = lower === name ? 1 << (nameCount++ & 31) : fieldNameOf(lower).bit;
-  const created = { lower, spelling: name, start: `${name}: `, bit };
+  const isRateLimit = lower.startsWith(RATE_LIMIT_PREFIX);
+  const created = { lower, spelling: name, start: `${name}: `, bit, isRateLimit };
   knownNames.set(name, created);
   return created;
 }

@@ -91,8 +91,9 @@ export class MemoryAccounts {
     if (slot !== -1) this.#requests.release(slot, time);
   }
 
-  reserveTokens({ key, amount }: TokensClaim): Window {
-    const window = this.#windows.findOrCreate(key);
+  /** `known` is the window of the claim; null if it has to be found. */
+  reserveTokens({ key, amount }: TokensClaim, known: Window | null): Window {
+    const window = known ?? this.#windows.findOrCreate(key);
     window.reserved = add(window.reserved, amount);
     return window;
   }

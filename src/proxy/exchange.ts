@@ -4,7 +4,7 @@ import { NOT_A_MEMBER, type DenseSetMember } from "../base/dense-set.ts";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { FirstContent } from "../formats/first-content.ts";
 import type { Endpoint } from "../formats/operations.ts";
-import type { HeaderFields } from "../http/header-fields.ts";
+import { fieldNameOf, type FieldName, type HeaderFields } from "../http/header-fields.ts";
 import type { ForwardedBody } from "../http/forwarded-body.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
 import { requestTargetOf } from "../http/request-target.ts";
@@ -217,7 +217,11 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** Sets a header of the response to the client, whether a provider, a plugin, or the gateway produces it. */
   setResponseHeader(name: string, value: string): void {
-    (this.#responseHeaders ??= new ResponseHeaders()).set(name, value);
+    this.setResponseField(fieldNameOf(name), value);
+  }
+
+  setResponseField(field: FieldName, value: string): void {
+    (this.#responseHeaders ??= new ResponseHeaders()).set(field, value);
   }
 
   addResponseHeaders(headers: HeaderFields): void {

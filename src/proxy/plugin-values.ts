@@ -1,19 +1,15 @@
 // Checks of the values that plugins set. The errors are written for plugin authors and name no value that may be secret.
-import { BoundedCache } from "../base/bounded-cache.ts";
-
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-/** Valid names and their lower-case form: plugins set the same few headers on every request. */
-const validNames = new BoundedCache<string, string>(1000);
+import { findFieldName, type FieldName } from "../http/header-fields.ts";
 
 /** Returns the name in lower case. */
 export function checkHeaderName(name: string): string {
-  const known = validNames.get(name);
-  if (known !== undefined) return known;
-  if (!HEADER_NAME.test(name)) throw new Error(`"${name}" is not a valid header name`);
-  const lower = name.toLowerCase();
-  validNames.set(name, lower);
-  return lower;
+  return checkFieldName(name).lower;
+}
+
+export function checkFieldName(name: string): FieldName {
+  const found = findFieldName(name);
+  if (found === null) throw new Error(`"${name}" is not a valid header name`);
+  return found;
 }
 
 export function checkHeaderValue(value: string): string {

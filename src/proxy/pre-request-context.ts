@@ -17,7 +17,13 @@ import { HeadersView, NO_HEADERS, RecordHeaders } from "./header-views.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 import { PluginWork } from "./plugin-work.ts";
-import { checkBytes, checkHeaderName, checkHeaderValue, checkStatus } from "./plugin-values.ts";
+import {
+  checkBytes,
+  checkFieldName,
+  checkHeaderName,
+  checkHeaderValue,
+  checkStatus,
+} from "./plugin-values.ts";
 import { RequestBody } from "./request-body.ts";
 import { userKeyOf } from "./user-of.ts";
 
@@ -113,8 +119,7 @@ export class PreRequestContext extends CallContext implements RequestContext {
     run.verdict = "changed";
   }
   setResponseHeader(name: string, value: string): void {
-    checkHeaderName(name);
-    this.#call.exchange.setResponseHeader(name, checkHeaderValue(value));
+    this.#call.exchange.setResponseField(checkFieldName(name), checkHeaderValue(value));
   }
   reportTokenLimit(state: TokenLimitState): void {
     const { exchange } = this.#call;

@@ -1,9 +1,7 @@
 // The token limit that a client sees in the header fields of OpenAI: that of the gateway instead of the provider's.
-import type { HeaderFields } from "../http/header-fields.ts";
+import { RATE_LIMIT_PREFIX, type HeaderFields } from "../http/header-fields.ts";
 import type { TokenLimitState } from "../sdk/index.ts";
 
-/** The start of the names of all fields that report limits. */
-export const RATE_LIMIT_PREFIX = "x-ratelimit-";
 const LIMIT = "x-ratelimit-limit-tokens";
 const REMAINING = "x-ratelimit-remaining-tokens";
 const RESET = "x-ratelimit-reset-tokens";

@@ -120,12 +120,20 @@ function reserveFor(
   const [first] = calls;
   const limits =
     calls.length === 1 && first !== undefined ? first.claims : calls.flatMap(({ claims }) => claims);
-  const claims = plan.budgets.length === 0 ? limits : [...limits, ...plan.budgets];
+  const claims: readonly Claim[] = plan.budgets.length === 0 ? limits : joined(limits, plan.budgets);
   if (claims.length === 0) return finishAll(calls);
   const decided = parts.reserveInLedger(exchange, claims);
   return isPromise(decided)
     ? decided.then((result) => decide(exchange, calls, limits, plan, result, parts))
     : decide(exchange, calls, limits, plan, decided, parts);
+}
+
+/** A loop, because spreading two lists takes several times as long. */
+function joined(limits: readonly LimitClaim[], budgets: readonly PlannedClaim[]): Claim[] {
+  const claims: Claim[] = [];
+  for (const claim of limits) claims.push(claim);
+  for (const claim of budgets) claims.push(claim);
+  return claims;
 }
 
 function decide(
