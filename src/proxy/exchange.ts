@@ -35,7 +35,7 @@ import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts"
 import { ResponseHeaders } from "./response-headers.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
 import type { TokenLimitState } from "../sdk/index.ts";
-import { TOKEN_LIMIT_NAMES, tokenLimitLines } from "./token-limit-headers.ts";
+import { TOKEN_LIMIT_NAMES, tokenLimitLines, type LimitFields } from "./token-limit-headers.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { RequestSample } from "../usage/request-sample.ts";
@@ -222,6 +222,11 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   setResponseField(field: FieldName, value: string): void {
     (this.#responseHeaders ??= new ResponseHeaders()).set(field, value);
+  }
+
+  /** Sets the header fields of a limit. */
+  setLimitFields(fields: LimitFields, state: TokenLimitState): void {
+    (this.#responseHeaders ??= new ResponseHeaders()).setLimit(fields, state);
   }
 
   addResponseHeaders(headers: HeaderFields): void {

@@ -1,6 +1,13 @@
 // The errors that plugin authors see say what is wrong and name the value.
 import { expect, test } from "bun:test";
-import { checkBytes, checkHeaderName, checkHeaderValue, checkSize, checkStatus } from "./plugin-values.ts";
+import {
+  checkBytes,
+  checkHeaderName,
+  checkHeaderValue,
+  checkSize,
+  checkStatus,
+  checkTokenLimit,
+} from "./plugin-values.ts";
 
 test("a status", () => {
   expect([200, 404, 599].map(checkStatus)).toEqual([200, 404, 599]);
@@ -31,4 +38,13 @@ test("bytes, and their size", () => {
   expect(() => checkSize("a body", 11, 10)).toThrow(
     "a body must not be larger than 10 bytes (MAX_BODY_BYTES), got 11",
   );
+});
+
+test("the numbers of a token limit, which are written into header fields", () => {
+  const state = { limit: 10, remaining: 3, resetAt: 1_800_000_000 };
+  expect(() => checkTokenLimit(state)).not.toThrow();
+  for (const name of ["limit", "remaining", "resetAt"]) {
+    const invalid: unknown = { ...state, [name]: "1\r\nX-Other: 2" };
+    expect(() => checkTokenLimit(invalid as typeof state)).toThrow("of a token limit must be numbers");
+  }
 });

@@ -1,5 +1,6 @@
 // Checks of the values that plugins set. The errors are written for plugin authors and name no value that may be secret.
 import { findFieldName, type FieldName } from "../http/header-fields.ts";
+import type { TokenLimitState } from "../sdk/index.ts";
 
 /** Returns the name in lower case. */
 export function checkHeaderName(name: string): string {
@@ -25,6 +26,12 @@ function hasLineBreakOrNul(value: string): boolean {
     if (code === 0x0d || code === 0x0a || code === 0) return true;
   }
   return false;
+}
+
+/** The numbers are written into header fields as they are. */
+export function checkTokenLimit({ limit, remaining, resetAt }: TokenLimitState): void {
+  if (typeof limit !== "number" || typeof remaining !== "number" || typeof resetAt !== "number")
+    throw new Error("limit, remaining and resetAt of a token limit must be numbers");
 }
 
 export function checkStatus(status: number): number {

@@ -23,8 +23,10 @@ import {
   checkHeaderName,
   checkHeaderValue,
   checkStatus,
+  checkTokenLimit,
 } from "./plugin-values.ts";
 import { RequestBody } from "./request-body.ts";
+import { limitFieldsOf } from "./token-limit-headers.ts";
 import { userKeyOf } from "./user-of.ts";
 
 export class PreRequestContext extends CallContext implements RequestContext {
@@ -123,6 +125,8 @@ export class PreRequestContext extends CallContext implements RequestContext {
   }
   reportTokenLimit(state: TokenLimitState): void {
     const { exchange } = this.#call;
+    checkTokenLimit(state);
+    if (state.name !== undefined) exchange.setLimitFields(limitFieldsOf(state.name), state);
     // Of several limits, the one with the fewest tokens left counts.
     if (exchange.tokenLimit === null || state.remaining < exchange.tokenLimit.remaining)
       exchange.tokenLimit = state;

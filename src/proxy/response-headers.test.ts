@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { fieldNameOf, HeaderFields } from "../http/header-fields.ts";
 import { ResponseHeaders } from "./response-headers.ts";
+import { limitFieldsOf } from "./token-limit-headers.ts";
 
 const TOKEN_LIMIT = [
   ["x-ratelimit-limit-tokens", "10"],
@@ -24,20 +25,39 @@ const field = fc.tuple(
 );
 const fields = fc.array(field, { maxLength: 8 });
 
+/** Names and remaining amounts. */
+const limits = fc.array(fc.tuple(fc.constantFrom("global", "per_key", "GLOBAL"), fc.nat()), { maxLength: 3 });
+
 test("any fields, also repeated ones in other spellings, with and without a token limit", () => {
   fc.assert(
-    fc.property(fields, fields, fc.boolean(), fc.boolean(), (before, own, hasLimit, isCopied) => {
-      const [actual, expected] = [new HeaderFields(), new HeaderFields()];
-      for (const headers of [actual, expected]) for (const [name, value] of before) headers.set(name, value);
-      const set = new ResponseHeaders();
-      for (const [name, value] of own) set.set(fieldNameOf(name), value);
-      const lines = hasLimit ? TOKEN_LIMIT.map(([name, value]) => `${name}: ${value}\r\n`).join("") : "";
-      (isCopied ? set.clone() : set).addTo(actual, lines);
-      for (const [name, value] of [...(hasLimit ? TOKEN_LIMIT : []), ...own]) expected.set(name, value);
-      expect(actual.toLines().split("\r\n").sort()).toEqual(expected.toLines().split("\r\n").sort());
-      expect([...actual.entries()].sort()).toEqual([...expected.entries()].sort());
-      expect(set.names).toEqual(own.map(([name]) => name));
-    }),
+    fc.property(
+      fields,
+      fields,
+      limits,
+      fc.boolean(),
+      fc.boolean(),
+      (before, own, limits, hasLimit, isCopied) => {
+        const [actual, expected] = [new HeaderFields(), new HeaderFields()];
+        for (const headers of [actual, expected])
+          for (const [name, value] of before) headers.set(name, value);
+        const set = new ResponseHeaders();
+        for (const [name, value] of own) set.set(fieldNameOf(name), value);
+        const lines = hasLimit ? TOKEN_LIMIT.map(([name, value]) => `${name}: ${value}\r\n`).join("") : "";
+        for (const [name, remaining] of limits)
+          set.setLimit(limitFieldsOf(name), { limit: 10, remaining, resetAt: 99 });
+        (isCopied ? set.clone() : set).addTo(actual, lines);
+        for (const [name, value] of [...(hasLimit ? TOKEN_LIMIT : []), ...own]) expected.set(name, value);
+        for (const [name, remaining] of limits) {
+          expected.set(`X-RateLimit-${name}-Limit`, "10");
+          expected.set(`X-RateLimit-${name}-Remaining`, String(remaining));
+          expected.set(`X-RateLimit-${name}-Reset`, "99");
+        }
+        expect(actual.toLines().split("\r\n").sort()).toEqual(expected.toLines().split("\r\n").sort());
+        expect([...actual.entries()].sort()).toEqual([...expected.entries()].sort());
+        expect(set.names.slice(0, own.length)).toEqual(own.map(([name]) => name));
+        expect(set.names).toHaveLength(own.length + 3 * limits.length);
+      },
+    ),
     { numRuns: 2000 },
   );
 });

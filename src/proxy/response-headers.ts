@@ -1,6 +1,7 @@
 // The header fields that plugins and steps set on a response before there is one.
 import { RATE_LIMIT_PREFIX, type FieldName, type HeaderFields } from "../http/header-fields.ts";
-import { isTokenLimit } from "./token-limit-headers.ts";
+import type { TokenLimitState } from "../sdk/index.ts";
+import { isTokenLimit, type LimitFields } from "./token-limit-headers.ts";
 
 export class ResponseHeaders {
   readonly #fields: FieldName[] = [];
@@ -26,6 +27,16 @@ export class ResponseHeaders {
     else this.#others.push(this.#fields.length);
     this.#fields.push(field);
     this.#values.push(value);
+  }
+
+  /** As `set` for each of the fields. The numbers must be checked. */
+  setLimit(fields: LimitFields, { limit, remaining, resetAt }: TokenLimitState): void {
+    const [ofLimit, ofRemaining, ofReset] = [String(limit), String(remaining), String(resetAt)];
+    if ((this.#bits & fields.bits) !== 0) this.#mayRepeat = true;
+    this.#bits |= fields.bits;
+    this.#limits = `${this.#limits}${fields.limit.start}${ofLimit}${fields.remainingStart}${ofRemaining}${fields.resetStart}${ofReset}\r\n`;
+    this.#fields.push(fields.limit, fields.remaining, fields.reset);
+    this.#values.push(ofLimit, ofRemaining, ofReset);
   }
 
   clone(): ResponseHeaders {

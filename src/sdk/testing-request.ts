@@ -1,6 +1,6 @@
 // The request of a plugin under test: the context that its hooks get, and what they have changed.
 /* eslint-disable @typescript-eslint/no-deprecated -- the contexts here implement the deprecated names as well */
-import type { PluginContext, PluginResponse, RequestContext } from "./contexts.ts";
+import type { PluginContext, PluginResponse, RequestContext, TokenLimitState } from "./contexts.ts";
 import { bodyText, objectIn, parseJson, textIn, userKeyOf } from "./test-body.ts";
 import type { TestEstimate } from "./testing-claims.ts";
 import type { TestedServices, TestServices } from "./testing-services.ts";
@@ -93,13 +93,24 @@ export function requestContext(
     setQuery: (next) => (query = next),
     replaceBody: (next) => (body = typeof next === "string" ? next : Buffer.from(next).toString()),
     setResponseHeader,
-    reportTokenLimit: ({ remaining }) => setResponseHeader("x-ratelimit-remaining-tokens", String(remaining)),
+    reportTokenLimit: (state) => reportTokenLimit(state, setResponseHeader),
     respond,
     setAnswerHeader: setResponseHeader,
     answer: respond,
   };
   const sent = () => ({ path, query, headers: Object.fromEntries(forwarded), body });
   return { context, result: () => ({ ...sent(), ...withEarlierNames(response, responseHeaders) }) };
+}
+
+function reportTokenLimit(
+  { name, limit, remaining, resetAt }: TokenLimitState,
+  setResponseHeader: (name: string, value: string) => void,
+): void {
+  setResponseHeader("x-ratelimit-remaining-tokens", String(remaining));
+  if (name === undefined) return;
+  setResponseHeader(`X-RateLimit-${name}-Limit`, String(limit));
+  setResponseHeader(`X-RateLimit-${name}-Remaining`, String(remaining));
+  setResponseHeader(`X-RateLimit-${name}-Reset`, String(resetAt));
 }
 
 function withEarlierNames(

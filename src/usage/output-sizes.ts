@@ -7,18 +7,30 @@ const PERCENTILE = 0.95;
 class RecentSizes {
   readonly #sizes: number[] = [];
   #next = 0;
-  #percentile: number | null = null;
+  /** The same in ascending order: sorting all of them for every request would take as long as everything else of a budget. */
+  readonly #sorted: number[] = [];
 
   add(tokens: number): void {
+    const oldest = this.#sizes[this.#next];
+    if (oldest !== undefined) this.#sorted.splice(this.#positionOf(oldest), 1);
+    this.#sorted.splice(this.#positionOf(tokens), 0, tokens);
     this.#sizes[this.#next] = tokens;
     this.#next = (this.#next + 1) % KEPT_RESPONSES;
-    this.#percentile = null;
   }
 
   get percentile(): number {
-    this.#percentile ??=
-      this.#sizes.toSorted((a, b) => a - b)[Math.ceil(this.#sizes.length * PERCENTILE) - 1] ?? 0;
-    return this.#percentile;
+    return this.#sorted[Math.ceil(this.#sorted.length * PERCENTILE) - 1] ?? 0;
+  }
+
+  /** Returns the position of the first size that is not smaller. */
+  #positionOf(tokens: number): number {
+    let [low, high] = [0, this.#sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#sorted[middle] ?? 0) < tokens) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 

@@ -19,19 +19,12 @@ const LABEL_PREFIX = "per_label:";
 /** Keys that are kept for the next requests of their subjects. */
 const MAX_KEYS = 1000;
 
-/** The header fields of a limit. A colon is not allowed in their names. */
-interface LimitHeaders {
-  readonly limit: string;
-  readonly remaining: string;
-  readonly reset: string;
-  readonly limitValue: string;
-}
-
 export class CompiledTokenLimit {
   readonly type: TokenLimitType;
   readonly limit: number;
   readonly count: TokenLimitSettings["count"];
-  readonly headers: LimitHeaders;
+  /** The part of the names of its header fields. A colon is not allowed in them. */
+  readonly headerName: string;
   readonly #exact: ReadonlySet<string> | null;
   readonly #prefixes: readonly string[];
   readonly #claimType: string;
@@ -55,13 +48,7 @@ export class CompiledTokenLimit {
     this.type = type;
     this.limit = limit;
     this.count = count;
-    const prefix = `X-RateLimit-${type.replace(":", ".")}_tokens-`;
-    this.headers = {
-      limit: `${prefix}Limit`,
-      remaining: `${prefix}Remaining`,
-      reset: `${prefix}Reset`,
-      limitValue: String(limit),
-    };
+    this.headerName = `${type.replace(":", ".")}_tokens`;
     this.#claimType = `${type}_tokens`;
     this.#exact = models === undefined ? null : new Set(models.filter((model) => !model.endsWith("*")));
     this.#prefixes = (models ?? []).filter((model) => model.endsWith("*")).map((model) => model.slice(0, -1));

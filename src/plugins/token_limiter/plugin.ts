@@ -111,22 +111,18 @@ class TokenClaims implements ClaimSet {
 
   /** Of several limits of a type, the headers are those of the one with the fewest tokens left. */
   #setHeaders(context: RequestContext, states: readonly ClaimState[]): void {
-    let least: CompiledTokenLimit | null = null;
-    let [remaining, resetAt] = [Infinity, 0];
     for (let index = 0; index < this.#limits.length; index++) {
       const limit = this.#limits[index];
       const state = states[index];
       if (limit === undefined || state === undefined || this.#hasTighter(limit, index, states)) continue;
-      const { headers } = limit;
-      context.setResponseHeader(headers.limit, headers.limitValue);
-      context.setResponseHeader(headers.remaining, String(state.remaining));
-      context.setResponseHeader(headers.reset, String(state.resetAt ?? 0));
-      if (state.remaining >= remaining) continue;
-      least = limit;
-      remaining = state.remaining;
-      resetAt = state.resetAt ?? 0;
+      const { remaining, resetAt } = state;
+      context.reportTokenLimit({
+        name: limit.headerName,
+        limit: limit.limit,
+        remaining,
+        resetAt: resetAt ?? 0,
+      });
     }
-    if (least !== null) context.reportTokenLimit({ limit: least.limit, remaining, resetAt });
   }
 
   /** Whether another limit of the same type has fewer tokens left, or as many and comes first. */
