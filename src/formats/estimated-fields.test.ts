@@ -1,5 +1,5 @@
 // What is read in the bytes of a request counts as many tokens as the parsed request.
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { EstimatedFieldReader } from "./estimated-fields.ts";
@@ -37,7 +37,16 @@ const text = fc.oneof(
   fc.lorem({ maxCount: 12 }),
 );
 const part = fc.oneof(
-  fc.record({ type: fc.constant("text"), text }),
+  { weight: 3, arbitrary: fc.record({ type: fc.constant("text"), text }) },
+  fc.record(
+    {
+      type: fc.constantFrom("text", "input_text", "output_text", "image", "refusal"),
+      text: fc.oneof(text, fc.constant(null)),
+      cache_control: fc.oneof(text, fc.record({ type: text }), fc.jsonValue()),
+      source: fc.record({ type: fc.constant("text"), data: text }),
+    },
+    { requiredKeys: [] },
+  ),
   fc.record({
     type: fc.constant("image_url"),
     image_url: fc.record({ url: text, detail: fc.constant("low") }),
@@ -46,7 +55,11 @@ const part = fc.oneof(
 const message = fc.record(
   {
     role: fc.constantFrom("user", "system", "tool"),
-    content: fc.oneof({ weight: 4, arbitrary: text }, fc.array(part, { maxLength: 3 }), fc.constant(null)),
+    content: fc.oneof(
+      { weight: 4, arbitrary: text },
+      { weight: 4, arbitrary: fc.array(part, { maxLength: 3 }) },
+      fc.constant(null),
+    ),
     name: text,
     tool_calls: fc.array(fc.record({ id: text, function: fc.record({ name: text, arguments: text }) }), {
       maxLength: 2,
@@ -83,6 +96,23 @@ test("any request has the estimate of the parsed one, with any white space", () 
   );
 });
 
+test("messages with texts and lists of texts are not parsed", () => {
+  const messages = [
+    { role: "system", content: "one two" },
+    { role: "user", content: [{ type: "text", text: "three", cache_control: { type: "ephemeral" } }] },
+    { content: [{ type: "input_text", text: "four" }, { text: "schön" }], role: "user", name: "five" },
+  ];
+  const parse = spyOn(JSON, "parse");
+  try {
+    const { others, isCounted } = reader.read(Buffer.from(JSON.stringify({ messages })));
+    expect({ others, isCounted }).toEqual({ others: { messages: [] }, isCounted: true });
+    // The text that is not ASCII.
+    expect(parse.mock.calls).toEqual([['"schön"']]);
+  } finally {
+    parse.mockRestore();
+  }
+});
+
 test("the other fields have the values of the parsed request", () => {
   fc.assert(
     fc.property(body, (value) => {
@@ -102,6 +132,13 @@ describe("unusual spellings count as the parsed request", () => {
     ["a byte order mark", '\ufeff{"messages":[{"content":"one two"}]}'],
     ["a text that occurs twice", '{"messages":[{"content":"one two three","content":"four"}]}'],
     ["a name that occurs twice", '{"messages":[{"name":"one two three","name":"four","content":""}]}'],
+    ["a part with two texts", '{"messages":[{"content":[{"type":"text","text":"one two","text":"three"}]}]}'],
+    ["a part with two types", '{"messages":[{"content":[{"type":"text","type":"image","text":"one"}]}]}'],
+    ["an image with a text", '{"messages":[{"content":[{"type":"image","text":"one two"}]}]}'],
+    ["two lists of parts", '{"messages":[{"content":[{"text":"one two"}],"content":[{"text":"three"}]}]}'],
+    ["a list and a text", '{"messages":[{"content":[{"text":"one two"}],"content":"three"}]}'],
+    ["parts that are no objects", '{"messages":[{"content":["one two",{"type":"text","text":"three"},4]}]}'],
+    ["an empty list of parts", '{"messages":[{"content":[ ]},{"content":[{}, { }]}]}'],
     ["fields that occur twice", '{"system":"one two three","system":"four"}'],
     ["escaped names of fields", '{"m\\u0065ssages":[{"content":"one two"}],"too\\u006cs":[{"a":"one two"}]}'],
     ["an escaped name in a message", '{"messages":[{"c\\u006fntent":"one two three"}]}'],

@@ -21,6 +21,12 @@ const MESSAGES = Buffer.from("messages");
 const ROLE = Buffer.from("role");
 const CONTENT = Buffer.from("content");
 const NAME = Buffer.from("name");
+const TYPE = Buffer.from("type");
+const TEXT = Buffer.from("text");
+/** Anthropic's; models do not read it. */
+const CACHE_CONTROL = Buffer.from("cache_control");
+/** Types of parts that have nothing but a text, in the formats of OpenAI and Anthropic. */
+const TEXT_TYPES = [TEXT, Buffer.from("input_text"), Buffer.from("output_text")];
 
 interface EstimatedFields {
   /** Units of the messages that are not in `others`. */
@@ -140,8 +146,8 @@ function readMessages(bytes: Uint8Array, start: number): ReadMessages {
 }
 
 /**
- * Counts a message that has only a role, a name, and a text, into `read`. Returns the index after it, or -1 if it has anything else, or
- * its text twice.
+ * Counts a message that has only a role, a name, and a text or a list of texts, into `read`. Returns the index after it, or -1 if it has
+ * anything else, or its text twice.
  */
 function readPlainMessage(bytes: Uint8Array, start: number): number {
   let units = 0;
@@ -151,6 +157,14 @@ function readPlainMessage(bytes: Uint8Array, start: number): number {
   for (; bytes[at] === QUOTE; at = nextItem(bytes, at)) {
     const keyEnd = endOfString(bytes, at + 1);
     const value = startOfValue(bytes, keyEnd);
+    if (bytes[value] === OPEN_BRACKET && texts === 0 && isKey(bytes, at, keyEnd, CONTENT)) {
+      const end = readTextParts(bytes, value);
+      if (end === -1) return -1;
+      texts++;
+      units += read.units;
+      at = end;
+      continue;
+    }
     if (bytes[value] !== QUOTE) return -1;
     if (isKey(bytes, at, keyEnd, ROLE)) {
       at = endOfString(bytes, value + 1);
@@ -166,6 +180,50 @@ function readPlainMessage(bytes: Uint8Array, start: number): number {
   }
   read.units = units;
   return at + 1;
+}
+
+/** Counts a list of parts that are texts into `read`. Returns the index after it, or -1 if there are others. */
+function readTextParts(bytes: Uint8Array, start: number): number {
+  let units = 0;
+  let at = skipSpace(bytes, start + 1);
+  for (; bytes[at] === OPEN_BRACE; at = nextItem(bytes, at)) {
+    at = readTextPart(bytes, at);
+    if (at === -1) return -1;
+    units += read.units;
+  }
+  read.units = units;
+  return bytes[at] === CLOSE_BRACKET ? at + 1 : -1;
+}
+
+/** Counts a part into `read`. Returns the index after it, or -1 if it has anything but a type and a text. */
+function readTextPart(bytes: Uint8Array, start: number): number {
+  let units = 0;
+  let at = skipSpace(bytes, start + 1);
+  for (; bytes[at] === QUOTE; at = nextItem(bytes, at)) {
+    const keyEnd = endOfString(bytes, at + 1);
+    const value = startOfValue(bytes, keyEnd);
+    if (isKey(bytes, at, keyEnd, CACHE_CONTROL)) {
+      at = endOfValue(bytes, value);
+      continue;
+    }
+    if (bytes[value] !== QUOTE) return -1;
+    if (isKey(bytes, at, keyEnd, TYPE)) {
+      at = endOfString(bytes, value + 1);
+      if (!isTextType(bytes, value, at)) return -1;
+    } else if (isKey(bytes, at, keyEnd, TEXT)) {
+      // The last one counts.
+      readText(bytes, value + 1);
+      units = read.units;
+      at = read.end + 1;
+    } else return -1;
+  }
+  read.units = units;
+  return at + 1;
+}
+
+function isTextType(bytes: Uint8Array, start: number, end: number): boolean {
+  for (const type of TEXT_TYPES) if (isKey(bytes, start, end, type)) return true;
+  return false;
 }
 
 /** Counts the string whose content starts at `start` into `read`. */
