@@ -91,9 +91,10 @@ export class MemoryAccounts {
     if (slot !== -1) this.#requests.release(slot, time);
   }
 
-  /** `known` is the window of the claim; null if it has to be found. */
-  reserveTokens({ key, amount }: TokensClaim, known: Window | null): Window {
-    const window = known ?? this.#windows.findOrCreate(key);
+  /** `checked` is the account that was found when the claim was checked. A new key may have evicted it. */
+  reserveTokens({ key, amount }: TokensClaim, checked: Account | undefined): Window {
+    const isKept = checked instanceof Window && !checked.isDropped;
+    const window = isKept ? checked : this.#windows.findOrCreate(key);
     window.reserved = add(window.reserved, amount);
     return window;
   }

@@ -29,7 +29,7 @@ import type {
 import { JournalWriter } from "./journal-writer.ts";
 import { ClaimCheck, MemoryAccounts, type Account } from "./memory-accounts.ts";
 import type { SpentJournal } from "./spent-journal.ts";
-import { add, Window } from "./window.ts";
+import { add } from "./window.ts";
 
 /** Windows are measured with `now`. `unixNow` is only for the reset time that clients see, and for periods. */
 interface MemoryLedgerOptions {
@@ -226,7 +226,6 @@ export class MemoryLedger implements Ledger {
   #open(claims: readonly Claim[], now: number): (actualAmounts: readonly number[] | null) => void {
     let accounts: (Account | undefined)[] | null = null;
     let mayHaveMoved = false;
-    let mayHaveEvicted = false;
     for (let at = 0; at < claims.length; at++) {
       const claim = claims[at];
       if (claim === undefined) continue;
@@ -235,25 +234,13 @@ export class MemoryLedger implements Ledger {
         // A new key may move the slots of all other keys.
         if (check.slot === -1) mayHaveMoved = true;
         this.#accounts.append(check, claim, mayHaveMoved, now);
-      } else {
-        const check = this.#checkAt(at);
-        // A new window may evict others.
-        if (claim.kind === "tokens" && check.account === undefined) mayHaveEvicted = true;
-        (accounts ??= [])[at] = this.#reserveAmount(claim, check, mayHaveEvicted);
-      }
+      } else (accounts ??= [])[at] = this.#reserveAmount(claim, this.#checkAt(at));
     }
     return (actualAmounts) => this.#end(claims, accounts, actualAmounts, now);
   }
 
-  #reserveAmount(
-    claim: TokensClaim | BudgetClaim,
-    { account }: ClaimCheck,
-    mayHaveEvicted: boolean,
-  ): Account {
-    if (claim.kind === "tokens") {
-      const known = account instanceof Window && !mayHaveEvicted ? account : null;
-      return this.#accounts.reserveTokens(claim, known);
-    }
+  #reserveAmount(claim: TokensClaim | BudgetClaim, { account }: ClaimCheck): Account {
+    if (claim.kind === "tokens") return this.#accounts.reserveTokens(claim, account);
     const budget = account instanceof Budget ? account : this.#accounts.budgets.findOrCreate(claim);
     budget.reservedHere = add(budget.reservedHere, claim.amount);
     this.#journal?.mark(budget);

@@ -17,6 +17,8 @@ const MAX_DROPPED = 64;
 export class Window {
   /** The sum of open reservations. */
   reserved = 0;
+  /** It was idle or evicted: the next amount of its key is that of another window. */
+  isDropped = false;
   /** The longest window used while there were amounts: an operator may shorten a window and extend it again. */
   #keepMs = 0;
   /** The sum of all buckets. */

@@ -36,7 +36,7 @@ export class Windows {
     for (let checked = 0; checked < KEYS_PER_SWEEP; checked++) {
       const next = this.#next();
       if (next === null) return;
-      if (next[1].isIdle(now)) this.#windows.delete(next[0]);
+      if (next[1].isIdle(now)) this.#drop(next);
     }
   }
 
@@ -54,8 +54,13 @@ export class Windows {
       const next = this.#next() ?? this.#next();
       if (next === null) return;
       if (next[1].reserved > 0) continue;
-      this.#windows.delete(next[0]);
+      this.#drop(next);
       return;
     }
+  }
+
+  #drop([key, window]: [string, Window]): void {
+    window.isDropped = true;
+    this.#windows.delete(key);
   }
 }

@@ -75,7 +75,7 @@ export function addCorsHeaders({ headers }: OutgoingResponse, exchange: Exchange
   headers.set("Access-Control-Allow-Origin", allowedOrigin(cors, origin));
   headers.set(
     "Access-Control-Expose-Headers",
-    [...OWN_HEADERS, ...exchange.responseHeaderNames()].join(", "),
+    [...OWN_HEADERS, ...exchange.ownHeaders.names(exchange.tokenLimit !== null)].join(", "),
   );
 }
 

@@ -4,7 +4,7 @@ import { NOT_A_MEMBER, type DenseSetMember } from "../base/dense-set.ts";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { FirstContent } from "../formats/first-content.ts";
 import type { Endpoint } from "../formats/operations.ts";
-import { fieldNameOf, type FieldName, type HeaderFields } from "../http/header-fields.ts";
+import { fieldNameOf, type HeaderFields } from "../http/header-fields.ts";
 import type { ForwardedBody } from "../http/forwarded-body.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
 import { requestTargetOf } from "../http/request-target.ts";
@@ -20,8 +20,7 @@ import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { KnownCandidates } from "./known-candidates.ts";
-import type { KnownEstimates } from "./budgets/request-estimate.ts";
-import type { KnownSize } from "./budgets/request-size.ts";
+import type { KnownEstimates, KnownSize } from "./budgets/request-size.ts";
 import type { ReservedClaims } from "./budgets/reserved-claims.ts";
 import type { Hedge } from "./hedging/hedge.ts";
 import type { PluginWork } from "./plugin-work.ts";
@@ -35,14 +34,11 @@ import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts"
 import { ResponseHeaders } from "./response-headers.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
 import type { TokenLimitState } from "../sdk/index.ts";
-import { TOKEN_LIMIT_NAMES, tokenLimitLines, type LimitFields } from "./token-limit-headers.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { RequestSample } from "../usage/request-sample.ts";
 import type { VirtualRoute } from "./virtual-models/virtual-route.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
-
-const NO_RESPONSE_HEADERS = new ResponseHeaders();
 
 export class Exchange implements DenseSetMember, DisconnectListener {
   readonly request: ClientRequest;
@@ -80,7 +76,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   sentPath: string;
   sentQuery: string;
   sentHeaders: Record<string, string> | null = null;
-  #responseHeaders: ResponseHeaders | null = null;
+  #ownHeaders: ResponseHeaders | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
   /** Where the stored objects are that the request names; null if it names none. */
   storedAt: StoredAt | null = null;
@@ -215,33 +211,18 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     return this.body !== null && this.#attempt !== null && !this.#attempt.holdsBody;
   }
 
-  /** Sets a header of the response to the client, whether a provider, a plugin, or the gateway produces it. */
+  /** The headers of the response to the client, whether a provider, a plugin, or the gateway produces it. */
+  get ownHeaders(): ResponseHeaders {
+    return (this.#ownHeaders ??= new ResponseHeaders());
+  }
+
   setResponseHeader(name: string, value: string): void {
-    this.setResponseField(fieldNameOf(name), value);
-  }
-
-  setResponseField(field: FieldName, value: string): void {
-    (this.#responseHeaders ??= new ResponseHeaders()).set(field, value);
-  }
-
-  /** Sets the header fields of a limit. */
-  setLimitFields(fields: LimitFields, state: TokenLimitState): void {
-    (this.#responseHeaders ??= new ResponseHeaders()).setLimit(fields, state);
+    this.ownHeaders.set(fieldNameOf(name), value);
   }
 
   addResponseHeaders(headers: HeaderFields): void {
-    const own = this.#responseHeaders;
-    if (this.tokenLimit === null) own?.addTo(headers, "");
-    else {
-      const lines = tokenLimitLines(this.tokenLimit, this.clock.unixNow());
-      (own ?? NO_RESPONSE_HEADERS).addTo(headers, lines);
-    }
-  }
-
-  /** Returns the names of the headers that were set with `setResponseHeader`. */
-  responseHeaderNames(): string[] {
-    const names = this.#responseHeaders?.names ?? [];
-    return [...new Set(this.tokenLimit === null ? names : [...names, ...TOKEN_LIMIT_NAMES])];
+    if (this.#ownHeaders !== null || this.tokenLimit !== null)
+      this.ownHeaders.addTo(headers, this.tokenLimit, this.clock.unixNow());
   }
 
   /** Returns the notes of a plugin on this request, which it keeps from one stage to the next. */
@@ -255,7 +236,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** For a copy of an exchange: shares the notes of plugins and starts with the response headers that are set so far. */
   adopt(original: Exchange): void {
     this.#notes = original.#notes ??= new Map<string, Map<string, unknown>>();
-    this.#responseHeaders = original.#responseHeaders?.clone() ?? null;
+    this.#ownHeaders = original.#ownHeaders?.clone() ?? null;
   }
 
   beginAttempt(attempt: UpstreamResponse, isHedge: boolean): void {

@@ -121,12 +121,12 @@ export class PreRequestContext extends CallContext implements RequestContext {
     run.verdict = "changed";
   }
   setResponseHeader(name: string, value: string): void {
-    this.#call.exchange.setResponseField(checkFieldName(name), checkHeaderValue(value));
+    this.#call.exchange.ownHeaders.set(checkFieldName(name), checkHeaderValue(value));
   }
   reportTokenLimit(state: TokenLimitState): void {
     const { exchange } = this.#call;
     checkTokenLimit(state);
-    if (state.name !== undefined) exchange.setLimitFields(limitFieldsOf(state.name), state);
+    if (state.name !== undefined) exchange.ownHeaders.setLimit(limitFieldsOf(state.name), state);
     // Of several limits, the one with the fewest tokens left counts.
     if (exchange.tokenLimit === null || state.remaining < exchange.tokenLimit.remaining)
       exchange.tokenLimit = state;

@@ -1,7 +1,7 @@
 // The header fields that plugins and steps set on a response before there is one.
 import { RATE_LIMIT_PREFIX, type FieldName, type HeaderFields } from "../http/header-fields.ts";
 import type { TokenLimitState } from "../sdk/index.ts";
-import { isTokenLimit, type LimitFields } from "./token-limit-headers.ts";
+import { isTokenLimit, TOKEN_LIMIT_NAMES, tokenLimitLines, type LimitFields } from "./token-limit-headers.ts";
 
 export class ResponseHeaders {
   readonly #fields: FieldName[] = [];
@@ -14,8 +14,10 @@ export class ResponseHeaders {
   /** The indexes of the other fields. */
   readonly #others: number[] = [];
 
-  get names(): string[] {
-    return this.#fields.map(({ spelling }) => spelling);
+  /** Returns the names of the fields, and those of a token limit if it is reported. */
+  names(hasTokenLimit: boolean): string[] {
+    const names = this.#fields.map(({ spelling }) => spelling);
+    return [...new Set(hasTokenLimit ? [...names, ...TOKEN_LIMIT_NAMES] : names)];
   }
 
   /** The last value of a name counts. */
@@ -45,10 +47,11 @@ export class ResponseHeaders {
     return copy;
   }
 
-  /** Sets the fields. `tokenLimit` are lines of further ones, which fields that were set replace. */
-  addTo(headers: HeaderFields, tokenLimit: string): void {
+  /** Sets the fields, and those of a token limit unless fields that were set have the same names. */
+  addTo(headers: HeaderFields, tokenLimit: TokenLimitState | null, unixMs: number): void {
     const isRepeated = this.#mayRepeat && this.#isRepeated();
-    const block = isRepeated ? tokenLimit : tokenLimit + this.#limits;
+    const lines = tokenLimit === null ? "" : tokenLimitLines(tokenLimit, unixMs);
+    const block = isRepeated ? lines : lines + this.#limits;
     if (block !== "") headers.addBlock(RATE_LIMIT_PREFIX, block);
     if (isRepeated) for (let at = 0; at < this.#fields.length; at++) this.#setField(headers, at);
     else for (const at of this.#others) this.#setField(headers, at);

@@ -12,9 +12,9 @@ import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
-import { eligibleModels, estimatesOf, sizeOf, type ModelEstimate } from "./request-estimate.ts";
+import { eligibleModels, estimatesOf, sizeOf } from "./request-estimate.ts";
 import { dependsOnModel, requireOneModel } from "./require-one-model.ts";
-import { UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
+import { UNKNOWN_SIZE, type ModelEstimate, type RequestSize } from "./request-size.ts";
 
 const METHODS_WITHOUT_COST: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
 const OPERATIONS_WITHOUT_COST: ReadonlySet<Operation> = new Set(["count_tokens", "files"]);

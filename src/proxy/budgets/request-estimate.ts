@@ -14,7 +14,7 @@ import { priceFor } from "../record-usage.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
 import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 import type * as requestSizeTask from "./request-size-task.ts";
-import { requestSizeIn, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
+import { requestSizeIn, UNKNOWN_SIZE, type ModelEstimate, type RequestSize } from "./request-size.ts";
 
 const TASK = new URL("./request-size-task.ts", import.meta.url);
 /** Their responses are no generated tokens. */
@@ -26,22 +26,6 @@ const MAX_OUTPUT_TOKENS = 1_000_000_000;
 
 export interface EstimateParts extends OffLoopPart {
   readonly budgetAccounts: Pick<BudgetAccounts, "outputSizes" | "inputCalibration">;
-}
-
-/** What a request to one of its models will use. */
-export interface ModelEstimate {
-  readonly model: string | null;
-  readonly price: CompiledPrice | null;
-  readonly inputTokens: number;
-  /** Of all choices: at most or, if the request does not limit it, probably. */
-  readonly outputTokens: number;
-}
-
-/** The estimates of a request, which limits and budgets need one after the other. */
-export interface KnownEstimates {
-  readonly models: readonly (string | null)[];
-  readonly size: RequestSize;
-  readonly estimates: readonly ModelEstimate[];
 }
 
 /** Returns the models that the request may be sent to; null is one that is not known. */

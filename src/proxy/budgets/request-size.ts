@@ -4,6 +4,7 @@ import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
 import { EstimatedFieldReader } from "../../formats/estimated-fields.ts";
 import { estimateCountedTokens, estimateRequestTokens } from "../../formats/token-estimate.ts";
+import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { RequestBody } from "../request-body.ts";
 
 export interface RequestSize {
@@ -17,6 +18,22 @@ export interface RequestSize {
 export interface KnownSize {
   readonly body: RequestBody | null;
   readonly size: ValueOrPromise<RequestSize>;
+}
+
+/** What a request to one of its models will use. */
+export interface ModelEstimate {
+  readonly model: string | null;
+  readonly price: CompiledPrice | null;
+  readonly inputTokens: number;
+  /** Of all choices: at most or, if the request does not limit it, probably. */
+  readonly outputTokens: number;
+}
+
+/** The estimates of a request, which limits and budgets need one after the other. */
+export interface KnownEstimates {
+  readonly models: readonly (string | null)[];
+  readonly size: RequestSize;
+  readonly estimates: readonly ModelEstimate[];
 }
 
 export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, maxOutputTokens: null, choices: 1 };
