@@ -22,10 +22,8 @@ describe("models", () => {
 
 test("the time for a path with many names is linear", () => {
   const path = `${"/models/".repeat(100_000)}m:generateText`;
-  const startedAt = performance.now();
+  // Linear time takes a few milliseconds, quadratic time minutes, which exceed the timeout of the test.
   expect(endpointIn(path)).toBeNull();
-  // Linear time takes a few milliseconds, quadratic time minutes.
-  expect(performance.now() - startedAt).toBeLessThan(2000);
 });
 
 describe("spellings that a server may accept for an endpoint", () => {

@@ -374,10 +374,9 @@ test("a stalled response continues when the game day is stopped", async () => {
   await gatehouse.api("PATCH", `${at}/upstreams/${upstreams[0]!.id}`, { timeouts: { idle: 60_000 } });
   const { id } = await drill({ faults: [{ type: "stall", after_events: 3 }] });
   const response = await send("/v1/responses", { input: "hello there", stream: true }, DRILL);
-  const stoppedAt = performance.now();
   await gatehouse.api("POST", `${gameDays}/${id}/stop`, {});
+  // Otherwise the idle timeout would end it, without this event.
   expect(await response.text()).toContain("response.completed");
-  expect(performance.now() - stoppedAt).toBeLessThan(1500);
 });
 
 test("nothing is injected before starts_at or after ends_at", async () => {
