@@ -51,8 +51,7 @@ const ignored = ["fault", "clients"].map((name) => `--path-ignore-patterns=test/
 const options = ["--parallel=4", "--timeout=60000", ...ignored, ...process.argv.slice(2)];
 const tests = spawn([process.execPath, "test", ...options], {
   stdio: ["inherit", "inherit", "inherit"],
-  // Most tests end before the third tier of the JIT has compiled what they call.
-  env: { BUN_JSC_useFTLJIT: "0", ...process.env, ...program, ...postgres },
+  env: { ...process.env, ...program, ...postgres },
 });
 children.add(tests);
 const code = await tests.exited;
