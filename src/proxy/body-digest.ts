@@ -4,7 +4,7 @@ import { KeyedHash } from "../base/keyed-hash.ts";
 
 const SECRET_BYTES = 32;
 const DIGEST_BYTES = 32;
-/** Up to this size, SHA-256 costs less than the objects that the keyed hash creates for a longer body. */
+/** Up to this size, SHA-256 costs less than the keyed hash of a long text: with cold caches 1.1 µs instead of 2.2 for 1 kB, 1.7 instead of 2.2 for 2 kB. */
 const SHORT_BYTES = 2048;
 
 const hash = new KeyedHash(randomBytes(SECRET_BYTES), "request bodies");
