@@ -12,7 +12,7 @@ const STEPS_PER_CHANGE = 8;
 /** A JSON body can consist of many short strings, and each has its own rewriters. */
 const STEPS_PER_REWRITER = 15;
 /** Below this length a loop copies faster than a native call. */
-const SHORT_COPY = 32;
+const SHORT_COPY = 64;
 
 export interface RewrittenText {
   readonly text: NormalizedText;
@@ -94,13 +94,13 @@ export class Rewriter {
     if (end <= from) return;
     if (this.#isChanged) this.#buffer.sourceMap.add(this.#length, from, from + 1);
     this.#copySpecials(from, end);
-    if (end - from < SHORT_COPY) {
-      for (let index = from; index < end; index++)
-        this.#codes[this.#length++] = this.#parent.codes[index] ?? 0;
-    } else {
-      this.#codes.set(this.#parent.codes.subarray(from, end), this.#length);
-      this.#length += end - from;
-    }
+    const source = this.#parent.codes;
+    const codes = this.#codes;
+    const shift = this.#length - from;
+    if (end - from < SHORT_COPY)
+      for (let index = from; index < end; index++) codes[index + shift] = source[index] ?? 0;
+    else codes.set(source.subarray(from, end), this.#length);
+    this.#length += end - from;
     this.#done = end;
   }
 
