@@ -8,9 +8,12 @@ import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gateho
 import { printTable, quantile, type Measurement } from "./report.ts";
 
 const PAIRS = 4;
-/** About 4.5 seconds: less than the 5 seconds after which a hook that loops or waits is ended. */
-const REQUESTS_PER_BURST = 800;
-const CONCURRENCY = 4;
+/** Bursts of less than the 5 seconds after which a hook that loops or waits is ended. */
+const LOADS = {
+  low: { requests: 800, concurrency: 4 },
+  high: { requests: 7000, concurrency: 60 },
+} as const;
+type Load = keyof typeof LOADS;
 /** Of the provider. */
 const DELAY_MS = 20;
 /** Between the requests of the client whose plugin misbehaves. */
@@ -45,7 +48,11 @@ export async function benchNeighbors(): Promise<void> {
   reserveGatewayCore();
   const rows: Measurement[] = [];
   for (const isolation of ["worker", "process"] as const)
-    for (const what of misbehaviorsIn(isolation)) rows.push(...(await measure(isolation, what)));
+    for (const what of misbehaviorsIn(isolation)) {
+      rows.push(...(await measure(isolation, what, "low")));
+      // Only a plugin that loops competes for the core all the time.
+      if (what === "loop") rows.push(...(await measure(isolation, what, "high")));
+    }
   printTable(
     "Time of other requests beside an isolated plugin that misbehaves, divided by that without it",
     rows,
@@ -58,7 +65,7 @@ function misbehaviorsIn(isolation: Isolation): Misbehavior[] {
   return isolation === "process" ? all : all.filter((what) => what !== "allocate");
 }
 
-async function measure(isolation: Isolation, what: Misbehavior): Promise<Measurement[]> {
+async function measure(isolation: Isolation, what: Misbehavior, load: Load): Promise<Measurement[]> {
   const provider = await startFakeProvider({ record: false });
   provider.behave({ delayMs: DELAY_MS });
   const plugins = join(temporaryFolder(), "plugins");
@@ -71,16 +78,16 @@ async function measure(isolation: Isolation, what: Misbehavior): Promise<Measure
   const targets = [targetAt(provider.url)];
   await createRoute(gatehouse, { targets, path: "/other", gateway: { name: "other" } });
   const other = `${gatehouse.proxyUrl}/other`;
-  await runBurst(other);
+  await runBurst(other, load);
   const times = { alone: [] as number[], beside: [] as number[] };
   for (let pair = 0; pair < PAIRS; pair++) {
     // A new gateway, because restarts are delayed more with each crash of a plugin.
     const path = `/misbehaving-${pair}`;
     const required_plugins = [{ name: what, stage: "pre_request", settings: {}, isolation }];
     await createRoute(gatehouse, { targets, path, gateway: { name: path, required_plugins } });
-    times.alone.push(...(await runBurst(other)));
+    times.alone.push(...(await runBurst(other, load)));
     const misbehaving = misbehave(gatehouse.proxyUrl + path);
-    times.beside.push(...(await runBurst(other)));
+    times.beside.push(...(await runBurst(other, load)));
     await misbehaving.stop();
   }
   await gatehouse.stop();
@@ -88,8 +95,8 @@ async function measure(isolation: Isolation, what: Misbehavior): Promise<Measure
   const ratio = (share: number) => quantile(times.beside, share) / quantile(times.alone, share);
   const note = `${quantile(times.alone, 0.99).toFixed(1)} ms alone`;
   return [
-    { what: `${isolation}, ${what}, p50`, value: ratio(0.5), unit: "×" },
-    { what: `${isolation}, ${what}, p99`, value: ratio(0.99), unit: "×", atMost: LIMIT, note },
+    { what: `${isolation}, ${what}, ${load} load, p50`, value: ratio(0.5), unit: "×" },
+    { what: `${isolation}, ${what}, ${load} load, p99`, value: ratio(0.99), unit: "×", atMost: LIMIT, note },
   ];
 }
 
@@ -112,9 +119,9 @@ function misbehave(url: string): { stop(): Promise<void> } {
   };
 }
 
-async function runBurst(url: string): Promise<number[]> {
+async function runBurst(url: string, load: Load): Promise<number[]> {
   const times: number[] = [];
-  let left = REQUESTS_PER_BURST;
+  let left: number = LOADS[load].requests;
   const run = async () => {
     while (left-- > 0) {
       const startedAt = performance.now();
@@ -122,7 +129,7 @@ async function runBurst(url: string): Promise<number[]> {
       times.push(performance.now() - startedAt);
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, run));
+  await Promise.all(Array.from({ length: LOADS[load].concurrency }, run));
   return times;
 }
 

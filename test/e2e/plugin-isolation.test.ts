@@ -1,6 +1,6 @@
 // Plugins with isolation worker and process: hooks see and change the same as inline ones, and a crash affects their own calls only.
 import { describe, expect, test } from "bun:test";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
 import {
@@ -61,6 +61,11 @@ const STOPPING = `
   });`;
 
 const harness = usePluginHarness({ "shouting.ts": MASKING, "broken.ts": BROKEN });
+
+/** The nice value in the file `stat` of a process or thread. */
+function niceOf(stat: string): number {
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16]);
+}
 
 /** Creates a gateway with this plugin and expects that it is rejected. */
 async function rejection(plugin: Fields): Promise<string> {
@@ -178,6 +183,13 @@ describe.each(["worker", "process"] as const)("isolation %s", (isolation) => {
     const series = `gatehouse_plugin_restarts_total{plugin="scripted",isolation="${isolation}"} `;
     const counted = metrics.split("\n").filter((line) => line.startsWith(series));
     expect(counted.map((line) => Number(line.slice(series.length)) > 0)).toEqual([true]);
+  });
+
+  test.skipIf(process.platform !== "linux")("runs at a lower priority than the gateway", async () => {
+    const code = `context.respond({ status: 200, body: process.getBuiltinModule("node:fs").readFileSync("/proc/thread-self/stat", "utf8") });`;
+    const response = await harness.call([scripted("pre_request", code, { isolation })]);
+    const gateway = niceOf(readFileSync(`/proc/${harness.gatehouse.pid}/stat`, "utf8"));
+    expect(niceOf(await response.text())).toBe(Math.min(19, gateway + 5));
   });
 
   test("explain runs the hook in the isolate and names the isolation", async () => {

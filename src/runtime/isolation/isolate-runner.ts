@@ -7,6 +7,7 @@ import { responseArgument, type IsolatedCall } from "./isolated-context.ts";
 import { createContext } from "./isolated-contexts.ts";
 import { INLINE_HOOKS } from "./inline-hooks.ts";
 import { createHost, type HostQuestions } from "./isolated-host.ts";
+import { lowerPriority } from "./lower-priority.ts";
 import {
   fromErrorData,
   ISOLATED_HOOKS,
@@ -87,7 +88,8 @@ export class IsolateRunner {
       );
       this.#created.set(instance, hooks);
       this.#send({ type: "created", instance, hooks: names, waits: hooks.ready !== undefined });
-      if (hooks.ready !== undefined) this.#reportReady(instance, hooks.ready);
+      if (hooks.ready === undefined) lowerPriority();
+      else this.#reportReady(instance, hooks.ready);
       return hooks;
     } catch (error) {
       this.#send({ type: "not_created", instance, error: toErrorData(error) });
@@ -95,7 +97,9 @@ export class IsolateRunner {
     }
   }
 
+  /** A busy machine must not start isolates more slowly than before: the priority is lowered when the plugin is ready. */
   #reportReady(instance: number, ready: Promise<unknown>): void {
+    ready.then(lowerPriority, lowerPriority);
     ready.then(
       () => this.#send({ type: "ready", instance, error: null }),
       (error: unknown) => this.#send({ type: "ready", instance, error: toErrorData(error) }),
