@@ -97,7 +97,7 @@ function ChangedTools({ path, tools, approve }: ChangedToolsProps): JSX.Element 
   return (
     <Section
       title="Changed definitions"
-      description="They differ from the approved ones. Withheld tools are not offered until they are approved. Read what models would be told."
+      description="They differ from the approved ones. Withheld tools are not offered until they are approved. Read the definitions before you approve them: models act on them."
       actions={
         <Button operation={`POST ${path}/tools/approve`} onClick={() => approve(null)}>
           Approve all

@@ -75,7 +75,7 @@ function objectOf(
   };
 }
 
-/** Without a type, a variant could not be told from the others. */
+/** Without a type, a variant could not be distinguished from the others. */
 function variantsOf(variants: readonly JsonSchema[], shared: JsonSchema): JsonSchema {
   const isClear = variants.every(
     ({ type, const: constant, enum: values }) => (type ?? constant ?? values) !== undefined,

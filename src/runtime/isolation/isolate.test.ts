@@ -209,7 +209,7 @@ test("a decision fails if the plugin fails or crashes, and is not awaited longer
   expect(await outcomeOf(late.decision())).toBe("pending");
 });
 
-test("stop waits for the stop hooks, if there are any, and is told what failed", async () => {
+test("stop waits for the stop hooks, if there are any, and reports what failed", async () => {
   const without = open();
   without.start();
   expect(await without.isolate.stop()).toEqual([]);
