@@ -28,8 +28,9 @@ let nameCount = 0;
 
 /** Several fields as lines with line ends: a string for each, and joining them, takes several times as long. */
 interface FieldBlock {
-  /** The names of all fields of the block start with this, in lower case. */
+  /** The names of all fields of the block but one start with this, in lower case. */
   readonly prefix: string;
+  readonly otherName: string | null;
   readonly lines: string;
 }
 
@@ -79,16 +80,18 @@ export class HeaderFields implements ReadableFields {
   }
 
   /**
-   * Adds lines of valid fields whose names start with `prefix`, each name once. They replace those with the same name, and are sent last.
+   * Adds lines of valid fields whose names start with `prefix` or are `otherName`, each name once. They replace those with the same name,
+   * and are sent last.
    */
-  addBlock(prefix: string, lines: string): void {
+  addBlock(prefix: string, lines: string, otherName: string | null = null): void {
     const { names } = this;
+    const block = { prefix, otherName, lines };
     for (let index = 0; index < names.length; index++)
-      if (names[index]?.startsWith(prefix) === true) {
+      if (mayHave(block, names[index] ?? "")) {
         this.#setLines(lines);
         return;
       }
-    this.#block = { prefix, lines };
+    this.#block = block;
   }
 
   /** Returns the value of a field, joined by commas if it is repeated (RFC 9110, section 5.3), or null. */
@@ -166,7 +169,7 @@ export class HeaderFields implements ReadableFields {
 
   /** Returns the names among which this one has to be searched for: the block stays one if it cannot have it. */
   #namesFor(lower: string): string[] {
-    if (this.#block !== null && lower.startsWith(this.#block.prefix)) this.#expandBlock();
+    if (this.#block !== null && mayHave(this.#block, lower)) this.#expandBlock();
     return this.#names;
   }
 
@@ -194,6 +197,12 @@ export class HeaderFields implements ReadableFields {
     this.#spellings.splice(index, 1);
     this.#values.splice(index, 1);
   }
+}
+
+/** Compares a character first: most names differ in it, and every response has its fields searched several times. */
+function mayHave({ prefix, otherName }: FieldBlock, lower: string): boolean {
+  if (lower === otherName) return true;
+  return lower.charCodeAt(2) === prefix.charCodeAt(2) && lower.startsWith(prefix);
 }
 
 /** Throws a TypeError if the name cannot be sent. */

@@ -33,7 +33,7 @@ import type { McpRequest } from "./mcp/mcp-request.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import { ResponseHeaders } from "./response-headers.ts";
 import type { StoredAt } from "./stored-ids/stored-at.ts";
-import type { TokenLimitState } from "../sdk/index.ts";
+import type { LimitNumbers } from "./token-limit-headers.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { RequestSample } from "../usage/request-sample.ts";
@@ -89,7 +89,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** What the request has reserved of limits and budgets; null if nothing. */
   reserved: ReservedClaims | null = null;
   /** The token limit that the client sees in `x-ratelimit-*-tokens`; null if no plugin has reported one. */
-  tokenLimit: TokenLimitState | null = null;
+  tokenLimit: LimitNumbers | null = null;
   /** The targets that may get the request as it is now, which several steps need; null until one does. */
   knownCandidates: KnownCandidates | null = null;
   knownSize: KnownSize | null = null;

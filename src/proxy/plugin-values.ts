@@ -28,10 +28,15 @@ function hasLineBreakOrNul(value: string): boolean {
   return false;
 }
 
-/** The numbers are written into header fields as they are. */
-export function checkTokenLimit({ limit, remaining, resetAt }: TokenLimitState): void {
+/** Returns the numbers, which are written into header fields as they are. */
+export function checkTokenLimit({
+  limit,
+  remaining,
+  resetAt,
+}: TokenLimitState): Pick<TokenLimitState, "limit" | "remaining" | "resetAt"> {
   if (typeof limit !== "number" || typeof remaining !== "number" || typeof resetAt !== "number")
     throw new Error("limit, remaining and resetAt of a token limit must be numbers");
+  return { limit, remaining, resetAt };
 }
 
 export function checkStatus(status: number): number {

@@ -125,11 +125,12 @@ export class PreRequestContext extends CallContext implements RequestContext {
   }
   reportTokenLimit(state: TokenLimitState): void {
     const { exchange } = this.#call;
-    checkTokenLimit(state);
-    if (state.name !== undefined) exchange.ownHeaders.setLimit(limitFieldsOf(state.name), state);
+    // A copy: they are written later, and a plugin may change its object.
+    const numbers = checkTokenLimit(state);
+    if (state.name !== undefined) exchange.ownHeaders.setLimit(limitFieldsOf(state.name), numbers);
     // Of several limits, the one with the fewest tokens left counts.
-    if (exchange.tokenLimit === null || state.remaining < exchange.tokenLimit.remaining)
-      exchange.tokenLimit = state;
+    if (exchange.tokenLimit === null || numbers.remaining < exchange.tokenLimit.remaining)
+      exchange.tokenLimit = numbers;
   }
   respond(response: PluginResponse): void {
     checkStatus(response.status);

@@ -1,7 +1,10 @@
 // Fields that were set before there is a response are those that would have been set on it one by one.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { dollarsOf } from "../base/decimal.ts";
 import { fieldNameOf, HeaderFields } from "../http/header-fields.ts";
+import { budgetSchema } from "../model/budget.ts";
+import { compileBudgets } from "../snapshot/compiled-budget.ts";
 import { ResponseHeaders } from "./response-headers.ts";
 import { limitFieldsOf } from "./token-limit-headers.ts";
 
@@ -22,6 +25,7 @@ const field = fc.tuple(
     "x-ratelimit-limit-tokens",
     "X-GW-PII",
     "x-gw-pii",
+    "x-gw-budget-remaining",
     "Retry-After",
   ),
   fc.constantFrom("1", "23", "", "a b", "\xe9", "\t"),
@@ -30,34 +34,58 @@ const fields = fc.array(field, { maxLength: 8 });
 
 const limitNames = (name: string) =>
   ["Limit", "Remaining", "Reset"].map((end) => `X-RateLimit-${name}-${end}`);
-/** Names and remaining amounts. */
-const limits = fc.array(fc.tuple(fc.constantFrom("global", "per_key", "GLOBAL"), fc.nat()), { maxLength: 3 });
+const RECORD = { gateway_id: "gateway", created_at: "", updated_at: "" };
+const BUDGETS = compileBudgets(
+  [
+    { name: "team a", unit: "usd" as const, amount: "10" },
+    { name: "daily", unit: "tokens" as const, amount: 1000 },
+  ].map((budget, at) => ({ ...RECORD, id: `budget-${at}`, ...budgetSchema.parse(budget) })),
+)!;
+const amount = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.nat(1000));
+/** What is set, one after the other: a field, a limit, or what is left of budgets. */
+const setting = fc.oneof(
+  field.map(([name, value]) => ({ names: [name], values: [value], budgets: null, limit: null })),
+  fc
+    .record({ name: fc.constantFrom("global", "per_key", "GLOBAL"), limit: amount, remaining: amount })
+    .map(({ name, limit, remaining }) => ({
+      names: limitNames(name),
+      values: [String(limit), String(remaining), "99"],
+      budgets: null,
+      limit: { name, numbers: { limit, remaining, resetAt: 99 } },
+    })),
+  fc.tuple(amount, amount, fc.boolean()).map(([dollars, tokens, isOnlyFirst]) => ({
+    names: ["X-GW-Budget-Remaining"],
+    values: [`team a=${dollarsOf(dollars)}${isOnlyFirst ? "" : `, daily=${tokens}`}`],
+    budgets: [dollars, tokens]
+      .slice(0, isOnlyFirst ? 1 : 2)
+      .map((remaining, at) => ({ budget: BUDGETS[at]!, remaining })),
+    limit: null,
+  })),
+);
 
 test("any fields, also repeated ones in other spellings, with and without a token limit", () => {
   fc.assert(
     fc.property(
       fields,
-      fields,
-      limits,
+      fc.array(setting, { maxLength: 8 }),
       fc.boolean(),
       fc.boolean(),
-      (before, own, limits, hasLimit, isCopied) => {
+      (before, own, hasLimit, isCopied) => {
         const [actual, expected] = [new HeaderFields(), new HeaderFields()];
         for (const headers of [actual, expected])
           for (const [name, value] of before) headers.set(name, value);
         const set = new ResponseHeaders();
-        for (const [name, value] of own) set.set(fieldNameOf(name), value);
-        for (const [name, remaining] of limits)
-          set.setLimit(limitFieldsOf(name), { limit: 10, remaining, resetAt: 99 });
+        for (const { names, values, budgets, limit } of own)
+          if (budgets !== null) set.setBudgets(budgets);
+          else if (limit !== null) set.setLimit(limitFieldsOf(limit.name), limit.numbers);
+          else set.set(fieldNameOf(names[0]!), values[0]!);
         (isCopied ? set.clone() : set).addTo(actual, hasLimit ? STATE : null, UNIX_MS);
-        for (const [name, value] of [...(hasLimit ? TOKEN_LIMIT : []), ...own]) expected.set(name, value);
-        for (const [name, remaining] of limits)
-          for (const [at, each] of limitNames(name).entries())
-            expected.set(each, ["10", String(remaining), "99"][at] ?? "");
+        if (hasLimit) for (const [name, value] of TOKEN_LIMIT) expected.set(name, value);
+        for (const { names, values } of own)
+          for (const [at, name] of names.entries()) expected.set(name, values[at] ?? "");
         expect(actual.toLines().split("\r\n").sort()).toEqual(expected.toLines().split("\r\n").sort());
         expect([...actual.entries()].sort()).toEqual([...expected.entries()].sort());
-        const names = [...own.map(([name]) => name), ...limits.flatMap(([name]) => limitNames(name))];
-        expect(new Set(set.names(false))).toEqual(new Set(names));
+        expect(new Set(set.names(false))).toEqual(new Set(own.flatMap(({ names }) => names)));
       },
     ),
     { numRuns: 2000 },

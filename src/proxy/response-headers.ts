@@ -1,70 +1,154 @@
 // The header fields that plugins and steps set on a response before there is one.
-import { RATE_LIMIT_PREFIX, type FieldName, type HeaderFields } from "../http/header-fields.ts";
-import type { TokenLimitState } from "../sdk/index.ts";
-import { isTokenLimit, TOKEN_LIMIT_NAMES, tokenLimitLines, type LimitFields } from "./token-limit-headers.ts";
+import { fieldNameOf, RATE_LIMIT_PREFIX, type FieldName, type HeaderFields } from "../http/header-fields.ts";
+import { LineWriter } from "../http/line-writer.ts";
+import { writeRemaining, remainingText, type RemainingBudget } from "./remaining-budgets.ts";
+import {
+  isTokenLimit,
+  TOKEN_LIMIT_NAMES,
+  valuesOf,
+  writeTokenLimit,
+  type LimitFields,
+  type LimitNumbers,
+} from "./token-limit-headers.ts";
+
+const REMAINING_BUDGETS = fieldNameOf("X-GW-Budget-Remaining");
+const REMAINING_START = Buffer.from(REMAINING_BUDGETS.start);
+
+/** The fields are written synchronously, so that all responses share a writer. */
+const writer = new LineWriter();
+
+/** A field that was set. */
+interface SetField {
+  readonly name: FieldName;
+  readonly value: string;
+  /** It is one of `#limitLines`. */
+  readonly isLine: boolean;
+}
+
+/** A limit that was reported. Its fields are not among the others. */
+interface SetLimit {
+  readonly fields: LimitFields;
+  readonly numbers: LimitNumbers;
+  /** The number of fields that were set before. */
+  readonly position: number;
+}
 
 export class ResponseHeaders {
-  readonly #fields: FieldName[] = [];
-  readonly #values: string[] = [];
+  /** The lists are created when they are needed: most responses have none, or only some of them. */
+  #fields: SetField[] | null = null;
+  #limits: SetLimit[] | null = null;
+  /** Null if no budget applies. Their field is not among the others. */
+  #budgets: readonly RemainingBudget[] | null = null;
+  #budgetsPosition = 0;
+  /** The lines of limits that were set as fields. */
+  #limitLines = "";
   /** The bits of all names. */
   #bits = 0;
   #mayRepeat = false;
-  /** The lines of limits, which are most fields of a response with limits. */
-  #limits = "";
-  /** The indexes of the other fields. */
-  readonly #others: number[] = [];
 
   /** Returns the names of the fields, and those of a token limit if it is reported. */
   names(hasTokenLimit: boolean): string[] {
-    const names = this.#fields.map(({ spelling }) => spelling);
-    return [...new Set(hasTokenLimit ? [...names, ...TOKEN_LIMIT_NAMES] : names)];
+    const names = new Set(this.#allNames().map(({ spelling }) => spelling));
+    if (hasTokenLimit) for (const name of TOKEN_LIMIT_NAMES) names.add(name);
+    return [...names];
   }
 
   /** The last value of a name counts. */
-  set(field: FieldName, value: string): void {
-    if ((this.#bits & field.bit) !== 0) this.#mayRepeat = true;
-    this.#bits |= field.bit;
-    if (field.isRateLimit && isPrintableAscii(value) && !isTokenLimit(field.lower))
-      this.#limits = `${this.#limits}${field.start}${value}\r\n`;
-    else this.#others.push(this.#fields.length);
-    this.#fields.push(field);
-    this.#values.push(value);
+  set(name: FieldName, value: string): void {
+    this.#use(name.bit);
+    const isLine = name.isRateLimit && isPrintableAscii(value) && !isTokenLimit(name.lower);
+    if (isLine) this.#limitLines = `${this.#limitLines}${name.start}${value}\r\n`;
+    (this.#fields ??= []).push({ name, value, isLine });
   }
 
-  /** As `set` for each of the fields. The numbers must be checked. */
-  setLimit(fields: LimitFields, { limit, remaining, resetAt }: TokenLimitState): void {
-    const [ofLimit, ofRemaining, ofReset] = [String(limit), String(remaining), String(resetAt)];
-    if ((this.#bits & fields.bits) !== 0) this.#mayRepeat = true;
-    this.#bits |= fields.bits;
-    this.#limits = `${this.#limits}${fields.limit.start}${ofLimit}${fields.remainingStart}${ofRemaining}${fields.resetStart}${ofReset}\r\n`;
-    this.#fields.push(fields.limit, fields.remaining, fields.reset);
-    this.#values.push(ofLimit, ofRemaining, ofReset);
+  /** As `set` for each of the fields. */
+  setLimit(fields: LimitFields, numbers: LimitNumbers): void {
+    this.#use(fields.bits);
+    (this.#limits ??= []).push({ fields, numbers, position: this.#fields?.length ?? 0 });
+  }
+
+  /** As `set` for X-GW-Budget-Remaining. */
+  setBudgets(budgets: readonly RemainingBudget[]): void {
+    this.#use(REMAINING_BUDGETS.bit);
+    this.#budgets = budgets;
+    this.#budgetsPosition = this.#fields?.length ?? 0;
   }
 
   clone(): ResponseHeaders {
     const copy = new ResponseHeaders();
-    for (const [at, field] of this.#fields.entries()) copy.set(field, this.#values[at] ?? "");
+    this.#forEach(
+      ({ name, value }) => copy.set(name, value),
+      ({ fields, numbers }) => copy.setLimit(fields, numbers),
+      (budgets) => copy.setBudgets(budgets),
+    );
     return copy;
   }
 
   /** Sets the fields, and those of a token limit unless fields that were set have the same names. */
-  addTo(headers: HeaderFields, tokenLimit: TokenLimitState | null, unixMs: number): void {
+  addTo(headers: HeaderFields, tokenLimit: LimitNumbers | null, unixMs: number): void {
     const isRepeated = this.#mayRepeat && this.#isRepeated();
-    const lines = tokenLimit === null ? "" : tokenLimitLines(tokenLimit, unixMs);
-    const block = isRepeated ? lines : lines + this.#limits;
-    if (block !== "") headers.addBlock(RATE_LIMIT_PREFIX, block);
-    if (isRepeated) for (let at = 0; at < this.#fields.length; at++) this.#setField(headers, at);
-    else for (const at of this.#others) this.#setField(headers, at);
+    if (tokenLimit !== null) writeTokenLimit(writer, tokenLimit, unixMs);
+    if (!isRepeated) this.#writeLimits();
+    const lines = isRepeated ? writer.finish() : writer.finish() + this.#limitLines;
+    if (lines !== "") headers.addBlock(RATE_LIMIT_PREFIX, lines, REMAINING_BUDGETS.lower);
+    if (isRepeated) this.#setEach(headers);
+    else if (this.#fields !== null)
+      for (const { name, value, isLine } of this.#fields) if (!isLine) headers.set(name.spelling, value);
   }
 
-  #setField(headers: HeaderFields, at: number): void {
-    const field = this.#fields[at];
-    if (field !== undefined) headers.set(field.spelling, this.#values[at] ?? "");
+  #writeLimits(): void {
+    if (this.#limits !== null) for (const { fields, numbers } of this.#limits) fields.write(writer, numbers);
+    if (this.#budgets === null) return;
+    writer.constant(REMAINING_START);
+    writeRemaining(writer, this.#budgets);
+    writer.lineEnd();
+  }
+
+  #setEach(headers: HeaderFields): void {
+    this.#forEach(
+      ({ name, value }) => headers.set(name.spelling, value),
+      ({ fields, numbers }) => {
+        const values = valuesOf(numbers);
+        for (const [at, { spelling }] of fields.names.entries()) headers.set(spelling, values[at] ?? "");
+      },
+      (budgets) => headers.set(REMAINING_BUDGETS.spelling, remainingText(budgets)),
+    );
+  }
+
+  /** Calls a function for each field, each limit and the budgets, in the order in which they were set. */
+  #forEach(
+    visitField: (field: SetField) => void,
+    visitLimit: (limit: SetLimit) => void,
+    visitBudgets: (budgets: readonly RemainingBudget[]) => void,
+  ): void {
+    const fields = this.#fields ?? [];
+    for (let at = 0; at <= fields.length; at++) {
+      for (const limit of this.#limits ?? []) if (limit.position === at) visitLimit(limit);
+      if (this.#budgets !== null && this.#budgetsPosition === at) visitBudgets(this.#budgets);
+      const field = fields[at];
+      if (field !== undefined) visitField(field);
+    }
+  }
+
+  #use(bits: number): void {
+    if ((this.#bits & bits) !== 0) this.#mayRepeat = true;
+    this.#bits |= bits;
   }
 
   /** Whether a name occurs twice. */
   #isRepeated(): boolean {
-    return new Set(this.#fields.map(({ lower }) => lower)).size < this.#fields.length;
+    const names = this.#allNames();
+    return new Set(names.map(({ lower }) => lower)).size < names.length;
+  }
+
+  #allNames(): FieldName[] {
+    const names: FieldName[] = [];
+    this.#forEach(
+      ({ name }) => names.push(name),
+      ({ fields }) => names.push(...fields.names),
+      () => names.push(REMAINING_BUDGETS),
+    );
+    return names;
   }
 }
 

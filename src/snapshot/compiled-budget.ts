@@ -15,6 +15,8 @@ export interface Threshold {
 export interface CompiledBudget {
   readonly id: string;
   readonly record: Budget;
+  /** The name and an equals sign, as in the header field that says what is left. */
+  readonly nameBytes: Uint8Array;
   /** Nano-dollars or tokens. */
   readonly limit: number;
   readonly periods: CalendarPeriods;
@@ -38,6 +40,7 @@ function compileBudget(record: Budget): CompiledBudget {
   return {
     id,
     record,
+    nameBytes: Buffer.from(`${record.name}=`),
     limit,
     periods: new CalendarPeriods(period, timezone),
     models: patterns === null ? null : new ModelAllowList(patterns),

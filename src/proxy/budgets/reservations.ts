@@ -1,5 +1,4 @@
 // Reserves the limits and budgets of a request, and settles them when it has ended, whatever happened.
-import { dollarsOf } from "../../base/decimal.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Claim, ClaimState, Refusal, Reservation } from "../../ledger/ledger.ts";
@@ -7,6 +6,7 @@ import type { BudgetBook } from "../../runtime/budget-book.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
+import type { RemainingBudget } from "../remaining-budgets.ts";
 import { amountOfBudget, amountOfLimit, chargesOf } from "./charges.ts";
 import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
 
@@ -150,11 +150,8 @@ export function setRemainingHeader(
   states: readonly ClaimState[],
   first: number,
 ): void {
-  let value = "";
-  for (const { budget } of claims) {
-    const remaining = states[first++]?.remaining ?? 0;
-    const { name, unit } = budget.record;
-    value += `${value === "" ? "" : ", "}${name}=${unit === "usd" ? dollarsOf(remaining) : String(remaining)}`;
-  }
-  exchange.setResponseHeader("X-GW-Budget-Remaining", value);
+  const budgets: RemainingBudget[] = [];
+  let at = first;
+  for (const { budget } of claims) budgets.push({ budget, remaining: states[at++]?.remaining ?? 0 });
+  exchange.ownHeaders.setBudgets(budgets);
 }

@@ -1,0 +1,74 @@
+// The writer of header lines writes what strings would have: whatever was written before, and however long it was.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { dollarsOf } from "../base/decimal.ts";
+import { LineWriter } from "./line-writer.ts";
+
+const PARTS = ["a", "X-RateLimit-global-Limit: ", "\r\nX-B: ", "", "x".repeat(5000)].map((text) => ({
+  text,
+  bytes: Buffer.from(text),
+}));
+
+/** Numbers with every count of digits, and their neighbors. */
+const amount = fc
+  .tuple(fc.nat(), fc.nat(15), fc.nat(2))
+  .map(([seed, digits, step]) =>
+    Math.max(0, Math.min(seed % 10, 9) * 10 ** digits + (seed % 7) * step - step),
+  );
+const anyAmount = fc.oneof(amount, fc.nat(), fc.maxSafeNat());
+const other = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(NaN, Infinity, -0, 2 ** 53, 1e21, -1));
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant("part" as const), part: fc.constantFrom(...PARTS) }),
+  fc.record({ kind: fc.constant("number" as const), value: fc.oneof(anyAmount, other) }),
+  fc.record({ kind: fc.constant("dollars" as const), value: anyAmount }),
+  fc.record({ kind: fc.constant("end" as const) }),
+);
+
+test("any texts, one after the other", () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(step, { maxLength: 8 }), { maxLength: 6 }), (texts) => {
+      const writer = new LineWriter();
+      for (const steps of texts) {
+        let expected = "";
+        for (const each of steps) {
+          if (each.kind === "part") {
+            writer.constant(each.part.bytes);
+            expected += each.part.text;
+          } else if (each.kind === "number") {
+            writer.number(each.value);
+            expected += String(each.value);
+          } else if (each.kind === "dollars") {
+            writer.dollars(each.value);
+            expected += dollarsOf(each.value);
+          } else {
+            writer.lineEnd();
+            expected += "\r\n";
+          }
+        }
+        expect(writer.finish()).toBe(expected);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("the same constant parts with numbers of other lengths in between", () => {
+  const writer = new LineWriter();
+  const [first, second] = [Buffer.from("a: "), Buffer.from("\r\nb: ")];
+  for (const value of [1, 999, 1000, 999, 1_000_000_000, 1_000_000_001, 2 ** 53 - 1, 0]) {
+    writer.constant(first);
+    writer.number(value);
+    writer.constant(second);
+    writer.number(value + 1);
+    expect(writer.finish()).toBe(`a: ${value}\r\nb: ${value + 1}`);
+  }
+});
+
+test("dollars whose quotient is rounded up", () => {
+  const writer = new LineWriter();
+  for (let whole = 8_388_608; whole < 9_007_199; whole += 10_007) {
+    writer.dollars(whole * 1e9 - 1);
+    expect(writer.finish()).toBe(`${whole - 1}.999999999`);
+  }
+});

@@ -1,0 +1,129 @@
+// Writes lines of header fields as bytes: numbers without a string for each, and constant parts only where they are not in place already.
+
+const INITIAL_BYTES = 2048;
+const ZERO = 0x30;
+const DOT = 0x2e;
+const CR = 0x0d;
+const LF = 0x0a;
+const NANOS_PER_DOLLAR = 1_000_000_000;
+const DOLLAR_DECIMALS = 9;
+const MIN_DECIMALS = 2;
+/** Larger numbers are split: integers of 32 bits are divided in a fraction of the time. */
+const SPLIT = 1_000_000_000;
+const SPLIT_DIGITS = 9;
+/** The three digits of each number below 1000: a division for every third digit only. */
+const DIGITS = new Uint8Array(3000);
+for (let number = 0; number < 1000; number++)
+  DIGITS.set(Buffer.from(String(number).padStart(3, "0")), number * 3);
+
+/**
+ * The next text mostly differs from the last one in a few digits. Therefore a constant part that was written at the same place last time
+ * is left as it is.
+ */
+export class LineWriter {
+  #bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+  #length = 0;
+  /** The constant parts of this text and, after them, those of the last text, with their places. */
+  readonly #parts: Uint8Array[] = [];
+  readonly #starts: number[] = [];
+  #count = 0;
+
+  /** Writes bytes that never change. */
+  constant(part: Uint8Array): void {
+    const start = this.#length;
+    const index = this.#count++;
+    this.#length = start + part.length;
+    if (this.#parts[index] === part && this.#starts[index] === start) return;
+    this.#grow();
+    this.#bytes.set(part, start);
+    this.#parts[index] = part;
+    this.#starts[index] = start;
+  }
+
+  /** Writes a character below 128. */
+  character(code: number): void {
+    const at = this.#length++;
+    this.#grow();
+    this.#bytes[at] = code;
+  }
+
+  lineEnd(): void {
+    this.character(CR);
+    this.character(LF);
+  }
+
+  /** Writes a number as `String` returns it. */
+  number(value: number): void {
+    if (Number.isSafeInteger(value) && value >= 0) this.#digits(value, digitCount(value));
+    else for (const character of String(value)) this.character(character.charCodeAt(0));
+  }
+
+  /** Writes an amount in nano-dollars as `dollarsOf` returns it. The amount must be an integer and at least 0. */
+  dollars(nanos: number): void {
+    // Up to 2^53, no quotient is rounded up to a whole number.
+    const whole = Math.floor(nanos / NANOS_PER_DOLLAR);
+    let fraction = (nanos - whole * NANOS_PER_DOLLAR) | 0;
+    let decimals = DOLLAR_DECIMALS;
+    for (; decimals > MIN_DECIMALS && fraction % 10 === 0; decimals--) fraction = (fraction / 10) | 0;
+    this.#digits(whole, digitCount(whole));
+    this.character(DOT);
+    this.#digits(fraction, decimals);
+  }
+
+  /** Returns the text, and starts another one. */
+  finish(): string {
+    const text = this.#bytes.toString("latin1", 0, this.#length);
+    // The text may have overwritten the parts of the last text after its own.
+    if (this.#parts.length > this.#count) this.#parts.length = this.#count;
+    this.#length = this.#count = 0;
+    return text;
+  }
+
+  /** Writes an integer with `count` digits, from the last to the first. */
+  #digits(value: number, count: number): void {
+    const start = this.#length;
+    this.#length = start + count;
+    this.#grow();
+    let end = this.#length;
+    let high = value;
+    if (value >= SPLIT) {
+      high = Math.floor(value / SPLIT);
+      const low = (value - high * SPLIT) | 0;
+      this.#shortDigits(low, end - SPLIT_DIGITS, end);
+      end -= SPLIT_DIGITS;
+    }
+    this.#shortDigits(high | 0, start, end);
+  }
+
+  /** Writes an integer of 32 bits, with leading zeros. */
+  #shortDigits(value: number, start: number, end: number): void {
+    const bytes = this.#bytes;
+    let rest = value;
+    let at = end;
+    for (; at - start >= 3; at -= 3) {
+      const quotient = (rest / 1000) | 0;
+      const digits = (rest - quotient * 1000) * 3;
+      bytes[at - 3] = DIGITS[digits] ?? ZERO;
+      bytes[at - 2] = DIGITS[digits + 1] ?? ZERO;
+      bytes[at - 1] = DIGITS[digits + 2] ?? ZERO;
+      rest = quotient;
+    }
+    for (let digit = rest * 3 + 2; at > start; digit--) bytes[--at] = DIGITS[digit] ?? ZERO;
+  }
+
+  /** Makes room for `#length` bytes. */
+  #grow(): void {
+    if (this.#length <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(this.#length * 2);
+    grown.set(this.#bytes);
+    this.#bytes = grown;
+  }
+}
+
+/** `value` is an integer from 0 to 2^53. */
+function digitCount(value: number): number {
+  if (value >= SPLIT) return SPLIT_DIGITS + digitCount(Math.floor(value / SPLIT));
+  if (value < 1000) return value < 10 ? 1 : value < 100 ? 2 : 3;
+  if (value < 1_000_000) return value < 10_000 ? 4 : value < 100_000 ? 5 : 6;
+  return value < 10_000_000 ? 7 : value < 100_000_000 ? 8 : 9;
+}
