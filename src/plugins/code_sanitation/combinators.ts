@@ -8,6 +8,7 @@ import {
   firstSetOfChoice,
   firstSetOfSequence,
   NO_MATCH,
+  readingOneUnit,
   requiredFirstSet,
   withFirstSetOf,
   withPart,
@@ -48,6 +49,7 @@ function createLiteral(text: string): Matcher {
     }
     return at + codes.length;
   });
+  if (codes.length === 1) readingOneUnit(matcher);
   return withParts(matcher, { kind: "text", text });
 }
 
@@ -126,6 +128,7 @@ export function opt(matcher: Matcher): Matcher {
     const end = matcher(input, at);
     return end < 0 ? at : end;
   });
+  if (matcher.firstSet?.readsOneUnit === true) readingOneUnit(match);
   return withPart(match, "optional", matcher, opt);
 }
 
@@ -186,7 +189,7 @@ function createOneOf(characters: string): Matcher {
     input.work.steps++;
     return at < input.length && allowed[unitAt(input, at)] === 1 ? at + 1 : NO_MATCH;
   });
-  return withParts(matcher, { kind: "text", text: `[${characters}]` });
+  return withParts(readingOneUnit(matcher), { kind: "text", text: `[${characters}]` });
 }
 
 /** Matches `min` to `max` units of the classes. */
@@ -196,6 +199,7 @@ export function run(classBits: number, min: number, max: number): Matcher {
     return end - at < min ? NO_MATCH : end;
   };
   const matcher = withPrefixes(prefixesStartingWith(charSet(classBits)), match, min === 0);
+  if (max === 1) readingOneUnit(matcher);
   return classBits === WHITESPACE && min <= 1
     ? Object.assign(matcher, { skippedUnits: charSet(WHITESPACE) })
     : matcher;

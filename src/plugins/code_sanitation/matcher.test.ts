@@ -168,3 +168,16 @@ test.each([
   );
   expect(matcher(inputOf(text), 0)).toBe(text.length);
 });
+
+test.each([
+  ["a literal", "(", seq(lit("("), lit("ab"))],
+  ["one of several characters", "(", seq(oneOf("([{"), opt(lit(" ")), keyword(["ab"]))],
+  ["a run of one unit", "1", seq(run(WORD, 1, 1), lit("ab"))],
+  ["an optional literal", "(", seq(opt(lit("(")), lit("ab"))],
+  ["a choice of characters", "(", seq(choice(lit("("), oneOf("[{")), not(lit("b")), lit("ab"))],
+])("rejects by the second unit what follows a single unit: %s", (_, first, matcher) => {
+  const required = requiredFirstSet(matcher);
+  expect(matcher(inputOf(`${first}ab`), 0)).toBe(3);
+  expect(canMatchAt(required, inputOf(`${first}ab`), 0)).toBe(true);
+  expect(canMatchAt(required, inputOf(`${first}-b`), 0)).toBe(false);
+});

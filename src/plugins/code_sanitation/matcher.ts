@@ -6,6 +6,7 @@ import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import {
   hasPrefix,
   NO_PREFIXES,
+  prefixesBefore,
   prefixesStartingWith,
   unionOfPrefixes,
   type PrefixSet,
@@ -64,19 +65,29 @@ export interface FirstSet {
   readonly mayBeEmpty: boolean;
   /** What may follow whitespace at the start of a match; null for anything. */
   readonly afterWhitespace: PrefixSet | null;
+  /** Every match that reads anything reads one unit, so that what follows it in a sequence is the second unit. */
+  readonly readsOneUnit: boolean;
 }
 
 /** Returns a matcher whose matches start with one of the prefixes. */
 export function withPrefixes(prefixes: PrefixSet, match: MatchFunction, mayBeEmpty = false): Matcher {
   const hasWhitespace = prefixes[SPACE] !== 0 || prefixes[NEWLINE] !== 0;
-  return Object.assign(match, {
-    firstSet: { prefixes, mayBeEmpty, afterWhitespace: hasWhitespace ? null : NO_PREFIXES },
-  });
+  const afterWhitespace = hasWhitespace ? null : NO_PREFIXES;
+  return Object.assign(match, { firstSet: { prefixes, mayBeEmpty, afterWhitespace, readsOneUnit: false } });
+}
+
+/** Returns the matcher as one whose matches read at most one unit. */
+export function readingOneUnit(matcher: Matcher): Matcher {
+  const { firstSet } = matcher;
+  return firstSet === undefined
+    ? matcher
+    : Object.assign(matcher, { firstSet: { ...firstSet, readsOneUnit: true } });
 }
 
 /** Returns a matcher whose matches start with one of the prefixes, also after whitespace, which must be one of the prefixes. */
 export function withSeparatedPrefixes(prefixes: PrefixSet, match: MatchFunction): Matcher {
-  return Object.assign(match, { firstSet: { prefixes, mayBeEmpty: false, afterWhitespace: prefixes } });
+  const firstSet = { prefixes, mayBeEmpty: false, afterWhitespace: prefixes, readsOneUnit: false };
+  return Object.assign(match, { firstSet });
 }
 
 /** Returns a matcher that tests the current position and reads nothing. */
@@ -87,7 +98,9 @@ export function zeroWidth(match: MatchFunction): Matcher {
 /** Returns a matcher whose matches start like those of another matcher. */
 export function withFirstSetOf({ firstSet }: Matcher, mayBeEmpty: boolean, match: MatchFunction): Matcher {
   if (firstSet === undefined) return match;
-  return Object.assign(match, { firstSet: { ...firstSet, mayBeEmpty: mayBeEmpty || firstSet.mayBeEmpty } });
+  return Object.assign(match, {
+    firstSet: { ...firstSet, mayBeEmpty: mayBeEmpty || firstSet.mayBeEmpty, readsOneUnit: false },
+  });
 }
 
 /** Returns the FIRST set that must apply for a match; null if a match is possible anywhere. */
@@ -117,22 +130,33 @@ export function canMatchAt(required: FirstSet | null, input: NormalizedText, at:
 /** Returns the FIRST set of a sequence: that of its first matcher, and of the next ones while those before may be empty. */
 export function firstSetOfSequence(matchers: readonly Matcher[]): FirstSet | undefined {
   const start = startOfSequence(matchers, 0);
-  return start === null ? undefined : { ...start, afterWhitespace: afterWhitespaceOf(matchers) };
+  if (start === null) return undefined;
+  const [only] = matchers;
+  const readsOneUnit = matchers.length === 1 && only?.firstSet?.readsOneUnit === true;
+  return { ...start, afterWhitespace: afterWhitespaceOf(matchers), readsOneUnit };
 }
 
 /** The prefixes of the sequence that starts at index `from`; null if it can start with anything. */
 function startOfSequence(
   matchers: readonly Matcher[],
   from: number,
-): Omit<FirstSet, "afterWhitespace"> | null {
+): Omit<FirstSet, "afterWhitespace" | "readsOneUnit"> | null {
   let prefixes = NO_PREFIXES;
   for (let index = from; index < matchers.length; index++) {
     const firstSet = matchers[index]?.firstSet;
     if (firstSet === undefined) return null;
-    prefixes = unionOfPrefixes(prefixes, firstSet.prefixes);
+    prefixes = unionOfPrefixes(prefixes, prefixesInSequence(matchers, index, firstSet));
     if (!firstSet.mayBeEmpty) return { prefixes, mayBeEmpty: false };
   }
   return { prefixes, mayBeEmpty: true };
+}
+
+/** The prefixes of a matcher, with the second units that the matchers after it in a sequence allow. */
+function prefixesInSequence(matchers: readonly Matcher[], index: number, firstSet: FirstSet): PrefixSet {
+  const rest = firstSet.readsOneUnit ? startOfSequence(matchers, index + 1) : null;
+  return rest === null || rest.mayBeEmpty
+    ? firstSet.prefixes
+    : prefixesBefore(firstSet.prefixes, rest.prefixes);
 }
 
 /** What may follow whitespace at the start of a sequence; null for anything. */
@@ -160,5 +184,6 @@ export function firstSetOfChoice(matchers: readonly Matcher[]): FirstSet | undef
     prefixes: unionOfPrefixes(...all.map((each) => each.prefixes)),
     mayBeEmpty: all.some((each) => each.mayBeEmpty),
     afterWhitespace: afterWhitespace.length < all.length ? null : unionOfPrefixes(...afterWhitespace),
+    readsOneUnit: all.every((each) => each.readsOneUnit),
   };
 }

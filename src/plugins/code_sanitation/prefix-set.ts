@@ -85,6 +85,19 @@ export function unionOfPrefixes(...sets: readonly PrefixSet[]): PrefixSet {
   return union;
 }
 
+const prefixesBySeconds = new Map<PrefixSet, Map<number, PrefixSet>>();
+
+/** Returns the prefixes of one unit of `set` and, after it, a text that starts with a prefix in `next`. Equal sets share a table. */
+export function prefixesBefore(set: PrefixSet, next: PrefixSet): PrefixSet {
+  let seconds = 0;
+  for (let code = 0; code < CHAR_SET_SIZE; code++) if (next[code] !== 0) seconds |= secondUnitBit(code);
+  let known = prefixesBySeconds.get(set);
+  if (known === undefined) prefixesBySeconds.set(set, (known = new Map<number, PrefixSet>()));
+  let prefixes = known.get(seconds);
+  if (prefixes === undefined) known.set(seconds, (prefixes = set.map((allowed) => allowed & seconds)));
+  return prefixes;
+}
+
 const firstUnitsByPrefixes = new Map<PrefixSet, CharSet>();
 
 /** Returns the set of first units. */

@@ -1,6 +1,6 @@
 // Command names: matching one of a list, and cheap tests that reject most words.
 import { isInClass, QUOTE, SPACE, WORD } from "../char-classes.ts";
-import { DOT } from "../char-codes.ts";
+import { DOLLAR, DOT, SLASH } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { isTextAt, KeywordSet, splitWords } from "../keyword-set.ts";
 import { NO_MATCH, withPrefixes, type Matcher } from "../matcher.ts";
@@ -51,11 +51,17 @@ const FIRST_WORDS = new KeywordSet([
   ...COMMANDS,
   ...splitWords(`sleep echo dir set net if while until for bin sbin usr local`),
 ]);
+/** The first directory of a path to a program. */
+const FIRST_DIRECTORIES = new KeywordSet(["usr", "local", "bin", "sbin"]);
+
 /** Returns false if the next word starts no command line. */
 export function mayStartCommand(input: NormalizedText, at: number): boolean {
-  const start = charSetHas(STRING_QUOTES, unitAt(input, at)) ? at + 1 : at;
-  if (!isInClass(unitAt(input, start), WORD)) return true;
+  const first = unitAt(input, at);
+  const isPath = first === SLASH;
+  const start = isPath || charSetHas(STRING_QUOTES, first) ? at + 1 : at;
+  if (!isInClass(unitAt(input, start), WORD)) return first === DOLLAR;
   const wordEnd = endOfCommandName(input, start);
   input.work.steps += stepsToRead(wordEnd - start);
-  return FIRST_WORDS.has(input, start, wordEnd);
+  if (!isPath) return FIRST_WORDS.has(input, start, wordEnd);
+  return unitAt(input, wordEnd) === SLASH && FIRST_DIRECTORIES.has(input, start, wordEnd);
 }

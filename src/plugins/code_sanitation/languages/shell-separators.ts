@@ -38,6 +38,7 @@ const COMMAND_LINES: readonly string[] = [
   "tar x>y",
   "/usr/bin/id",
   "/usr/local/bin/run",
+  "/local/bin/run",
   "/sbin/ifdown",
   "usr/bin/id",
   // Arguments of commands that are also words.
