@@ -13,6 +13,16 @@ export const LAUNCHER = join(ROOT, "bin/gatehouse");
  * executable needs half of the CPU time to start, because the launcher compiles the sources on every start.
  */
 export const PROGRAM = process.env["GATEHOUSE_TEST_PROGRAM"] ?? LAUNCHER;
+/**
+ * The environment of gateways of `npm test`. Without the first line the executable would start twice: see
+ * reexecWithRuntimeEnvironment. A gateway of a test ends before the code of the optimizing compiler has saved the time that it
+ * took to compile: without it, and with the baseline compiler only for what runs often, gateways take a quarter less CPU time.
+ */
+const PROGRAM_ENVIRONMENT: Readonly<Record<string, string>> = {
+  ...RUNTIME_ENVIRONMENT,
+  BUN_JSC_useDFGJIT: "0",
+  BUN_JSC_thresholdForJITAfterWarmUp: "2000",
+};
 const TOKEN_SCRIPT = join(ROOT, "scripts/generate_jwt_token.sh");
 export const TEST_SECRET = "a-secret-that-is-long-enough-for-tests-0123456789";
 const TOKEN_SECONDS = 86_400;
@@ -78,8 +88,7 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
       SERVER_SECRET_KEY: TEST_SECRET,
       LOG_FORMAT: "json",
       DRAIN_DELAY_MS: "0",
-      // Without these, the executable would start twice: see reexecWithRuntimeEnvironment.
-      ...(options.program === undefined && PROGRAM !== LAUNCHER && RUNTIME_ENVIRONMENT),
+      ...(options.program === undefined && PROGRAM !== LAUNCHER && PROGRAM_ENVIRONMENT),
       ...options.env,
     },
     stdout: "pipe",
