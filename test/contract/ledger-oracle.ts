@@ -236,3 +236,11 @@ export const LEASE_AT_END_OF_WINDOW: WalkStep[] = [
   { kind: "pass", ms: 60_000 },
   { kind: "settle", which: 0, amounts: NOTHING },
 ];
+
+/** The leases of both nodes have ended at the same time, one of them without an open reservation. */
+export const LEASES_THAT_END_TOGETHER: WalkStep[] = [
+  tokensOfNode(0, 1),
+  { kind: "reserve", node: 1, amounts: [null, null, null, null, null, 1, null] },
+  { kind: "settle", which: 0, amounts: NOTHING },
+  { kind: "pass", ms: 30_000 },
+];

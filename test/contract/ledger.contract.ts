@@ -13,7 +13,7 @@ import {
   type Reservation,
   type TokensClaim,
 } from "../../src/ledger/ledger.ts";
-import { LEASE_AT_END_OF_WINDOW, walkSteps } from "./ledger-oracle.ts";
+import { LEASE_AT_END_OF_WINDOW, LEASES_THAT_END_TOGETHER, walkSteps } from "./ledger-oracle.ts";
 import { passTime, walk } from "./ledger-walk.ts";
 
 /** The start time: Unix time in milliseconds, at a whole second. Not in the past, where Redis drops keys. */
@@ -394,7 +394,10 @@ export function describeLedger(maker: LedgerMaker): void {
     const walkClock = new ManualClock();
     const ledgers = await maker.createSeveral(walkClock);
     const property = fc.asyncProperty(walkSteps, (steps) => walk(ledgers, walkClock, steps));
-    await fc.assert(property, { numRuns: maker.walks, examples: [[LEASE_AT_END_OF_WINDOW]] });
+    await fc.assert(property, {
+      numRuns: maker.walks,
+      examples: [[LEASE_AT_END_OF_WINDOW], [LEASES_THAT_END_TOGETHER]],
+    });
     await Promise.all(ledgers.map((each) => each.close()));
   }, 120_000);
 }
