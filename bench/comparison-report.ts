@@ -15,6 +15,7 @@ const COLUMNS = {
   steadyMiB: "steady MiB",
   peakMiB: "peak MiB",
   perByteInFlight: "above idle ÷ in flight",
+  returnedPerByteInFlight: "above rest ÷ in flight",
   restedMiB: "rested MiB",
   readyMs: "ready ms",
 } as const;

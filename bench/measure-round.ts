@@ -17,8 +17,10 @@ export interface Round {
   readonly peakMiB: number;
   /** After the load and `restMs`. */
   readonly restedMiB: number;
-  /** The peak above the idle value, divided by the bytes in flight: connections × body size. */
+  /** The peak above the idle value, divided by the bytes in flight: connections × body size. Includes compiled code. */
   readonly perByteInFlight: number;
+  /** The peak above the value after `restMs`, divided by the bytes in flight: memory for bodies, which is returned. */
+  readonly returnedPerByteInFlight: number;
   readonly readyMs: number;
   /** If fewer than intended, the subject was too slow to warm up in time, and its CPU time per request is too high. */
   readonly warmedWith: number;
@@ -89,6 +91,8 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
     scraping.stop();
     const peakBytes = Math.max(peak.stop(), after.residentBytes);
     await Bun.sleep(options.restMs ?? 0);
+    const restedBytes = usageOf(started.pid).residentBytes;
+    const bytesInFlight = connections * bytes;
     return {
       requestsPerSecond: result.requestsPerSecond,
       cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests,
@@ -97,8 +101,9 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
       idleMiB: idle.residentBytes / MEBIBYTE,
       steadyMiB: after.residentBytes / MEBIBYTE,
       peakMiB: peakBytes / MEBIBYTE,
-      restedMiB: usageOf(started.pid).residentBytes / MEBIBYTE,
-      perByteInFlight: (peakBytes - idle.residentBytes) / (connections * bytes),
+      restedMiB: restedBytes / MEBIBYTE,
+      perByteInFlight: (peakBytes - idle.residentBytes) / bytesInFlight,
+      returnedPerByteInFlight: (peakBytes - restedBytes) / bytesInFlight,
       readyMs,
       warmedWith,
       waited: (after.waitedMicroseconds - before.waitedMicroseconds) / 1e6 / seconds,

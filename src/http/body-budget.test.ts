@@ -102,3 +102,12 @@ test("a stalled body does not refuse itself when it continues", () => {
   expect(() => stalled.receive(1)).toThrow(GatehouseError);
   expect(stalled.refusal).toBeNull();
 });
+
+test("room is ample up to a sixteenth of the budget, and again when bytes are released", () => {
+  budget.takeSmall(LIMIT / 16);
+  expect(budget.isAmple).toBe(true);
+  budget.takeSmall(1);
+  expect(budget.isAmple).toBe(false);
+  budget.release(1);
+  expect(budget.isAmple).toBe(true);
+});

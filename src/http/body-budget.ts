@@ -7,6 +7,9 @@ import { GatehouseError } from "../base/errors.ts";
 const RESERVED_FOR_SMALL = 1 / 4;
 export const SMALL_BODY_BYTES = 64 * 1024;
 
+/** Up to this part of the budget, bodies may be copied into one piece of memory while their chunks are still allocated. */
+const AMPLE = 1 / 16;
+
 /** A body that made no progress for this time may lose its memory to another request. */
 const STALLED_MS = 1000;
 
@@ -43,6 +46,11 @@ export class BodyBudget {
   /** Whether copies of requests must not keep further bodies in memory: those of clients need the rest. */
   get isHalfUsed(): boolean {
     return this.#used > this.#limit / 2;
+  }
+
+  /** Whether most of the budget is free. */
+  get isAmple(): boolean {
+    return this.#used <= this.#limit * AMPLE;
   }
 
   /** Takes bytes of a body that has arrived completely. Throws a GatehouseError if there is no room. */

@@ -26,11 +26,15 @@ test("with an expected size, returns the concatenation of all chunks, also if th
   const size = fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 16_000, max: 70_000 }));
   const difference = fc.oneof(fc.constant(0), fc.integer({ min: -100_000, max: 100_000 }));
   fc.assert(
-    fc.property(fc.array(size, { maxLength: 20 }), difference, (sizes, more) => {
+    fc.property(fc.array(size, { maxLength: 20 }), difference, fc.nat(20), (sizes, more, ampleUntil) => {
+      const room = { isAmple: true };
       const chunks = sizes.map((bytes, index) => new Uint8Array(bytes).fill(index + 1));
       const expected = Buffer.concat(chunks);
-      const collector = new ChunkCollector(Math.max(0, expected.length + more));
-      for (const each of chunks) collector.add(each);
+      const collector = new ChunkCollector(Math.max(0, expected.length + more), room);
+      chunks.forEach((each, index) => {
+        room.isAmple = index < ampleUntil;
+        collector.add(each);
+      });
       expect(collector.size).toBe(expected.length);
       expect(Buffer.compare(collector.take(), expected)).toBe(0);
       expect(collector.size).toBe(0);
@@ -59,6 +63,15 @@ test("a body of which half has arrived is in one piece of memory, and its chunks
   expect([before!.byteLength, half!.byteLength, rest!.byteLength]).toEqual([0, 0, 0]);
   const whole = collector.take();
   expect([whole.byteLength, whole.buffer.byteLength]).toEqual([100_000, 100_000]);
+});
+
+test("without ample room, nothing is allocated for a body that has not arrived", () => {
+  const collector = new ChunkCollector(100_000, { isAmple: false });
+  const [most, rest] = [90_000, 10_000].map((bytes) => new Uint8Array(bytes).fill(bytes / 10_000));
+  collector.add(most!);
+  expect(most!.byteLength).toBe(90_000);
+  collector.add(rest!);
+  expect(Buffer.compare(collector.take(), Buffer.alloc(100_000, 9).fill(1, 90_000))).toBe(0);
 });
 
 test("does not keep small chunks: a reused chunk does not change what was collected", () => {

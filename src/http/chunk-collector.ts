@@ -1,13 +1,21 @@
 // Collects the chunks of a body. Small chunks are copied into blocks: a list of millions of one-byte chunks would take a
 // hundred times the memory of the body.
+import { freeBuffer, freeReceived, LARGE_BUFFER_BYTES } from "./free-memory.ts";
 
 const BLOCK_BYTES = 64 * 1024;
-/** Chunks from this size on are kept as they are. */
-const LARGE_CHUNK_BYTES = 16 * 1024;
+
+/** What is left of the memory for all bodies. */
+interface Room {
+  /** Whether there is so much that a part of it may be used twice for a moment. */
+  readonly isAmple: boolean;
+}
+
+const AMPLE_ROOM: Room = { isAmple: true };
 
 export class ChunkCollector {
   /** The size of all chunks together; null if it is unknown. */
   readonly #expectedBytes: number | null;
+  readonly #room: Room;
   readonly #chunks: Uint8Array[] = [];
   /** All bytes so far, in memory for the expected bytes; null if there is none yet. */
   #whole: Uint8Array | null = null;
@@ -16,9 +24,10 @@ export class ChunkCollector {
   #blockUsed = 0;
   #size = 0;
 
-  /** Chunks of LARGE_CHUNK_BYTES belong to the collector: it frees their memory. `expectedBytes` may be exceeded. */
-  constructor(expectedBytes: number | null = null) {
+  /** Chunks of LARGE_BUFFER_BYTES belong to the collector: it frees their memory. `expectedBytes` may be exceeded. */
+  constructor(expectedBytes: number | null = null, room: Room = AMPLE_ROOM) {
     this.#expectedBytes = expectedBytes;
+    this.#room = room;
   }
 
   /** Bytes added so far. */
@@ -48,22 +57,24 @@ export class ChunkCollector {
     return joined;
   }
 
-  /** Forgets all bytes and frees their memory now: the garbage collector may leave hundreds of megabytes for a while. */
+  /** Forgets all bytes and frees their memory. */
   clear(): void {
     this.#closeBlock();
-    for (const chunk of this.#chunks) free(chunk);
-    if (this.#whole !== null) free(this.#whole);
+    for (const { buffer } of this.#chunks) freeBuffer(buffer);
+    if (this.#whole !== null) freeBuffer(this.#whole.buffer);
     this.#forget();
   }
 
   /**
    * Whether to allocate the expected bytes: at least half of them have arrived, so that a client cannot make the gateway allocate much by
-   * announcing a large body. Chunks are copied while they are in the cache of the CPU, and their memory is used for the next ones.
+   * announcing a large body. Chunks are copied while they are in the cache of the CPU, and their memory is used for the next ones. It
+   * stays allocated for up to a second if there are none, so without ample room the chunks are kept.
    */
   #isWorthWhole(size: number): boolean {
     const expected = this.#expectedBytes;
     if (expected === null || size > expected) return false;
-    return size * 2 >= expected || expected <= BLOCK_BYTES;
+    if (expected <= BLOCK_BYTES || this.#whole !== null) return true;
+    return size * 2 >= expected && this.#room.isAmple;
   }
 
   #addToWhole(chunk: Uint8Array): void {
@@ -89,7 +100,7 @@ export class ChunkCollector {
       this.#chunks.push(this.#whole.subarray(0, this.#size));
       this.#whole = null;
     }
-    if (chunk.byteLength >= LARGE_CHUNK_BYTES) {
+    if (chunk.byteLength >= LARGE_BUFFER_BYTES) {
       this.#closeBlock();
       this.#chunks.push(chunk);
       return;
@@ -113,14 +124,7 @@ export class ChunkCollector {
   }
 }
 
-/** Frees the memory of a large chunk, unless the next chunk may be in the same memory. */
 function moveInto(target: Uint8Array, chunk: Uint8Array, at: number): void {
   target.set(chunk, at);
-  const { byteOffset, byteLength, buffer } = chunk;
-  if (byteLength >= LARGE_CHUNK_BYTES && byteOffset + byteLength === buffer.byteLength) free(chunk);
-}
-
-/** Two chunks may share their memory. */
-function free({ buffer }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
+  freeReceived(chunk);
 }

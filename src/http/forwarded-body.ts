@@ -4,10 +4,8 @@ import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import { toError } from "../base/to-error.ts";
 import type { ArrivingBody } from "./body-budget.ts";
 import type { Deadline } from "./coarse-deadlines.ts";
+import { freeReceived } from "./free-memory.ts";
 import { PACE_BYTES, PACE_MS, tooLarge, tooSlow, type BodyLimits } from "./incoming-body.ts";
-
-/** Pieces from this size on are freed when they are sent. Smaller ones may share the memory of others. */
-const FREED_BYTES = 16 * 1024;
 
 /** The client's side of a body. */
 export interface BodySource {
@@ -73,7 +71,7 @@ export class ForwardedBody implements Deadline, ArrivingBody {
 
   /** The provider has taken all bytes that were written. */
   resume(): void {
-    for (const piece of this.#held) free(piece);
+    for (const piece of this.#held) freeReceived(piece);
     this.#releaseHeld();
     if (this.endedAt === null) this.#extendDeadline();
     this.#source.resumeBody();
@@ -97,7 +95,7 @@ export class ForwardedBody implements Deadline, ArrivingBody {
       this.#nextProgress = this.#receivedBytes + PACE_BYTES;
       this.#extendDeadline();
     }
-    if (sink.write(bytes)) free(bytes);
+    if (sink.write(bytes)) freeReceived(bytes);
     else if (this.#sink === sink) this.#hold(bytes);
   }
 
@@ -162,10 +160,4 @@ export class ForwardedBody implements Deadline, ArrivingBody {
   #extendDeadline(): void {
     this.dueAt = this.#limits.deadlines.clock.now() + PACE_MS;
   }
-}
-
-/** Frees the memory of a piece. The garbage collector would leave hundreds of megabytes of a fast upload for a while. */
-function free({ byteLength, buffer }: Uint8Array): void {
-  if (byteLength < FREED_BYTES || byteLength !== buffer.byteLength) return;
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -5,6 +5,7 @@ import { toError } from "../base/to-error.ts";
 import { SMALL_BODY_BYTES, type ArrivingBody, type BodyBudget } from "./body-budget.ts";
 import { ChunkCollector } from "./chunk-collector.ts";
 import type { CoarseDeadlines, Deadline } from "./coarse-deadlines.ts";
+import { freeBuffer, freeReceived } from "./free-memory.ts";
 
 /** Every PACE_BYTES of a body, and its end, must arrive within PACE_MS of the previous ones. */
 export const PACE_MS = 60_000;
@@ -63,7 +64,10 @@ export class IncomingBody implements Deadline, ArrivingBody {
   // Called by the sender of the bytes, which may continue after a failure
 
   push(bytes: Uint8Array): void {
-    if (this.#isReleased || this.#error !== null) return;
+    if (this.#isReleased || this.#error !== null) {
+      freeReceived(bytes);
+      return;
+    }
     try {
       const chunks = this.#chunks ?? this.#begin();
       if (chunks.size + bytes.byteLength > this.#limits.maxBodyBytes) throw tooLarge(this.#limits);
@@ -74,6 +78,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
       this.#progress();
     } catch (error) {
       this.refuse(toError(error));
+      freeReceived(bytes);
     }
   }
 
@@ -118,12 +123,9 @@ export class IncomingBody implements Deadline, ArrivingBody {
     return bytes;
   }
 
-  /**
-   * Frees the memory of a large body that was taken. What still refers to it becomes empty. The garbage collector would leave hundreds of
-   * megabytes for a while, and memory that was just freed is in the cache of the CPU when the next body needs it.
-   */
+  /** Frees the memory of a large body that was taken. What still refers to it becomes empty. */
   free(): void {
-    if (this.#memory instanceof ArrayBuffer) this.#memory.transfer(0);
+    if (this.#memory !== null) freeBuffer(this.#memory);
     this.#memory = null;
   }
 
@@ -159,7 +161,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
 
   #begin(): ChunkCollector {
     this.#progress();
-    return (this.#chunks = new ChunkCollector(this.#length));
+    return (this.#chunks = new ChunkCollector(this.#length, this.#limits.bodyBudget));
   }
 
   #takeWaiter(): PromiseWithResolvers<undefined> | null {

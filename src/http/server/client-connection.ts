@@ -3,6 +3,7 @@ import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
 import type { Deadline } from "../coarse-deadlines.ts";
+import { freeReceived } from "../free-memory.ts";
 import { InvalidMessage } from "../invalid-message.ts";
 import { SocketSender } from "../socket-sender.ts";
 import type { ClientSocket } from "./client-socket.ts";
@@ -63,6 +64,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
 
   onData(bytes: Buffer): void {
     if (this.#state === "switched") this.#switched?.onData(bytes);
+    else if (this.#state === "lingering") freeReceived(bytes);
     if (this.#state !== "open") return;
     const wasIdle = this.#reader.isIdle;
     this.#read(() => this.#reader.push(bytes));
@@ -86,11 +88,10 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     this.#state = "closed";
     this.#owner.deadlines.unwatch(this);
     this.#owner.onClosed(this);
-    const response = this.#response;
-    const request = this.#request;
-    this.#response = null;
-    this.#request = null;
     this.#switched?.onClosed();
+    const [request, response] = [this.#request, this.#response];
+    this.#request = null;
+    this.#response = null;
     request?.onClosed();
     response?.cancel();
   }
@@ -166,8 +167,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
   }
 
   onRequest(head: RequestHead, body: Uint8Array | null): void {
-    const request = new HttpRequest(this, head, body, this.#peerAddress);
-    this.#request = request;
+    const request = (this.#request = new HttpRequest(this, head, body, this.#peerAddress));
     this.dueAt = Infinity;
     const fail = (error: unknown) => this.#respond(request, this.#owner.onError(error));
     try {

@@ -1,0 +1,15 @@
+// Frees the memory of large buffers without waiting for the garbage collector, which may leave hundreds of megabytes for a while. Memory that
+// was just freed is also in the cache of the CPU when the next bytes arrive.
+
+/** Smaller buffers are left to the garbage collector: freeing them now costs more than it saves. */
+export const LARGE_BUFFER_BYTES = 16 * 1024;
+
+/** Frees a buffer. What still refers to it becomes empty. Memory that threads share stays. */
+export function freeBuffer(buffer: ArrayBufferLike): void {
+  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
+}
+
+/** Frees the buffer of received bytes that were read, unless they are few or followed by bytes that may still be read. */
+export function freeReceived({ buffer, byteOffset, byteLength }: Uint8Array): void {
+  if (byteLength >= LARGE_BUFFER_BYTES && byteOffset + byteLength === buffer.byteLength) freeBuffer(buffer);
+}
