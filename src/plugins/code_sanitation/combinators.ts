@@ -69,20 +69,28 @@ export function exact(text: string): Matcher {
 export function seq(...matchers: readonly Matcher[]): Matcher {
   const firstSet = firstSetOfSequence(matchers);
   const required = requiredFirstSet({ firstSet });
-  const count = matchers.length;
+  const [first = nothing, second = nothing, ...others] = matchers;
+  const count = others.length;
+  // Most sequences fail at the first or second matcher: these are called without reading a list, and steps are written once.
   const match = (input: NormalizedText, at: number): number => {
     if (!canMatchAt(required, input, at)) return NO_MATCH;
-    input.work.steps++;
-    let end = at;
-    for (let index = 0; index < count && end >= 0; index++) {
-      input.work.steps++;
-      end = matchers[index]?.(input, end) ?? NO_MATCH;
+    const middle = first(input, at);
+    if (middle < 0) {
+      input.work.steps += 2;
+      return NO_MATCH;
     }
+    let end = second(input, middle);
+    let index = 0;
+    for (; index < count && end >= 0; index++) end = others[index]?.(input, end) ?? NO_MATCH;
+    input.work.steps += 3 + index;
     return end;
   };
   const matcher: Matcher = firstSet === undefined ? match : Object.assign(match, { firstSet });
   return withParts(matcher, { kind: "sequence", matchers, rebuild: (others) => seq(...others) });
 }
+
+/** Matches the empty text. */
+const nothing: Matcher = (_, at) => at;
 
 /** Matches the first alternative that matches. */
 export function choice(...matchers: readonly Matcher[]): Matcher {

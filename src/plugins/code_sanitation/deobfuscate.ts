@@ -78,6 +78,8 @@ class CommentEnds {
 
 /** The work of looking at the units around a quote. */
 const STEPS_PER_QUOTE = 4;
+/** The special positions that are looked at between two checks of the limit. */
+const SPECIALS_PER_CHECK = 64;
 
 /**
  * Removes syntax without effect from within words, such as `c''at`, `c$@at`, `'sys'.'tem'` or a comment in a keyword. Returns
@@ -93,6 +95,8 @@ export function removeNoOpSyntax(input: NormalizedText, depth: number): Rewritte
   /** Comments that replaceComments replaces with the same effect: start, end, start, end, … */
   const replaced: number[] = [];
   for (let special = 0; special < count; special++) {
+    // No pattern is tried meanwhile, so check the limit here. Not for every position: a quote takes as little as a step.
+    if (special % SPECIALS_PER_CHECK === 0) checkWork(input.work);
     const index = positions[special] ?? 0;
     if (index < done) continue;
     const end = endOfNoOp(input, index, comments);
@@ -106,6 +110,7 @@ export function removeNoOpSyntax(input: NormalizedText, depth: number): Rewritte
     removeAll(replaced, rewriter);
     rewriter.remove(index, end);
   }
+  checkWork(input.work);
   if (rewriter === null) return null;
   removeAll(replaced, rewriter);
   return rewriter.finish();
@@ -126,10 +131,10 @@ function isSeparateComment(input: NormalizedText, at: number): boolean {
 /** Returns the end of the syntax without effect that starts at `at`; `at` or less if there is none. */
 function endOfNoOp(input: NormalizedText, at: number, comments: CommentEnds): number {
   const code = input.codes[at] ?? 0;
+  if (isInClass(code, QUOTE)) return endOfNoOpQuotes(input, at, code);
   const next = unitAt(input, at + 1);
   if (code === SLASH) return next === STAR ? comments.after(at + 2) : at;
   if (code === LESS && next === EXCLAMATION) return endOfHtmlComment(input, at);
-  if (isInClass(code, QUOTE)) return endOfNoOpQuotes(input, at, code);
   if (code === DOLLAR && isInClass(unitAt(input, at - 1), WORD)) return endOfEmptyExpansion(input, at, next);
   const isProcessSubstitution = (code === LESS || code === GREATER) && next === OPEN_PAREN;
   if (isProcessSubstitution && unitAt(input, at + 2) === CLOSE_PAREN) return at + 3;
@@ -160,14 +165,18 @@ function endOfEmptyExpansion(input: NormalizedText, at: number, next: number): n
 
 /** Empty quotes in a word, the boundary between concatenated strings (`'sys'.'tem'`), and quotes around part of a word. */
 function endOfNoOpQuotes(input: NormalizedText, at: number, code: number): number {
-  const before = unitAt(input, at - 1);
-  const next = unitAt(input, at + 1);
+  const { codes, work } = input;
+  // Zeros follow the text, so that the next unit needs no comparison with its length.
+  const before = at > 0 ? (codes[at - 1] ?? 0) : 0;
+  const next = codes[at + 1] ?? 0;
   const isAfterWord = isInClass(before, WORD);
   const mayClose = isAfterWord || before === SLASH;
   const mayOpen = isWordOrPath(next);
-  // No pattern is tried meanwhile, so check the limit here.
-  input.work.steps += mayClose ? STEPS_PER_QUOTE : mayOpen ? STEPS_PER_QUOTE / 2 : 1;
-  checkWork(input.work);
+  if (!mayClose && !mayOpen) {
+    work.steps++;
+    return at;
+  }
+  work.steps += mayClose ? STEPS_PER_QUOTE : STEPS_PER_QUOTE / 2;
   if (isAfterWord) {
     if (next === code) return at + 2;
     const end = code === BACKTICK ? at : endOfConcatenation(input, at, code);

@@ -2,7 +2,7 @@
 // lookups in the FIRST set find that out without calling the matcher.
 import { isInClass, NEWLINE, SPACE, WHITESPACE } from "./char-classes.ts";
 import type { CharSet } from "./char-set.ts";
-import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import type { NormalizedText } from "./normalized-text.ts";
 import {
   hasPrefix,
   NO_PREFIXES,
@@ -112,19 +112,16 @@ export function requiredFirstSet({
   return firstSet === undefined || firstSet.mayBeEmpty ? null : firstSet;
 }
 
-/** Returns false if no match can start at this position. */
-export function canMatchAt(required: FirstSet | null, input: NormalizedText, at: number): boolean {
+/** Returns false if no match can start at this position, which is at most the end of the text. */
+export function canMatchAt(required: FirstSet | null, { codes }: NormalizedText, at: number): boolean {
   if (required === null) return true;
-  const { prefixes, afterWhitespace } = required;
-  const { codes, length } = input;
-  const first = at < length ? (codes[at] ?? 0) : 0;
-  const second = at + 1 < length ? (codes[at + 1] ?? 0) : 0;
-  if (!hasPrefix(prefixes, first, second)) return false;
-  return (
-    afterWhitespace === null ||
-    !isInClass(first, WHITESPACE) ||
-    hasPrefix(afterWhitespace, second, unitAt(input, at + 2))
-  );
+  // Without a comparison with the length of the text: zeros follow it.
+  const first = codes[at] ?? 0;
+  const second = codes[at + 1] ?? 0;
+  if (!hasPrefix(required.prefixes, first, second)) return false;
+  const { afterWhitespace } = required;
+  if (afterWhitespace === null || first > SPACE || !isInClass(first, WHITESPACE)) return true;
+  return hasPrefix(afterWhitespace, second, codes[at + 2] ?? 0);
 }
 
 /** Returns the FIRST set of a sequence: that of its first matcher, and of the next ones while those before may be empty. */

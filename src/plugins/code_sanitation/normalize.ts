@@ -34,8 +34,14 @@ export function normalize(units: Uint16Array, start: number, end: number, work: 
     // A run of whitespace and invisible characters. Its first space may be copied already.
     const from = index > start && UNIT_KIND[units[index - 1] ?? 0] === WHITESPACE_UNIT ? index - 1 : index;
     if (from < index) length--;
-    const next = endOfWhitespace(units, index + 1, end);
-    const merged = mergeWhitespace(units, from, next);
+    let merged = FOLDED[units[from] ?? 0] ?? 0;
+    let next = from + 1;
+    for (; next < end; next++) {
+      const folded = FOLDED[units[next] ?? 0] ?? 0;
+      if (folded > SPACE) break;
+      // A newline if the run contains one, else a space if it contains one, else REMOVED.
+      if (folded === NEWLINE || merged === REMOVED) merged = folded;
+    }
     if (merged !== REMOVED) {
       codes[length] = merged;
       if (next > from + 1) sourceMap.add(length, from - start, next - start);
@@ -89,22 +95,4 @@ function copyPlain(
 /** Returns whether a unit before `to` is at this position that is neither whitespace nor invisible: a single tab precedes it. */
 function isCopiedAt(units: Uint16Array, index: number, to: number): boolean {
   return index < to && (FOLDED[units[index] ?? 0] ?? 0) > SPACE;
-}
-
-/** Returns the end of a run of whitespace and invisible characters. */
-function endOfWhitespace(units: Uint16Array, from: number, end: number): number {
-  let next = from;
-  while (next < end && (FOLDED[units[next] ?? 0] ?? 0) <= SPACE) next++;
-  return next;
-}
-
-/** Returns the one unit that replaces a run: NEWLINE if it contains one, else SPACE if it contains one, else REMOVED. */
-function mergeWhitespace(units: Uint16Array, from: number, to: number): number {
-  let merged = REMOVED;
-  for (let index = from; index < to; index++) {
-    const folded = FOLDED[units[index] ?? 0] ?? 0;
-    if (folded === NEWLINE) return NEWLINE;
-    if (folded === SPACE) merged = SPACE;
-  }
-  return merged;
 }

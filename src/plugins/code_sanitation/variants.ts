@@ -4,7 +4,7 @@ import { removeNoOpSyntax, replaceComments } from "./deobfuscate.ts";
 import { normalize } from "./normalize.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import { releaseParents } from "./scratch-buffer.ts";
-import { stepsToScan, type WorkCounter } from "./work-budget.ts";
+import { checkWork, stepsToScan, type WorkCounter } from "./work-budget.ts";
 
 /** Double percent-encoding is common, and entities in percent-encoding in JSON occur; receivers decode no deeper. */
 const DECODING_ROUNDS = 3;
@@ -23,12 +23,23 @@ export function visitVariants(
   work: WorkCounter,
   visit: VariantVisitor,
 ): void {
-  visitVariantsOf(normalize(units, start, end, work), end - start, visit);
+  // Checked before the text is normalized: the values of a form are normalized after the whole form was scanned.
+  countText(end - start, work);
+  checkWork(work);
+  visitNormalized(normalize(units, start, end, work), visit);
 }
 
 /** Visits a text that was normalized from `units` code units, and its further variants. */
 export function visitVariantsOf(text: NormalizedText, units: number, visit: VariantVisitor): void {
-  text.work.steps += stepsToScan(units) + STEPS_PER_TEXT;
+  countText(units, text.work);
+  visitNormalized(text, visit);
+}
+
+function countText(units: number, work: WorkCounter): void {
+  work.steps += stepsToScan(units) + STEPS_PER_TEXT;
+}
+
+function visitNormalized(text: NormalizedText, visit: VariantVisitor): void {
   // Without special characters, decoding and deobfuscation would change nothing.
   if (visit(text, null) || text.specials.count === 0) return;
   visitDecoded(text, visit);
