@@ -19,6 +19,8 @@ export class Budget implements BudgetAmounts {
   spentHere = 0;
   /** The part of `reservedHere` that the journal has. */
   reservedWritten = 0;
+  /** Whether the journal writer has to write it. */
+  isChanged = false;
   /** The slot in the file for the case that this process is killed; -1 if there is none. */
   slot = -1;
   /** When the journal may be read again because of a rejected request; a time of the clock. */

@@ -75,7 +75,10 @@ export class JournalWriter {
 
   /** Notes that a budget has changed. */
   mark(budget: Budget): void {
-    this.#changed.add(budget);
+    if (!budget.isChanged) {
+      budget.isChanged = true;
+      this.#changed.add(budget);
+    }
     const file = this.#file === undefined ? this.#openFile() : this.#file;
     if (file !== null) {
       if (budget.slot === -1) budget.slot = file.allocate(budget.target, budget.spentHere - budget.unwritten);
@@ -232,7 +235,10 @@ export class JournalWriter {
   #nextBatch(): PendingBatch | null {
     if (this.#changed.size === 0) return null;
     const budgets = [...this.#changed].slice(0, MAX_BATCH_CHANGES);
-    for (const budget of budgets) this.#changed.delete(budget);
+    for (const budget of budgets) {
+      budget.isChanged = false;
+      this.#changed.delete(budget);
+    }
     for (const budget of budgets)
       if (budget.reservedHere > 0) this.#open.add(budget);
       else this.#open.delete(budget);

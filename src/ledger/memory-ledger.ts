@@ -7,7 +7,6 @@ import {
   forecastUnreserved,
   isAmount,
   isFitting,
-  OpenReservation,
   policyOf,
   refusalOf,
 } from "./claims.ts";
@@ -28,7 +27,9 @@ import type {
 } from "./ledger.ts";
 import { JournalWriter } from "./journal-writer.ts";
 import { ClaimCheck, MemoryAccounts, type Account } from "./memory-accounts.ts";
+import { MemoryReservation } from "./memory-reservation.ts";
 import type { SpentJournal } from "./spent-journal.ts";
+import { WallOffset } from "./wall-offset.ts";
 import { add } from "./window.ts";
 
 /** Windows are measured with `now`. `unixNow` is only for the reset time that clients see, and for periods. */
@@ -51,9 +52,6 @@ interface MemoryLedgerOptions {
 const MAX_KEYS = 1_000_000;
 const CALLS_PER_SWEEP = 64;
 const CALLS_PER_BUDGET_SWEEP = 65_536;
-/** The wall clock has whole milliseconds, so that the measured difference between the clocks varies by up to this much. */
-const CLOCK_JITTER_MS = 2;
-
 /**
  * Reservations do not expire here: they end with the process. The journal, if there is one, knows those of budgets, and charges
  * them as reserved.
@@ -66,12 +64,17 @@ export class MemoryLedger implements Ledger {
   /** By position of the claim in the call. */
   readonly #checks: ClaimCheck[] = [];
   #calls = 0;
-  /** Wall time minus monotonic time. Updated only when it is wrong, so that one moment is always the same second. */
-  #wallOffset = NaN;
+  readonly #wallOffset: WallOffset;
+  /** Created once, because every reservation needs it. */
+  readonly #endReservation = (
+    { claims, accounts, reservedAt }: MemoryReservation,
+    actualAmounts: readonly number[] | null,
+  ): void => this.#end(claims, accounts, actualAmounts, reservedAt);
 
   constructor(options: MemoryLedgerOptions = {}) {
     const { clock = systemClock, journal } = options;
     this.#clock = clock;
+    this.#wallOffset = new WallOffset(clock);
     this.#accounts = new MemoryAccounts(options.maxKeys ?? MAX_KEYS);
     const { budgets } = this.#accounts;
     this.#journal = journal === undefined ? null : new JournalWriter(journal, budgets, clock, options);
@@ -96,14 +99,14 @@ export class MemoryLedger implements Ledger {
     const now = this.#clock.now();
     const refusedBy = this.#check(claims, now);
     const states = this.#states(claims, now, refusedBy === -1);
-    const end = refusedBy === -1 ? this.#open(claims, now) : null;
+    const accounts = refusedBy === -1 ? this.#open(claims, now) : null;
     // Last, because it moves what the checks refer to.
     this.#sweepSometimes(now);
-    if (end === null) {
+    if (refusedBy !== -1) {
       this.#recheck(claims[refusedBy]);
       return { reserved: false, refusedBy, states, source: "memory" };
     }
-    return new OpenReservation(states, "memory", end);
+    return new MemoryReservation(states, claims, accounts, now, this.#endReservation);
   }
 
   /** Another process may have reset the budget that refuses a request. */
@@ -137,7 +140,7 @@ export class MemoryLedger implements Ledger {
   ): (actualAmounts: readonly number[] | null) => void {
     const now = this.#clock.now();
     this.#check(claims, now);
-    const end = this.#open(claims, now);
+    const accounts = this.#open(claims, now);
     this.#sweepSometimes(now);
     for (const [at, claim] of claims.entries()) {
       const budget = claim.kind === "budget" ? this.#accounts.budgets.find(claim) : undefined;
@@ -145,7 +148,7 @@ export class MemoryLedger implements Ledger {
       if (budget !== undefined)
         budget.reservedElsewhere = Math.max(0, used - add(budget.spent, budget.reservedHere));
     }
-    return end;
+    return (actualAmounts) => this.#end(claims, accounts, actualAmounts, now);
   }
 
   clear(_gatewayId: string, target: WindowTarget | BudgetTarget): void {
@@ -203,8 +206,7 @@ export class MemoryLedger implements Ledger {
 
   /** `isIncluded`: the claims are reserved, or would be. */
   #states(claims: readonly Claim[], now: number, isIncluded: boolean): ClaimState[] {
-    const unixMs = this.#clock.unixNow();
-    if (!(Math.abs(unixMs - now - this.#wallOffset) <= CLOCK_JITTER_MS)) this.#wallOffset = unixMs - now;
+    const wallOffset = this.#wallOffset.at(now);
     const states: ClaimState[] = [];
     for (const claim of claims) {
       const check = this.#checkAt(states.length);
@@ -215,15 +217,15 @@ export class MemoryLedger implements Ledger {
         resetAt:
           claim.kind === "budget"
             ? secondsOf(claim.endsAt)
-            : secondsOf(this.#wallOffset + this.#accounts.leavesAt(check, claim, now)),
-        waitMs: check.fits ? 0 : this.#accounts.waitMs(check, claim, now, unixMs),
+            : secondsOf(wallOffset + this.#accounts.leavesAt(check, claim, now)),
+        waitMs: check.fits ? 0 : this.#accounts.waitMs(check, claim, now, this.#clock.unixNow()),
       });
     }
     return states;
   }
 
-  /** Reserves the claims that were checked. Returns the function that settles or releases them. */
-  #open(claims: readonly Claim[], now: number): (actualAmounts: readonly number[] | null) => void {
+  /** Reserves the claims that were checked. Returns their accounts, null if all of them are request limits. */
+  #open(claims: readonly Claim[], now: number): (Account | undefined)[] | null {
     let accounts: (Account | undefined)[] | null = null;
     let mayHaveMoved = false;
     for (let at = 0; at < claims.length; at++) {
@@ -236,7 +238,7 @@ export class MemoryLedger implements Ledger {
         this.#accounts.append(check, claim, mayHaveMoved, now);
       } else (accounts ??= [])[at] = this.#reserveAmount(claim, this.#checkAt(at));
     }
-    return (actualAmounts) => this.#end(claims, accounts, actualAmounts, now);
+    return accounts;
   }
 
   #reserveAmount(claim: TokensClaim | BudgetClaim, { account }: ClaimCheck): Account {
