@@ -57,8 +57,7 @@ function runOf(
   const gateway = exchange.gateway?.gateway.name ?? "";
   const plugin = observation.routes.plugin(link, gateway, link.name, stage);
   const runs = (exchange.pluginRuns ??= []);
-  const existing = runs.find((run) => run.isRunOf(plugin));
-  if (existing !== undefined) return existing;
+  for (const run of runs) if (run.isRunOf(plugin)) return run;
   const run = new PluginRun(plugin);
   runs.push(run);
   return run;

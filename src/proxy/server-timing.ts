@@ -13,8 +13,9 @@ function formatTenths(milliseconds: number): string {
   return TENTHS[count] ?? formatCount(count);
 }
 
+/** Not a template: its parts would be joined again in every response. */
 function formatCount(count: number): string {
-  return `${Math.floor(count / 10)}.${count % 10}`;
+  return (count / 10).toFixed(1);
 }
 
 /** Returns an entry for each part that has happened so far. `response` is null if no provider's response is relayed. */

@@ -1,4 +1,5 @@
 // The user of a request, as budgets and token limits count it.
+import type { CompiledApiKey } from "../snapshot/compile.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** In place of the API key of a user without one. A trusted id has an empty place: a client must not use it by naming it in the body. */
@@ -18,5 +19,17 @@ export function userKeyOf(exchange: Exchange): string {
   const { request, apiKey, gateway } = exchange;
   const isTrusted =
     gateway?.gateway.trust_user_header === true && (request.headers.get("x-user-id") ?? "") !== "";
-  return isTrusted ? `/${userIdOf(exchange)}` : `${apiKey?.id ?? ANONYMOUS}/${userIdOf(exchange)}`;
+  const userId = userIdOf(exchange);
+  if (isTrusted) return `/${userId}`;
+  if (apiKey !== null && userId === "") return keyWithoutUser(apiKey);
+  return `${apiKey?.id ?? ANONYMOUS}/${userId}`;
+}
+
+/** Most requests name no user. Maps find the same string faster than an equal one that has to be hashed. */
+const keysWithoutUser = new WeakMap<CompiledApiKey, string>();
+
+function keyWithoutUser(apiKey: CompiledApiKey): string {
+  let key = keysWithoutUser.get(apiKey);
+  if (key === undefined) keysWithoutUser.set(apiKey, (key = `${apiKey.id}/`));
+  return key;
 }

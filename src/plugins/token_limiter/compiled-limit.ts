@@ -23,6 +23,8 @@ export class CompiledTokenLimit {
   readonly type: TokenLimitType;
   readonly limit: number;
   readonly count: TokenLimitSettings["count"];
+  /** Whether there are other limits of the same type. */
+  readonly isOneOfSeveral: boolean;
   /** The part of the names of its header fields. A colon is not allowed in them. */
   readonly headerName: string;
   readonly #exact: ReadonlySet<string> | null;
@@ -42,9 +44,10 @@ export class CompiledTokenLimit {
     type: TokenLimitType,
     index: number,
     { limit, window, count, models }: TokenLimitSettings,
-    { ipv6_prefix, on_store_failure }: TokenLimiterSettings,
+    { ipv6_prefix, on_store_failure, limits }: TokenLimiterSettings,
     instanceId: string,
   ) {
+    this.isOneOfSeveral = [limits[type] ?? []].flat().length > 1;
     this.type = type;
     this.limit = limit;
     this.count = count;

@@ -114,7 +114,8 @@ class TokenClaims implements ClaimSet {
     for (let index = 0; index < this.#limits.length; index++) {
       const limit = this.#limits[index];
       const state = states[index];
-      if (limit === undefined || state === undefined || this.#hasTighter(limit, index, states)) continue;
+      if (limit === undefined || state === undefined) continue;
+      if (limit.isOneOfSeveral && this.#hasTighter(limit, index, states)) continue;
       const { remaining, resetAt } = state;
       context.reportTokenLimit({
         name: limit.headerName,

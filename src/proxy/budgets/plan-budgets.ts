@@ -7,11 +7,13 @@ import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
 import { SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { CompiledUpstream } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
+import { KnownPlans, type ApplyingBudget, type BudgetPlan } from "./known-plans.ts";
 import { eligibleModels, estimatesOf, sizeOf } from "./request-estimate.ts";
 import { dependsOnModel, requireOneModel } from "./require-one-model.ts";
 import { UNKNOWN_SIZE, type ModelEstimate, type RequestSize } from "./request-size.ts";
@@ -35,12 +37,17 @@ export function mayCost(exchange: Exchange, { upstream, mcp }: CompiledRule): bo
   if (mcp !== null) return false;
   if (exchange.handshake !== null) return true;
   if (METHODS_WITHOUT_COST.has(exchange.method)) return false;
-  const isPathSent = upstream.targets.every(({ path }) => path === null);
-  const endpoint = isPathSent ? (exchange.endpoint ?? endpointIn(exchange.path)) : null;
+  const endpoint = isPathSent(upstream) ? (exchange.endpoint ?? endpointIn(exchange.path)) : null;
   if (endpoint === null) return true;
   const { operation, tail } = endpoint;
   if (CREATING_OPERATIONS.has(operation)) return !tail.endsWith("/cancel");
   return !OPERATIONS_WITHOUT_COST.has(operation);
+}
+
+/** Whether no target has a path of its own. A loop: several steps of a request need it. */
+function isPathSent({ targets }: CompiledUpstream): boolean {
+  for (const { path } of targets) if (path !== null) return false;
+  return true;
 }
 
 /** Throws if a budget rejects models without a price. */
@@ -52,19 +59,28 @@ export function planBudgets(
 ): ValueOrPromise<readonly PlannedClaim[]> {
   if (budgets.some(dependsOnModel)) requireOneModel(exchange, rule);
   const models = eligibleModels(exchange, rule);
-  const applying: ApplyingBudget[] = [];
-  for (const budget of budgets) addClaimsOn(applying, budget, exchange, models);
+  const { applying, needsSize } = knownPlans.planFor(exchange, budgets, models, findApplying);
   if (applying.length === 0) return NO_CLAIMS;
-  const needsSize =
-    applying.some(({ budget }) => budget.record.unit === "tokens") ||
-    models.some((model) => priceFor(exchange, model)?.dependsOnTokens === true);
   const size = needsSize ? sizeOf(exchange, parts) : UNKNOWN_SIZE;
   return isPromise(size)
     ? size.then((known) => completeClaims(applying, exchange, models, known, parts.budgetAccounts))
     : completeClaims(applying, exchange, models, size, parts.budgetAccounts);
 }
 
-type ApplyingBudget = Pick<PlannedClaim, "budget" | "subject" | "model">;
+const knownPlans = new KnownPlans();
+
+function findApplying(
+  exchange: Exchange,
+  budgets: readonly CompiledBudget[],
+  models: readonly (string | null)[],
+): BudgetPlan {
+  const applying: ApplyingBudget[] = [];
+  for (const budget of budgets) addClaimsOn(applying, budget, exchange, models);
+  const needsSize =
+    applying.some(({ budget }) => budget.record.unit === "tokens") ||
+    models.some((model) => priceFor(exchange, model)?.dependsOnTokens === true);
+  return { applying, needsSize };
+}
 
 /** Adds nothing if the budget does not concern the request. Every model has its own claim if the budget is for each model. */
 function addClaimsOn(
