@@ -44,10 +44,10 @@ const sourceOf = (name: string, code: string) => `
     create: () => ({ pre_request(context) { if (context.headers.has("x-misbehave")) { ${code} } } }),
   });`;
 
-export async function benchNeighbors(): Promise<void> {
+export async function benchNeighbors(isolations: readonly Isolation[]): Promise<void> {
   reserveGatewayCore();
   const rows: Measurement[] = [];
-  for (const isolation of ["worker", "process"] as const)
+  for (const isolation of isolations)
     for (const what of misbehaviorsIn(isolation)) {
       rows.push(...(await measure(isolation, what, "low")));
       // Only a plugin that loops competes for the core all the time.

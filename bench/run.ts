@@ -10,6 +10,7 @@ import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
 import { benchHedge } from "./hedge.bench.ts";
 import { benchIsolation } from "./isolation.bench.ts";
+import { benchLargeTexts } from "./large-texts.ts";
 import { benchLedger } from "./ledger.bench.ts";
 import { benchLimits } from "./limits.bench.ts";
 import { benchMcp } from "./mcp.bench.ts";
@@ -34,7 +35,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   ledger: benchLedger,
   limits: benchLimits,
   mcp: benchMcp,
-  neighbors: benchNeighbors,
+  neighbors: () => benchNeighbors(["worker", "process"]),
   observe: benchObserve,
   overload: async () => {
     await benchOverload();
@@ -46,12 +47,23 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   usage: benchUsage,
 };
 
+/** Parts of the benchmarks above, which run only if they are named. */
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  "large-texts": benchLargeTexts,
+  "neighbors-worker": () => benchNeighbors(["worker"]),
+  "neighbors-process": () => benchNeighbors(["process"]),
+};
+
 const names = process.argv.slice(2);
-const unknown = names.filter((name) => BENCHMARKS[name] === undefined);
+const unknown = names.filter((name) => BENCHMARKS[name] === undefined && PARTS[name] === undefined);
 if (unknown.length > 0) {
-  console.error(`bench: unknown ${unknown.join(", ")}; use some of ${Object.keys(BENCHMARKS).join(", ")}`);
+  const known = Object.keys({ ...BENCHMARKS, ...PARTS }).join(", ");
+  console.error(`bench: unknown ${unknown.join(", ")}; use some of ${known}`);
   process.exit(2);
 }
 for (const [name, bench] of Object.entries(BENCHMARKS)) {
   if (names.length === 0 || names.includes(name)) await bench();
+}
+for (const [name, bench] of Object.entries(PARTS)) {
+  if (names.includes(name)) await bench();
 }

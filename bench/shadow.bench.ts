@@ -1,18 +1,26 @@
-// The time of requests with and without plugins in shadow mode: two gateways of one process that differ only in these, in alternating bursts.
-import { startFakeProvider } from "../src/fake-provider/server.ts";
+// The time of requests with and without plugins in shadow mode: two gateways of one process that differ only in these, in alternating
+// bursts. Requests arrive at random times at a third of the capacity without plugins. Connections that send the next request at once
+// would keep the core busy, and the p99 would then be a multiple of the CPU time per request, with or without shadow mode.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { chatBody } from "./chat-payload.ts";
+import { OTHER_CORES, reserveGatewayCore } from "./cores.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
+import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
+import { findPace } from "./pace.ts";
+import { usageOf } from "./process-usage.ts";
 import { median, printTable } from "./report.ts";
+import { INSTALL_WRK, runWrk, wrk, type LoadResult } from "./wrk.ts";
+import { freePort } from "../test/support/free-port.ts";
 
-const BURSTS = 20;
-const REQUESTS_PER_BURST = 250;
-/** Of the provider. Without one, the calls of one request always delay the next. */
-const DELAY_MS = 20;
-const CONCURRENCY = 4;
-
-const BODY = JSON.stringify({
-  model: "gpt-fake",
-  messages: [{ role: "user", content: "Summarize the following text in two sentences. ".repeat(20) }],
-});
+const PAIRS = 15;
+const SECONDS = 3;
+const SHARE_OF_CAPACITY = 1 / 3;
+/** Many connections with long pauses: requests arrive independently of the responses. */
+const CONNECTIONS = 128;
+const SATURATING = 64;
+const WARM_SECONDS = 4;
+const LIMIT = 1.05;
 
 const SHADOWS = [
   {
@@ -27,70 +35,79 @@ const SHADOWS = [
   },
 ].map((entry) => ({ ...entry, mode: "shadow" }));
 
+type Side = "off" | "on";
+interface Burst extends LoadResult {
+  readonly cpuMicroseconds: number;
+}
+
 export async function benchShadow(): Promise<void> {
-  const provider = await startFakeProvider({ record: false });
-  provider.behave({ delayMs: DELAY_MS });
-  const gatehouse = await startGatehouse({ dataDir: temporaryFolder() });
-  const targets = [targetAt(provider.url)];
-  await createRoute(gatehouse, { targets, path: "/off", gateway: { name: "off" } });
-  await createRoute(gatehouse, {
-    targets,
-    path: "/on",
-    gateway: { name: "on", required_plugins: SHADOWS },
-  });
-  const times = { off: [] as number[], on: [] as number[] };
-  const ratios: number[] = [];
-  for (let burst = 0; burst <= BURSTS; burst++) {
-    const pair = { off: [] as number[], on: [] as number[] };
-    for (const side of burst % 2 === 0 ? (["off", "on"] as const) : (["on", "off"] as const))
-      pair[side] = await runBurst(`${gatehouse.proxyUrl}/${side}`);
-    // The first pair warms up.
-    if (burst === 0) continue;
-    times.off.push(...pair.off);
-    times.on.push(...pair.on);
-    ratios.push(percentile(pair.on, 0.99) / percentile(pair.off, 0.99));
+  if (wrk === null || nginx === null) {
+    console.log(`SKIPPED shadow: it needs wrk (${INSTALL_WRK}) and nginx (${INSTALL_NGINX}).`);
+    return;
   }
+  reserveGatewayCore();
+  const folder = temporaryFolder();
+  const port = freePort();
+  const provider = startNginxProvider(folder, port, OTHER_CORES);
+  const gatehouse = await startGatehouse({ dataDir: folder });
+  const targets = [targetAt(`http://127.0.0.1:${port}`)];
+  await createRoute(gatehouse, { targets, path: "/off", gateway: { name: "off" } });
+  await createRoute(gatehouse, { targets, path: "/on", gateway: { name: "on", required_plugins: SHADOWS } });
+  const bodyFile = join(folder, "body.json");
+  writeFileSync(bodyFile, chatBody());
+  const loadOf = (side: Side, connections: number) => ({
+    url: `${gatehouse.proxyUrl}/${side}`,
+    bodyFile,
+    connections,
+  });
+  await runWrk({ ...loadOf("on", SATURATING), seconds: WARM_SECONDS });
+  const { requestsPerSecond: capacity } = await runWrk({
+    ...loadOf("off", SATURATING),
+    seconds: WARM_SECONDS,
+  });
+  const paceMs = await findPace(loadOf("off", CONNECTIONS), capacity * SHARE_OF_CAPACITY);
+  const bursts: Record<Side, Burst[]> = { off: [], on: [] };
+  for (let pair = 0; pair < PAIRS; pair++)
+    for (const side of pair % 2 === 0 ? (["off", "on"] as const) : (["on", "off"] as const)) {
+      const before = usageOf(gatehouse.pid).cpuMicroseconds;
+      const result = await runWrk({ ...loadOf(side, CONNECTIONS), paceMs, seconds: SECONDS });
+      if (result.errorResponses + result.failedConnections > 0) throw new Error(`requests to ${side} failed`);
+      const cpuMicroseconds = (usageOf(gatehouse.pid).cpuMicroseconds - before) / result.requests;
+      bursts[side].push({ ...result, cpuMicroseconds });
+    }
   await gatehouse.stop();
   await provider.stop();
-  const rows = [0.5, 0.99].flatMap((share) => {
-    const [off, on] = [percentile(times.off, share), percentile(times.on, share)];
-    const name = `p${share * 100}`;
+  printBursts(bursts);
+}
+
+function printBursts(bursts: Readonly<Record<Side, readonly Burst[]>>): void {
+  const rows = (
+    [
+      ["p50Ms", "p50", "ms"],
+      ["p99Ms", "p99", "ms"],
+      ["cpuMicroseconds", "CPU time per request", "µs"],
+    ] as const
+  ).flatMap(([field, name, unit]) => {
+    const of = (side: Side) => bursts[side].map((burst) => burst[field]);
+    const [off, on] = [of("off"), of("on")];
+    const ratio = median(on.map((value, pair) => value / (off[pair] ?? Number.NaN)));
     return [
-      { what: `${name} without`, value: off, unit: "ms" },
-      { what: `${name} with two plugins in shadow mode`, value: on, unit: "ms" },
-      { what: `${name} ratio`, value: on / off, unit: "" },
+      { what: `${name} without`, value: median(off), unit },
+      { what: `${name} with two plugins in shadow mode`, value: median(on), unit },
+      {
+        what: `${name} ratio, median of the pairs`,
+        value: ratio,
+        unit: "×",
+        ...(field === "p99Ms" && { atMost: LIMIT }),
+      },
     ];
   });
+  const all = [...bursts.off, ...bursts.on];
+  const requests = all.reduce((sum, burst) => sum + burst.requests, 0);
+  const rate = median(all.map(({ requestsPerSecond }) => requestsPerSecond));
   printTable(
-    `Shadow mode: ${BURSTS} bursts of ${REQUESTS_PER_BURST} requests each in turn, provider ${DELAY_MS} ms`,
-    [
-      ...rows,
-      { what: "p99 ratio, median of the pairs", value: median(ratios), unit: "", note: "limit 1.05" },
-    ],
+    `Shadow mode: ${requests.toLocaleString("en")} requests at ${Math.round(rate).toLocaleString("en")} per second, ` +
+      `${PAIRS} pairs of bursts of ${SECONDS} s`,
+    rows,
   );
-}
-
-async function runBurst(url: string): Promise<number[]> {
-  const times: number[] = [];
-  let left = REQUESTS_PER_BURST;
-  const run = async () => {
-    while (left-- > 0) {
-      const startedAt = performance.now();
-      const response = await fetch(url, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: BODY,
-      });
-      await response.arrayBuffer();
-      if (response.status !== 200) throw new Error(`status ${response.status}`);
-      times.push(performance.now() - startedAt);
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, run));
-  return times;
-}
-
-function percentile(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }

@@ -11,11 +11,12 @@ import { temporaryFolder } from "./gatehouse.ts";
 import { formatNumber, printGrid, saveResults } from "./grid.ts";
 import { warm } from "./measure-round.ts";
 import { startNginxProvider } from "./nginx.ts";
+import { findPace } from "./pace.ts";
 import { untilReady } from "./pinned-process.ts";
 import { median } from "./report.ts";
 import { PREPARE, type Subject } from "./subjects.ts";
 import { prepareWorkloads } from "./workload.ts";
-import { newConversations, runWrk, type Load } from "./wrk.ts";
+import { newConversations, runWrk } from "./wrk.ts";
 import { freePort } from "../test/support/free-port.ts";
 
 interface Sample {
@@ -148,13 +149,4 @@ async function measure(subject: Subject, env: Record<string, string>, log?: stri
   } finally {
     await started.stop();
   }
-}
-
-/** Resolves to the mean pause with which the connections send about `rate` requests per second. */
-async function findPace(load: Omit<Load, "seconds">, rate: number): Promise<number> {
-  const period = (load.connections / rate) * 1000;
-  const { requestsPerSecond } = await runWrk({ ...load, paceMs: period, seconds: 1 });
-  // What a request takes besides the pause: its latency, and the granularity of the timer.
-  const rest = (load.connections / requestsPerSecond) * 1000 - period;
-  return Math.max(0, period - rest);
 }
