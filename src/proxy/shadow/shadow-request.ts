@@ -4,6 +4,7 @@ import type { ShadowLink, ShadowLoad } from "../../snapshot/shadow-chain.ts";
 import type { ShadowRun } from "../../telemetry/requests/shadow-report.ts";
 import type { KnownSize } from "../budgets/request-size.ts";
 import type { ReservedClaims } from "../budgets/reserved-claims.ts";
+import { ShadowTurns } from "./shadow-turns.ts";
 
 /**
  * Per gateway. Requests beyond these limits are served without their shadow plugins. A request counts only while calls wait or run:
@@ -23,6 +24,15 @@ interface ShadowReservation {
   readonly knownSize: () => KnownSize | null;
 }
 
+/** A call of a plugin. */
+interface ShadowCall {
+  readonly work: () => void | Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Of all gateways: they share the event loop. */
+const turns = new ShadowTurns();
+
 export class ShadowRequest {
   /** Results so far. The request log shows them, also those that are added after the request has ended. */
   readonly runs: ShadowRun[] = [];
@@ -33,18 +43,16 @@ export class ShadowRequest {
   /** Decides on which entries run: entries with the same `sample` run on the same requests. */
   readonly #draw = Math.random();
   #bytes = 0;
-  /** Calls that wait or run. */
-  #calls = 0;
-  readonly #start: () => void;
+  /** The first one runs if `#isRunning`. */
+  readonly #calls: ShadowCall[] = [];
+  #hasStarted = false;
+  #isRunning = false;
+  #hasEnded = false;
   readonly #timer: ClockTimer;
-  #last: Promise<void>;
 
   private constructor(load: ShadowLoad, clock: Clock) {
     this.#load = load;
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    this.#last = promise;
-    this.#start = () => resolve(undefined);
-    this.#timer = clock.setTimeout(this.#start, MAX_DELAY_MS);
+    this.#timer = clock.setTimeout(() => this.#start(), MAX_DELAY_MS);
   }
 
   /** Returns null if the shadow plugins of the gateway already use too much. `size` is that of the request body. */
@@ -75,20 +83,48 @@ export class ShadowRequest {
 
   /** Runs `work` after all work of this request that was added before. `onError` is called if it throws. */
   enqueue(work: () => void | Promise<void>, onError: (error: unknown) => void): void {
-    if (this.#calls++ === 0) this.#load.requests++;
-    this.#last = this.#last
-      .then(work)
-      .catch(onError)
-      .finally(() => {
-        if (--this.#calls === 0) this.#load.requests--;
-      });
+    if (this.#calls.push({ work, onError }) === 1) this.#load.requests++;
+    if (this.#hasStarted && !this.#isRunning) this.#runNext();
   }
 
   /** Call once, when nothing will be added any more. */
   end(): void {
     this.#timer.close();
-    // In a later turn of the event loop, when the response is sent.
-    setImmediate(this.#start);
-    void this.#last.finally(() => (this.#load.bytes -= this.#bytes));
+    this.#hasEnded = true;
+    if (this.#calls.length === 0) this.#releaseAll();
+    this.#start();
+  }
+
+  #start(): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    if (this.#calls.length > 0) this.#runNext();
+  }
+
+  /** In a later turn of the event loop: the response is sent before. */
+  #runNext(): void {
+    this.#isRunning = true;
+    turns.add(() => void this.#runFirst());
+  }
+
+  async #runFirst(): Promise<void> {
+    const [call] = this.#calls;
+    try {
+      await call?.work();
+    } catch (error) {
+      call?.onError(error);
+    } finally {
+      this.#isRunning = false;
+      this.#calls.shift();
+      if (this.#calls.length > 0) this.#runNext();
+      else {
+        this.#load.requests--;
+        if (this.#hasEnded) this.#releaseAll();
+      }
+    }
+  }
+
+  #releaseAll(): void {
+    this.release(this.#bytes);
   }
 }
