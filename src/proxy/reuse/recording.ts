@@ -102,8 +102,8 @@ export class Recording {
   /** Takes bytes of the response in the format of the client, before ids are sealed in it. */
   push(bytes: Uint8Array): void {
     if (bytes.byteLength === 0 || this.#response === null) return;
-    // The memory of a chunk may be used again when it has been sent.
-    const copy = bytes.slice();
+    // The memory of a chunk may be used again when it has been sent. Not slice(), which is a view of a Buffer.
+    const copy = new Uint8Array(bytes);
     this.#options.flight?.push(copy);
     if (this.#isOver) return;
     this.#bytes += copy.byteLength;

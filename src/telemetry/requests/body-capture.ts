@@ -87,8 +87,8 @@ class CapturedBody {
     this.#total += bytes.byteLength;
     const room = MAX_CAPTURED_BYTES - this.#held;
     if (room <= 0) return;
-    // A copy: the source buffer may be large and may be reused.
-    const part = bytes.slice(0, room);
+    // A copy: the source buffer may be large and may be reused. Not slice(), which is a view of a Buffer.
+    const part = new Uint8Array(bytes.subarray(0, room));
     this.#held += part.byteLength;
     this.#chunks.push(part);
   }
