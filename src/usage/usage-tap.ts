@@ -14,6 +14,8 @@ import { NO_TOKENS, UsageAccumulator, usageOf, type Usage } from "./usage-accumu
 /** Usage is usually at the end of a body, so the last bytes of a plain body suffice. An encoded body is needed whole. */
 const MAX_PLAIN_BYTES = 256 * 1024;
 const MAX_ENCODED_BYTES = 1024 * 1024;
+/** More is not searched for usage if a body was read at once: the search would keep other requests waiting. */
+const MAX_WHOLE_BYTES = 1024 * 1024;
 
 /** The properties of a target's response that decide how its usage is read. */
 interface TappedResponse {
@@ -140,7 +142,11 @@ class JsonTap extends UsageTap {
   }
 
   override pushWhole(body: Uint8Array): Uint8Array {
-    return this.push(body);
+    if (body.byteLength <= MAX_WHOLE_BYTES) return this.push(body);
+    this.#isWhole = false;
+    // A copy: the body may be moved to another thread.
+    if (this.#encoding === "identity") this.push(new Uint8Array(body.subarray(-MAX_PLAIN_BYTES)));
+    return body;
   }
 
   override result(isComplete: boolean): Usage | null {
