@@ -12,12 +12,21 @@ export interface RequestState {
 
 /** Returns what would be sent to the provider now. */
 export function stateOf(
-  exchange: Exchange,
+  exchange: Pick<Exchange, "sentPath" | "sentQuery" | "sentHeaders" | "body" | "request">,
   { ownCredentials }: Pick<PluginParts, "ownCredentials">,
 ): RequestState {
   const { sentPath, sentQuery, sentHeaders, body, request } = exchange;
   const headers = { ...(sentHeaders ?? forwardedHeaders(request.headers, ownCredentials)) };
   return { path: sentPath, query: sentQuery, headers, body: body?.bytes ?? null };
+}
+
+/** Returns a function that returns what would be sent to the provider now, also if the request is changed before it is called. */
+export function keepState(
+  { sentPath, sentQuery, sentHeaders, body, request }: Exchange,
+  parts: Pick<PluginParts, "ownCredentials">,
+): () => RequestState {
+  const headers = sentHeaders === null ? null : { ...sentHeaders };
+  return () => stateOf({ sentPath, sentQuery, sentHeaders: headers, body, request }, parts);
 }
 
 /** Returns the names of what differs. */

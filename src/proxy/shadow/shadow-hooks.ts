@@ -14,7 +14,7 @@ import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { PostRequestContext } from "../post-request-context.ts";
 import { PostResponseContext } from "../post-response-context.ts";
 import { PreRequestContext } from "../pre-request-context.ts";
-import { changesSince, stateOf } from "../request-changes.ts";
+import { changesSince, keepState, stateOf } from "../request-changes.ts";
 import type { ResponseOrigin } from "../pre-response-context.ts";
 import { compareRequests, effectsOf, type RequestEffects } from "./compare-versions.ts";
 import { copyExchange, separateBody } from "./shadow-copy.ts";
@@ -93,7 +93,7 @@ export async function runPreRequestOn(
   shadow: ShadowRequest | null,
 ): Promise<{ result: ShadowResult; response: OutgoingResponse | null }> {
   separateBody(copy);
-  const before = stateOf(copy, parts);
+  const before = keepState(copy, parts);
   const quiet = { ...parts, log: NO_LOG };
   const call = new PluginCall(copy, link, "pre_request", quiet);
   let response = link.hooks.claims === undefined ? null : await runClaims(copy, call, quiet, shadow);
@@ -104,7 +104,9 @@ export async function runPreRequestOn(
       new PreRequestContext(call),
     );
   if (response === null && copy.pluginWork !== null) response = await copy.pluginWork.decided();
-  return { result: resultOf(call, response, changesSince(before, stateOf(copy, parts))), response };
+  // Most plugins change nothing, and comparing what is sent takes longer than many hooks.
+  const changes = call.run.verdict === "changed" ? changesSince(before(), stateOf(copy, parts)) : [];
+  return { result: resultOf(call, response, changes), response };
 }
 
 /** Reserves the limits of this plugin only, in its own counters, and no budget. */
