@@ -13,6 +13,8 @@ const MESSAGES: Readonly<Record<string, () => unknown>> = {
   placeholders: () => content(repeatTo("<EMAIL_1>")),
   "angle-brackets": () => content(repeatTo("<")),
   arguments: () => call(`{"list":[${repeatTo("[1],").slice(0, -1)}]}`),
+  // The gateway searches responses for the key of the usage.
+  usage: () => call(`{"list":[${repeatTo('{"usage":1234567890123456},').slice(0, -1)}]}`),
 };
 const bodies = new Map(
   Object.entries(MESSAGES).map(([name, message]) => [

@@ -32,6 +32,7 @@ const CASES = [
   [PII_MASK, "angle-brackets"],
   [SANITATION, "prose"],
   [TOOL_POLICY, "arguments"],
+  [TOOL_POLICY, "usage"],
 ] as const;
 
 export async function benchLargeTexts(): Promise<void> {

@@ -35,8 +35,11 @@ export class OffLoopThread {
     this.#worker.unref();
   }
 
-  /** Resolves to the output of the task; rejects with the error of the task, or when the thread ends. */
-  run(module: string, input: unknown): Promise<unknown> {
+  /**
+   * Resolves to the output of the task; rejects with the error of the task, or when the thread ends. `moved` is the part of the input that
+   * is moved instead of copied.
+   */
+  run(module: string, input: unknown, moved: Uint8Array<ArrayBuffer> | null): Promise<unknown> {
     this.#idleTimer?.close();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#settle = (error, output) => (error === null ? resolve(output) : reject(error));
@@ -45,7 +48,8 @@ export class OffLoopThread {
     try {
       const { value, strings, places } = detachStrings(input);
       if (strings.length > 0) this.#worker.postMessage(strings);
-      this.#worker.postMessage({ module, input: value, places } satisfies TaskRequest);
+      const message: TaskRequest = { module, input: value, places };
+      this.#worker.postMessage(message, moved === null ? [] : [moved.buffer]);
     } catch (error) {
       this.#finish(toError(error), null);
     }

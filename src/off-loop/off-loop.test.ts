@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { GatehouseError } from "../base/errors.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { OffLoopError } from "./off-loop-error.ts";
-import { OffLoop } from "./off-loop.ts";
+import { OffLoop, type TaskOptions } from "./off-loop.ts";
 import type * as testTask from "./test-task.fixture.ts";
 import type { TestInput } from "./test-task.fixture.ts";
 
@@ -18,11 +18,7 @@ function open(options: Options = {}): OffLoop {
   return (opened = new OffLoop({ maxThreads: 1, ...options }));
 }
 
-function run(
-  offLoop: OffLoop,
-  input: TestInput,
-  limits: Partial<typeof LIMITS> & { signal?: AbortSignal } = {},
-) {
+function run(offLoop: OffLoop, input: TestInput, limits: Partial<TaskOptions> = {}) {
   return offLoop.run<typeof testTask>(TASK, input, { ...LIMITS, ...limits });
 }
 
@@ -67,6 +63,19 @@ test("large bytes arrive complete, and the bytes of the caller stay", async () =
   expect(output).toEqual({ first: new Uint8Array(1_000_000).fill(1), size: 1_000_000 });
   expect(bytes.length).toBe(1_000_000);
   expect(bytes[999_999]).toBe(7);
+});
+
+test("bytes that are moved leave the caller when the task starts, not while it waits", async () => {
+  const offLoop = open();
+  const { result, release } = await occupy(offLoop);
+  const moved = new Uint8Array(1_000_000).fill(7);
+  const limits = { bytes: moved.length, moved };
+  const waiting = run(offLoop, { do: "echo", value: { bytes: moved, size: moved.length } }, limits);
+  expect(moved.length).toBe(1_000_000);
+  release();
+  await result;
+  expect(await waiting).toEqual({ bytes: new Uint8Array(1_000_000).fill(7), size: 1_000_000 });
+  expect(moved.length).toBe(0);
 });
 
 test("a task that throws rejects with its error, and the thread is used again", async () => {

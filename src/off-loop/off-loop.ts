@@ -36,6 +36,14 @@ export interface TaskLimits {
   readonly signal?: AbortSignal;
 }
 
+export interface TaskOptions extends TaskLimits {
+  /**
+   * A part of the input that is moved to the thread when the task starts, instead of copied. Nothing else may use its memory: it is empty
+   * afterwards.
+   */
+  readonly moved?: Uint8Array<ArrayBuffer>;
+}
+
 /** How the tasks so far ended. Aborted tasks are not counted. */
 interface TaskCounts {
   readonly completed: number;
@@ -68,6 +76,7 @@ interface Task {
   readonly module: string;
   readonly input: unknown;
   readonly bytes: number;
+  readonly moved: Uint8Array<ArrayBuffer> | null;
   readonly timer: ClockTimer;
   /** When a thread started it; null while it waits. */
   startedAt: number | null;
@@ -110,9 +119,10 @@ export class OffLoop {
   run<Module extends TaskModule>(
     module: URL,
     input: Parameters<Module["run"]>[0],
-    limits: TaskLimits,
+    options: TaskOptions,
   ): Promise<Awaited<ReturnType<Module["run"]>>>;
-  async run(module: URL, input: unknown, { timeoutMs, bytes, signal }: TaskLimits): Promise<unknown> {
+  async run(module: URL, input: unknown, options: TaskOptions): Promise<unknown> {
+    const { timeoutMs, bytes, signal, moved = null } = options;
     if (this.#isClosed) throw new OffLoopError("closed", "The gateway is stopping.");
     if (signal?.aborted === true) throw abortedError();
     const thread = this.#availableThread();
@@ -122,7 +132,8 @@ export class OffLoop {
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = this.#options.clock.setTimeout(() => this.#expire(task, timeoutMs), timeoutMs);
-    const task: Task = { module: moduleUrl(module), input, bytes, timer, startedAt: null, resolve, reject };
+    const url = moduleUrl(module);
+    const task: Task = { module: url, input, bytes, moved, timer, startedAt: null, resolve, reject };
     const abort = () => this.#abort(task);
     signal?.addEventListener("abort", abort, { once: true });
     try {
@@ -168,7 +179,7 @@ export class OffLoop {
     this.#running.set(task, thread);
     task.startedAt = this.#options.clock.now();
     try {
-      const output = await thread.run(task.module, task.input);
+      const output = await thread.run(task.module, task.input, task.moved);
       this.#finish(task, "completed", () => task.resolve(output));
     } catch (error) {
       this.#finish(task, "failed", () => task.reject(toError(error)));

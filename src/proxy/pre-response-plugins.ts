@@ -66,9 +66,12 @@ export class PreResponsePlugins {
     return Math.min(Infinity, ...this.#textStages.map(({ dueAt }) => dueAt));
   }
 
-  /** Resolves to the bytes that go to the client. `isLast` is true for the end of a stream and for a whole body. */
-  run(chunk: Uint8Array, isLast: boolean): Promise<Uint8Array> {
-    return this.#serialize(() => this.#runFrom(0, chunk, isLast));
+  /**
+   * Resolves to the bytes that go to the client. `isLast` is true for the end of a stream and for a whole body. `isOwned`: nothing else
+   * uses the memory of the chunk, which is empty afterwards if it was moved to another thread.
+   */
+  run(chunk: Uint8Array, isLast: boolean, isOwned = false): Promise<Uint8Array> {
+    return this.#serialize(() => this.#runFrom(0, chunk, isLast, isOwned));
   }
 
   /** Resolves to the bytes that were held for too long. */
@@ -105,14 +108,15 @@ export class PreResponsePlugins {
     return Buffer.concat(sent);
   }
 
-  async #runFrom(first: number, chunk: Uint8Array, isLast: boolean): Promise<Uint8Array> {
+  async #runFrom(first: number, chunk: Uint8Array, isLast: boolean, isOwned = false): Promise<Uint8Array> {
     let current = chunk;
+    let isCurrentOwned = isOwned;
     for (let index = first; index < this.#stages.length; index++) {
       const stage = this.#stages[index];
       if (stage === undefined) break;
       this.#observe(stage, current, isLast);
       if (stage instanceof TextStage) {
-        current = await stage.run(current, isLast);
+        current = await stage.run(current, isLast, isCurrentOwned);
         this.#observeResult(stage, current);
         if (current.byteLength === 0 && !isLast) return current;
         continue;
@@ -121,6 +125,8 @@ export class PreResponsePlugins {
       const context = new PreResponseContext(call, this.#response, this.#status, current, isLast);
       await callHook(call, callPreResponse, context);
       current = context.chunk;
+      // The plugin may have kept it.
+      isCurrentOwned = false;
       this.#observeResult(stage, current);
     }
     this.#observer?.push(null, current, isLast);

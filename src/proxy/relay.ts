@@ -187,7 +187,10 @@ async function wholeBody(
   exchange.recording?.push(typeof body === "string" ? Buffer.from(body) : body);
   if (response.ids !== null && typeof body !== "string") body = response.ids.spliceWhole(body, isStream);
   if (exchange.gateway?.chain?.hidesBodies === true) exchange.bodies?.takeResponse(body);
-  return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
+  if (plugins === null) return body;
+  // A body that was in memory is still part of the response, which is used again when the request ends.
+  const isOwned = body !== response.body;
+  return plugins.run(typeof body === "string" ? Buffer.from(body) : body, true, isOwned);
 }
 
 /** Adds Retry-After for a target whose format says in the body when to retry. */

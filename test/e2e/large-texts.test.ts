@@ -5,6 +5,7 @@ import { readMetrics } from "../support/prometheus-text.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { readWholeResponse, wholeResponse } from "../support/text-streams.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
 
@@ -45,6 +46,56 @@ test("pii_mask restores a large text", async () => {
   expect(contentIs(text, "a@b.cc, <EMAIL_2>\n".repeat(30_000))).toBe(true);
   // The text is found, restored, and written.
   expect(tasks).toBe(3);
+});
+
+interface LoggedRequest {
+  readonly request_id: string;
+  readonly bodies: { readonly response: string };
+  readonly tokens: unknown;
+}
+
+/** Resolves to null if the request is not in the log yet. */
+async function recordOf(route: SeededRoute, { headers }: Response): Promise<LoggedRequest | null> {
+  const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/requests`);
+  const id = headers.get("x-request-id");
+  return body.requests.find((record: { request_id: string }) => record.request_id === id) ?? null;
+}
+
+/** Bodies over 1 MiB are moved to threads: whatever else needs them must not lose them. */
+test("a body that is moved to threads is complete in the response, the request log, the usage, and the cache", async () => {
+  const route = await seedRoute(gatehouse, {
+    gateway: {
+      log_bodies: true,
+      required_plugins: [
+        { name: "pii_mask", stage: "pre_request", settings: {} },
+        {
+          name: "response_cache",
+          stage: "pre_request",
+          settings: { isolation: "gateway", max_entry_bytes: 4_000_000 },
+        },
+      ],
+    },
+    upstream: { targets: [targetAt(provider)] },
+  });
+  // Without a placeholder, the bytes that were moved are what is sent.
+  for (const placeholder of ["<EMAIL_1>", "nothing"]) {
+    const content = `${placeholder} and more\n`.repeat(150_000);
+    const message = { role: "assistant", content };
+    const usage = { prompt_tokens: 11, completion_tokens: 7 };
+    const body = JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }], usage });
+    provider.behave({ headers: [["Content-Type", "application/json"]], body });
+    const messages = [{ role: "user", content: `a@b.cc ${placeholder.length}` }];
+    const expected = content.replaceAll("<EMAIL_1>", "a@b.cc");
+    const send = () => postChat(gatehouse, route, { body: { model: "m", messages } });
+    const first = await send();
+    expect(contentIs(await first.text(), expected)).toBe(true);
+    const record = await waitFor(() => recordOf(route, first));
+    expect(record.bodies.response).toContain(`${placeholder} and more`);
+    expect(record.tokens).toMatchObject({ input: 11, output: 7 });
+    const second = await send();
+    expect(second.headers.get("cache-status")).toContain("hit");
+    expect(contentIs(await second.text(), expected)).toBe(true);
+  }
 });
 
 test("pii_mask restores the values of a large request in a small text", async () => {

@@ -1,7 +1,7 @@
 // Finds and replaces the texts of whole bodies: of large ones in a worker thread, because this would keep other requests waiting.
 import type { TextReader } from "../../formats/text-channels.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
-import type { OffLoop } from "../../off-loop/off-loop.ts";
+import type { OffLoop, TaskOptions } from "../../off-loop/off-loop.ts";
 import type * as findTextsTask from "./find-texts-task.ts";
 import type * as replaceTextsTask from "./replace-texts-task.ts";
 import { findTexts, TextUnit } from "./text-unit.ts";
@@ -9,18 +9,43 @@ import { findTexts, TextUnit } from "./text-unit.ts";
 const FIND = new URL("./find-texts-task.ts", import.meta.url);
 const REPLACE = new URL("./replace-texts-task.ts", import.meta.url);
 
-export async function readBody(bytes: Uint8Array, reader: TextReader, offLoop: OffLoop): Promise<TextUnit> {
+/**
+ * Smaller bodies are copied to the thread, which takes about a millisecond per megabyte. They may also be a chunk that belongs to the
+ * connection.
+ */
+const MIN_MOVED_BYTES = 1024 * 1024;
+
+/** `isOwned`: nothing else uses the memory of the bytes. */
+export async function readBody(
+  bytes: Uint8Array,
+  reader: TextReader,
+  offLoop: OffLoop,
+  isOwned: boolean,
+): Promise<TextUnit> {
   const { format } = reader;
   if (bytes.byteLength <= LARGE_BODY_BYTES || format === null)
     return TextUnit.ofBody(bytes, findTexts(bytes, reader));
-  const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
-  return TextUnit.ofBody(bytes, await offLoop.run<typeof findTextsTask>(FIND, { bytes, format }, limits));
+  const options = optionsOf(bytes, isOwned);
+  const input = { bytes, format, isMoved: "moved" in options };
+  const output = await offLoop.run<typeof findTextsTask>(FIND, input, options);
+  return TextUnit.ofBody(output.bytes ?? bytes, output.found);
 }
 
-/** Resolves to the bytes to send: those that were received if no text has changed. */
-export async function writeBody(unit: TextUnit, offLoop: OffLoop): Promise<Uint8Array> {
+/** Resolves to the bytes to send: those that were received if no text has changed. `isOwned`: nothing else uses those of the unit. */
+export async function writeBody(unit: TextUnit, offLoop: OffLoop, isOwned: boolean): Promise<Uint8Array> {
   const { bytes, replaced } = unit;
-  if (bytes.byteLength <= LARGE_BODY_BYTES || replaced.length === 0) return unit.encode();
+  if (replaced.length === 0) return bytes;
+  if (bytes.byteLength <= LARGE_BODY_BYTES) return unit.encode();
+  return offLoop.run<typeof replaceTextsTask>(REPLACE, { bytes, replaced }, optionsOf(bytes, isOwned));
+}
+
+function optionsOf(bytes: Uint8Array, isOwned: boolean): TaskOptions {
   const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
-  return offLoop.run<typeof replaceTextsTask>(REPLACE, { bytes, replaced }, limits);
+  return isOwned && isMovable(bytes) ? { ...limits, moved: bytes } : limits;
+}
+
+/** Whether the bytes are large and all of their memory. */
+function isMovable(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = bytes;
+  return byteLength >= MIN_MOVED_BYTES && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
 }

@@ -38,10 +38,16 @@ export class TextStage {
     return dueAt;
   }
 
-  /** `isLast`: nothing follows. Bodies that are no stream must be passed as a whole. */
-  async run(bytes: Uint8Array, isLast: boolean): Promise<Uint8Array> {
+  /**
+   * `isLast`: nothing follows. Bodies that are no stream must be passed as a whole. `isOwned`: nothing else uses the memory of the bytes,
+   * so that a large body can be moved to worker threads; `bytes` is empty then.
+   */
+  async run(bytes: Uint8Array, isLast: boolean, isOwned = false): Promise<Uint8Array> {
     const { reader, isStream, offLoop } = this.#options;
-    if (!isStream) return this.#send([await readBody(bytes, reader, offLoop)], isLast ? "end" : null);
+    if (!isStream) {
+      const unit = await readBody(bytes, reader, offLoop, isOwned);
+      return this.#send([unit], isLast ? "end" : null, isOwned);
+    }
     const units = this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
     if (!isLast) return units.length === 0 ? NO_BYTES : this.#send(units, null);
     const rest = this.#blocks.end();
@@ -62,11 +68,15 @@ export class TextStage {
     return this.#send(units, "releaseAll");
   }
 
-  async #send(units: readonly TextUnit[], then: "end" | "expire" | "releaseAll" | null): Promise<Uint8Array> {
+  async #send(
+    units: readonly TextUnit[],
+    then: "end" | "expire" | "releaseAll" | null,
+    isOwned = false,
+  ): Promise<Uint8Array> {
     const sent: Uint8Array[] = [];
     const { isStream, offLoop, holds: all } = this.#options;
     const write = async (unit: TextUnit) => {
-      sent.push(isStream ? unit.encode() : await writeBody(unit, offLoop));
+      sent.push(isStream ? unit.encode() : await writeBody(unit, offLoop, isOwned));
     };
     try {
       for (const unit of units) for (const passed of await this.#pass(unit, 0)) await write(passed);
