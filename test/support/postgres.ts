@@ -121,6 +121,12 @@ export function startPostgres(): Promise<PostgresCluster> {
   return Promise.resolve(cluster);
 }
 
+/** A copy of the files takes a third of the CPU time of the default of PostgreSQL 15; older versions do nothing else. */
+async function copyStrategy(sql: SQL): Promise<string> {
+  const [{ version }] = await sql`SELECT current_setting('server_version_num')::integer AS version`;
+  return version >= 150_000 ? " STRATEGY FILE_COPY" : "";
+}
+
 function clusterAt(directory: string, port: number, template?: string): PostgresCluster {
   const data = join(directory, "data");
   const settings = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
@@ -138,7 +144,7 @@ function clusterAt(directory: string, port: number, template?: string): Postgres
       const name = `gatehouse_${randomBytes(8).toString("hex")}`;
       const sql = new SQL(urlOf("postgres"), { max: 1 });
       const source = original === undefined ? "" : ` TEMPLATE ${new URL(original).pathname.slice(1)}`;
-      await sql.unsafe(`CREATE DATABASE ${name}${source}`);
+      await sql.unsafe(`CREATE DATABASE ${name}${source}${await copyStrategy(sql)}`);
       await sql.close();
       return urlOf(name);
     },
