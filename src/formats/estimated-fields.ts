@@ -120,6 +120,9 @@ function parseValue(bytes: Uint8Array, start: number, end: number): unknown {
   return number;
 }
 
+/** Most requests have only plain messages. */
+const NO_MESSAGES: readonly unknown[] = [];
+
 interface ReadMessages {
   readonly units: number;
   readonly others: readonly unknown[];
@@ -128,7 +131,7 @@ interface ReadMessages {
 }
 
 function readMessages(bytes: Uint8Array, start: number): ReadMessages {
-  const others: unknown[] = [];
+  let others: unknown[] | null = null;
   let units = 0;
   let at = skipSpace(bytes, start + 1);
   for (; bytes[at] !== CLOSE_BRACKET; at = nextItem(bytes, at)) {
@@ -139,10 +142,10 @@ function readMessages(bytes: Uint8Array, start: number): ReadMessages {
     } else {
       const first = at;
       at = endOfValue(bytes, at);
-      others.push(JSON.parse(utf8Between(bytes, first, at)));
+      (others ??= []).push(JSON.parse(utf8Between(bytes, first, at)));
     }
   }
-  return { units, others, end: at + 1 };
+  return { units, others: others ?? NO_MESSAGES, end: at + 1 };
 }
 
 /**

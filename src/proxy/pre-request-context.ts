@@ -126,8 +126,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   reportTokenLimit(state: TokenLimitState): void {
     const { exchange } = this.#call;
     // A copy: they are written later, and a plugin may change its object.
-    const numbers = checkTokenLimit(state);
-    if (state.name !== undefined) exchange.ownHeaders.setLimit(limitFieldsOf(state.name), numbers);
+    const checked = checkTokenLimit(state);
+    const numbers =
+      state.name === undefined ? checked : exchange.ownHeaders.setLimit(limitFieldsOf(state.name), checked);
     // Of several limits, the one with the fewest tokens left counts.
     if (exchange.tokenLimit === null || numbers.remaining < exchange.tokenLimit.remaining)
       exchange.tokenLimit = numbers;

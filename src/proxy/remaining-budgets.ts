@@ -6,31 +6,34 @@ import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
 const COMMA = 0x2c;
 const SPACE = 0x20;
 
-export interface RemainingBudget {
-  readonly budget: CompiledBudget;
-  /** Nano-dollars or tokens: an integer, at least 0. */
-  readonly remaining: number;
+/** Claims on budgets, and the states of all claims of the request. */
+export interface RemainingBudgets {
+  readonly claims: readonly { readonly budget: CompiledBudget }[];
+  /** `remaining` is in nano-dollars or tokens: an integer, at least 0. */
+  readonly states: readonly { readonly remaining: number }[];
+  /** The index of the first state of a budget. */
+  readonly first: number;
 }
 
-export function writeRemaining(writer: LineWriter, budgets: readonly RemainingBudget[]): void {
-  for (let at = 0; at < budgets.length; at++) {
-    const each = budgets[at];
-    if (each === undefined) continue;
-    if (at > 0) {
+export function writeRemaining(writer: LineWriter, { claims, states, first }: RemainingBudgets): void {
+  let at = first;
+  for (const { budget } of claims) {
+    if (at > first) {
       writer.character(COMMA);
       writer.character(SPACE);
     }
-    writer.constant(each.budget.nameBytes);
-    if (each.budget.record.unit === "usd") writer.dollars(each.remaining);
-    else writer.number(each.remaining);
+    const remaining = states[at++]?.remaining ?? 0;
+    writer.constant(budget.nameBytes);
+    if (budget.record.unit === "usd") writer.dollars(remaining);
+    else writer.number(remaining);
   }
 }
 
-export function remainingText(budgets: readonly RemainingBudget[]): string {
-  return budgets
-    .map(({ budget: { record }, remaining }) => {
-      const amount = record.unit === "usd" ? dollarsOf(remaining) : String(remaining);
-      return `${record.name}=${amount}`;
+export function remainingText({ claims, states, first }: RemainingBudgets): string {
+  return claims
+    .map(({ budget: { record } }, at) => {
+      const remaining = states[first + at]?.remaining ?? 0;
+      return `${record.name}=${record.unit === "usd" ? dollarsOf(remaining) : String(remaining)}`;
     })
     .join(", ");
 }

@@ -56,9 +56,11 @@ const setting = fc.oneof(
   fc.tuple(amount, amount, fc.boolean()).map(([dollars, tokens, isOnlyFirst]) => ({
     names: ["X-GW-Budget-Remaining"],
     values: [`team a=${dollarsOf(dollars)}${isOnlyFirst ? "" : `, daily=${tokens}`}`],
-    budgets: [dollars, tokens]
-      .slice(0, isOnlyFirst ? 1 : 2)
-      .map((remaining, at) => ({ budget: BUDGETS[at]!, remaining })),
+    budgets: {
+      claims: BUDGETS.slice(0, isOnlyFirst ? 1 : 2).map((budget) => ({ budget })),
+      states: [{ remaining: 1 }, { remaining: dollars }, { remaining: tokens }],
+      first: 1,
+    },
     limit: null,
   })),
 );

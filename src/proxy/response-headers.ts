@@ -1,7 +1,7 @@
 // The header fields that plugins and steps set on a response before there is one.
 import { fieldNameOf, RATE_LIMIT_PREFIX, type FieldName, type HeaderFields } from "../http/header-fields.ts";
 import { LineWriter } from "../http/line-writer.ts";
-import { writeRemaining, remainingText, type RemainingBudget } from "./remaining-budgets.ts";
+import { writeRemaining, remainingText, type RemainingBudgets } from "./remaining-budgets.ts";
 import {
   isTokenLimit,
   TOKEN_LIMIT_NAMES,
@@ -26,9 +26,8 @@ interface SetField {
 }
 
 /** A limit that was reported. Its fields are not among the others. */
-interface SetLimit {
+interface SetLimit extends LimitNumbers {
   readonly fields: LimitFields;
-  readonly numbers: LimitNumbers;
   /** The number of fields that were set before. */
   readonly position: number;
 }
@@ -38,7 +37,7 @@ export class ResponseHeaders {
   #fields: SetField[] | null = null;
   #limits: SetLimit[] | null = null;
   /** Null if no budget applies. Their field is not among the others. */
-  #budgets: readonly RemainingBudget[] | null = null;
+  #budgets: RemainingBudgets | null = null;
   #budgetsPosition = 0;
   /** The lines of limits that were set as fields. */
   #limitLines = "";
@@ -61,14 +60,16 @@ export class ResponseHeaders {
     (this.#fields ??= []).push({ name, value, isLine });
   }
 
-  /** As `set` for each of the fields. */
-  setLimit(fields: LimitFields, numbers: LimitNumbers): void {
+  /** As `set` for each of the fields. Returns a copy of the numbers, which are written later. */
+  setLimit(fields: LimitFields, { limit, remaining, resetAt }: LimitNumbers): LimitNumbers {
     this.#use(fields.bits);
-    (this.#limits ??= []).push({ fields, numbers, position: this.#fields?.length ?? 0 });
+    const set = { limit, remaining, resetAt, fields, position: this.#fields?.length ?? 0 };
+    (this.#limits ??= []).push(set);
+    return set;
   }
 
   /** As `set` for X-GW-Budget-Remaining. */
-  setBudgets(budgets: readonly RemainingBudget[]): void {
+  setBudgets(budgets: RemainingBudgets): void {
     this.#use(REMAINING_BUDGETS.bit);
     this.#budgets = budgets;
     this.#budgetsPosition = this.#fields?.length ?? 0;
@@ -78,7 +79,7 @@ export class ResponseHeaders {
     const copy = new ResponseHeaders();
     this.#forEach(
       ({ name, value }) => copy.set(name, value),
-      ({ fields, numbers }) => copy.setLimit(fields, numbers),
+      (limit) => copy.setLimit(limit.fields, limit),
       (budgets) => copy.setBudgets(budgets),
     );
     return copy;
@@ -97,7 +98,7 @@ export class ResponseHeaders {
   }
 
   #writeLimits(): void {
-    if (this.#limits !== null) for (const { fields, numbers } of this.#limits) fields.write(writer, numbers);
+    if (this.#limits !== null) for (const limit of this.#limits) limit.fields.write(writer, limit);
     if (this.#budgets === null) return;
     writer.constant(REMAINING_START);
     writeRemaining(writer, this.#budgets);
@@ -107,9 +108,10 @@ export class ResponseHeaders {
   #setEach(headers: HeaderFields): void {
     this.#forEach(
       ({ name, value }) => headers.set(name.spelling, value),
-      ({ fields, numbers }) => {
-        const values = valuesOf(numbers);
-        for (const [at, { spelling }] of fields.names.entries()) headers.set(spelling, values[at] ?? "");
+      (limit) => {
+        const values = valuesOf(limit);
+        for (const [at, { spelling }] of limit.fields.names.entries())
+          headers.set(spelling, values[at] ?? "");
       },
       (budgets) => headers.set(REMAINING_BUDGETS.spelling, remainingText(budgets)),
     );
@@ -119,7 +121,7 @@ export class ResponseHeaders {
   #forEach(
     visitField: (field: SetField) => void,
     visitLimit: (limit: SetLimit) => void,
-    visitBudgets: (budgets: readonly RemainingBudget[]) => void,
+    visitBudgets: (budgets: RemainingBudgets) => void,
   ): void {
     const fields = this.#fields ?? [];
     for (let at = 0; at <= fields.length; at++) {

@@ -57,9 +57,9 @@ class TokenLimiter {
 
   /** Rejects a request whose body is still arriving if this process knows that a limit has nothing left. Reserves nothing. */
   rejectKnown(context: RequestContext): void {
-    const claims = new TokenClaims();
-    for (const limit of this.#limits)
-      if (limit.isKnownWithoutBody(context)) claims.add(limit, limit.claimOn(context, 1));
+    const known = this.#limits.filter((limit) => limit.isKnownWithoutBody(context));
+    const claims = new TokenClaims(known);
+    for (const limit of known) claims.add(limit, limit.claimOn(context, 1));
     const decision = this.#host.knownRefusal(claims.claims);
     if (decision !== null) claims.decided(context, decision);
   }
@@ -70,7 +70,7 @@ function claimAll(
   limits: readonly CompiledTokenLimit[],
   estimate: TokenEstimate,
 ): ClaimSet | null {
-  const claims = new TokenClaims();
+  const claims = new TokenClaims(limits);
   const { eligibleModels } = context;
   for (const limit of limits) {
     const amount = limit.amountOf(estimate, eligibleModels);
@@ -87,13 +87,18 @@ function claimAll(
 /** The claims of one request. */
 class TokenClaims implements ClaimSet {
   readonly claims: TokensLimitClaim[] = [];
-  /** The limits of the claims. */
-  readonly #limits: CompiledTokenLimit[] = [];
+  /** The limits of the claims. A list of its own is created only if a limit does not apply. */
+  #limits: readonly CompiledTokenLimit[];
 
+  /** Add the claim on each of the limits, in their order. */
+  constructor(limits: readonly CompiledTokenLimit[]) {
+    this.#limits = limits;
+  }
+
+  /** `claim` is null if the limit does not apply. */
   add(limit: CompiledTokenLimit, claim: TokensLimitClaim | null): void {
-    if (claim === null) return;
-    this.#limits.push(limit);
-    this.claims.push(claim);
+    if (claim === null) this.#limits = this.#limits.filter((other) => other !== limit);
+    else this.claims.push(claim);
   }
 
   /** Sets the headers, and responds with an error if one of the claims is refused. */

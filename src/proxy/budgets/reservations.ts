@@ -6,7 +6,6 @@ import type { BudgetBook } from "../../runtime/budget-book.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
-import type { RemainingBudget } from "../remaining-budgets.ts";
 import { amountOfBudget, amountOfLimit, chargesOf } from "./charges.ts";
 import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
 
@@ -150,8 +149,5 @@ export function setRemainingHeader(
   states: readonly ClaimState[],
   first: number,
 ): void {
-  const budgets: RemainingBudget[] = [];
-  let at = first;
-  for (const { budget } of claims) budgets.push({ budget, remaining: states[at++]?.remaining ?? 0 });
-  exchange.ownHeaders.setBudgets(budgets);
+  exchange.ownHeaders.setBudgets({ claims, states, first });
 }
