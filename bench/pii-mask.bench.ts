@@ -18,6 +18,7 @@ const CONTENTS = {
   code: "  const total = items.filter((item) => item.price > 10.5).map(({ id }) => id_of(id, 0xff));\n",
   "digits only": "4111111111111112 ",
   "almost addresses": "a.b@c.1 ",
+  "almost values of the custom pattern": "EMP-12345 ",
 };
 
 /** Texts in which a value may begin at many places, but none does: the work must stay linear. */

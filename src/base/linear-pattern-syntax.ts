@@ -22,6 +22,8 @@ interface ParsedPattern {
   readonly root: PatternNode;
   readonly startsAtBoundary: boolean;
   readonly endsAtBoundary: boolean;
+  /** The longest text that every match contains at the same place of the pattern; empty if there is none. */
+  readonly requiredText: string;
 }
 
 const MAX_LENGTH = 500;
@@ -57,7 +59,19 @@ export function parsePattern(source: string): ParsedPattern {
   const inner = startsAtBoundary ? source.slice(2) : source;
   const endsAtBoundary = /(?:^|[^\\])(?:\\\\)*\\b$/.test(inner);
   const parser = new Parser(endsAtBoundary ? inner.slice(0, -2) : inner);
-  return { root: parser.parse(), startsAtBoundary, endsAtBoundary };
+  const root = parser.parse();
+  return { root, startsAtBoundary, endsAtBoundary, requiredText: requiredTextOf(root) };
+}
+
+function requiredTextOf(root: PatternNode): string {
+  let longest = "";
+  let current = "";
+  for (const node of root.type === "sequence" ? root.children : [root]) {
+    const [range] = node.type === "class" && node.ranges.length === 1 ? node.ranges : [];
+    current = range !== undefined && range[0] === range[1] ? current + String.fromCharCode(range[0]) : "";
+    if (current.length > longest.length) longest = current;
+  }
+  return longest;
 }
 
 class Parser {

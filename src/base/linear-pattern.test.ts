@@ -54,6 +54,19 @@ test("boundaries of words, escapes and ranges", () => {
   expect(found("\\u00e9\\.", "é.")).toEqual(["é."]);
 });
 
+test("a text that every match contains may be interrupted, optional or one of several", () => {
+  const cases: [string, string, string[]][] = [
+    ["ab\\d+cde", "ab12cde", ["ab12cde"]],
+    ["a\\d?b", "a1b", ["a1b"]],
+    ["ab?cd", "acd", ["acd"]],
+    ["abc|de", "de abc", ["de", "abc"]],
+    ["(abc)?de", "de", ["de"]],
+    ["[Aa]bc", "Abc", ["Abc"]],
+    ["a{2}b", "aab", ["aab"]],
+  ];
+  for (const [pattern, text, matches] of cases) expect(found(pattern, text)).toEqual(matches);
+});
+
 test("a pattern that is not supported is an error that says why", () => {
   const cases: [string, string][] = [
     ["(", "closing parenthesis"],

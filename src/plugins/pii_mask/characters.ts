@@ -41,6 +41,19 @@ export const isLocal = (unit: number): boolean => (flagsOf(unit) & LOCAL) !== 0 
 export const isLatin = (unit: number): boolean =>
   unit >= 0xc0 && unit <= 0x24f && unit !== 0xd7 && unit !== 0xf7;
 
+/** A letter in a label of a domain; its digits and hyphens; 0 for what ends the label. */
+export const DOMAIN_LETTER = 1;
+export const DOMAIN_OTHER = 2;
+const DOMAIN_KINDS = Uint8Array.from({ length: 128 }, (_, unit) => {
+  if (isLetter(unit)) return DOMAIN_LETTER;
+  return isDigit(unit) || unit === 0x2d ? DOMAIN_OTHER : 0;
+});
+
+export function domainKind(unit: number): number {
+  if (unit < 128) return DOMAIN_KINDS[unit] ?? 0;
+  return isLatin(unit) ? DOMAIN_LETTER : 0;
+}
+
 /** What may begin at a character, unless it continues a word. */
 export const NOTHING = 0;
 export const WORD = 1;

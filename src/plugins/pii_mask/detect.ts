@@ -78,7 +78,7 @@ export function compileDetector({ types, custom }: Pick<PiiMaskSettings, "types"
     const own = patterns.flatMap(({ name, pattern }) =>
       pattern.matches(text).map(({ start, end }) => ({ type: name, start, end })),
     );
-    return withoutOverlaps([...own, ...found]);
+    return own.length === 0 ? found : withoutOverlaps([...own, ...found]);
   };
 }
 

@@ -1,5 +1,14 @@
 // Matchers of e-mail and IPv6 addresses. They read a bounded number of characters.
-import { isAlphanumeric, isDigit, isHex, isLatin, isLetter, isLocal, isWord } from "./characters.ts";
+import {
+  DOMAIN_LETTER,
+  DOMAIN_OTHER,
+  domainKind,
+  isAlphanumeric,
+  isHex,
+  isLatin,
+  isLocal,
+  isWord,
+} from "./characters.ts";
 
 const MAX_LOCAL = 64;
 const MAX_DOMAIN = 253;
@@ -11,12 +20,14 @@ const COLON = 0x3a;
 
 /** Returns the address around the "@" at `at`, or null. */
 export function emailAround(text: string, at: number): { start: number; end: number } | null {
-  let start = at;
+  // What follows decides more often than what precedes, and is read only up to the first character that no domain has.
+  if (at === 0 || !isLocal(text.charCodeAt(at - 1))) return null;
+  const end = domainEnd(text, at + 1);
+  if (end < 0) return null;
+  let start = at - 1;
   while (start > 0 && at - start < MAX_LOCAL && isLocal(text.charCodeAt(start - 1))) start--;
   while (start < at && !isAlphanumericOrLatin(text.charCodeAt(start))) start++;
-  if (start === at) return null;
-  const end = domainEnd(text, at + 1);
-  return end < 0 ? null : { start, end };
+  return start === at ? null : { start, end };
 }
 
 /** Returns the end of a domain with at least two labels, of which the last has two letters or more, and no digits. */
@@ -27,12 +38,13 @@ function domainEnd(text: string, start: number): number {
   const last = Math.min(text.length, start + MAX_DOMAIN);
   for (let at = start; at <= last; at++) {
     const unit = at < last ? text.charCodeAt(at) : SPACE;
-    if (isLetter(unit) || isLatin(unit)) continue;
-    if (isDigit(unit) || unit === HYPHEN) {
+    const kind = domainKind(unit);
+    if (kind === DOMAIN_LETTER) continue;
+    if (kind === DOMAIN_OTHER) {
       lettersOnly = false;
       continue;
     }
-    const labelEnd = withoutHyphens(text, labelStart, at);
+    const labelEnd = text.charCodeAt(at - 1) === HYPHEN ? withoutHyphens(text, labelStart, at) : at;
     if (labelEnd === labelStart || text.charCodeAt(labelStart) === HYPHEN) return end;
     const isTopLevel = labelEnd - labelStart >= 2 && (lettersOnly || isEncodedLabel(text, labelStart));
     if (labelStart > start && isTopLevel) end = labelEnd;
