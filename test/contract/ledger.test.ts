@@ -13,7 +13,7 @@ describe("the ledger in memory", () => {
   describeLedger({
     source: "memory",
     walks: runs({ short: 300, long: 10_000 }),
-    concurrent: 10_000,
+    concurrent: runs({ short: 2000, long: 10_000 }),
     create: (clock) => Promise.resolve(new MemoryLedger({ clock })),
     createSeveral: (clock) => Promise.resolve([new MemoryLedger({ clock })]),
   });
@@ -43,7 +43,7 @@ describe("the ledger in memory", () => {
 });
 
 /** More than one call charges. */
-const MANY = runs({ short: 4000, long: 10_000 });
+const MANY = runs({ short: 1500, long: 10_000 });
 
 describe.skipIf(!hasRedis)("the ledger in Redis", () => {
   let redis: RedisServer;
