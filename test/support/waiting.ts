@@ -5,8 +5,11 @@ import type { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 const DEADLINE_MS = 40_000;
 const POLL_MS = 10;
 
-/** Polls until `check` returns a value other than null, and resolves to it; rejects after the deadline. */
-export function waitFor<T>(check: () => T | null | Promise<T | null>, deadlineMs = DEADLINE_MS): Promise<T> {
+/** Polls until `check` returns a value other than null and undefined, and resolves to it; rejects after the deadline. */
+export function waitFor<T>(
+  check: () => T | null | undefined | Promise<T | null | undefined>,
+  deadlineMs = DEADLINE_MS,
+): Promise<T> {
   return poll(check, deadlineMs, check.toString());
 }
 
@@ -19,14 +22,15 @@ export async function waitUntil(
 }
 
 async function poll<T>(
-  check: () => T | null | Promise<T | null>,
+  check: () => T | null | undefined | Promise<T | null | undefined>,
   deadlineMs: number,
   source: string,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {
     const found = await check();
-    if (found !== null) return found;
+    // An element of a list that is still empty is undefined.
+    if (found !== null && found !== undefined) return found;
     if (performance.now() > deadline) throw new Error(`no result within ${deadlineMs} ms: ${source}`);
     await Bun.sleep(POLL_MS);
   }
