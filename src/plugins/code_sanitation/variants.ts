@@ -23,9 +23,8 @@ export function visitVariants(
   work: WorkCounter,
   visit: VariantVisitor,
 ): void {
-  // Checked before the text is normalized: the values of a form are normalized after the whole form was scanned.
+  // Before the text is normalized: the values of a form are normalized after the whole form was scanned.
   countText(end - start, work);
-  checkWork(work);
   visitNormalized(normalize(units, start, end, work), visit);
 }
 
@@ -35,8 +34,10 @@ export function visitVariantsOf(text: NormalizedText, units: number, visit: Vari
   visitNormalized(text, visit);
 }
 
+/** Counts the scan of a text, and checks the limit at the same amount of work for both kinds of input. */
 function countText(units: number, work: WorkCounter): void {
   work.steps += stepsToScan(units) + STEPS_PER_TEXT;
+  checkWork(work);
 }
 
 function visitNormalized(text: NormalizedText, visit: VariantVisitor): void {
