@@ -51,25 +51,39 @@ const glob = {
   end: 0,
 };
 
-/** Reads the component at a position into `glob`. Returns false if it has more than `maxUnits`, or units that no known name has. */
+/**
+ * Reads the component at a position into `glob`. Returns false if it has more than `maxUnits`, or units that no known name has. In local
+ * variables: most components are rejected before they end, and `glob` is written only then.
+ */
 function readComponent(input: NormalizedText, at: number, maxUnits: number): boolean {
-  glob.length = glob.letters = 0;
-  glob.star = -1;
-  glob.hasAny = glob.hasClass = false;
+  const { units } = glob;
+  let length = 0;
+  let letters = 0;
+  let star = -1;
+  let hasAny = false;
+  let hasClass = false;
   let index = at;
   input.work.steps += STEPS_PER_COMPONENT;
-  while (!charSetHas(AFTER_PATH, unitAt(input, index))) {
-    const code = toLower(unitAt(input, index));
-    if (!charSetHas(COMPONENT, code) || glob.length === maxUnits) return false;
-    const classEnd = code === OPEN_BRACKET ? endOfClass(input, index + 1) : -1;
-    if (code === OPEN_BRACKET && classEnd < 0) return false;
-    if (code === STAR && glob.star < 0) glob.star = glob.length;
-    if (isInClass(code, LETTER)) glob.letters++;
-    if (code === QUESTION || classEnd >= 0) glob.hasAny = true;
-    if (classEnd >= 0) glob.hasClass = true;
-    glob.units[glob.length++] = classEnd < 0 ? code : QUESTION;
-    index = classEnd < 0 ? index + 1 : classEnd;
+  for (let unit = unitAt(input, index); !charSetHas(AFTER_PATH, unit); unit = unitAt(input, index)) {
+    if (!charSetHas(COMPONENT, unit) || length === maxUnits) return false;
+    let code = toLower(unit);
+    index++;
+    if (code === OPEN_BRACKET) {
+      input.work.steps += STEPS_PER_CLASS;
+      index = endOfClass(input, index);
+      if (index < 0) return false;
+      hasAny = hasClass = true;
+      code = QUESTION;
+    } else if (code === QUESTION) hasAny = true;
+    else if (code !== STAR) letters += isInClass(code, LETTER) ? 1 : 0;
+    else if (star < 0) star = length;
+    units[length++] = code;
   }
+  glob.length = length;
+  glob.letters = letters;
+  glob.star = star;
+  glob.hasAny = hasAny;
+  glob.hasClass = hasClass;
   glob.end = index;
   return true;
 }
@@ -141,6 +155,7 @@ function isHidden(isDirectory: boolean): boolean {
 
 /** The work of reading a component of a few units, and of comparing it with all names. */
 const STEPS_PER_COMPONENT = 3;
+const STEPS_PER_CLASS = 2;
 const STEPS_PER_LOOKUP = 6;
 const REST_OF_PATH = prefixesStartingWith(charSet(LETTER, "?[/*!^]"));
 
