@@ -56,3 +56,24 @@ test("bytes are kept until the request has ended and its calls have run", async 
   await eventLoopTurns();
   expect(load).toEqual({ requests: 0, bytes: 0 });
 });
+
+test("calls of a request follow each other in one turn of the event loop until 0.1 ms have passed", async () => {
+  const clock = new ManualClock();
+  const request = ShadowRequest.begin(newLoad(), 0, clock);
+  let turn = 0;
+  const ranIn: number[] = [];
+  const count = () => {
+    turn++;
+    if (ranIn.length < 5) setImmediate(count);
+  };
+  setImmediate(count);
+  for (const takesMs of [0, 0.05, 0.06, 0, 0.2])
+    request?.enqueue(() => {
+      ranIn.push(turn);
+      clock.advance(takesMs);
+    }, unexpected);
+  request?.end();
+  await waitUntil(() => ranIn.length === 5);
+  const [first = 0] = ranIn;
+  expect(ranIn.map((each) => each - first)).toEqual([0, 0, 0, 1, 1]);
+});
