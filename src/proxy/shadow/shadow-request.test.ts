@@ -74,6 +74,6 @@ test("calls of a request follow each other in one turn of the event loop until 0
     }, unexpected);
   request?.end();
   await waitUntil(() => ranIn.length === 5);
-  const [first = 0] = ranIn;
-  expect(ranIn.map((each) => each - first)).toEqual([0, 0, 0, 1, 1]);
+  const turns = [...new Set(ranIn)];
+  expect(ranIn.map((each) => turns.indexOf(each))).toEqual([0, 0, 0, 1, 1]);
 });

@@ -8,12 +8,21 @@ export class ShadowTurns {
   readonly #waiting = new Set<() => void>();
   /** Calls that run in the next turn. */
   #scheduled = 0;
+  #isBeginning = false;
 
   /** Calls `run`, which must not throw, in a later turn of the event loop, after those that were added before. */
   add(run: () => void): void {
     this.#waiting.add(run);
-    if (this.#scheduled === 0) this.#schedule();
+    if (this.#scheduled > 0 || this.#isBeginning) return;
+    this.#isBeginning = true;
+    setImmediate(this.#begin);
   }
+
+  /** One turn later, because the loop reads from sockets between two turns: other responses have often arrived at the same time. */
+  readonly #begin = () => {
+    this.#isBeginning = false;
+    this.#schedule();
+  };
 
   /** One callback per call: what a call leaves to promises happens before the next call. */
   #schedule(): void {
