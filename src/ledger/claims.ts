@@ -4,9 +4,7 @@ import {
   type Claim,
   type ClaimState,
   type Forecast,
-  type LedgerSource,
   type Refusal,
-  type Reservation,
   type UnavailablePolicy,
 } from "./ledger.ts";
 import { MAX_EXACT_REQUESTS } from "./window.ts";
@@ -70,41 +68,4 @@ export function forecastUnreserved(
 
 export function refusalOf({ refusedBy, states, source }: Forecast): Refusal {
   return { reserved: false, refusedBy, states, source };
-}
-
-/** A reservation that ends once, with the ledger's own code for its end. */
-export class OpenReservation implements Reservation {
-  readonly reserved = true;
-  readonly states: readonly ClaimState[];
-  readonly source: Reservation["source"];
-  /** Gets the actual amounts, or null for a release. Null after the end. */
-  #end: ((actualAmounts: readonly number[] | null) => void) | null;
-
-  constructor(
-    states: readonly ClaimState[],
-    source: LedgerSource,
-    end: (actualAmounts: readonly number[] | null) => void,
-  ) {
-    this.states = states;
-    this.source = source;
-    this.#end = end;
-  }
-
-  get isOpen(): boolean {
-    return this.#end !== null;
-  }
-
-  settle(actualAmounts: readonly number[]): void {
-    this.#endWith(actualAmounts);
-  }
-
-  release(): void {
-    this.#endWith(null);
-  }
-
-  #endWith(actualAmounts: readonly number[] | null): void {
-    const end = this.#end;
-    this.#end = null;
-    end?.(actualAmounts);
-  }
 }

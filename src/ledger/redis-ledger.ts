@@ -2,7 +2,7 @@
 // without Redis while it is unavailable.
 import { systemClock, type Clock } from "../base/clock.ts";
 import { REDIS_SILENT_MS } from "../config/settings.ts";
-import { amountOf, forecastUnreserved, isAmount, OpenReservation, policyOf, refusalOf } from "./claims.ts";
+import { amountOf, forecastUnreserved, isAmount, policyOf, refusalOf } from "./claims.ts";
 import { KnownRefusals } from "./known-refusals.ts";
 import { Leases } from "./leases.ts";
 import {
@@ -19,6 +19,7 @@ import {
   type WindowTarget,
 } from "./ledger.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
+import { ReservationWithEnd } from "./open-reservation.ts";
 import {
   keyOf,
   keysOf,
@@ -175,7 +176,7 @@ export class RedisLedger implements Ledger {
     // Requests are counted at once: nothing is charged for them if this process dies.
     const isLeased = claims.some(({ kind }) => kind !== "requests");
     if (isLeased) this.#leases.open(gatewayId);
-    return new OpenReservation(reply.states, reply.source, (actualAmounts) => {
+    return new ReservationWithEnd(reply.states, reply.source, (actualAmounts) => {
       if (isLeased) this.#leases.close(gatewayId);
       endLocal?.(actualAmounts);
       this.#link.end({ gatewayId, claims, keys, reservationId, times, actualAmounts });
@@ -201,7 +202,7 @@ export class RedisLedger implements Ledger {
       claims.filter((_, at) => isLocal[at]),
       "local",
     );
-    return new OpenReservation(forecast.states, forecast.source, (actualAmounts) => {
+    return new ReservationWithEnd(forecast.states, forecast.source, (actualAmounts) => {
       if (local.reserved && actualAmounts === null) local.release();
       else if (local.reserved) local.settle((actualAmounts ?? []).filter((_, at) => isLocal[at]));
       charge(actualAmounts);
