@@ -392,7 +392,7 @@ describe.each(STORES)("fuzzed writes over %s", (store, environment) => {
       fc.asyncProperty(anyEndpoint, anyJson, async (index, body) => {
         expectAcceptedOrRejected(await send(endpointAt(index), JSON.stringify(body)));
       }),
-      { numRuns: runs({ short: 100, long: 200 }) },
+      { numRuns: runs({ short: 60, long: 200 }) },
     );
   });
 
@@ -417,7 +417,7 @@ describe.each(STORES)("fuzzed writes over %s", (store, environment) => {
           );
         },
       ),
-      { numRuns: runs({ short: store === "SQLite" ? 200 : 80, long: 500 }) },
+      { numRuns: runs({ short: store === "SQLite" ? 120 : 50, long: 500 }) },
     );
   });
 
@@ -474,7 +474,7 @@ describe.each(STORES)("fuzzed writes over %s", (store, environment) => {
           expectAcceptedOrRejected(await gatehouse.api(method, path));
         },
       ),
-      { numRuns: runs({ short: 80, long: 150 }) },
+      { numRuns: runs({ short: 50, long: 150 }) },
     );
   });
 

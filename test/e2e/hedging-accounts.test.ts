@@ -239,14 +239,20 @@ test("property: whatever both attempts and the client do, nothing stays reserved
       const [calls, spent] = [one.requestCount + two.requestCount, await spentCents()];
       const requestId = crypto.randomUUID();
       const leaving = new AbortController();
-      const timer = leaveAfter === null ? null : clock.setTimeout(() => leaving.abort(), leaveAfter);
+      let isSettled = false;
       const sent = fetch(route.url, {
         method: "POST",
         headers: { "Content-Type": "application/json", "X-Request-Id": requestId },
         body: JSON.stringify({ ...CHAT_REQUEST, stream: true }),
         signal: leaving.signal,
-      }).then((response) => response.text());
-      await passTimeUntil(clock, sent).catch(() => null);
+      })
+        .then((response) => response.text())
+        .catch(() => null)
+        .finally(() => (isSettled = true));
+      // A client that leaves before the gateway has its request leaves no record.
+      await waitUntil(async () => isSettled || (await metric("gatehouse_requests_in_flight")) > 0);
+      const timer = leaveAfter === null ? null : clock.setTimeout(() => leaving.abort(), leaveAfter);
+      await passTimeUntil(clock, sent);
       timer?.close();
       const record = await passTimeUntil(
         clock,

@@ -3,7 +3,9 @@ import type { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 
 /** Generous, for a busy machine; shorter than the timeout of tests, whose message would not name the condition. */
 const DEADLINE_MS = 40_000;
-const POLL_MS = 10;
+/** The first waits between two checks. Later ones grow with the time that has passed: a check may be a request. */
+const MIN_POLL_MS = 10;
+const MAX_POLL_MS = 50;
 
 /** Polls until `check` returns a value other than null and undefined, and resolves to it; rejects after the deadline. */
 export function waitFor<T>(
@@ -26,13 +28,14 @@ async function poll<T>(
   deadlineMs: number,
   source: string,
 ): Promise<T> {
-  const deadline = performance.now() + deadlineMs;
+  const start = performance.now();
   for (;;) {
     const found = await check();
     // An element of a list that is still empty is undefined.
     if (found !== null && found !== undefined) return found;
-    if (performance.now() > deadline) throw new Error(`no result within ${deadlineMs} ms: ${source}`);
-    await Bun.sleep(POLL_MS);
+    const elapsed = performance.now() - start;
+    if (elapsed > deadlineMs) throw new Error(`no result within ${deadlineMs} ms: ${source}`);
+    await Bun.sleep(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, elapsed / 10)));
   }
 }
 
