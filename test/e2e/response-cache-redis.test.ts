@@ -71,6 +71,10 @@ describe.skipIf(!hasRedis)("response_cache with Redis", () => {
     const route = await seed();
     provider.behave({ text: "The secret canary sings." });
     const sent = await send(first, route);
+    // Stored after the response: until then, the other node would ask the provider and store another response.
+    const stored = async () =>
+      (await first.api("GET", `/gateways/${route.gateway}/cache`)).body.entries === 1;
+    await waitUntil(stored);
     await untilHit(second, route);
     const hit = await send(second, route, { stream: true });
     expect(hit.text).toContain("The secret canary sings.");
