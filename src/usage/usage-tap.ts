@@ -142,15 +142,23 @@ class JsonTap extends UsageTap {
   }
 
   override pushWhole(body: Uint8Array): Uint8Array {
-    if (body.byteLength <= MAX_WHOLE_BYTES) return this.push(body);
-    this.#isWhole = false;
-    // A copy: the body may be moved to another thread.
-    if (this.#encoding === "identity") this.push(new Uint8Array(body.subarray(-MAX_PLAIN_BYTES)));
+    this.#isWhole = body.byteLength <= MAX_WHOLE_BYTES;
+    if (this.#isWhole) this.push(body);
+    else if (this.#encoding === "identity") this.push(body.subarray(-MAX_PLAIN_BYTES));
+    // Now, because the body may be moved to another thread.
+    this.#read();
     return body;
   }
 
   override result(isComplete: boolean): Usage | null {
-    const [first = NO_BYTES] = this.#chunks;
+    this.#read();
+    return super.result(isComplete);
+  }
+
+  /** Reads the usage in the chunks, and forgets them. */
+  #read(): void {
+    const [first] = this.#chunks;
+    if (first === undefined) return;
     const bytes = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
     this.#chunks = [];
     const json = this.#decode(bytes);
@@ -158,7 +166,6 @@ class JsonTap extends UsageTap {
     const counters = json === null ? null : this.#reader.readBody(json);
     if (this.#isWhole && json !== null) this.details?.readBody(json);
     if (counters !== null) this.usage.add(counters, "final");
-    return super.result(isComplete);
   }
 
   /** Returns the end of a JSON object, or null. */

@@ -98,6 +98,24 @@ test("a body that is moved to threads is complete in the response, the request l
   }
 });
 
+test("the usage of a body is read, whether it is just small enough to be copied to threads or is moved", async () => {
+  const route = await seed("pii_mask", {});
+  for (const bytes of [1_048_575, 1_048_576, 1_048_577]) {
+    const bodyOf = (content: string) =>
+      JSON.stringify({
+        choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+        usage: { prompt_tokens: 11, completion_tokens: 7 },
+      });
+    const body = bodyOf("x".repeat(bytes - bodyOf("").length));
+    provider.behave({ headers: [["Content-Type", "application/json"]], body });
+    const messages = [{ role: "user", content: "a@b.cc" }];
+    const response = await postChat(gatehouse, route, { body: { model: "m", messages } });
+    expect((await response.bytes()).length).toBe(bytes);
+    const record = await waitFor(() => recordOf(route, response));
+    expect([bytes, record.tokens]).toMatchObject([bytes, { input: 11, output: 7 }]);
+  }
+});
+
 test("pii_mask restores the values of a large request in a small text", async () => {
   const route = await seed("pii_mask", {});
   const prompt = Array.from({ length: 40_000 }, (_, index) => `u${index}@b.cc`).join(" ");

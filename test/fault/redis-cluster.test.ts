@@ -2,17 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import { slotOf } from "../../src/redis/cluster-slots.ts";
 import { create } from "../support/admin-fixtures.ts";
-import {
-  startGatehouseProcess,
-  temporaryDirectory,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { temporaryDirectory, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { limiter } from "../support/plugin-fixtures.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedisCluster, startRedisCluster, type RedisCluster } from "../support/redis-cluster.ts";
+import { startSharedNodes, type SharedNodes } from "../support/shared-nodes.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const START_MS = 60_000;
@@ -25,25 +22,24 @@ interface Seeded {
 
 describe.skipIf(!hasRedisCluster)("three nodes on Redis Cluster", () => {
   let cluster: RedisCluster;
+  let shared: SharedNodes;
+  let nodes: readonly GatehouseProcess[] = [];
   let provider: FakeProvider;
-  let folder: string;
-  let nodes: GatehouseProcess[] = [];
+  const folder = temporaryDirectory();
 
   beforeAll(async () => {
-    folder = temporaryDirectory();
-    [cluster, provider] = await Promise.all([startRedisCluster(), startFakeProvider()]);
+    cluster = await startRedisCluster();
     const env = {
       REDIS_URL: cluster.url,
       REDIS_SILENT_MS: "2000",
-      WORKERS: "1",
       DATABASE_URL: `sqlite://${join(folder, "shared.db")}`,
     };
-    nodes = [await startGatehouseProcess({ env })];
-    nodes.push(...(await Promise.all([startGatehouseProcess({ env }), startGatehouseProcess({ env })])));
+    shared = await startSharedNodes({ nodes: 3, redis: false, postgres: false, env });
+    ({ nodes, provider } = shared);
   }, START_MS);
   afterAll(async () => {
-    await Promise.all(nodes.map((node) => node.stop()));
-    await Promise.all([cluster.stop(), provider.stop()]);
+    await shared.stop();
+    await cluster.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
