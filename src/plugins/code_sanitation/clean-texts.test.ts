@@ -73,6 +73,41 @@ describe("a text that was found clean", () => {
     expect(await isBlocked(plugin, chat(...texts, `${last} ${ATTACK}`))).toBe(true);
   });
 
+  describe("in a long conversation", () => {
+    const texts = Array.from({ length: 70 }, (_, index) =>
+      repeatTo(`${index * 7919}. ${PROSE}`, 900 + index),
+    );
+    const inspectedBy = async (plugin: PluginTest, ...given: string[]) => {
+      const before = plugin.counted["texts inspected"] ?? 0;
+      expect(await isBlocked(plugin, chat(...given))).toBe(false);
+      return (plugin.counted["texts inspected"] ?? 0) - before;
+    };
+
+    test("is not inspected again in the next turns", async () => {
+      const plugin = open();
+      expect(await inspectedBy(plugin, ...texts.slice(0, 50))).toBe(50);
+      for (let length = 52; length <= 70; length += 2)
+        expect(await inspectedBy(plugin, ...texts.slice(0, length))).toBe(2);
+    });
+
+    test("is mostly not inspected again after the first messages were removed, or one was inserted", async () => {
+      const plugin = open();
+      await inspectedBy(plugin, ...texts);
+      expect(await inspectedBy(plugin, ...texts.slice(3))).toBeLessThan(35);
+      expect(await inspectedBy(plugin, repeatTo(`Now: ${PROSE}`, 5000), ...texts)).toBeLessThan(35);
+    });
+
+    test("is found with code in each place", async () => {
+      const plugin = open();
+      await inspectedBy(plugin, ...texts);
+      for (let place = 0; place < texts.length; place += 5) {
+        const changed = texts.with(place, `${texts[place]} ${ATTACK}`);
+        expect(await isBlocked(plugin, chat(...changed))).toBe(true);
+        expect(await isBlocked(plugin, chat(...changed))).toBe(true);
+      }
+    });
+  });
+
   test("is remembered where only some roles are inspected", async () => {
     const plugin = open({ roles: ["user"] });
     const text = repeatTo(PROSE, 2000);

@@ -8,8 +8,8 @@ export const MIN_REMEMBERED_BYTES = 128;
 const HASHED_BYTES_PER_STEP = 16;
 
 /** A section is remembered with its steps and the number of its texts: in one number, so within these limits. */
-const SECTION_STEPS = 2 ** 24;
-const MAX_SECTION_TEXTS = 126;
+const SECTION_STEPS = 2 ** 22;
+const MAX_SECTION_TEXTS = 510;
 
 export class CleanTexts {
   readonly #memory: TextMemory;

@@ -50,6 +50,14 @@ const MIN_SECTION_BYTES = 8192;
 const SECTION_END = Buffer.from('"}');
 /** A search takes 30 ns. */
 const MAX_TRIES = 64;
+/** One of so many places where a section could end is its end. */
+const PLACES_PER_END = 2;
+const END_BYTES = 8;
+
+/** A text of this size is looked up and remembered by itself wherever it is: hashing it takes little of the time of a scan. */
+const LONG_TEXT_BYTES = 4096;
+/** After so many new texts one after the other, the rest of a section is not looked up text by text: it is probably new, too. */
+const NEW_TEXTS_IN_A_ROW = 2;
 
 class JsonBytes {
   readonly #bytes: Buffer;
@@ -57,6 +65,9 @@ class JsonBytes {
   readonly #detector: Detector;
   readonly #onlyFirst: boolean;
   readonly #texts: CleanTexts | null;
+  /** How many more new texts are looked up, of those that follow each other. */
+  #newTextsLeft = Infinity;
+  #mostNewTexts = Infinity;
   readonly #inspectString = (start: number, end: number) => this.#inspect(start, end);
 
   constructor(bytes: Uint8Array, detector: Detector, onlyFirst: boolean, texts: CleanTexts | null) {
@@ -72,23 +83,24 @@ class JsonBytes {
     const bytes = this.#bytes;
     const texts = this.#texts;
     if (texts === null) return this.stopIn([{ start: 0, end: bytes.length }]);
-    // What follows a new text is probably new, too, and is not looked up as a section.
-    let mayBeKnown = true;
+    // Where a known part ends, the next texts may be known: the last texts of a body are remembered by themselves.
+    let isAfterKnown = true;
     for (let start = 0; start < bytes.length;) {
       const end = sectionEnd(bytes, start);
-      const section = mayBeKnown && end > 0 ? texts.recallSection(bytes, start, end, this.#detector) : null;
+      const section = end < 0 ? null : texts.recallSection(bytes, start, end, this.#detector);
       if (section === undefined) {
         start = end;
+        isAfterKnown = true;
         continue;
       }
-      const inspectedBefore = texts.inspected;
+      this.#newTextsLeft = this.#mostNewTexts = end < 0 ? Infinity : isAfterKnown ? NEW_TEXTS_IN_A_ROW : 0;
       const stop = this.stopIn([{ start, end: end < 0 ? bytes.length : end }]);
       if (stop !== null || end < 0) return stop;
       // Otherwise the quote before `end` began a string.
       const isSection = this.#strings.end === end - SECTION_END.length;
       if (isSection) section?.remember();
       start = isSection ? end : this.#strings.end + 1;
-      mayBeKnown = texts.inspected === inspectedBefore;
+      isAfterKnown = false;
     }
     return null;
   }
@@ -98,15 +110,28 @@ class JsonBytes {
     for (const range of ranges)
       while (strings.isNextIn(range) && strings.next()) {
         const { start, end } = strings;
-        const findings =
-          this.#texts === null || end - start < MIN_REMEMBERED_BYTES
-            ? this.#inspect(start, end)
-            : this.#texts.inspect(this.#bytes, start, end, this.#detector, this.#inspectString);
+        const findings = this.#findingsIn(start, end);
         if (findings !== null) return { start, findings };
         // The steps of known texts are checked at their end, so those of all others are, too.
         if (this.#texts !== null) this.#detector.countWork(0);
       }
     return strings.isInvalid ? { start: strings.start, findings: null } : null;
+  }
+
+  /** Returns null for a string that is clean or known to be. */
+  #findingsIn(start: number, end: number): Finding[] | null {
+    const texts = this.#texts;
+    const size = end - start;
+    if (texts === null || size < MIN_REMEMBERED_BYTES) return this.#inspect(start, end);
+    if (this.#newTextsLeft === 0 && size < LONG_TEXT_BYTES) {
+      texts.inspected++;
+      return this.#inspect(start, end);
+    }
+    const inspectedBefore = texts.inspected;
+    const findings = texts.inspect(this.#bytes, start, end, this.#detector, this.#inspectString);
+    if (texts.inspected === inspectedBefore) this.#newTextsLeft = this.#mostNewTexts;
+    else if (this.#newTextsLeft > 0) this.#newTextsLeft--;
+    return findings;
   }
 
   /** Returns null for a clean string. */
@@ -133,16 +158,26 @@ class JsonBytes {
 
 /**
  * Returns where the section that begins at `start` ends: after a string and the brace after it, such as the end of a message. -1 if there is no
- * further one. What is a section depends only on the bytes up to its end, so a conversation that is sent again has the same ones.
+ * further one. Whether a section ends at such a place depends on the bytes before it. So a conversation that is sent again has the same
+ * sections, and after a change, for example without its first messages, it has the same ones again a few messages later.
  */
 function sectionEnd(bytes: Buffer, start: number): number {
   let quote = bytes.indexOf(SECTION_END, start + MIN_SECTION_BYTES);
-  // An escaped quote is inside of a string.
-  for (let tries = 0; quote > 0 && bytes[quote - 1] === BACKSLASH; tries++) {
-    if (tries === MAX_TRIES) return -1;
+  for (let tries = 0; quote > 0; tries++) {
+    // An escaped quote is inside of a string.
+    const isEscaped = bytes[quote - 1] === BACKSLASH;
+    if (!isEscaped && (isEnd(bytes, quote) || tries >= MAX_TRIES)) return quote + SECTION_END.length;
+    if (tries >= MAX_TRIES) return -1;
     quote = bytes.indexOf(SECTION_END, quote + 1);
   }
-  return quote < 0 ? -1 : quote + SECTION_END.length;
+  return -1;
+}
+
+/** Returns whether a section can end here: yes for one of PLACES_PER_END places, by a sum over the bytes before it. */
+function isEnd(bytes: Uint8Array, quote: number): boolean {
+  let sum = 0;
+  for (let at = quote - END_BYTES; at < quote; at++) sum = Math.imul(sum, 31) + (bytes[at] ?? 0);
+  return (Math.imul(sum, 0x9e3779b1) >>> 16) % PLACES_PER_END === 0;
 }
 
 /** Copies a string of ASCII characters without escapes; false for any other. */
