@@ -1,4 +1,5 @@
 // Starts a process pinned to cores, and stops it at the end of the benchmark.
+import { writeFileSync } from "node:fs";
 import { pinTo } from "./cores.ts";
 
 export interface PinnedProcess {
@@ -35,6 +36,8 @@ export function startPinned(command: readonly string[], options: PinnedOptions):
       : options.outputTo === undefined
         ? "ignore"
         : "inherit";
+  // A process writes to the start of an existing file, and would leave the rest of what an earlier one wrote.
+  if (options.errorsTo !== undefined) writeFileSync(options.errorsTo, "");
   const startedAt = performance.now();
   const child = Bun.spawn(pinTo(options.cores, command), {
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env },
