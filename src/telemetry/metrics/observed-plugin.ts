@@ -94,6 +94,21 @@ export class PluginRun {
     return this.#plugin === plugin;
   }
 
+  /** Whether the runs differ at most in their time and error. */
+  isLike(other: PluginRun | undefined): boolean {
+    if (other === undefined) return false;
+    return this.#plugin === other.#plugin && this.verdict === other.verdict && this.detail === other.detail;
+  }
+
+  /** Returns the same run with another time. */
+  withMs(milliseconds: number): PluginRun {
+    const copy = new PluginRun(this.#plugin);
+    copy.ms = milliseconds;
+    copy.verdict = this.verdict;
+    copy.detail = this.detail;
+    return copy;
+  }
+
   ended(milliseconds: number): void {
     this.ms += milliseconds;
     this.#plugin.duration.observe(milliseconds / 1000);

@@ -14,18 +14,19 @@ class NaiveRing {
     this.#size = size;
   }
 
-  add(group: string | null, value: number): void {
+  add(group: string | null, value: number): number | undefined {
     this.#items.push({ group, value });
     this.#changedAt.set(group, this.#steps++);
-    if (this.#items.length <= this.#size) return;
+    if (this.#items.length <= this.#size) return undefined;
     const groups = [...new Set(this.#items.map((item) => item.group))];
     const most = Math.max(...groups.map((each) => this.of(each).length));
     const [largest = null] = groups
       .filter((each) => this.of(each).length === most)
       .sort((a, b) => (this.#changedAt.get(a) ?? 0) - (this.#changedAt.get(b) ?? 0));
     const oldest = this.#items.findIndex((item) => item.group === largest);
-    this.#items.splice(oldest, 1);
+    const [removed] = this.#items.splice(oldest, 1);
     this.#changedAt.set(largest, this.#steps++);
+    return removed?.value;
   }
 
   of(group: string | null): number[] {
@@ -64,8 +65,7 @@ test("agrees with a naive implementation for random sizes, groups and orders", (
     for (let value = 0; value < 200; value++) {
       const group = groups[Math.floor(Math.random() ** bias * groups.length)] ?? null;
       history.push(group);
-      ring.add(group, value);
-      naive.add(group, value);
+      expect(ring.add(group, value)).toBe(naive.add(group, value));
       for (const each of groups) {
         const expected = naive.of(each).reverse();
         if (!Bun.deepEquals(newestFirst(ring, each), expected))

@@ -19,11 +19,13 @@ class Group<T> {
     this.#items.push(item);
   }
 
-  removeOldest(): void {
+  removeOldest(): T | undefined {
+    const item = this.#items[this.#head];
     this.#items[this.#head++] = undefined;
-    if (this.#head * 2 < this.#items.length) return;
+    if (this.#head * 2 < this.#items.length) return item;
     this.#items = this.#items.slice(this.#head);
     this.#head = 0;
+    return item;
   }
 
   *newestFirst(): Generator<T> {
@@ -46,21 +48,19 @@ export class FairRing<T extends object | number> {
     this.#capacity = capacity;
   }
 
-  add(key: string | null, item: T): void {
+  /** Returns the item that was removed; undefined if there was room. */
+  add(key: string | null, item: T): T | undefined {
     let group = this.#groups.get(key);
     if (group === undefined) this.#groups.set(key, (group = new Group(key)));
     const before = group.size;
     group.push(item);
     // The usual case of a full ring: the only largest group gets one more.
     const isOnlyLargest = before === this.#largestSize && this.#bySize[before]?.size === 1;
-    if (isOnlyLargest && this.#size === this.#capacity) {
-      group.removeOldest();
-      return;
-    }
+    if (isOnlyLargest && this.#size === this.#capacity) return group.removeOldest();
     this.#size++;
     this.#move(group, before);
     if (before === this.#largestSize) this.#largestSize++;
-    if (this.#size > this.#capacity) this.#removeOne();
+    return this.#size > this.#capacity ? this.#removeOne() : undefined;
   }
 
   /** Returns the items of a group. The ring must not change during the iteration. */
@@ -74,14 +74,15 @@ export class FairRing<T extends object | number> {
   }
 
   /** Of several groups of the same size, the one that has had it longest loses its oldest item. */
-  #removeOne(): void {
+  #removeOne(): T | undefined {
     const [group] = this.#bySize[this.#largestSize] ?? [];
-    if (group === undefined) return;
-    group.removeOldest();
+    if (group === undefined) return undefined;
+    const item = group.removeOldest();
     this.#size--;
     this.#move(group, this.#largestSize);
     if (this.#bySize[this.#largestSize]?.size === 0) this.#largestSize--;
     if (group.size === 0) this.#groups.delete(group.key);
+    return item;
   }
 
   #move(group: Group<T>, from: number): void {

@@ -1,6 +1,7 @@
 // The request log: the last requests of this process, and the listeners that follow it live.
 import { isPromise } from "../../base/value-or-promise.ts";
 import { FairRing } from "./fair-ring.ts";
+import { KeptRequests } from "./kept-requests.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import { recordOf, startOf, type RequestRecord } from "./request-record.ts";
 
@@ -57,7 +58,11 @@ export class RequestLog implements RequestSource {
   /** Settles when the last record was sent to its listeners; null if none is waiting for its bodies. */
   #lastSent: Promise<void> | null = null;
   /** Grouped by gateway, so that a busy gateway does not push out the records of the others. */
-  readonly #ring: FairRing<RequestFacts>;
+  readonly #ring: FairRing<number>;
+  /** The requests by slot; the ring holds the numbers of the slots. */
+  readonly #kept = new KeptRequests();
+  #freeSlot = 0;
+  #usedSlots = 0;
   readonly #listeners = new Set<RequestListener>();
 
   /** Size 0 turns the log off. */
@@ -73,7 +78,7 @@ export class RequestLog implements RequestSource {
   add(facts: RequestFacts): void {
     if (this.#size === 0) return;
     facts.bodies?.redactPlain();
-    this.#ring.add(facts.gatewayId, facts);
+    this.#keep(facts);
     if (this.#listeners.size > 0) this.#notify(facts);
   }
 
@@ -82,10 +87,10 @@ export class RequestLog implements RequestSource {
     let count = 0;
     const { gatewayId } = filter;
     const all = gatewayId === null ? this.#ring.ofAllGroups() : this.#ring.newestFirst(gatewayId);
-    for (const facts of all) {
-      if (!matches(facts, filter)) continue;
+    for (const slot of all) {
+      if (!this.#matchesAt(slot, filter)) continue;
       count++;
-      if (found.length < limit) found.push(facts);
+      if (found.length < limit) found.push(this.#kept.get(slot));
     }
     const requests: RequestRecord[] = [];
     for (let at = 0; at < found.length; at += MAX_DECODING) {
@@ -105,6 +110,20 @@ export class RequestLog implements RequestSource {
   close(): void {
     for (const listener of this.#listeners) listener.onClose();
     this.#listeners.clear();
+  }
+
+  #keep(facts: RequestFacts): void {
+    const slot = this.#freeSlot;
+    this.#kept.set(slot, facts);
+    if (slot === this.#usedSlots) this.#usedSlots++;
+    this.#freeSlot = this.#ring.add(facts.gatewayId, slot) ?? this.#usedSlots;
+  }
+
+  #matchesAt(slot: number, filter: RequestFilter): boolean {
+    const kept = this.#kept;
+    if (!matchesOwn(filter, kept.apiKeyIdAt(slot), kept.startAt(slot))) return false;
+    const shared = kept.sharedAt(slot);
+    return matchesId(filter, kept.requestIdAt(slot), shared.mirrorOf) && matchesShared(filter, shared);
   }
 
   #notify(facts: RequestFacts): void {
@@ -141,18 +160,32 @@ function endOf({ time, timings }: RequestRecord): number {
 }
 
 function matches(facts: RequestFacts, filter: RequestFilter): boolean {
-  const { status, outcome, ruleId, apiKeyId, provider, model, requestId, since, until } = filter;
+  const { requestId, mirrorOf, apiKeyId } = facts;
+  if (!matchesOwn(filter, apiKeyId, startOf(facts))) return false;
+  return matchesId(filter, requestId, mirrorOf) && matchesShared(filter, facts);
+}
+
+/** `startMs`: milliseconds since the epoch. */
+function matchesOwn(filter: RequestFilter, keyId: string | null, startMs: number): boolean {
+  const { apiKeyId, since, until } = filter;
+  if (apiKeyId !== undefined && keyId !== apiKeyId) return false;
+  return (since === undefined || startMs >= since) && (until === undefined || startMs < until);
+}
+
+/** The copies of a request are found with its id. */
+function matchesId({ requestId }: RequestFilter, id: string, mirrorOf: string | null): boolean {
+  return requestId === undefined || id === requestId || mirrorOf === requestId;
+}
+
+/** The part of a filter that concerns what requests have in common. */
+function matchesShared(filter: RequestFilter, facts: RequestFacts): boolean {
+  const { status, outcome, ruleId, provider, model } = filter;
   if (filter.gatewayId !== null && facts.gatewayId !== filter.gatewayId) return false;
   if (status !== undefined && !hasStatus(facts.status, status)) return false;
   if (outcome !== undefined && facts.outcome !== outcome) return false;
   if (filter.errorCode !== undefined && facts.errorCode !== filter.errorCode) return false;
   if (ruleId !== undefined && facts.rule?.names.rule.id !== ruleId) return false;
-  if (apiKeyId !== undefined && facts.apiKeyId !== apiKeyId) return false;
-  // The copies of a request are found with its id.
-  if (requestId !== undefined && facts.requestId !== requestId && facts.mirrorOf !== requestId) return false;
   if (filter.tool !== undefined && facts.mcp?.tool !== filter.tool) return false;
-  if (since !== undefined && startOf(facts) < since) return false;
-  if (until !== undefined && startOf(facts) >= until) return false;
   if (provider === undefined && model === undefined) return true;
   const attempt = facts.finalAttempt ?? facts.attempts.at(-1);
   if (provider !== undefined && attempt?.target.provider !== provider) return false;
