@@ -33,6 +33,8 @@ interface Sample {
 /** Connections that saturate a gateway. */
 const SATURATING = 64;
 const LONG_MS = 5;
+/** Number of logs so far. A log of its own for each process: an existing file would be overwritten from its start, not truncated. */
+let logs = 0;
 
 const flags = readFlags("bench:tail", {
   rounds: 3,
@@ -118,7 +120,7 @@ async function sample(subject: Subject): Promise<Sample> {
   const quiet = await measure(subject, {});
   // The report of collections takes time itself, so latency is measured without it.
   if (subject.id !== "bare" && subject.id !== "full") return { ...quiet, pauses: null };
-  const log = join(folder, "gc.log");
+  const log = join(folder, `gc-${subject.id}-${logs++}.log`);
   const { pauses } = await measure(subject, { BUN_JSC_logGC: "1" }, log);
   return { ...quiet, pauses };
 }
