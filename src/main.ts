@@ -14,6 +14,7 @@ import { OffLoop } from "./off-loop/off-loop.ts";
 import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
+import { ShadowTurns } from "./proxy/shadow/shadow-turns.ts";
 import { OpenMirrors } from "./proxy/mirroring/open-mirrors.ts";
 import { OpenSockets } from "./proxy/realtime/open-sockets.ts";
 import { listenProxy } from "./proxy/server.ts";
@@ -207,11 +208,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
   const { settings, log, secret, health, storage, configuration, telemetry, deadlines, upstreamPool } = parts;
   const clientAddress = createClientAddress(settings.TRUSTED_PROXIES);
   const isDraining = () => health.phase === "draining";
-  const inFlightSettings = {
-    total: settings.MAX_IN_FLIGHT,
-    perClient: settings.MAX_IN_FLIGHT_PER_CLIENT,
-    perGateway: settings.MAX_IN_FLIGHT_PER_GATEWAY,
-  };
+  const inFlight = new InFlightLimits(settings, clientAddress, log, deadlines.clock);
   return {
     clock: deadlines.clock,
     deadlines,
@@ -227,7 +224,8 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     bodyBudget: createBodyBudget(settings, telemetry.metrics, deadlines.clock),
     clientAddress,
     recordKeyUse: storage.keyUsage.record,
-    inFlight: new InFlightLimits(inFlightSettings, clientAddress, log, deadlines.clock),
+    inFlight,
+    shadowTurns: new ShadowTurns(inFlight, deadlines.clock),
     isDraining,
     observation: telemetry.observation,
     usageTotals: storage.usageTotals,
@@ -286,7 +284,7 @@ function loadAdminApiOnDemand(
 
 async function stopServers(
   servers: readonly Listener[],
-  { sockets, mirrors }: DataPlaneParts,
+  { sockets, mirrors, shadowTurns }: DataPlaneParts,
   seconds: number,
 ): Promise<void> {
   await mirrors.stop();
@@ -295,4 +293,5 @@ async function stopServers(
   await Promise.race([finished, Bun.sleep(seconds * 1000)]);
   sockets.closeAll();
   await Promise.all(servers.map((server) => server.stop(true)));
+  await shadowTurns.drain();
 }

@@ -43,6 +43,7 @@ type ExplainParts = Omit<
   | "recordKeyUse"
   | "usageTotals"
   | "inFlight"
+  | "shadowTurns"
   | "observation"
   | "upstreamPool"
   | "sockets"

@@ -34,6 +34,7 @@ import type { OpenMirrors } from "./mirroring/open-mirrors.ts";
 import type { MirrorParts } from "./mirroring/mirror-parts.ts";
 import { relayMirrored } from "./mirroring/relay-mirrored.ts";
 import { observeRule } from "./observe-rule.ts";
+import type { ShadowParts } from "./shadow/shadow-hooks.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import { LazyMcp } from "./mcp/load-mcp.ts";
 import type { ResourceParts } from "./mcp/resource-metadata.ts";
@@ -53,7 +54,7 @@ import { STEPS, type StepParts } from "./steps.ts";
 import { IdSeal } from "./stored-ids/id-seal.ts";
 import { attemptRoute, routeTranslationTasks } from "./virtual-models/attempt-route.ts";
 
-export interface DataPlaneParts extends ResourceParts {
+export interface DataPlaneParts extends ResourceParts, ShadowParts {
   readonly clock: Clock;
   readonly deadlines: CoarseDeadlines;
   readonly current: CurrentConfiguration;
@@ -79,7 +80,7 @@ export interface DataPlaneParts extends ResourceParts {
   readonly mirrors: OpenMirrors;
 }
 
-type ServingParts = StepParts & MirrorParts & SocketParts;
+type ServingParts = StepParts & MirrorParts & SocketParts & ShadowParts;
 
 export type DataPlane = (request: ClientRequest) => Promise<OutgoingResponse>;
 
@@ -115,6 +116,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     observation,
     recordKeyUse: parts.recordKeyUse,
     inFlight: parts.inFlight,
+    shadowTurns: parts.shadowTurns,
     usageTotals: parts.usageTotals,
     reservations,
     budgetAccounts: budgetBook,

@@ -17,7 +17,7 @@ const request = (address: string): Request => ({ gateway: null, address, setPosi
 
 function create(total: number, perClient: number, perGateway: number): InFlightLimits<Request> {
   return new InFlightLimits<Request>(
-    { total, perClient, perGateway },
+    { MAX_IN_FLIGHT: total, MAX_IN_FLIGHT_PER_CLIENT: perClient, MAX_IN_FLIGHT_PER_GATEWAY: perGateway },
     ({ address }) => address,
     NO_LOG,
     new ManualClock(),

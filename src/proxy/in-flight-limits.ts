@@ -4,17 +4,17 @@ import type { Clock } from "../base/clock.ts";
 import { DenseSet, type DenseSetMember } from "../base/dense-set.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { ipv6Groups } from "../base/ip-address.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Rejections may occur by the thousand, so the log reports them together. */
 const REPORT_INTERVAL_MS = 1000;
 
-interface InFlightSettings {
-  readonly total: number;
-  readonly perClient: number;
-  readonly perGateway: number;
-}
+type InFlightSettings = Pick<
+  Settings,
+  "MAX_IN_FLIGHT" | "MAX_IN_FLIGHT_PER_CLIENT" | "MAX_IN_FLIGHT_PER_GATEWAY"
+>;
 
 /** The requests in flight by client and by gateway. */
 interface Shares {
@@ -32,6 +32,8 @@ export class InFlightLimits<E extends InFlightExchange = Exchange> {
   readonly #log: Log;
   readonly #clock: Clock;
   #count = 0;
+  /** Called when a request has left; null if nothing waits for that. */
+  onLeave: (() => void) | null = null;
   /** Rejections by the setting that caused them. */
   readonly #unreported = new Map<string, number>();
   /** The requests that `admit` has admitted. */
@@ -40,9 +42,9 @@ export class InFlightLimits<E extends InFlightExchange = Exchange> {
   #shares: Shares | null = null;
 
   constructor(settings: InFlightSettings, clientAddress: (exchange: E) => string, log: Log, clock: Clock) {
-    this.total = settings.total;
-    this.#perClient = settings.perClient;
-    this.#perGateway = settings.perGateway;
+    this.total = settings.MAX_IN_FLIGHT;
+    this.#perClient = settings.MAX_IN_FLIGHT_PER_CLIENT;
+    this.#perGateway = settings.MAX_IN_FLIGHT_PER_GATEWAY;
     this.#clientAddress = clientAddress;
     this.#log = log;
     this.#clock = clock;
@@ -66,8 +68,18 @@ export class InFlightLimits<E extends InFlightExchange = Exchange> {
     this.#admitted.add(exchange);
   }
 
+  /** How many requests are in flight. */
+  get count(): number {
+    return this.#count;
+  }
+
   leave(exchange: E): void {
     this.#count--;
+    this.#forget(exchange);
+    this.onLeave?.();
+  }
+
+  #forget(exchange: E): void {
     if (!this.#admitted.delete(exchange) || this.#shares === null) return;
     add(this.#shares.clients, this.#clientOf(exchange), -1);
     add(this.#shares.gateways, gatewayOf(exchange), -1);

@@ -15,9 +15,9 @@ import { PostRequestContext } from "./post-request-context.ts";
 import { PostResponseContext } from "./post-response-context.ts";
 import type { ResponseOrigin } from "./pre-response-context.ts";
 import { PreRequestContext } from "./pre-request-context.ts";
-import { shadowPostRequest, shadowPreRequest } from "./shadow/shadow-hooks.ts";
+import { shadowPostRequest, shadowPreRequest, type ShadowParts } from "./shadow/shadow-hooks.ts";
 
-type PreRequestParts = PluginParts & ClaimParts;
+type PreRequestParts = PluginParts & ClaimParts & ShadowParts;
 
 /** Returns the response of the first plugin that responds instead of a provider, or null. */
 export function runPreRequest(

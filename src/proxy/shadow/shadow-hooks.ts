@@ -21,8 +21,13 @@ import { copyExchange, separateBody } from "./shadow-copy.ts";
 import { report, SKIPPED } from "./report-shadow.ts";
 import { ShadowRequest } from "./shadow-request.ts";
 import { resultOf } from "./shadow-result.ts";
+import type { ShadowTurns } from "./shadow-turns.ts";
 
 type PreRequestParts = PluginParts & ClaimParts;
+
+export interface ShadowParts {
+  readonly shadowTurns: ShadowTurns;
+}
 
 /** Called with the result of the plugin that takes effect; the next version is compared with it. */
 type Compare = (response: OutgoingResponse | null, hasFailed: boolean) => void;
@@ -35,7 +40,7 @@ export function shadowPreRequest(
   exchange: Exchange,
   shadows: ShadowChain,
   position: number,
-  parts: PreRequestParts,
+  parts: PreRequestParts & ShadowParts,
 ): Compare | null {
   if (position === 0) beginShadow(exchange, shadows, parts);
   const { shadow } = exchange;
@@ -58,8 +63,13 @@ export function shadowPreRequest(
   return compare;
 }
 
-function beginShadow(exchange: Exchange, { load, ...stages }: ShadowChain, parts: PluginParts): void {
-  exchange.shadow = ShadowRequest.begin(load, exchange.body?.bytes.byteLength ?? 0, exchange.clock);
+function beginShadow(
+  exchange: Exchange,
+  { load, ...stages }: ShadowChain,
+  parts: PluginParts & ShadowParts,
+): void {
+  const size = exchange.body?.bytes.byteLength ?? 0;
+  exchange.shadow = ShadowRequest.begin(load, size, exchange.clock, parts.shadowTurns);
   if (exchange.shadow !== null) return;
   for (const links of Object.values(stages))
     for (const link of links ?? []) report(exchange, link, SKIPPED, parts);

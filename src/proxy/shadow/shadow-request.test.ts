@@ -3,7 +3,9 @@ import { expect, test } from "bun:test";
 import { ManualClock } from "../../base/manual-clock.fixture.ts";
 import { eventLoopTurns, waitUntil } from "../../../test/support/waiting.ts";
 import { ShadowRequest } from "./shadow-request.ts";
+import { ShadowTurns } from "./shadow-turns.ts";
 
+const turnsOn = (clock: ManualClock) => new ShadowTurns({ count: 0, onLeave: null }, clock);
 const newLoad = () => ({ requests: 0, bytes: 0 });
 const unexpected = (error: unknown) => {
   throw error;
@@ -11,7 +13,8 @@ const unexpected = (error: unknown) => {
 
 test("256 requests with calls that wait exclude others until their calls have ended", async () => {
   const [load, clock] = [newLoad(), new ManualClock()];
-  const begin = () => ShadowRequest.begin(load, 0, clock);
+  const turns = turnsOn(clock);
+  const begin = () => ShadowRequest.begin(load, 0, clock, turns);
   const requests = Array.from({ length: 256 }, begin);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   for (const request of requests) {
@@ -29,7 +32,8 @@ test("256 requests with calls that wait exclude others until their calls have en
 
 test("open requests without calls exclude no others, and count again with the next call", async () => {
   const [load, clock] = [newLoad(), new ManualClock()];
-  const requests = Array.from({ length: 300 }, () => ShadowRequest.begin(load, 0, clock));
+  const turns = turnsOn(clock);
+  const requests = Array.from({ length: 300 }, () => ShadowRequest.begin(load, 0, clock, turns));
   expect(requests).not.toContain(null);
   clock.advance(100);
   const failures: unknown[] = [];
@@ -38,6 +42,7 @@ test("open requests without calls exclude no others, and count again with the ne
     (error) => failures.push(error),
   );
   expect(load.requests).toBe(1);
+  clock.advance(10);
   await eventLoopTurns();
   expect([failures.length, load.requests]).toEqual([1, 0]);
 });
@@ -45,8 +50,9 @@ test("open requests without calls exclude no others, and count again with the ne
 test("bytes are kept until the request has ended and its calls have run", async () => {
   const [load, clock] = [newLoad(), new ManualClock()];
   const size = 64 * 1024 * 1024;
-  const request = ShadowRequest.begin(load, size, clock);
-  expect([request?.hold(1), ShadowRequest.begin(load, 1, clock)]).toEqual([false, null]);
+  const turns = turnsOn(clock);
+  const request = ShadowRequest.begin(load, size, clock, turns);
+  expect([request?.hold(1), ShadowRequest.begin(load, 1, clock, turns)]).toEqual([false, null]);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   request?.enqueue(() => promise, unexpected);
   request?.end();
@@ -59,7 +65,7 @@ test("bytes are kept until the request has ended and its calls have run", async 
 
 test("calls of a request follow each other in one turn of the event loop until 0.1 ms have passed", async () => {
   const clock = new ManualClock();
-  const request = ShadowRequest.begin(newLoad(), 0, clock);
+  const request = ShadowRequest.begin(newLoad(), 0, clock, turnsOn(clock));
   let turn = 0;
   const ranIn: number[] = [];
   const count = () => {
@@ -73,7 +79,33 @@ test("calls of a request follow each other in one turn of the event loop until 0
       clock.advance(takesMs);
     }, unexpected);
   request?.end();
-  await waitUntil(() => ranIn.length === 5);
+  await waitUntil(() => {
+    clock.advance(10);
+    return ranIn.length === 5;
+  });
   const turns = [...new Set(ranIn)];
   expect(ranIn.map((each) => turns.indexOf(each))).toEqual([0, 0, 0, 1, 1]);
+});
+
+test("calls are postponed unless a quarter of the requests or of the bytes is exceeded", async () => {
+  for (const [requests, size, ran] of [
+    [64, 0, 0],
+    [65, 0, 65],
+    [1, 16 * 1024 * 1024, 0],
+    [1, 16 * 1024 * 1024 + 1, 1],
+  ] as const) {
+    const [load, clock] = [newLoad(), new ManualClock()];
+    const turns = turnsOn(clock);
+    let count = 0;
+    const add = () => {
+      count++;
+    };
+    const begun = Array.from({ length: requests }, () => ShadowRequest.begin(load, size, clock, turns));
+    for (const request of begun) request?.enqueue(add, unexpected);
+    for (const request of begun) request?.end();
+    await eventLoopTurns(2 * requests + 5);
+    expect([requests, size, count]).toEqual([requests, size, ran]);
+    clock.advance(10);
+    await waitUntil(() => count === requests && load.bytes === 0);
+  }
 });

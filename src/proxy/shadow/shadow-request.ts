@@ -4,7 +4,8 @@ import type { ShadowLink, ShadowLoad } from "../../snapshot/shadow-chain.ts";
 import type { ShadowRun } from "../../telemetry/requests/shadow-report.ts";
 import type { KnownSize } from "../budgets/request-size.ts";
 import type { ReservedClaims } from "../budgets/reserved-claims.ts";
-import { ShadowTurns } from "./shadow-turns.ts";
+import type { ShadowTurns } from "./shadow-turns.ts";
+import { MAX_WAIT_MS } from "./shadow-turns.ts";
 
 /**
  * Per gateway. Requests beyond these limits are served without their shadow plugins. A request counts only while calls wait or run:
@@ -12,11 +13,13 @@ import { ShadowTurns } from "./shadow-turns.ts";
  */
 const MAX_REQUESTS = 256;
 const MAX_BYTES = 64 * 1024 * 1024;
+/** Beyond this part of the limits, calls are not postponed, so that no more requests are skipped because of that. */
+const URGENT_SHARE = 1 / 4;
 /**
  * The calls start when the request has ended, so that they do not delay it. They start after this time if it takes longer, so that
- * what is kept for them does not grow with the length of a stream.
+ * what is kept for them does not grow with the length of a stream. With the time that they wait for a quiet moment it is 100 ms.
  */
-const MAX_DELAY_MS = 100;
+const MAX_DELAY_MS = 100 - MAX_WAIT_MS;
 
 /** Calls follow each other in one turn of the event loop for this long: a turn for each would take more CPU time than short calls. */
 const SLICE_MS = 0.1;
@@ -33,9 +36,6 @@ interface ShadowCall {
   readonly onError: (error: unknown) => void;
 }
 
-/** Of all gateways: they share the event loop. */
-const turns = new ShadowTurns();
-
 export class ShadowRequest {
   /** Results so far. The request log shows them, also those that are added after the request has ended. */
   readonly runs: ShadowRun[] = [];
@@ -44,6 +44,8 @@ export class ShadowRequest {
   readonly endListeners: (() => void)[] = [];
   readonly #load: ShadowLoad;
   readonly #clock: Clock;
+  /** Of all gateways: they share the event loop. */
+  readonly #turns: ShadowTurns;
   /** Decides on which entries run: entries with the same `sample` run on the same requests. */
   readonly #draw = Math.random();
   #bytes = 0;
@@ -54,16 +56,17 @@ export class ShadowRequest {
   #hasEnded = false;
   readonly #timer: ClockTimer;
 
-  private constructor(load: ShadowLoad, clock: Clock) {
+  private constructor(load: ShadowLoad, clock: Clock, turns: ShadowTurns) {
     this.#load = load;
     this.#clock = clock;
+    this.#turns = turns;
     this.#timer = clock.setTimeout(() => this.#start(), MAX_DELAY_MS);
   }
 
   /** Returns null if the shadow plugins of the gateway already use too much. `size` is that of the request body. */
-  static begin(load: ShadowLoad, size: number, clock: Clock): ShadowRequest | null {
+  static begin(load: ShadowLoad, size: number, clock: Clock, turns: ShadowTurns): ShadowRequest | null {
     if (load.requests >= MAX_REQUESTS || load.bytes + size > MAX_BYTES) return null;
-    const shadow = new ShadowRequest(load, clock);
+    const shadow = new ShadowRequest(load, clock, turns);
     shadow.hold(size);
     return shadow;
   }
@@ -109,7 +112,9 @@ export class ShadowRequest {
   /** In a later turn of the event loop: the response is sent before. */
   #runNext(): void {
     this.#isRunning = true;
-    turns.add(() => void this.#runSlice());
+    const { requests, bytes } = this.#load;
+    const isUrgent = requests > MAX_REQUESTS * URGENT_SHARE || bytes > MAX_BYTES * URGENT_SHARE;
+    this.#turns.add(() => void this.#runSlice(), isUrgent);
   }
 
   async #runSlice(): Promise<void> {
