@@ -50,6 +50,8 @@ const MIN_SECTION_BYTES = 8192;
 const SECTION_END = Buffer.from('"}');
 /** A search takes 30 ns. */
 const MAX_TRIES = 64;
+/** Sections that are also remembered together: a lookup takes 1 to 2 µs, and hashing the bytes of a section again 0.5 µs. */
+const SECTIONS_PER_GROUP = 4;
 /** One of so many places where a section could end is its end. */
 const PLACES_PER_END = 2;
 const END_BYTES = 8;
@@ -68,6 +70,9 @@ class JsonBytes {
   /** How many more new texts are looked up, of those that follow each other. */
   #newTextsLeft = Infinity;
   #mostNewTexts = Infinity;
+  /** Where the sections that were inspected end. */
+  #at = 0;
+  #isAfterKnown = false;
   readonly #inspectString = (start: number, end: number) => this.#inspect(start, end);
 
   constructor(bytes: Uint8Array, detector: Detector, onlyFirst: boolean, texts: CleanTexts | null) {
@@ -78,31 +83,58 @@ class JsonBytes {
     this.#texts = texts;
   }
 
-  /** Inspects the body in sections. Those that are known to be clean are not even searched for strings. */
+  /** Inspects the body in groups of sections. Those that are known to be clean are not even searched for strings. */
   stop(): Stop | null {
     const bytes = this.#bytes;
     const texts = this.#texts;
     if (texts === null) return this.stopIn([{ start: 0, end: bytes.length }]);
     // Where a known part ends, the next texts may be known: the last texts of a body are remembered by themselves.
-    let isAfterKnown = true;
-    for (let start = 0; start < bytes.length;) {
-      const end = sectionEnd(bytes, start);
-      const section = end < 0 ? null : texts.recallSection(bytes, start, end, this.#detector);
-      if (section === undefined) {
+    this.#isAfterKnown = true;
+    let start = 0;
+    for (let end; (end = groupEnd(bytes, start)) > 0;) {
+      const group = texts.recallSection(bytes, start, end, this.#detector);
+      if (group === undefined) {
         start = end;
-        isAfterKnown = true;
+        this.#isAfterKnown = true;
         continue;
       }
-      this.#newTextsLeft = this.#mostNewTexts = end < 0 ? Infinity : isAfterKnown ? NEW_TEXTS_IN_A_ROW : 0;
-      const stop = this.stopIn([{ start, end: end < 0 ? bytes.length : end }]);
-      if (stop !== null || end < 0) return stop;
+      const stop = this.#stopInSections(texts, start, end);
+      if (stop !== null) return stop;
+      if (this.#at === end) group.remember();
+      start = this.#at;
+    }
+    return this.#stopInSections(texts, start, bytes.length) ?? this.#stopInRest();
+  }
+
+  /** Inspects the sections from `start` up to `limit`, and sets `#at` to the end of the last one. */
+  #stopInSections(texts: CleanTexts, start: number, limit: number): Stop | null {
+    const bytes = this.#bytes;
+    this.#at = start;
+    while (this.#at < limit) {
+      const end = sectionEnd(bytes, this.#at);
+      if (end < 0) return null;
+      const section = texts.recallSection(bytes, this.#at, end, this.#detector);
+      if (section === undefined) {
+        this.#at = end;
+        this.#isAfterKnown = true;
+        continue;
+      }
+      this.#newTextsLeft = this.#mostNewTexts = this.#isAfterKnown ? NEW_TEXTS_IN_A_ROW : 0;
+      const stop = this.stopIn([{ start: this.#at, end }]);
+      if (stop !== null) return stop;
       // Otherwise the quote before `end` began a string.
       const isSection = this.#strings.end === end - SECTION_END.length;
-      if (isSection) section?.remember();
-      start = isSection ? end : this.#strings.end + 1;
-      isAfterKnown = false;
+      if (isSection) section.remember();
+      this.#at = isSection ? end : this.#strings.end + 1;
+      this.#isAfterKnown = false;
     }
     return null;
+  }
+
+  /** Inspects what follows the last section. */
+  #stopInRest(): Stop | null {
+    this.#newTextsLeft = this.#mostNewTexts = Infinity;
+    return this.stopIn([{ start: this.#at, end: this.#bytes.length }]);
   }
 
   stopIn(ranges: readonly TextRange[]): Stop | null {
@@ -171,6 +203,13 @@ function sectionEnd(bytes: Buffer, start: number): number {
     quote = bytes.indexOf(SECTION_END, quote + 1);
   }
   return -1;
+}
+
+/** Returns where the group of sections that begins at `start` ends; -1 if the body has fewer sections. */
+function groupEnd(bytes: Buffer, start: number): number {
+  let end = start;
+  for (let count = 0; count < SECTIONS_PER_GROUP && end >= 0; count++) end = sectionEnd(bytes, end);
+  return end;
 }
 
 /** Returns whether a section can end here: yes for one of PLACES_PER_END places, by a sum over the bytes before it. */
