@@ -23,6 +23,8 @@ export class Budget implements BudgetAmounts {
   isChanged = false;
   /** The slot in the file for the case that this process is killed; -1 if there is none. */
   slot = -1;
+  /** It was dropped after its period: the next amount of its key is that of another budget. */
+  isDropped = false;
   /** When the journal may be read again because of a rejected request; a time of the clock. */
   recheckAt = -Infinity;
 
@@ -45,6 +47,11 @@ export class Budget implements BudgetAmounts {
     this.spentHere += spent - this.spent;
     this.spent = spent;
   }
+}
+
+/** Returns the amounts of a budget; undefined is one of which nothing was ever spent or reserved. */
+export function amountsOf(budget: Budget | undefined): BudgetAmounts {
+  return { spent: budget?.spent ?? 0, reserved: budget?.reserved ?? 0 };
 }
 
 /** Periods are dropped a day after their end. Until then they are never evicted: their number is bounded by the caller. */
@@ -73,9 +80,12 @@ export class Budgets {
   /** Drops the periods that ended long ago. */
   sweep(unixMs: number): void {
     for (const [period, budgets] of this.#periods) {
-      for (const [key, { target, reservedHere, unwritten }] of budgets) {
+      for (const [key, budget] of budgets) {
+        const { target, reservedHere, unwritten } = budget;
         const isOver = target.endsAt !== null && target.endsAt + KEPT_AFTER_END_MS < unixMs;
-        if (isOver && reservedHere === 0 && unwritten === 0) budgets.delete(key);
+        if (!isOver || reservedHere !== 0 || unwritten !== 0) continue;
+        budget.isDropped = true;
+        budgets.delete(key);
       }
       if (budgets.size === 0) this.#periods.delete(period);
     }

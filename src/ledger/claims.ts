@@ -59,11 +59,16 @@ export function forecastUnreserved(
     return {
       used: fits ? 0 : claim.limit,
       remaining: fits ? claim.limit : 0,
-      resetAt: endsAt === null ? null : Math.ceil(endsAt / 1000),
+      resetAt: secondsOf(endsAt),
       waitMs: fits ? 0 : CLOSED_WAIT_MS,
     };
   });
   return { fits, refusedBy, states, source: policy };
+}
+
+/** Returns the Unix time in seconds, rounded up. */
+export function secondsOf(unixMs: number | null): number | null {
+  return unixMs === null ? null : Math.ceil(unixMs / 1000);
 }
 
 export function refusalOf({ refusedBy, states, source }: Forecast): Refusal {

@@ -100,11 +100,29 @@ export class MemoryAccounts {
   }
 
   settleTokens(claim: TokensClaim, account: Account | undefined, charge: number, now: number): void {
+    const window = account instanceof Window ? account : undefined;
+    this.settleWindow(claim, window, claim.amount, charge, now);
+  }
+
+  /** `reserved` is the amount to replace with the charge. */
+  settleWindow(
+    { key, windowMs }: TokensClaim,
+    known: Window | undefined,
+    reserved: number,
+    charge: number,
+    now: number,
+  ): void {
     // Without a reserved amount, the window may have been dropped as idle.
-    const isKept = claim.amount > 0 && account instanceof Window;
-    const window = isKept ? account : this.#windows.findOrCreate(claim.key);
-    window.reserved = Math.max(0, window.reserved - claim.amount);
-    window.charge(charge, claim.windowMs, false, now);
+    const isKept = known !== undefined && !known.isDropped;
+    const window = isKept ? known : this.#windows.findOrCreate(key);
+    window.reserved = Math.max(0, window.reserved - reserved);
+    window.charge(charge, windowMs, false, now);
+  }
+
+  /** Returns the account of a claim; undefined if it is a request limit or nothing was ever counted. */
+  find(claim: Claim): Account | undefined {
+    if (claim.kind === "requests") return undefined;
+    return claim.kind === "tokens" ? this.#windows.find(claim.key) : this.budgets.find(claim);
   }
 
   clear(target: WindowTarget): void {

@@ -1,6 +1,6 @@
 // The ledger of one process: decided synchronously, in memory.
 import { systemClock, type Clock } from "../base/clock.ts";
-import { Budget } from "./budgets.ts";
+import { amountsOf, Budget } from "./budgets.ts";
 import {
   amountOf,
   chargeOf,
@@ -9,6 +9,7 @@ import {
   isFitting,
   policyOf,
   refusalOf,
+  secondsOf,
 } from "./claims.ts";
 import type {
   BudgetAmounts,
@@ -28,6 +29,7 @@ import type {
 import { JournalWriter } from "./journal-writer.ts";
 import { ClaimCheck, MemoryAccounts, type Account } from "./memory-accounts.ts";
 import { MemoryReservation } from "./memory-reservation.ts";
+import { RepeatedClaims } from "./repeated-claims.ts";
 import type { SpentJournal } from "./spent-journal.ts";
 import { WallOffset } from "./wall-offset.ts";
 import { add } from "./window.ts";
@@ -58,6 +60,8 @@ const CALLS_PER_BUDGET_SWEEP = 65_536;
  */
 export class MemoryLedger implements Ledger {
   readonly state: LedgerState = { state: "none", detail: "in memory" };
+  /** Reserves claims that many requests repeat. */
+  readonly repeated: RepeatedClaims;
   readonly #clock: Clock;
   readonly #journal: JournalWriter | null;
   readonly #accounts: MemoryAccounts;
@@ -78,6 +82,14 @@ export class MemoryLedger implements Ledger {
     this.#accounts = new MemoryAccounts(options.maxKeys ?? MAX_KEYS);
     const { budgets } = this.#accounts;
     this.#journal = journal === undefined ? null : new JournalWriter(journal, budgets, clock, options);
+    this.repeated = new RepeatedClaims({
+      clock,
+      accounts: this.#accounts,
+      journal: this.#journal,
+      wallOffset: this.#wallOffset,
+      spend: (budget, amount) => this.#spend(budget, amount),
+      sweepSometimes: (now) => this.#sweepSometimes(now),
+    });
   }
 
   /** The number of windows and budgets. */
@@ -284,12 +296,4 @@ export class MemoryLedger implements Ledger {
     this.#accounts.sweep(now);
     if (calls % CALLS_PER_BUDGET_SWEEP === 0) this.#accounts.budgets.sweep(this.#clock.unixNow());
   }
-}
-
-function secondsOf(unixMs: number | null): number | null {
-  return unixMs === null ? null : Math.ceil(unixMs / 1000);
-}
-
-function amountsOf(budget: Budget | undefined): BudgetAmounts {
-  return { spent: budget?.spent ?? 0, reserved: budget?.reserved ?? 0 };
 }

@@ -7,6 +7,7 @@ import { OpenReservation } from "./open-reservation.ts";
 type EndReservation = (reservation: MemoryReservation, actualAmounts: readonly number[] | null) => void;
 
 export class MemoryReservation extends OpenReservation {
+  readonly states: readonly ClaimState[];
   readonly claims: readonly Claim[];
   /** By position of the claim; null if all of them are request limits. */
   readonly accounts: readonly (Account | undefined)[] | null;
@@ -21,7 +22,8 @@ export class MemoryReservation extends OpenReservation {
     reservedAt: number,
     end: EndReservation,
   ) {
-    super(states, "memory");
+    super("memory");
+    this.states = states;
     this.claims = claims;
     this.accounts = accounts;
     this.reservedAt = reservedAt;

@@ -3,12 +3,11 @@ import type { ClaimState, LedgerSource, Reservation } from "./ledger.ts";
 
 export abstract class OpenReservation implements Reservation {
   readonly reserved = true;
-  readonly states: readonly ClaimState[];
+  abstract readonly states: readonly ClaimState[];
   readonly source: LedgerSource;
   #isOpen = true;
 
-  constructor(states: readonly ClaimState[], source: LedgerSource) {
-    this.states = states;
+  constructor(source: LedgerSource) {
     this.source = source;
   }
 
@@ -38,10 +37,12 @@ type End = (actualAmounts: readonly number[] | null) => void;
 
 /** A reservation with a function for its end. */
 export class ReservationWithEnd extends OpenReservation {
+  readonly states: readonly ClaimState[];
   protected readonly ended: End;
 
   constructor(states: readonly ClaimState[], source: LedgerSource, ended: End) {
-    super(states, source);
+    super(source);
+    this.states = states;
     this.ended = ended;
   }
 }
