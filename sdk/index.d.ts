@@ -528,6 +528,20 @@ export interface ClaimSet {
      * does not respond then, the request continues without the claims of this plugin. Without this function, the client gets 429.
      */
     decided?(context: RequestContext, decision: ClaimDecision): void;
+    /** Not null if the gateway may reserve the same limits for later requests without asking the plugin. */
+    readonly repeats?: RepeatedLimits | null;
+}
+
+/**
+ * The promise of a plugin that its claims depend on nothing but the gateway, its settings, the API key, the model and, if it says so, the user;
+ * that their amounts are those of `tokensToReserve`; and that all it does when they are reserved is to report each limit with its name and to
+ * count the events `decided`, by source, and `admitted`. The gateway may do this by itself then. It asks the plugin if a claim does not fit.
+ */
+export interface RepeatedLimits {
+    /** The names for `reportTokenLimit`, one per claim in the same order. */
+    readonly names: readonly string[];
+    /** Whether one of the keys depends on `userKey`. */
+    readonly dependsOnUser: boolean;
 }
 
 type HookResult = void | Promise<void>;
@@ -861,6 +875,12 @@ export type TextRole = "system" | "developer" | "user" | "assistant" | "tool" | 
 
 /** For tasks: returns the memory of this thread for the `scope` of a memory that the host of the plugin returned. */
 export declare function openTextMemory(scope: TextScope): TextMemory;
+
+/**
+ * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its output counts as at most a quarter of
+ * the limit.
+ */
+export declare function tokensToReserve(limit: number, count: "total" | "input" | "output", inputTokens: number, outputTokens: number, limitsOutput: boolean): number;
 
 /** @deprecated Use `ResponseContext`. */
 export type AnswerContext = ResponseContext;

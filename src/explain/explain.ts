@@ -170,6 +170,7 @@ class RequestExplainer {
       runBeforeBody: () => null,
       budgetAccounts: budgetBook,
       reserveInLedger: (exchange, claims) => this.#compare(exchange, claims),
+      repeatedLimits: null,
       onBudgetsDecided: doNothing,
       onBudgetRefusal: doNothing,
       enterGameDay: (exchange) => {

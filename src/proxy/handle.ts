@@ -40,6 +40,7 @@ import { LazyMcp } from "./mcp/load-mcp.ts";
 import type { ResourceParts } from "./mcp/resource-metadata.ts";
 import { OwnCredentials } from "./own-credentials.ts";
 import { createCallService } from "./plugin-calls/begin-call.ts";
+import { createRepeatedLimits } from "./limits/repeated-limits.ts";
 import { afterDecisions, requireDecisions } from "./held-decisions.ts";
 import { openSocket } from "./realtime/open-socket.ts";
 import type { OpenSockets } from "./realtime/open-sockets.ts";
@@ -121,6 +122,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     reservations,
     budgetAccounts: budgetBook,
     reserveInLedger: (exchange, claims) => reservations.reserve(exchange, claims),
+    repeatedLimits: createRepeatedLimits(budgetBook),
     onBudgetsDecided: (...decision) => reservations.decided(...decision),
     onBudgetRefusal: (exchange, budget) => reservations.countRefusal(exchange, budget),
     upstreamPool: parts.upstreamPool,

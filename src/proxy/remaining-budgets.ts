@@ -16,17 +16,26 @@ export interface RemainingBudgets {
 }
 
 export function writeRemaining(writer: LineWriter, { claims, states, first }: RemainingBudgets): void {
-  let at = first;
+  let at = 0;
   for (const { budget } of claims) {
-    if (at > first) {
-      writer.character(COMMA);
-      writer.character(SPACE);
-    }
-    const remaining = states[at++]?.remaining ?? 0;
-    writer.constant(budget.nameBytes);
-    if (budget.record.unit === "usd") writer.dollars(remaining);
-    else writer.number(remaining);
+    writeBudget(writer, budget, states[first + at]?.remaining ?? 0, at === 0);
+    at++;
   }
+}
+
+export function writeBudget(
+  writer: LineWriter,
+  budget: CompiledBudget,
+  remaining: number,
+  isFirst: boolean,
+): void {
+  if (!isFirst) {
+    writer.character(COMMA);
+    writer.character(SPACE);
+  }
+  writer.constant(budget.nameBytes);
+  if (budget.record.unit === "usd") writer.dollars(remaining);
+  else writer.number(remaining);
 }
 
 export function remainingText({ claims, states, first }: RemainingBudgets): string {

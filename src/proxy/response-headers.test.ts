@@ -5,7 +5,8 @@ import { dollarsOf } from "../base/decimal.ts";
 import { fieldNameOf, HeaderFields } from "../http/header-fields.ts";
 import { budgetSchema } from "../model/budget.ts";
 import { compileBudgets } from "../snapshot/compiled-budget.ts";
-import { ResponseHeaders } from "./response-headers.ts";
+import { writeRemaining } from "./remaining-budgets.ts";
+import { ResponseHeaders, type ReservedLimits } from "./response-headers.ts";
 import { limitFieldsOf } from "./token-limit-headers.ts";
 
 const TOKEN_LIMIT = [
@@ -88,6 +89,60 @@ test("any fields, also repeated ones in other spellings, with and without a toke
         expect(actual.toLines().split("\r\n").sort()).toEqual(expected.toLines().split("\r\n").sort());
         expect([...actual.entries()].sort()).toEqual([...expected.entries()].sort());
         expect(new Set(set.names(false))).toEqual(new Set(own.flatMap(({ names }) => names)));
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+test("limits and budgets that were reserved together are those that are set one by one", () => {
+  const names = fc.uniqueArray(fc.constantFrom("global", "per_key", "per_user", "per_label.team"));
+  const state = fc.record({ limit: amount, remaining: amount, resetAt: fc.nat() });
+  const states = fc.array(state, { minLength: 4, maxLength: 4 });
+  fc.assert(
+    fc.property(
+      fields,
+      fields,
+      names,
+      states,
+      fc.boolean(),
+      fc.boolean(),
+      fc.constantFrom("none", "clone", "limit", "budgets"),
+      (before, after, limitNamesUsed, numbers, hasBudgets, hasLimit, last) => {
+        const limits = limitNamesUsed.map(limitFieldsOf);
+        const budgets = {
+          claims: BUDGETS.map((budget) => ({ budget })),
+          states: numbers,
+          first: 1,
+        };
+        const reserved: ReservedLimits = {
+          fields: limits,
+          bits: limits.reduce((bits, each) => bits | each.bits, 0),
+          hasBudgets,
+          numbersAt: (at) => numbers[at]!,
+          remainingBudgets: () => budgets,
+          writeLimits: (writer) => {
+            for (const [at, each] of limits.entries())
+              each.write(writer, numbers[at]!.limit, numbers[at]!.remaining, numbers[at]!.resetAt);
+          },
+          writeBudgets: (writer) => writeRemaining(writer, budgets),
+        };
+        const lines = [true, false].map((isTogether) => {
+          const set = new ResponseHeaders();
+          for (const [name, value] of before) set.set(fieldNameOf(name), value);
+          if (isTogether) set.setReserved(reserved);
+          else {
+            for (const [at, each] of limits.entries()) set.setLimit(each, numbers[at]!);
+            if (hasBudgets) set.setBudgets(budgets);
+          }
+          if (last === "limit") set.setLimit(limitFieldsOf("global"), STATE);
+          if (last === "budgets") set.setBudgets({ ...budgets, first: 0 });
+          for (const [name, value] of after) set.set(fieldNameOf(name), value);
+          const headers = new HeaderFields();
+          (last === "clone" ? set.clone() : set).addTo(headers, hasLimit ? STATE : null, UNIX_MS);
+          return [headers.toLines(), set.names(hasLimit)];
+        });
+        expect(lines[0]).toEqual(lines[1]);
       },
     ),
     { numRuns: 2000 },

@@ -32,6 +32,20 @@ interface SetLimit extends LimitNumbers {
   readonly position: number;
 }
 
+/** Limits and budgets that were reserved together, with nothing else to report. */
+export interface ReservedLimits {
+  /** Of the limits. No two names are the same. */
+  readonly fields: readonly LimitFields[];
+  /** The bits of all names. */
+  readonly bits: number;
+  readonly hasBudgets: boolean;
+  numbersAt(limit: number): LimitNumbers;
+  remainingBudgets(): RemainingBudgets;
+  /** Writes the lines of the limits, then that of the budgets without its start and its end. */
+  writeLimits(writer: LineWriter): void;
+  writeBudgets(writer: LineWriter): void;
+}
+
 export class ResponseHeaders {
   /** The lists are created when they are needed: most responses have none, or only some of them. */
   #fields: SetField[] | null = null;
@@ -39,6 +53,9 @@ export class ResponseHeaders {
   /** Null if no budget applies. Their field is not among the others. */
   #budgets: RemainingBudgets | null = null;
   #budgetsPosition = 0;
+  /** Set instead of `#limits` and `#budgets`, until these are needed. */
+  #reserved: ReservedLimits | null = null;
+  #reservedPosition = 0;
   /** The lines of limits that were set as fields. */
   #limitLines = "";
   /** The bits of all names. */
@@ -60,8 +77,17 @@ export class ResponseHeaders {
     (this.#fields ??= []).push({ name, value, isLine });
   }
 
+  /** As `setLimit` for each of the limits, and `setBudgets` if there are any. */
+  setReserved(reserved: ReservedLimits): void {
+    this.#expandReserved();
+    this.#use(reserved.hasBudgets ? reserved.bits | REMAINING_BUDGETS.bit : reserved.bits);
+    this.#reserved = reserved;
+    this.#reservedPosition = this.#fields?.length ?? 0;
+  }
+
   /** As `set` for each of the fields. Returns a copy of the numbers, which are written later. */
   setLimit(fields: LimitFields, { limit, remaining, resetAt }: LimitNumbers): LimitNumbers {
+    this.#expandReserved();
     this.#use(fields.bits);
     const set = { limit, remaining, resetAt, fields, position: this.#fields?.length ?? 0 };
     (this.#limits ??= []).push(set);
@@ -70,6 +96,7 @@ export class ResponseHeaders {
 
   /** As `set` for X-GW-Budget-Remaining. */
   setBudgets(budgets: RemainingBudgets): void {
+    this.#expandReserved();
     this.#use(REMAINING_BUDGETS.bit);
     this.#budgets = budgets;
     this.#budgetsPosition = this.#fields?.length ?? 0;
@@ -98,11 +125,30 @@ export class ResponseHeaders {
   }
 
   #writeLimits(): void {
-    if (this.#limits !== null) for (const limit of this.#limits) limit.fields.write(writer, limit);
-    if (this.#budgets === null) return;
+    if (this.#limits !== null)
+      for (const { fields, limit, remaining, resetAt } of this.#limits)
+        fields.write(writer, limit, remaining, resetAt);
+    const reserved = this.#reserved;
+    reserved?.writeLimits(writer);
+    const hasReserved = reserved !== null && reserved.hasBudgets;
+    if (!hasReserved && this.#budgets === null) return;
     writer.constant(REMAINING_START);
-    writeRemaining(writer, this.#budgets);
+    if (hasReserved) reserved.writeBudgets(writer);
+    else if (this.#budgets !== null) writeRemaining(writer, this.#budgets);
     writer.lineEnd();
+  }
+
+  #expandReserved(): void {
+    const reserved = this.#reserved;
+    if (reserved === null) return;
+    this.#reserved = null;
+    const position = this.#reservedPosition;
+    const limits = (this.#limits ??= []);
+    for (const [at, fields] of reserved.fields.entries())
+      limits.push({ ...reserved.numbersAt(at), fields, position });
+    if (!reserved.hasBudgets) return;
+    this.#budgets = reserved.remainingBudgets();
+    this.#budgetsPosition = position;
   }
 
   #setEach(headers: HeaderFields): void {
@@ -123,6 +169,7 @@ export class ResponseHeaders {
     visitLimit: (limit: SetLimit) => void,
     visitBudgets: (budgets: RemainingBudgets) => void,
   ): void {
+    this.#expandReserved();
     const fields = this.#fields ?? [];
     for (let at = 0; at <= fields.length; at++) {
       for (const limit of this.#limits ?? []) if (limit.position === at) visitLimit(limit);

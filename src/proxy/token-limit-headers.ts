@@ -45,7 +45,7 @@ export class LimitFields {
     this.#limitLines = new LimitLines(limit.start, remaining.start);
   }
 
-  write(writer: LineWriter, { limit, remaining, resetAt }: LimitNumbers): void {
+  write(writer: LineWriter, limit: number, remaining: number, resetAt: number): void {
     writer.constant(this.#limitLines.until(limit));
     writer.number(remaining);
     writer.constant(this.#resetStart);

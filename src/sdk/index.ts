@@ -27,11 +27,13 @@ export type {
   ClaimSet,
   ClaimState,
   LimitClaim,
+  RepeatedLimits,
   RequestsLimitClaim,
   TokenEstimate,
   TokensLimitClaim,
   UnavailablePolicy,
 } from "./claims.ts";
+export { tokensToReserve } from "./claims.ts";
 export type { FinalRequestContext, ResponseStore, ResponseStoreLimits, ReuseRequest } from "./reuse.ts";
 export type { ServiceCallOptions, ServiceCallProblem, ServiceRequest, ServiceResponse } from "./services.ts";
 export type { ReadonlyHeaders } from "./readonly-headers.ts";

@@ -9,7 +9,7 @@ import {
   SCRIPTED_PLUGINS,
   type Fields,
 } from "../support/plugin-fixtures.ts";
-import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
@@ -216,6 +216,81 @@ describe("claims of custom plugins", () => {
     const left = Number((await send(route)).headers.get("x-left"));
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThan(100);
+  });
+});
+
+describe("limits that requests repeat", () => {
+  /** Says in a header that the plugin was asked. */
+  const REPEATING = `
+    const estimate = context.estimateTokens();
+    const amount = estimate.inputTokens + estimate.outputTokens(context.eligibleModels[0]);
+    const key = host.instanceId + ":" + (context.apiKey?.id ?? "");
+    return {
+      claims: [{ kind: "tokens", key, limit: 3000, windowMs: 3600000, amount }],
+      repeats: { names: ["repeated"], dependsOnUser: false },
+      decided(context, { refusedBy, states: [{ remaining, resetAt }] }) {
+        context.setResponseHeader("X-Asked", "1");
+        context.reportTokenLimit({ name: "repeated", limit: 3000, remaining, resetAt });
+        if (refusedBy !== -1) context.respond({ status: 429 });
+      },
+    };`;
+  const ask = async (route: SeededRoute, key: string, fields: Fields = {}) => {
+    const response = await fetch(gatehouse.proxyUrl + route.path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-GW-API-Key": key },
+      body: JSON.stringify({ ...CHAT, max_tokens: 50, ...fields }),
+    });
+    await response.text();
+    const { headers, status } = response;
+    return { status, isAsked: headers.has("x-asked"), limit: headers.get("x-ratelimit-repeated-limit") };
+  };
+
+  test("the plugin is asked once per API key and model, and when a claim does not fit", async () => {
+    const route = await seed([claiming(REPEATING)]);
+    const { id } = await budgetOf(route, {});
+    const [first, second] = [
+      await seedKey(gatehouse, route.gateway),
+      await seedKey(gatehouse, route.gateway),
+    ];
+    const reserved = { status: 200, limit: "3000" };
+    expect(await ask(route, first.key)).toEqual({ ...reserved, isAsked: true });
+    expect(await ask(route, first.key)).toEqual({ ...reserved, isAsked: false });
+    expect(await ask(route, first.key, { max_tokens: 60 })).toEqual({ ...reserved, isAsked: false });
+    expect(await ask(route, second.key)).toEqual({ ...reserved, isAsked: true });
+    expect(await ask(route, first.key)).toEqual({ ...reserved, isAsked: false });
+    expect(await ask(route, first.key, { model: "other" })).toEqual({ ...reserved, isAsked: true });
+    expect(await ask(route, first.key, { model: "other" })).toEqual({ ...reserved, isAsked: false });
+    const refused = await ask(route, first.key, { model: "other", max_tokens: 3001 });
+    expect(refused).toEqual({ status: 429, isAsked: true, limit: "3000" });
+    expect(await spent(route, id)).toBe("0.25");
+  });
+
+  test("repeated limits without names fail their request, or are ignored with on_error continue", async () => {
+    const code = REPEATING.replace('["repeated"]', "[]");
+    expect(code).not.toBe(REPEATING);
+    const [failing, continuing] = [
+      await seed([claiming(code)]),
+      await seed([claiming(code, { on_error: "continue" })]),
+    ];
+    for (let count = 0; count < 2; count++) {
+      expect((await send(failing)).status).toBe(500);
+      const { status, headers } = await send(continuing);
+      expect([status, headers.get("x-asked")]).toEqual([200, "1"]);
+    }
+  });
+
+  test("a changed budget is the one that counts, and an exceeded one refuses", async () => {
+    const route = await seed([claiming(REPEATING)]);
+    const { id } = await budgetOf(route, { amount: "0.03" });
+    const { key } = await seedKey(gatehouse, route.gateway);
+    for (let count = 0; count < 3; count++) expect((await ask(route, key)).status).toBe(200);
+    expect(await spent(route, id)).toBe("0.03");
+    expect((await ask(route, key)).status).toBe(402);
+    await gatehouse.api("PATCH", `/gateways/${route.gateway}/budgets/${id}`, { amount: "0.05" });
+    expect(await ask(route, key)).toMatchObject({ status: 200, isAsked: true });
+    expect(await ask(route, key)).toMatchObject({ status: 200, isAsked: false });
+    expect((await ask(route, key)).status).toBe(402);
+    expect(await spent(route, id)).toBe("0.05");
   });
 });
 

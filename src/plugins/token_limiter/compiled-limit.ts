@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import {
   networkOf,
+  tokensToReserve,
   windowSeconds,
   type RequestContext,
   type TokenEstimate,
@@ -62,6 +63,11 @@ export class CompiledTokenLimit {
     this.#ipv6Prefix = ipv6_prefix;
   }
 
+  /** Whether its claims differ in nothing but the amount for requests of the same API key, user and model. */
+  get isRepeated(): boolean {
+    return this.type !== "per_ip" && !this.isOneOfSeveral;
+  }
+
   get countsEveryModel(): boolean {
     return this.#exact === null;
   }
@@ -101,11 +107,10 @@ export class CompiledTokenLimit {
     { inputTokens, limitsOutput, outputTokens }: TokenEstimate,
     models: readonly (string | null)[],
   ): number {
-    const input = this.count === "output" ? 0 : inputTokens;
-    if (this.count === "input") return input;
     let output = 0;
-    for (const model of models) if (this.counts(model)) output = Math.max(output, outputTokens(model));
-    return input + (limitsOutput ? output : Math.min(output, Math.floor(this.limit / 4)));
+    if (this.count !== "input")
+      for (const model of models) if (this.counts(model)) output = Math.max(output, outputTokens(model));
+    return tokensToReserve(this.limit, this.count, inputTokens, output, limitsOutput);
   }
 
   #keyOf(context: RequestContext): string | null {

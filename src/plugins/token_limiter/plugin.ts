@@ -6,6 +6,7 @@ import {
   type ClaimSet,
   type ClaimState,
   type PluginHost,
+  type RepeatedLimits,
   type RequestContext,
   type TokenEstimate,
   type TokensLimitClaim,
@@ -99,6 +100,15 @@ class TokenClaims implements ClaimSet {
   add(limit: CompiledTokenLimit, claim: TokensLimitClaim | null): void {
     if (claim === null) this.#limits = this.#limits.filter((other) => other !== limit);
     else this.claims.push(claim);
+  }
+
+  /** Null if the address of the client matters, or which of several limits has the fewest tokens left. */
+  get repeats(): RepeatedLimits | null {
+    if (!this.#limits.every((limit) => limit.isRepeated)) return null;
+    return {
+      names: this.#limits.map((limit) => limit.headerName),
+      dependsOnUser: this.#limits.some(({ type }) => type === "per_user"),
+    };
   }
 
   /** Sets the headers, and responds with an error if one of the claims is refused. */

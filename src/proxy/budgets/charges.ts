@@ -61,6 +61,11 @@ function tokensOf(usage: Usage | null): Pick<Charge, "inputTokens" | "outputToke
   return usage;
 }
 
+/** Whether none of its amounts depends on what was reserved. */
+export function isKnown({ nanos, inputTokens, outputTokens, isPartial }: Charge): boolean {
+  return !isPartial && !Number.isNaN(nanos + inputTokens + outputTokens);
+}
+
 /** Returns what a budget is charged with. */
 export function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]): number {
   let sum = 0;

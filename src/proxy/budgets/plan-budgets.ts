@@ -206,7 +206,7 @@ function hasEqualKeys(claims: readonly PlannedClaim[]): boolean {
 }
 
 /** Returns what the request will use at most or, if it does not limit its output, probably. */
-function amountFor(
+export function amountFor(
   { record, limit }: CompiledBudget,
   { price, inputTokens, outputTokens }: ModelEstimate,
   isLimited: boolean,

@@ -124,7 +124,8 @@ export function estimateOf(
   };
 }
 
-function outputTokensOf(
+/** Returns the output of all choices of a request to this model. */
+export function outputTokensOf(
   { endpoint, path, gateway }: Exchange,
   model: string | null,
   price: CompiledPrice | null,

@@ -6,7 +6,8 @@ import type { BudgetBook } from "../../runtime/budget-book.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
-import { amountOfBudget, amountOfLimit, chargesOf } from "./charges.ts";
+import { amountOfBudget, amountOfLimit, chargesOf, isKnown } from "./charges.ts";
+import { RepeatedReserved } from "./repeated-reserved.ts";
 import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
 
 const NO_AMOUNTS: readonly number[] = [];
@@ -54,13 +55,13 @@ export class Reservations {
 
   /** Releases what is reserved if no provider got the request, because it was rejected or a plugin responded to it. */
   settle(exchange: Exchange, reserved: ReservedClaims): void {
-    const { reservation, limits, budgets, added } = reserved;
+    const { reservation, added } = reserved;
     if (exchange.attempts === 0 && !exchange.isServedHere) {
       reservation.release();
       added?.reservation.release();
       return;
     }
-    if (budgets.length === 0 && added === null && limits.every(({ kind }) => kind === "requests")) {
+    if (added === null && !hasAmounts(reserved)) {
       reservation.settle(NO_AMOUNTS);
       return;
     }
@@ -86,6 +87,11 @@ export class Reservations {
 
   /** Settles what is reserved with these charges; without any, nothing is charged. */
   settleWith(exchange: Exchange, reserved: ReservedClaims, charges: readonly Charge[]): void {
+    if (reserved instanceof RepeatedReserved && charges.every(isKnown)) {
+      this.#settleRepeated(exchange, reserved, charges);
+      if (reserved.added !== null) this.settleWith(exchange, reserved.added, charges);
+      return;
+    }
     const { reservation, limits, budgets, added } = reserved;
     const { gateway } = exchange;
     const amounts: number[] = [];
@@ -102,6 +108,25 @@ export class Reservations {
     if (added !== null) this.settleWith(exchange, added, charges);
   }
 
+  /** The charges are known, so that no amount of a claim matters. */
+  #settleRepeated(
+    { gateway }: Exchange,
+    { reservation, plan }: RepeatedReserved,
+    charges: readonly Charge[],
+  ): void {
+    const { limits, budgets } = plan;
+    const amounts: number[] = [];
+    for (const claim of limits) amounts.push(amountOfLimit(claim, charges));
+    for (const claim of budgets) amounts.push(amountOfBudget(claim, charges));
+    reservation.settle(amounts);
+    let at = limits.length;
+    for (const claim of budgets) {
+      const excess = Math.max(0, (amounts[at] ?? 0) - reservation.amountAt(at));
+      this.#book.report(claim, reservation.usedAt(at) + excess, gateway);
+      at++;
+    }
+  }
+
   /** Remembers how the estimated input of a request differs from that which the provider has reported. */
   #recordInput({ response, gateway, usage }: Exchange, estimated: number): void {
     const model = response?.model ?? null;
@@ -115,6 +140,12 @@ export class Reservations {
     if (model === null || gateway === null || usage === null || usage.isPartial) return;
     this.#book.outputSizes.add(gateway.id, model, usage.outputTokens);
   }
+}
+
+/** Whether anything but requests is reserved. */
+function hasAmounts(reserved: ReservedClaims): boolean {
+  if (reserved instanceof RepeatedReserved) return true;
+  return reserved.budgets.length > 0 || reserved.limits.some(({ kind }) => kind !== "requests");
 }
 
 /** `first` is the index of the first claim on a budget. */

@@ -6,9 +6,16 @@ import type { ClaimDecision, ClaimSet, LimitClaim } from "../../sdk/index.ts";
 import type { EstimateParts } from "../budgets/request-estimate.ts";
 import { failCall, finishCall, withinTimeout } from "../call-hook.ts";
 import type { PluginCall } from "../plugin-call.ts";
+import { limitFieldsOf, type LimitFields } from "../token-limit-headers.ts";
 import { ClaimsContext } from "./claim-context.ts";
 
 const NO_CLAIMS: readonly LimitClaim[] = [];
+
+interface RepeatedClaimFields {
+  /** The header fields of the claims, in the same order. */
+  readonly fields: readonly LimitFields[];
+  readonly dependsOnUser: boolean;
+}
 
 export class LimiterCall {
   readonly call: PluginCall;
@@ -25,6 +32,21 @@ export class LimiterCall {
 
   get claims(): readonly LimitClaim[] {
     return this.#set?.claims ?? NO_CLAIMS;
+  }
+
+  /** Returns how later requests repeat the claims; null if they do not. */
+  repeats(): RepeatedClaimFields | null {
+    try {
+      const repeats = this.#set?.repeats ?? null;
+      if (repeats === null) return null;
+      const fields = repeats.names.map(limitFieldsOf);
+      if (fields.length !== this.claims.length || new Set(fields).size < fields.length)
+        throw new Error("repeated limits must have a name for each claim, and different ones");
+      return { fields, dependsOnUser: repeats.dependsOnUser };
+    } catch (error) {
+      this.#fail(error);
+      return null;
+    }
   }
 
   /** Calls the claims hook. Throws or rejects if the plugin fails and the request does not continue without it. */

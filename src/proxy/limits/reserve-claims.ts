@@ -16,6 +16,7 @@ import { virtualRouteOf } from "../virtual-models/find-route.ts";
 import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { LimiterCall } from "./limiter-call.ts";
+import type { RepeatedLimits } from "./repeated-limits.ts";
 
 export interface ClaimParts extends PlanParts {
   /** Reserves the claims in the ledger. Explain only compares them. */
@@ -30,6 +31,8 @@ export interface ClaimParts extends PlanParts {
     decided: Reservation | Refusal,
     first: number,
   ) => void;
+  /** Reserves what requests repeat. Null if the ledger is shared, and in explanations. */
+  readonly repeatedLimits: RepeatedLimits | null;
   /** Called when a budget refuses the request. */
   readonly onBudgetRefusal: (exchange: Exchange, budget: CompiledBudget) => void;
 }
@@ -59,6 +62,9 @@ export function reserveLimits(
   parts: Parts,
   calls: LimiterCall[] = [],
 ): ValueOrPromise<OutgoingResponse | null> {
+  const [only] = links;
+  if (parts.repeatedLimits !== null && only !== undefined && links.length === 1 && exchange.reserved === null)
+    if (parts.repeatedLimits.reserve(exchange, only, parts)) return null;
   let pending: Promise<unknown>[] | null = null;
   for (const link of links) {
     const call = new LimiterCall(new PluginCall(exchange, link, "pre_request", parts), parts);
@@ -167,9 +173,23 @@ function decide(
   // The dearest target may not be eligible: the budgets are planned again when that is known.
   if (!decided.reserved && refusing === null && plan.isVirtual === true && !exchange.finished)
     return reserveFor(exchange, calls, NOT_PLANNED, parts);
+  if (decided.reserved) rememberClaims(exchange, calls, plan, parts);
   const response = finishAll(calls);
   if (response !== null || decided.reserved) return response;
   throw refuseByBudget(exchange, plan.budgets, decided, limits.length, parts);
+}
+
+function rememberClaims(
+  exchange: Exchange,
+  calls: readonly LimiterCall[],
+  { budgets, plannedFor }: Plan,
+  { repeatedLimits }: ClaimParts,
+): void {
+  const [only] = calls;
+  // Budgets that are not planned yet are reserved later.
+  const isPlanned = plannedFor !== null || exchange.gateway?.budgets === null;
+  if (repeatedLimits === null || only === undefined || calls.length > 1 || !isPlanned) return;
+  if (only.call.response === null) repeatedLimits.remember(exchange, only, budgets);
 }
 
 function refuseByBudget(

@@ -1,0 +1,196 @@
+// Reserves limits and budgets for a request without calling the plugin: those that the last request of the same API key, rule, model and
+// user has reserved. Everything that differs from it, and every refusal, is left to reserve-claims.ts.
+import { BoundedCache } from "../../base/bounded-cache.ts";
+import { isPromise } from "../../base/value-or-promise.ts";
+import { MemoryLedger } from "../../ledger/memory-ledger.ts";
+import type { RepeatedClaims, RepeatedReservation } from "../../ledger/repeated-claims.ts";
+import type { BudgetBook } from "../../runtime/budget-book.ts";
+import { tokensToReserve, type TokensLimitClaim } from "../../sdk/index.ts";
+import type { ChainLink } from "../../snapshot/chain-link.ts";
+import type { CompiledGateway } from "../../snapshot/compile.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { CompiledPrice } from "../../usage/compiled-price.ts";
+import type { PriceTable } from "../../usage/price-table.ts";
+import { amountFor, mayCost, type PlanParts } from "../budgets/plan-budgets.ts";
+import { RepeatedReserved, type RepeatedPlan } from "../budgets/repeated-reserved.ts";
+import { eligibleModels, outputTokensOf, sizeOf } from "../budgets/request-estimate.ts";
+import type { RequestSize } from "../budgets/request-size.ts";
+import { dependsOnModel, requireOneModel } from "../budgets/require-one-model.ts";
+import type { PlannedClaim } from "../budgets/reserved-claims.ts";
+import type { Exchange } from "../exchange.ts";
+import { PluginCall, type PluginParts } from "../plugin-call.ts";
+import { priceFor } from "../record-usage.ts";
+import { userKeyOf } from "../user-of.ts";
+import type { LimiterCall } from "./limiter-call.ts";
+
+/** API keys of a gateway whose plans are kept. */
+const KEPT_KEYS = 1000;
+const WITHOUT_KEY = {};
+
+type Parts = PlanParts & PluginParts;
+
+/** What a request must have in common with the one whose claims it repeats, beside the API key and the compiled gateway. */
+interface LimitPlan extends RepeatedPlan {
+  readonly link: ChainLink;
+  readonly rule: CompiledRule;
+  readonly sharedPrices: PriceTable;
+  readonly model: string | null;
+  readonly price: CompiledPrice | null;
+  /** Null if the user does not matter. */
+  readonly userKey: string | null;
+  readonly requiresOneModel: boolean;
+  /** Unix milliseconds in which the periods of the budgets are the same; the end is excluded. */
+  readonly validFrom: number;
+  readonly validUntil: number;
+}
+
+/** Returns null for a ledger that other processes share: it decides about every request. */
+export function createRepeatedLimits(book: BudgetBook): RepeatedLimits | null {
+  const { ledger } = book;
+  if (!(ledger instanceof MemoryLedger)) return null;
+  return new RepeatedLimits(ledger.repeated, (claim) => book.admitted(claim));
+}
+
+export class RepeatedLimits {
+  readonly #ledger: RepeatedClaims;
+  readonly #admitted: (claim: PlannedClaim) => void;
+  /** The last plan of each API key. A gateway is compiled again when anything of it changes. */
+  readonly #plans = new WeakMap<CompiledGateway, BoundedCache<object, LimitPlan>>();
+
+  /** `admitted` is called with the claims on budgets that were reserved. */
+  constructor(ledger: RepeatedClaims, admitted: (claim: PlannedClaim) => void) {
+    this.#ledger = ledger;
+    this.#admitted = admitted;
+  }
+
+  /** Returns whether everything is reserved, and reported. Otherwise nothing has changed, and the plugin has to be asked. */
+  reserve(exchange: Exchange, link: ChainLink, parts: Parts): boolean {
+    const plan = this.#planFor(exchange, link);
+    if (plan === null) return false;
+    const startedAt = exchange.clock.now();
+    const draft = this.#draftFor(exchange, plan, parts);
+    if (draft === null || !this.#ledger.reserve(draft)) return false;
+    const { body, sentPath: path } = exchange;
+    const reserved = new RepeatedReserved(plan, draft, { body, path });
+    exchange.reserved = reserved;
+    exchange.ownHeaders.setReserved(reserved);
+    const tightest = reserved.tightestLimit();
+    const { tokenLimit } = exchange;
+    if (tokenLimit === null || draft.remainingAt(tightest) < tokenLimit.remaining)
+      exchange.tokenLimit = reserved.numbersAt(tightest);
+    for (const claim of plan.budgets) this.#admitted(claim);
+    const { run } = new PluginCall(exchange, link, "pre_request", parts);
+    run.count("decided", "memory", 1);
+    run.count("admitted", "", 1);
+    run.ended(exchange.clock.now() - startedAt);
+    return true;
+  }
+
+  /** Keeps the claims of a request that are reserved, if the plugin says that later requests repeat them. */
+  remember(exchange: Exchange, call: LimiterCall, budgets: readonly PlannedClaim[]): void {
+    const { gateway, rule, apiKey, snapshot, clock } = exchange;
+    if (gateway === null || rule === null || !isOrdinary(exchange, rule)) return;
+    // The subjects of their budgets have no bound.
+    if (gateway.budgets?.some(({ record }) => record.scope === "user") === true) return;
+    const repeats = call.repeats();
+    const limits = tokenClaimsOf(call);
+    const [model, ...others] = eligibleModels(exchange, rule);
+    const remembered = limits === null ? null : this.#ledger.remember([...limits, ...budgets]);
+    if (repeats === null || limits === null || remembered === null) return;
+    if (model === undefined || others.length > 0) return;
+    const { fields } = repeats;
+    const plan: LimitPlan = {
+      limits,
+      budgets,
+      remembered,
+      fields,
+      bits: fields.reduce((bits, each) => bits | each.bits, 0),
+      link: call.call.link,
+      rule,
+      sharedPrices: snapshot.prices,
+      model,
+      price: priceFor(exchange, model),
+      userKey: repeats.dependsOnUser ? userKeyOf(exchange) : null,
+      requiresOneModel: gateway.budgets?.some(dependsOnModel) === true,
+      validFrom: clock.unixNow(),
+      validUntil: Math.min(...budgets.map(({ endsAt }) => endsAt ?? Infinity)),
+    };
+    let plans = this.#plans.get(gateway);
+    if (plans === undefined) this.#plans.set(gateway, (plans = new BoundedCache(KEPT_KEYS)));
+    plans.set(apiKey ?? WITHOUT_KEY, plan);
+  }
+
+  #planFor(exchange: Exchange, link: ChainLink): LimitPlan | null {
+    const { gateway, rule, apiKey, snapshot } = exchange;
+    if (gateway === null || rule === null) return null;
+    const plan = this.#plans.get(gateway)?.get(apiKey ?? WITHOUT_KEY);
+    if (plan === undefined || plan.link !== link || plan.rule !== rule) return null;
+    if (plan.sharedPrices !== snapshot.prices || !isOrdinary(exchange, rule)) return null;
+    if (plan.userKey !== null && plan.userKey !== userKeyOf(exchange)) return null;
+    return hasModel(exchange, plan) ? plan : null;
+  }
+
+  /** Returns null if the size of the request is not known at once, or the period of a budget is another one. */
+  #draftFor(exchange: Exchange, plan: LimitPlan, parts: Parts): RepeatedReservation | null {
+    if (plan.budgets.length > 0) {
+      const unixMs = exchange.clock.unixNow();
+      if (unixMs < plan.validFrom || unixMs >= plan.validUntil) return null;
+    }
+    const size = sizeOf(exchange, parts);
+    if (isPromise(size)) return null;
+    const draft = this.#ledger.draft(plan.remembered);
+    setAmounts(draft, plan, exchange, size, parts);
+    return draft;
+  }
+}
+
+/** The amounts are those of `tokensToReserve` and `planBudgets` for the only model. */
+function setAmounts(
+  draft: RepeatedReservation,
+  { limits, budgets, model, price }: LimitPlan,
+  exchange: Exchange,
+  size: RequestSize,
+  { budgetAccounts: { inputCalibration, outputSizes } }: Parts,
+): void {
+  const isLimited = size.maxOutputTokens !== null;
+  const inputTokens = inputCalibration.calibrate(exchange.gateway?.id ?? "", model, size.inputTokens);
+  const outputTokens = outputTokensOf(exchange, model, price, size, outputSizes);
+  let at = 0;
+  for (const { limit, count } of limits)
+    draft.setAmount(at++, tokensToReserve(limit, countOf(count), inputTokens, outputTokens, isLimited));
+  const estimate = { model, price, inputTokens, outputTokens };
+  for (const { budget } of budgets) draft.setAmount(at++, amountFor(budget, estimate, isLimited));
+}
+
+function countOf(count: TokensLimitClaim["count"]): "total" | "input" | "output" {
+  return count === "input" || count === "output" ? count : "total";
+}
+
+/** Returns null if one of the claims is not one on tokens that are reported. */
+function tokenClaimsOf({ claims }: LimiterCall): readonly TokensLimitClaim[] | null {
+  const limits: TokensLimitClaim[] = [];
+  for (const claim of claims) {
+    if (claim.kind !== "tokens" || claim.count === "reserved") return null;
+    limits.push(claim);
+  }
+  return limits.length === 0 ? null : limits;
+}
+
+/** Whether nothing but the size of the request decides about the amounts, and plugins have not changed it. */
+function isOrdinary(exchange: Exchange, { virtualModels }: CompiledRule): boolean {
+  const { handshake, gameDay, route, body, path, sentPath } = exchange;
+  if (virtualModels !== null || handshake !== null || gameDay !== null || route !== null) return false;
+  return body !== null && !body.isUnscanned && sentPath === path;
+}
+
+/** Whether the request runs the model of the plan and no other. Errors are reported by the steps that follow. */
+function hasModel(exchange: Exchange, { rule, model, requiresOneModel }: LimitPlan): boolean {
+  try {
+    if (!mayCost(exchange, rule)) return false;
+    if (requiresOneModel) requireOneModel(exchange, rule);
+    const models = eligibleModels(exchange, rule);
+    return models.length === 1 && models[0] === model;
+  } catch {
+    return false;
+  }
+}
