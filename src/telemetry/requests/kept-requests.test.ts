@@ -190,13 +190,28 @@ test("random requests in random slots agree with a list of the requests", async 
 test("requests of the same kind share one object, also with several kinds in turn", async () => {
   const kept = new KeptRequests();
   const all = Array.from({ length: 600 }, (_, slot) => {
-    const fields = { requestId: `id-${slot}`, apiKeyId: `key-${slot}`, path: `/${slot % 3}` };
+    const fields = { requestId: crypto.randomUUID(), apiKeyId: `key-${slot}`, path: `/${slot % 3}` };
     return requestFacts({ ...fields, startedAt: slot, ...served({ startedAt: slot }) });
   });
   all.forEach((facts, slot) => kept.set(slot, facts));
   for (const [slot, facts] of all.entries()) await expectSame(kept.get(slot), facts);
   const shared = new Set(Array.from({ length: 600 }, (_, slot) => kept.sharedAt(slot)));
   expect(shared.size).toBe(3);
+});
+
+test("ids of every length and alphabet are read as they were", () => {
+  const unit = fc.constantFrom("a", "-", "0", "\u00ff", "\u0100", "\ud83d\ude00");
+  const id = fc.oneof(
+    fc.uuid(),
+    fc.array(unit, { minLength: 34, maxLength: 38 }).map((units) => units.join("")),
+  );
+  fc.assert(
+    fc.property(fc.array(id, { maxLength: 150 }), (ids) => {
+      const kept = new KeptRequests();
+      ids.forEach((requestId, slot) => kept.set(slot, requestFacts({ requestId })));
+      expect(ids.map((_, slot) => kept.get(slot).requestId)).toEqual(ids);
+    }),
+  );
 });
 
 test("the run of a post_response hook, which ends after the request, is read as it is at that time", () => {

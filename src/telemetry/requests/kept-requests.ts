@@ -27,6 +27,9 @@ const PLUGIN_MS = 14;
 const MAX_PLUGINS = 6;
 const NUMBERS = PLUGIN_MS + MAX_PLUGINS;
 
+/** The length of the ids that the gateway creates. Ids of this length are kept as bytes: strings would be promoted, too. */
+const ID_BYTES = 36;
+
 /** The first slots; more are added as requests arrive. */
 const FIRST_SLOTS = 64;
 /** Facts that later requests are compared with, the most recent ones. */
@@ -35,7 +38,9 @@ const MAX_TEMPLATES = 8;
 export class KeptRequests {
   /** The facts of a slot itself, or those of an earlier request that is like it; `#isCompact` says which. */
   readonly #shared: RequestFacts[] = [];
-  readonly #requestIds: string[] = [];
+  /** Null: the id is in `#idBytes`. */
+  readonly #requestIds: (string | null)[] = [];
+  #idBytes = new Uint8Array(FIRST_SLOTS * ID_BYTES);
   readonly #apiKeyIds: (string | null)[] = [];
   readonly #apiKeyNames: (string | null)[] = [];
   #isCompact = new Uint8Array(FIRST_SLOTS);
@@ -46,7 +51,7 @@ export class KeptRequests {
   /** A slot that is not used yet must be the one after the last. */
   set(slot: number, facts: RequestFacts): void {
     if (slot >= this.#isCompact.length) this.#grow();
-    this.#requestIds[slot] = facts.requestId;
+    this.#requestIds[slot] = this.#setIdBytes(slot, facts.requestId) ? null : facts.requestId;
     this.#apiKeyIds[slot] = facts.apiKeyId;
     this.#apiKeyNames[slot] = facts.apiKeyName;
     const canBeCompact = isPlain(facts);
@@ -88,7 +93,8 @@ export class KeptRequests {
   }
 
   requestIdAt(slot: number): string {
-    return this.#requestIds[slot] ?? "";
+    const at = slot * ID_BYTES;
+    return this.#requestIds[slot] ?? String.fromCharCode(...this.#idBytes.subarray(at, at + ID_BYTES));
   }
 
   apiKeyIdAt(slot: number): string | null {
@@ -101,6 +107,19 @@ export class KeptRequests {
     const at = slot * NUMBERS;
     const duration = this.#number(at + ENDED_AT) - this.#number(at + STARTED_AT);
     return this.#number(at + ENDED_WALL_MS) - duration;
+  }
+
+  /** Returns whether the id can be kept as bytes. */
+  #setIdBytes(slot: number, id: string): boolean {
+    if (id.length !== ID_BYTES) return false;
+    const bytes = this.#idBytes;
+    const at = slot * ID_BYTES;
+    for (let index = 0; index < ID_BYTES; index++) {
+      const code = id.charCodeAt(index);
+      if (code > 0xff) return false;
+      bytes[at + index] = code;
+    }
+    return true;
   }
 
   #templateFor(facts: RequestFacts): RequestFacts {
@@ -173,11 +192,15 @@ export class KeptRequests {
 
   #grow(): void {
     const slots = this.#isCompact.length * 2;
-    const [isCompact, numbers] = [new Uint8Array(slots), new Float64Array(slots * NUMBERS)];
+    const isCompact = new Uint8Array(slots);
     isCompact.set(this.#isCompact);
-    numbers.set(this.#numbers);
     this.#isCompact = isCompact;
+    const numbers = new Float64Array(slots * NUMBERS);
+    numbers.set(this.#numbers);
     this.#numbers = numbers;
+    const idBytes = new Uint8Array(slots * ID_BYTES);
+    idBytes.set(this.#idBytes);
+    this.#idBytes = idBytes;
   }
 }
 
