@@ -225,7 +225,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     clientAddress,
     recordKeyUse: storage.keyUsage.record,
     inFlight,
-    shadowTurns: new ShadowTurns(inFlight, deadlines.clock),
+    shadowTurns: new ShadowTurns(inFlight, deadlines),
     isDraining,
     observation: telemetry.observation,
     usageTotals: storage.usageTotals,

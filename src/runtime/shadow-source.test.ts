@@ -7,7 +7,7 @@ import { shareShadow } from "./shadow-source.ts";
 function reportOf(requestId: string, outcome: "changed" | "passed"): ShadowReport {
   const report = new ShadowReport();
   const time = new Date(0).toISOString();
-  report.add({ request_id: requestId, time, outcome, status: null, detail: null, agrees: null, ms: 1 });
+  report.add({ outcome, status: null, detail: null, agrees: null, ms: 1 }, requestId, Date.parse(time));
   return report;
 }
 

@@ -20,12 +20,8 @@ export function report(
   const detail = result.detail === null ? null : truncateText(redact(result.detail));
   const gateway = exchange.gateway?.gateway.name ?? "";
   observation.routes.plugin(link, gateway, name, stage).countShadow(result.outcome);
-  exchange.shadow?.runs.push({ name, stage, ...result, detail });
-  link.report.add({
-    request_id: exchange.requestId,
-    time: new Date(exchange.clock.unixNow()).toISOString(),
-    ...result,
-    detail,
-    ms: Math.round(result.ms * 100) / 100,
-  });
+  const { outcome, status, ms, agrees } = result;
+  const run = { name, stage, outcome, status, detail, ms, agrees };
+  exchange.shadow?.runs.push(run);
+  link.report.add({ outcome, status, detail, ms, agrees }, exchange.requestId, exchange.clock.unixNow());
 }

@@ -17,7 +17,7 @@ import { PreRequestContext } from "../pre-request-context.ts";
 import { changesSince, keepState, stateOf } from "../request-changes.ts";
 import type { ResponseOrigin } from "../pre-response-context.ts";
 import { compareRequests, effectsOf, type RequestEffects } from "./compare-versions.ts";
-import { copyExchange, separateBody } from "./shadow-copy.ts";
+import { copyExchange, separateBody, SharedCopy } from "./shadow-copy.ts";
 import { report, SKIPPED } from "./report-shadow.ts";
 import { ShadowRequest } from "./shadow-request.ts";
 import { resultOf } from "./shadow-result.ts";
@@ -46,6 +46,7 @@ export function shadowPreRequest(
   const { shadow } = exchange;
   if (shadow === null) return null;
   let compare: Compare | null = null;
+  const copies = new SharedCopy(exchange);
   for (const link of shadows.pre_request ?? []) {
     if (link.position !== position || !shadow.isSampled(link)) continue;
     // The body of an upload is not in memory, and reading it would change how it is sent to the provider.
@@ -54,11 +55,11 @@ export function shadowPreRequest(
       continue;
     }
     parts.clientAddress(exchange);
-    const copy = copyExchange(exchange);
-    if (link.beside === null) enqueuePreRequest(exchange, copy, link, parts, null);
+    const takeCopy = copies.reserve();
+    if (link.beside === null) enqueuePreRequest(exchange, takeCopy, link, parts, null);
     else
       compare = (response, hasFailed) =>
-        enqueuePreRequest(exchange, copy, link, parts, effectsOf(exchange, response, hasFailed, parts));
+        enqueuePreRequest(exchange, takeCopy, link, parts, effectsOf(exchange, response, hasFailed, parts));
   }
   return compare;
 }
@@ -69,7 +70,7 @@ function beginShadow(
   parts: PluginParts & ShadowParts,
 ): void {
   const size = exchange.body?.bytes.byteLength ?? 0;
-  exchange.shadow = ShadowRequest.begin(load, size, exchange.clock, parts.shadowTurns);
+  exchange.shadow = ShadowRequest.begin(load, size, parts.shadowTurns);
   if (exchange.shadow !== null) return;
   for (const links of Object.values(stages))
     for (const link of links ?? []) report(exchange, link, SKIPPED, parts);
@@ -77,12 +78,13 @@ function beginShadow(
 
 function enqueuePreRequest(
   exchange: Exchange,
-  copy: Exchange,
+  takeCopy: () => Exchange,
   link: ShadowLink,
   parts: PreRequestParts,
   expected: RequestEffects | null,
 ): void {
   const run = async () => {
+    const copy = takeCopy();
     const { result, response } = await runPreRequestOn(copy, link, parts, exchange.shadow);
     if (expected === null) {
       report(exchange, link, result, parts);
@@ -104,7 +106,7 @@ export async function runPreRequestOn(
 ): Promise<{ result: ShadowResult; response: OutgoingResponse | null }> {
   separateBody(copy);
   const before = keepState(copy, parts);
-  const quiet = { ...parts, log: NO_LOG };
+  const quiet = withoutLog(parts);
   const call = new PluginCall(copy, link, "pre_request", quiet);
   let response = link.hooks.claims === undefined ? null : await runClaims(copy, call, quiet, shadow);
   if (response === null && call.run.error === null && link.hooks.pre_request !== undefined)
@@ -117,6 +119,15 @@ export async function runPreRequestOn(
   // Most plugins change nothing, and comparing what is sent takes longer than many hooks.
   const changes = call.run.verdict === "changed" ? changesSince(before(), stateOf(copy, parts)) : [];
   return { result: resultOf(call, response, changes), response };
+}
+
+/** By the parts of a data plane: they have dozens of fields, and copying them for each call takes time. */
+const quietParts = new WeakMap<PreRequestParts, PreRequestParts>();
+
+function withoutLog(parts: PreRequestParts): PreRequestParts {
+  let quiet = quietParts.get(parts);
+  if (quiet === undefined) quietParts.set(parts, (quiet = { ...parts, log: NO_LOG }));
+  return quiet;
 }
 
 /** Reserves the limits of this plugin only, in its own counters, and no budget. */

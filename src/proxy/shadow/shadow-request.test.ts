@@ -1,11 +1,13 @@
 // The bounds of shadow mode: how many requests of a gateway may have calls that wait or run, and how many bytes are kept for them.
 import { expect, test } from "bun:test";
 import { ManualClock } from "../../base/manual-clock.fixture.ts";
+import { CoarseDeadlines } from "../../http/coarse-deadlines.ts";
 import { eventLoopTurns, waitUntil } from "../../../test/support/waiting.ts";
 import { ShadowRequest } from "./shadow-request.ts";
 import { ShadowTurns } from "./shadow-turns.ts";
 
-const turnsOn = (clock: ManualClock) => new ShadowTurns({ count: 0, onLeave: null }, clock);
+const turnsOn = (clock: ManualClock) =>
+  new ShadowTurns({ count: 0, onLeave: null }, new CoarseDeadlines(clock));
 const newLoad = () => ({ requests: 0, bytes: 0 });
 const unexpected = (error: unknown) => {
   throw error;
@@ -14,7 +16,7 @@ const unexpected = (error: unknown) => {
 test("256 requests with calls that wait exclude others until their calls have ended", async () => {
   const [load, clock] = [newLoad(), new ManualClock()];
   const turns = turnsOn(clock);
-  const begin = () => ShadowRequest.begin(load, 0, clock, turns);
+  const begin = () => ShadowRequest.begin(load, 0, turns);
   const requests = Array.from({ length: 256 }, begin);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   for (const request of requests) {
@@ -33,7 +35,7 @@ test("256 requests with calls that wait exclude others until their calls have en
 test("open requests without calls exclude no others, and count again with the next call", async () => {
   const [load, clock] = [newLoad(), new ManualClock()];
   const turns = turnsOn(clock);
-  const requests = Array.from({ length: 300 }, () => ShadowRequest.begin(load, 0, clock, turns));
+  const requests = Array.from({ length: 300 }, () => ShadowRequest.begin(load, 0, turns));
   expect(requests).not.toContain(null);
   clock.advance(100);
   const failures: unknown[] = [];
@@ -51,8 +53,8 @@ test("bytes are kept until the request has ended and its calls have run", async 
   const [load, clock] = [newLoad(), new ManualClock()];
   const size = 64 * 1024 * 1024;
   const turns = turnsOn(clock);
-  const request = ShadowRequest.begin(load, size, clock, turns);
-  expect([request?.hold(1), ShadowRequest.begin(load, 1, clock, turns)]).toEqual([false, null]);
+  const request = ShadowRequest.begin(load, size, turns);
+  expect([request?.hold(1), ShadowRequest.begin(load, 1, turns)]).toEqual([false, null]);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   request?.enqueue(() => promise, unexpected);
   request?.end();
@@ -65,7 +67,7 @@ test("bytes are kept until the request has ended and its calls have run", async 
 
 test("calls of a request follow each other in one turn of the event loop until 0.1 ms have passed", async () => {
   const clock = new ManualClock();
-  const request = ShadowRequest.begin(newLoad(), 0, clock, turnsOn(clock));
+  const request = ShadowRequest.begin(newLoad(), 0, turnsOn(clock));
   let turn = 0;
   const ranIn: number[] = [];
   const count = () => {
@@ -100,7 +102,7 @@ test("calls are postponed unless a quarter of the requests or of the bytes is ex
     const add = () => {
       count++;
     };
-    const begun = Array.from({ length: requests }, () => ShadowRequest.begin(load, size, clock, turns));
+    const begun = Array.from({ length: requests }, () => ShadowRequest.begin(load, size, turns));
     for (const request of begun) request?.enqueue(add, unexpected);
     for (const request of begun) request?.end();
     await eventLoopTurns(2 * requests + 5);

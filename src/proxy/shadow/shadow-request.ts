@@ -1,5 +1,6 @@
 // The plugins in shadow mode on one request: a queue of their calls, which run beside the request and never delay it.
-import type { Clock, ClockTimer } from "../../base/clock.ts";
+import { NOT_A_MEMBER } from "../../base/dense-set.ts";
+import type { Deadline } from "../../http/coarse-deadlines.ts";
 import type { ShadowLink, ShadowLoad } from "../../snapshot/shadow-chain.ts";
 import type { ShadowRun } from "../../telemetry/requests/shadow-report.ts";
 import type { KnownSize } from "../budgets/request-size.ts";
@@ -17,9 +18,10 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const URGENT_SHARE = 1 / 4;
 /**
  * The calls start when the request has ended, so that they do not delay it. They start after this time if it takes longer, so that
- * what is kept for them does not grow with the length of a stream. With the time that they wait for a quiet moment it is 100 ms.
+ * what is kept for them does not grow with the length of a stream. With the tick of CoarseDeadlines (50 ms) and the time that they wait for
+ * a quiet moment, it is 100 ms at most.
  */
-const MAX_DELAY_MS = 100 - MAX_WAIT_MS;
+const START_MS = 50 - MAX_WAIT_MS;
 
 /** Calls follow each other in one turn of the event loop for this long: a turn for each would take more CPU time than short calls. */
 const SLICE_MS = 0.1;
@@ -36,16 +38,17 @@ interface ShadowCall {
   readonly onError: (error: unknown) => void;
 }
 
-export class ShadowRequest {
+export class ShadowRequest implements Deadline {
   /** Results so far. The request log shows them, also those that are added after the request has ended. */
   readonly runs: ShadowRun[] = [];
   readonly reservations: ShadowReservation[] = [];
   /** Called when the request has ended. */
   readonly endListeners: (() => void)[] = [];
   readonly #load: ShadowLoad;
-  readonly #clock: Clock;
   /** Of all gateways: they share the event loop. */
   readonly #turns: ShadowTurns;
+  readonly dueAt: number;
+  setPosition = NOT_A_MEMBER;
   /** Decides on which entries run: entries with the same `sample` run on the same requests. */
   readonly #draw = Math.random();
   #bytes = 0;
@@ -54,19 +57,18 @@ export class ShadowRequest {
   #hasStarted = false;
   #isRunning = false;
   #hasEnded = false;
-  readonly #timer: ClockTimer;
 
-  private constructor(load: ShadowLoad, clock: Clock, turns: ShadowTurns) {
+  private constructor(load: ShadowLoad, turns: ShadowTurns) {
     this.#load = load;
-    this.#clock = clock;
     this.#turns = turns;
-    this.#timer = clock.setTimeout(() => this.#start(), MAX_DELAY_MS);
+    this.dueAt = turns.deadlines.clock.now() + START_MS;
+    turns.deadlines.watch(this);
   }
 
   /** Returns null if the shadow plugins of the gateway already use too much. `size` is that of the request body. */
-  static begin(load: ShadowLoad, size: number, clock: Clock, turns: ShadowTurns): ShadowRequest | null {
+  static begin(load: ShadowLoad, size: number, turns: ShadowTurns): ShadowRequest | null {
     if (load.requests >= MAX_REQUESTS || load.bytes + size > MAX_BYTES) return null;
-    const shadow = new ShadowRequest(load, clock, turns);
+    const shadow = new ShadowRequest(load, turns);
     shadow.hold(size);
     return shadow;
   }
@@ -97,15 +99,20 @@ export class ShadowRequest {
 
   /** Call once, when nothing will be added any more. */
   end(): void {
-    this.#timer.close();
     this.#hasEnded = true;
     if (this.#calls.length === 0) this.#releaseAll();
+    this.#start();
+  }
+
+  /** The request takes long. */
+  expire(): void {
     this.#start();
   }
 
   #start(): void {
     if (this.#hasStarted) return;
     this.#hasStarted = true;
+    this.#turns.deadlines.unwatch(this);
     if (this.#calls.length > 0) this.#runNext();
   }
 
@@ -118,9 +125,10 @@ export class ShadowRequest {
   }
 
   async #runSlice(): Promise<void> {
-    const endsAt = this.#clock.now() + SLICE_MS;
+    const { clock } = this.#turns.deadlines;
+    const endsAt = clock.now() + SLICE_MS;
     do await this.#runFirst();
-    while (this.#calls.length > 0 && this.#clock.now() < endsAt);
+    while (this.#calls.length > 0 && clock.now() < endsAt);
     this.#isRunning = false;
     if (this.#calls.length > 0) this.#runNext();
     else {

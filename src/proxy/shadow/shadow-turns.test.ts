@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { ManualClock } from "../../base/manual-clock.fixture.ts";
+import { CoarseDeadlines } from "../../http/coarse-deadlines.ts";
 import { eventLoopTurns } from "../../../test/support/waiting.ts";
 import { ShadowTurns } from "./shadow-turns.ts";
 
@@ -9,7 +10,7 @@ import { ShadowTurns } from "./shadow-turns.ts";
 class Fixture {
   readonly clock = new ManualClock();
   readonly inFlight = { count: 0, onLeave: null as (() => void) | null };
-  readonly turns = new ShadowTurns(this.inFlight, this.clock);
+  readonly turns = new ShadowTurns(this.inFlight, new CoarseDeadlines(this.clock));
   /** The numbers of the calls that ran, and the turns of the event loop in which they did. */
   readonly order: number[] = [];
   readonly ranIn: number[] = [];

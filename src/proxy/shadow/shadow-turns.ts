@@ -1,6 +1,7 @@
 // Decides when the calls of plugins in shadow mode run: several together, at moments when they delay no request, and each in a turn of the
 // event loop of its own. Between two turns, the loop serves what has arrived meanwhile, so that a request waits for one call at most.
 import type { Clock, ClockTimer } from "../../base/clock.ts";
+import type { CoarseDeadlines } from "../../http/coarse-deadlines.ts";
 
 /**
  * Calls wait for others. After a request, the caches of the CPU do not have the code of the plugins, so that a single call takes a
@@ -32,6 +33,7 @@ interface WaitingCall {
 }
 
 export class ShadowTurns {
+  readonly deadlines: CoarseDeadlines;
   readonly #inFlight: RequestsInFlight;
   readonly #clock: Clock;
   readonly #waiting: WaitingCall[] = [];
@@ -49,9 +51,10 @@ export class ShadowTurns {
   #timer: ClockTimer | null = null;
   #isDraining = false;
 
-  constructor(inFlight: RequestsInFlight, clock: Clock) {
+  constructor(inFlight: RequestsInFlight, deadlines: CoarseDeadlines) {
     this.#inFlight = inFlight;
-    this.#clock = clock;
+    this.deadlines = deadlines;
+    this.#clock = deadlines.clock;
   }
 
   /**

@@ -77,36 +77,43 @@ export const EMPTY_SHADOW_REPORT: ShadowReportData = {
   samples: [],
 };
 
+/** A sample whose time is formatted when the report is read: most samples are displaced by others before. */
+type KeptSample = Omit<ShadowSample, "time"> & { readonly unixMs: number };
+
 /** The report of one plugin entry in this process. Outlives changes of the configuration. */
 export class ShadowReport {
   readonly #counts: MutableCounts = { ...NO_COUNTS };
   readonly #statuses = new Map<string, number>();
   /** Oldest first. */
-  readonly #samples: ShadowSample[] = [];
-  #since: string | null = null;
+  readonly #samples: KeptSample[] = [];
+  /** Unix milliseconds of the first result. */
+  #since: number | null = null;
   /** Why the next version cannot run with the settings of the entry; null if it can. */
   problem: string | null = null;
 
-  add(sample: ShadowSample): void {
-    this.#since ??= sample.time;
-    const { outcome, status, agrees } = sample;
+  /** Adds the result of a request at this time. */
+  add(result: ShadowResult, requestId: string, unixMs: number): void {
+    this.#since ??= unixMs;
+    const { outcome, status, agrees } = result;
     if (outcome !== "skipped") this.#counts.ran++;
     this.#counts[outcome]++;
     if (agrees !== null) this.#counts[agrees ? "agreed" : "disagreed"]++;
     if (status !== null) this.#countStatus(String(status));
     const isNoteworthy = agrees === null ? outcome !== "passed" && outcome !== "skipped" : !agrees;
     if (!isNoteworthy) return;
-    this.#samples.push(sample);
+    this.#samples.push({ ...result, request_id: requestId, unixMs, ms: Math.round(result.ms * 100) / 100 });
     if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
   }
 
   get data(): ShadowReportData {
     return {
       problem: this.problem,
-      since: this.#since,
+      since: this.#since === null ? null : textOf(this.#since),
       counts: { ...this.#counts },
       statuses: Object.fromEntries(this.#statuses),
-      samples: this.#samples.toReversed(),
+      samples: this.#samples
+        .map(({ unixMs, request_id, ...result }) => ({ request_id, time: textOf(unixMs), ...result }))
+        .reverse(),
     };
   }
 
@@ -115,6 +122,10 @@ export class ShadowReport {
     if (count !== undefined || this.#statuses.size < MAX_STATUSES)
       this.#statuses.set(status, (count ?? 0) + 1);
   }
+}
+
+function textOf(unixMs: number): string {
+  return new Date(unixMs).toISOString();
 }
 
 /** Merges the reports of several processes about one entry. */
