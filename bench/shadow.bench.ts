@@ -1,8 +1,8 @@
 // The time of requests with and without plugins in shadow mode: two gateways of one process that differ only in these, in alternating
 // bursts. Requests arrive at random times and at a fixed rate, far below what a core can serve. Connections that send the next request
 // at once would keep the core busy, and the p99 would be a multiple of the CPU time per request, which is measured here as well.
-// The limit applies to a provider that takes 20 ms, which is little for a model. With one that responds at once, the calls for one
-// request delay the response of another that arrived at the same time.
+// The limit applies to a provider that takes 20 ms, which is little for a model. With one that responds at once, the p99 is about as
+// long as a pause of the garbage collector, of which the calls probably cause more (docs/decisions/0134-when-shadow-plugins-run.md).
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_RESPONSE, chatBody } from "./chat-payload.ts";
