@@ -33,7 +33,7 @@ const ID_BYTES = 36;
 /** The first slots; more are added as requests arrive. */
 const FIRST_SLOTS = 64;
 /** Facts that later requests are compared with, the most recent ones. */
-const MAX_TEMPLATES = 8;
+const MAX_TEMPLATES = 32;
 
 export class KeptRequests {
   /** The facts of a slot itself, or those of an earlier request that is like it; `#isCompact` says which. */
