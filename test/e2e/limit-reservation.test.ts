@@ -260,9 +260,10 @@ describe("limits that requests repeat", () => {
     expect(await ask(route, first.key)).toEqual({ ...reserved, isAsked: false });
     expect(await ask(route, first.key, { model: "other" })).toEqual({ ...reserved, isAsked: true });
     expect(await ask(route, first.key, { model: "other" })).toEqual({ ...reserved, isAsked: false });
+    expect(await ask(route, first.key)).toEqual({ ...reserved, isAsked: false });
     const refused = await ask(route, first.key, { model: "other", max_tokens: 3001 });
     expect(refused).toEqual({ status: 429, isAsked: true, limit: "3000" });
-    expect(await spent(route, id)).toBe("0.25");
+    expect(await spent(route, id)).toBe("0.26");
   });
 
   test("repeated limits without names fail their request, or are ignored with on_error continue", async () => {

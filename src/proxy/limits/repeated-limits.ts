@@ -1,4 +1,4 @@
-// Reserves limits and budgets for a request without calling the plugin: those that the last request of the same API key, rule, model and
+// Reserves limits and budgets for a request without calling the plugin: those that an earlier request of the same API key, rule, model and
 // user has reserved. Everything that differs from it, and every refusal, is left to reserve-claims.ts.
 import { BoundedCache } from "../../base/bounded-cache.ts";
 import { isPromise } from "../../base/value-or-promise.ts";
@@ -26,6 +26,10 @@ import type { LimiterCall } from "./limiter-call.ts";
 /** API keys of a gateway whose plans are kept. */
 const KEPT_KEYS = 1000;
 const WITHOUT_KEY = {};
+/** Plans of one API key that are kept, for its models and users. */
+const PLANS_PER_KEY = 4;
+/** Of an API key with more of them, only one in this many requests without a plan replaces one, because a plan takes time to create. */
+const REQUESTS_PER_REPLACEMENT = 16;
 
 type Parts = PlanParts & PluginParts;
 
@@ -38,7 +42,6 @@ interface LimitPlan extends RepeatedPlan {
   readonly price: CompiledPrice | null;
   /** Null if the user does not matter. */
   readonly userKey: string | null;
-  readonly requiresOneModel: boolean;
   /** Unix milliseconds in which the periods of the budgets are the same; the end is excluded. */
   readonly validFrom: number;
   readonly validUntil: number;
@@ -51,11 +54,53 @@ export function createRepeatedLimits(book: BudgetBook): RepeatedLimits | null {
   return new RepeatedLimits(ledger.repeated, (claim) => book.admitted(claim));
 }
 
+/** The plans of an API key. */
+class KeyPlans {
+  /** Whether the budgets of the gateway need to know the model. */
+  readonly requiresOneModel: boolean;
+  readonly #plans: LimitPlan[] = [];
+  #unknownCount = 0;
+
+  constructor({ budgets }: CompiledGateway) {
+    this.requiresOneModel = budgets?.some(dependsOnModel) === true;
+  }
+
+  find(exchange: Exchange, link: ChainLink, rule: CompiledRule, model: string | null): LimitPlan | null {
+    const at = this.#indexOf(exchange, link, rule, model);
+    return this.#plans[at] ?? null;
+  }
+
+  /** Returns where a plan of the request is to be kept; -1 if it is not. */
+  placeFor(exchange: Exchange, link: ChainLink, rule: CompiledRule, model: string | null): number {
+    const at = this.#indexOf(exchange, link, rule, model);
+    if (at !== -1) return at;
+    if (this.#plans.length < PLANS_PER_KEY) return this.#plans.length;
+    const count = ++this.#unknownCount;
+    if (count % REQUESTS_PER_REPLACEMENT !== 0) return -1;
+    return (count / REQUESTS_PER_REPLACEMENT) % PLANS_PER_KEY;
+  }
+
+  put(at: number, plan: LimitPlan): void {
+    this.#plans[at] = plan;
+  }
+
+  #indexOf(exchange: Exchange, link: ChainLink, rule: CompiledRule, model: string | null): number {
+    let userKey: string | null = null;
+    for (let at = 0; at < this.#plans.length; at++) {
+      const plan = this.#plans[at];
+      if (plan === undefined || plan.model !== model || plan.rule !== rule || plan.link !== link) continue;
+      if (plan.sharedPrices !== exchange.snapshot.prices) continue;
+      if (plan.userKey === null || plan.userKey === (userKey ??= userKeyOf(exchange))) return at;
+    }
+    return -1;
+  }
+}
+
 export class RepeatedLimits {
   readonly #ledger: RepeatedClaims;
   readonly #admitted: (claim: PlannedClaim) => void;
-  /** The last plan of each API key. A gateway is compiled again when anything of it changes. */
-  readonly #plans = new WeakMap<CompiledGateway, BoundedCache<object, LimitPlan>>();
+  /** By API key. A gateway is compiled again when anything of it changes. */
+  readonly #plans = new WeakMap<CompiledGateway, BoundedCache<object, KeyPlans>>();
 
   /** `admitted` is called with the claims on budgets that were reserved. */
   constructor(ledger: RepeatedClaims, admitted: (claim: PlannedClaim) => void) {
@@ -92,42 +137,50 @@ export class RepeatedLimits {
     if (gateway === null || rule === null || !isOrdinary(exchange, rule)) return;
     // The subjects of their budgets have no bound.
     if (gateway.budgets?.some(({ record }) => record.scope === "user") === true) return;
+    const [model, ...others] = eligibleModels(exchange, rule);
+    if (model === undefined || others.length > 0) return;
+    const { link } = call.call;
+    const plans = this.#plansOf(gateway, apiKey);
+    const place = plans.placeFor(exchange, link, rule, model);
+    if (place === -1) return;
     const repeats = call.repeats();
     const limits = tokenClaimsOf(call);
-    const [model, ...others] = eligibleModels(exchange, rule);
     const remembered = limits === null ? null : this.#ledger.remember([...limits, ...budgets]);
     if (repeats === null || limits === null || remembered === null) return;
-    if (model === undefined || others.length > 0) return;
     const { fields } = repeats;
-    const plan: LimitPlan = {
+    plans.put(place, {
       limits,
       budgets,
       remembered,
       fields,
       bits: fields.reduce((bits, each) => bits | each.bits, 0),
-      link: call.call.link,
+      link,
       rule,
       sharedPrices: snapshot.prices,
       model,
       price: priceFor(exchange, model),
       userKey: repeats.dependsOnUser ? userKeyOf(exchange) : null,
-      requiresOneModel: gateway.budgets?.some(dependsOnModel) === true,
       validFrom: clock.unixNow(),
       validUntil: Math.min(...budgets.map(({ endsAt }) => endsAt ?? Infinity)),
-    };
-    let plans = this.#plans.get(gateway);
-    if (plans === undefined) this.#plans.set(gateway, (plans = new BoundedCache(KEPT_KEYS)));
-    plans.set(apiKey ?? WITHOUT_KEY, plan);
+    });
+  }
+
+  #plansOf(gateway: CompiledGateway, apiKey: object | null): KeyPlans {
+    let keys = this.#plans.get(gateway);
+    if (keys === undefined) this.#plans.set(gateway, (keys = new BoundedCache(KEPT_KEYS)));
+    const key = apiKey ?? WITHOUT_KEY;
+    let plans = keys.get(key);
+    if (plans === undefined) keys.set(key, (plans = new KeyPlans(gateway)));
+    return plans;
   }
 
   #planFor(exchange: Exchange, link: ChainLink): LimitPlan | null {
-    const { gateway, rule, apiKey, snapshot } = exchange;
+    const { gateway, rule, apiKey } = exchange;
     if (gateway === null || rule === null) return null;
-    const plan = this.#plans.get(gateway)?.get(apiKey ?? WITHOUT_KEY);
-    if (plan === undefined || plan.link !== link || plan.rule !== rule) return null;
-    if (plan.sharedPrices !== snapshot.prices || !isOrdinary(exchange, rule)) return null;
-    if (plan.userKey !== null && plan.userKey !== userKeyOf(exchange)) return null;
-    return hasModel(exchange, plan) ? plan : null;
+    const plans = this.#plans.get(gateway)?.get(apiKey ?? WITHOUT_KEY);
+    if (plans === undefined || !isOrdinary(exchange, rule)) return null;
+    const model = onlyModelOf(exchange, rule, plans.requiresOneModel);
+    return model === undefined ? null : plans.find(exchange, link, rule, model);
   }
 
   /** Returns null if the size of the request is not known at once, or the period of a budget is another one. */
@@ -183,14 +236,18 @@ function isOrdinary(exchange: Exchange, { virtualModels }: CompiledRule): boolea
   return body !== null && !body.isUnscanned && sentPath === path;
 }
 
-/** Whether the request runs the model of the plan and no other. Errors are reported by the steps that follow. */
-function hasModel(exchange: Exchange, { rule, model, requiresOneModel }: LimitPlan): boolean {
+/** Returns undefined if the request runs no model or may run several. Errors are reported by the steps that follow. */
+function onlyModelOf(
+  exchange: Exchange,
+  rule: CompiledRule,
+  requiresOneModel: boolean,
+): string | null | undefined {
   try {
-    if (!mayCost(exchange, rule)) return false;
+    if (!mayCost(exchange, rule)) return undefined;
     if (requiresOneModel) requireOneModel(exchange, rule);
     const models = eligibleModels(exchange, rule);
-    return models.length === 1 && models[0] === model;
+    return models.length === 1 ? models[0] : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
