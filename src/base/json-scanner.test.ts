@@ -58,7 +58,7 @@ describe.each([
   ["with SIMD", simdTextOf],
   ["with words of four bytes", wordTextOf],
 ])("a scanner %s", (_, textOf) => {
-  const scanner = new JsonScanner(NAMES, NAMES.length, textOf);
+  const scanner = new JsonScanner(NAMES, { textOf });
 
   function scannedFields(bytes: Uint8Array): Record<string, unknown> {
     const fields: Record<string, unknown> = {};
@@ -245,6 +245,56 @@ describe.each([
     for (let length = whole.length - 130; length < whole.length; length++)
       expect(scanner.scan(whole.subarray(0, length))).toBe("invalid");
     expect(scanner.scan(whole)).toBe("other");
+  });
+});
+
+describe("suffixes of keys", () => {
+  const SUFFIXES = ["_id", "_ids", "_file"];
+  const scanner = new JsonScanner(NAMES, { keySuffixes: SUFFIXES });
+
+  function keysIn(value: unknown): string[] {
+    if (Array.isArray(value)) return value.flatMap(keysIn);
+    if (!isJsonObject(value)) return [];
+    return [...Object.keys(value), ...Object.values(value).flatMap(keysIn)];
+  }
+
+  const key = fc.oneof(
+    fc.constantFrom("file_id", "file_ids", "training_file", "_id", "id", "file_idx", "is", "e", ""),
+    fc.string(),
+    fc.string({ unit: grapheme }),
+    fc.constantFrom(..."\u0000\u001fé_".split("")).map((unit) => `${unit}file_id`),
+    fc.tuple(fc.nat(40), fc.constantFrom(...SUFFIXES, "")).map(([n, end]) => "x".repeat(n) + end),
+  );
+  const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom("file_id", 1, null, "a text with file_id and _ids"),
+      fc.array(tie("tree"), { maxLength: 4 }),
+      fc
+        .array(fc.tuple(key, tie("tree")), { maxLength: 4 })
+        .map((fields): unknown => Object.fromEntries(fields)),
+    ),
+  }));
+
+  test("a key with a suffix is found at any depth, and no text without one is reported", () => {
+    const isPlain = (name: string) => Buffer.byteLength(name) < 24 && JSON.stringify(name) === `"${name}"`;
+    fc.assert(
+      fc.property(tree, (value) => {
+        scanner.scan(Buffer.from(JSON.stringify(value)));
+        const keys = keysIn(value);
+        const hasSuffix = keys.some((name) => SUFFIXES.some((suffix) => name.endsWith(suffix)));
+        if (hasSuffix) expect(scanner.mayHaveSuffixes).toBe(true);
+        else if (keys.every(isPlain)) expect(scanner.mayHaveSuffixes).toBe(false);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("a key that is spelled with escapes is reported", () => {
+    scanner.scan(Buffer.from('{"a":[{"file_\\u0069d":1}]}'));
+    expect(scanner.mayHaveSuffixes).toBe(true);
+    scanner.scan(Buffer.from('{"a":[{"file":"_id"}]}'));
+    expect(scanner.mayHaveSuffixes).toBe(false);
   });
 });
 

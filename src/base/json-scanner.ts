@@ -29,18 +29,34 @@ const TOO_DENSE = -3;
 /** Decoding a key with escapes takes as long as reading about this many other values. */
 const ESCAPED_KEY_WORK = 32;
 
+/** Longer keys are not compared with the suffixes. Those of APIs are shorter. */
+const NEAR_KEY_BYTES = 24;
+
+interface ScannerOptions {
+  /** Only the first so many names, by default all, set `hasDuplicates` and `hasVariants`. */
+  readonly strictCount?: number;
+  /** Ends of keys that `mayHaveSuffixes` reports: two or more ASCII characters, the last one different in each; default none. */
+  readonly keySuffixes?: readonly string[];
+  readonly textOf?: JsonTextOf;
+}
+
 /** What the text holds at its top level. */
 type ScanResult = "object" | "other" | "invalid" | "too_deep" | "too_dense";
 
-/** Scans one text at a time: `startOf`, `endOf`, `hasDuplicates` and `hasVariants` describe the text of the last `scan`. */
+/** Scans one text at a time: `startOf`, `endOf`, and the fields below describe the text of the last `scan`. */
 export class JsonScanner {
   /** A watched field occurred more than once. The last one is located, which is the one JSON.parse returns. */
   hasDuplicates = false;
   /** A key differs from a watched name only in the case of ASCII letters. Some servers take it for the field. */
   hasVariants = false;
+  /** A key, at any depth, ends with one of the suffixes, or may do so: it is spelled with escapes, or long. */
+  mayHaveSuffixes = false;
   readonly #names: readonly Uint8Array[];
   readonly #strictCount: number;
   readonly #textOf: JsonTextOf;
+  readonly #suffixes: readonly Uint8Array[];
+  /** By the last byte of each suffix, the byte before it: nearly all other keys differ in one of both. */
+  readonly #beforeLast = new Uint8Array(256);
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
   /** The closing byte that each open object or array needs. */
@@ -50,8 +66,12 @@ export class JsonScanner {
   /** How many more values may be read. */
   #workLeft = Infinity;
 
-  /** Only the first `strictCount` names, by default all, set `hasDuplicates` and `hasVariants`. */
-  constructor(names: readonly string[], strictCount = names.length, textOf: JsonTextOf = jsonTextOf) {
+  constructor(
+    names: readonly string[],
+    { strictCount = names.length, keySuffixes = [], textOf = jsonTextOf }: ScannerOptions = {},
+  ) {
+    this.#suffixes = keySuffixes.map((suffix) => Buffer.from(suffix));
+    for (const suffix of this.#suffixes) this.#beforeLast[suffix.at(-1) ?? 0] = suffix.at(-2) ?? 0;
     this.#strictCount = strictCount;
     this.#textOf = textOf;
     this.#names = names.map((name) => Buffer.from(name));
@@ -68,6 +88,7 @@ export class JsonScanner {
     this.#starts.fill(-1);
     this.hasDuplicates = false;
     this.hasVariants = false;
+    this.mayHaveSuffixes = false;
     this.#field = -1;
     if (!isUtf8(text)) return "invalid";
     const json = this.#textOf(text);
@@ -132,13 +153,38 @@ export class JsonScanner {
   #scanKey(json: JsonText, start: number, depth: number): number {
     const { bytes } = json;
     if (bytes[start] !== QUOTE) return INVALID;
-    const end = json.endOfString(start + 1);
+    const end = this.#endOfKey(json, start + 1);
     if (end < 0) return INVALID;
     const colon = skipWhitespace(bytes, end);
     if (bytes[colon] !== COLON) return INVALID;
     const value = skipWhitespace(bytes, colon + 1);
     if (depth === 1) this.#beginField(bytes, start, end, value);
     return value;
+  }
+
+  /** As `endOfString`, for a key. Sets `mayHaveSuffixes`. */
+  #endOfKey(json: JsonText, start: number): number {
+    const { bytes } = json;
+    const limit = start + NEAR_KEY_BYTES;
+    for (let at = start; at < limit; at++) {
+      const byte = bytes[at] ?? 0;
+      if (byte === QUOTE) {
+        if (this.#beforeLast[bytes[at - 1] ?? 0] === bytes[at - 2] && this.#hasSuffix(bytes, start, at))
+          this.mayHaveSuffixes = true;
+        return at + 1;
+      }
+      if (byte === BACKSLASH) break;
+      if (byte < 0x20) return INVALID;
+    }
+    this.mayHaveSuffixes = true;
+    return json.endOfString(start);
+  }
+
+  /** Whether the key from `start` to `end`, quotes excluded, ends with a suffix. */
+  #hasSuffix(bytes: Uint8Array, start: number, end: number): boolean {
+    for (const suffix of this.#suffixes)
+      if (end - suffix.length >= start && hasBytesAt(bytes, end - suffix.length, suffix)) return true;
+    return false;
   }
 
   #beginField(bytes: Uint8Array, keyStart: number, keyEnd: number, valueStart: number): void {

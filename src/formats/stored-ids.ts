@@ -123,6 +123,9 @@ function withKeys(keys: readonly string[], kind: string): JsonPart {
   return { ...IN_REQUEST, keys: new Map([...IN_REQUEST.keys, ...own]) };
 }
 
+/** Every key with an id in a request ends with one of these. */
+export const ID_KEY_SUFFIXES: readonly string[] = ["_id", "_ids", "_file"];
+
 interface RequestIds {
   readonly part: JsonPart;
   /** A body without any of these texts contains no ids. */

@@ -21,6 +21,8 @@ function parsedFields(text: string): BodyFields {
     hasPrompt: prompt !== undefined,
     streamOptions,
     user: typeof user === "string" && user !== "" ? user : null,
+    // The test of the scanner covers it.
+    mayHaveIds: expect.any(Boolean),
     // Not traced.
     sampling: null,
   };

@@ -5,6 +5,7 @@ import { BoundedCache } from "../base/bounded-cache.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
+import { ID_KEY_SUFFIXES } from "../formats/stored-ids.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
 import { digestOfBody } from "./body-digest.ts";
@@ -15,10 +16,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Servers may disagree on the value of these fields if they occur twice; `user` is only a hint. */
 const AMBIGUITY_MATTERS = ["model", "stream", "messages", "prompt", "stream_options"];
-const scanner = new JsonScanner(
-  [...AMBIGUITY_MATTERS, "user", "models", "fallbacks"],
-  AMBIGUITY_MATTERS.length,
-);
+const scanner = new JsonScanner([...AMBIGUITY_MATTERS, "user", "models", "fallbacks"], {
+  strictCount: AMBIGUITY_MATTERS.length,
+  keySuffixes: ID_KEY_SUFFIXES,
+});
 const MODEL = 0;
 const STREAM = 1;
 const MESSAGES = 2;
@@ -79,6 +80,8 @@ export interface BodyFields {
   readonly streamOptions: unknown;
   /** Null if it is absent, empty or not a string. */
   readonly user: string | null;
+  /** False if the body was read and has no key whose value may be the id of a stored object. */
+  readonly mayHaveIds: boolean;
   /** Read for traced requests only. */
   readonly sampling: Sampling | null;
 }
@@ -96,6 +99,7 @@ export const NO_FIELDS: BodyFields = {
   hasPrompt: false,
   streamOptions: undefined,
   user: null,
+  mayHaveIds: true,
   sampling: null,
 };
 
@@ -265,6 +269,7 @@ function scannedFields(bytes: Uint8Array): BodyFields {
     hasPrompt: scanner.startOf(PROMPT) >= 0,
     streamOptions: scannedValue(bytes, STREAM_OPTIONS),
     user: textIn(scannedValue(bytes, USER)),
+    mayHaveIds: scanner.mayHaveSuffixes,
     sampling: null,
   };
 }

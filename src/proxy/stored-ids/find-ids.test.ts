@@ -1,14 +1,29 @@
 import { describe, expect, test } from "bun:test";
 import type { Operation } from "../../formats/operations.ts";
 import { CITED_ID } from "../../formats/stored-ids.ts";
+import { RequestBody } from "../request-body.ts";
 import { findIds, mayContainIds } from "./find-ids.ts";
 
 function idsIn(operation: Operation, body: unknown): string[] {
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   const searched = { bytes, operation };
-  return mayContainIds(searched)
-    ? findIds(searched).map(({ id, kind }) => (kind === CITED_ID ? `(${id})` : id))
-    : [];
+  const found = mayContainIds(searched) ? findIds(searched) : [];
+  // Other bodies are not searched.
+  if (found.length > 0 && isJson(bytes)) expect(fieldsOf(bytes).mayHaveIds).toBe(true);
+  return found.map(({ id, kind }) => (kind === CITED_ID ? `(${id})` : id));
+}
+
+function fieldsOf(bytes: Uint8Array): RequestBody["fields"] {
+  return RequestBody.scan({ bytes, isJson: true, contentType: null, isTraced: false }).fields;
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString());
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const inContent = (...content: unknown[]) => ({ messages: [{ role: "user", content }] });

@@ -47,7 +47,8 @@ export function openRequestIds(
   const { endpoint, body } = exchange;
   const operation = operationWithIds(exchange, rule);
   const searched = body === null ? null : { bytes: body.bytes, operation };
-  const searchesBody = searched !== null && mayContainIds(searched);
+  const mayHaveIds = body !== null && (body.isUnscanned || body.fields.mayHaveIds);
+  const searchesBody = searched !== null && mayHaveIds && mayContainIds(searched);
   const searchesTarget = mayHaveIdInTarget(operation);
   if (!searchesTarget && !searchesBody) return null;
   const opener = new IdOpener(
