@@ -134,19 +134,19 @@ export class RepeatedLimits {
   /** Keeps the claims of a request that are reserved, if the plugin says that later requests repeat them. */
   remember(exchange: Exchange, call: LimiterCall, budgets: readonly PlannedClaim[]): void {
     const { gateway, rule, apiKey, snapshot, clock } = exchange;
-    if (gateway === null || rule === null || !isOrdinary(exchange, rule)) return;
+    const limits = tokenClaimsOf(call);
+    if (limits === null || gateway === null || rule === null || !isOrdinary(exchange, rule)) return;
     // The subjects of their budgets have no bound.
     if (gateway.budgets?.some(({ record }) => record.scope === "user") === true) return;
-    const [model, ...others] = eligibleModels(exchange, rule);
-    if (model === undefined || others.length > 0) return;
     const { link } = call.call;
     const plans = this.#plansOf(gateway, apiKey);
+    const model = onlyModelOf(exchange, rule, plans.requiresOneModel);
+    if (model === undefined) return;
     const place = plans.placeFor(exchange, link, rule, model);
     if (place === -1) return;
     const repeats = call.repeats();
-    const limits = tokenClaimsOf(call);
-    const remembered = limits === null ? null : this.#ledger.remember([...limits, ...budgets]);
-    if (repeats === null || limits === null || remembered === null) return;
+    const remembered = this.#ledger.remember([...limits, ...budgets]);
+    if (repeats === null || remembered === null) return;
     const { fields } = repeats;
     plans.put(place, {
       limits,
