@@ -9,6 +9,7 @@ import { BodyCapture } from "./body-capture.ts";
 import { KeptRequests } from "./kept-requests.ts";
 import type { AttemptFacts, RequestFacts } from "./request-facts.ts";
 import { requestFacts, servedBy } from "./request-facts.fixture.ts";
+import type { ShadowRun } from "./shadow-report.ts";
 import { recordOf, startOf } from "./request-record.ts";
 
 const metrics = new Metrics();
@@ -220,6 +221,24 @@ test("the run of a post_response hook, which ends after the request, is read as 
   kept.set(0, requestFacts({ plugins }));
   plugins[0]!.ms = 7;
   expect(kept.get(0).plugins?.map(({ ms }) => ms)).toEqual([7]);
+});
+
+test("results of shadow mode that arrive after the request are read with it, and only with it", () => {
+  const kept = new KeptRequests();
+  const runs: ShadowRun[][] = [[], []];
+  runs.forEach((shadow, slot) => kept.set(slot, requestFacts({ shadow })));
+  const late: ShadowRun = {
+    name: "p",
+    stage: "pre_request",
+    outcome: "passed",
+    status: null,
+    agrees: null,
+    ms: 1,
+    detail: null,
+  };
+  runs[1]?.push(late);
+  expect([kept.get(0).shadow, kept.get(1).shadow]).toEqual([[], [late]]);
+  expect(kept.sharedAt(1)).toBe(kept.sharedAt(0));
 });
 
 test("a slot that was never set is a mistake of the caller", () => {

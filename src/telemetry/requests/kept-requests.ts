@@ -43,6 +43,7 @@ export class KeptRequests {
   #idBytes = new Uint8Array(FIRST_SLOTS * ID_BYTES);
   readonly #apiKeyIds: (string | null)[] = [];
   readonly #apiKeyNames: (string | null)[] = [];
+  readonly #shadows: RequestFacts["shadow"][] = [];
   #isCompact = new Uint8Array(FIRST_SLOTS);
   #numbers = new Float64Array(FIRST_SLOTS * NUMBERS);
   readonly #templates: RequestFacts[] = [];
@@ -54,6 +55,7 @@ export class KeptRequests {
     this.#requestIds[slot] = this.#setIdBytes(slot, facts.requestId) ? null : facts.requestId;
     this.#apiKeyIds[slot] = facts.apiKeyId;
     this.#apiKeyNames[slot] = facts.apiKeyName;
+    this.#shadows[slot] = facts.shadow;
     const canBeCompact = isPlain(facts);
     this.#isCompact[slot] = canBeCompact ? 1 : 0;
     this.#shared[slot] = canBeCompact ? this.#templateFor(facts) : facts;
@@ -72,6 +74,7 @@ export class KeptRequests {
       requestId: this.requestIdAt(slot),
       apiKeyId: this.apiKeyIdAt(slot),
       apiKeyName: this.#apiKeyNames[slot] ?? null,
+      shadow: this.#shadows[slot] ?? null,
       startedAt: this.#number(at + STARTED_AT),
       endedAt: this.#number(at + ENDED_AT),
       endedWallMs: this.#number(at + ENDED_WALL_MS),
@@ -85,7 +88,7 @@ export class KeptRequests {
     };
   }
 
-  /** Returns the facts of this or another request, of which only ids of request and API key, times and counts differ. */
+  /** Returns the facts of this or another request, of which only ids of request and API key, shadow runs, times and counts differ. */
   sharedAt(slot: number): RequestFacts {
     const shared = this.#shared[slot];
     if (shared === undefined) throw new Error(`slot ${slot} was never set`);
@@ -213,7 +216,7 @@ function isPlain(facts: RequestFacts): boolean {
   if (outcome !== "complete" && outcome !== "refused") return false;
   if (facts.mirrorOf !== null || facts.virtualModel !== null || facts.mcp !== null || facts.fault !== null)
     return false;
-  if (facts.hedge !== null || facts.shadow !== null || facts.bodies !== null) return false;
+  if (facts.hedge !== null || facts.bodies !== null) return false;
   if (facts.trace !== null || facts.sampling !== null || attempts.length > 1) return false;
   const [attempt] = attempts;
   if (finalAttempt !== null && finalAttempt !== attempt) return false;
