@@ -5,9 +5,11 @@ import { tokensOfText } from "../formats/text-tokens.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 
 /** The first sample is the start of the stream, so that the estimate of a short stream reads all of it. */
-const START_BYTES = 4096;
+const START_BYTES = 2048;
 /** Later samples start at chunks whose numbers double, so that a stream of any length has few of them. */
 const SAMPLE_BYTES = 1024;
+/** A sample grows from this size on: many streams are short. */
+const FIRST_BYTES = 512;
 const EVENT_END = /\r\n\r\n|\n\n|\r\r/;
 const DATA_LINE = /^data: ?(.*)$/m;
 
@@ -18,37 +20,58 @@ interface Measured {
   readonly bytes: number;
 }
 
+/** A part of a stream, in one array: one for each chunk would take several times the memory of the bytes. */
+class Sample {
+  #bytes: Uint8Array;
+  readonly #limit: number;
+  #length = 0;
+
+  constructor(limit: number) {
+    this.#bytes = new Uint8Array(FIRST_BYTES);
+    this.#limit = limit;
+  }
+
+  get isFull(): boolean {
+    return this.#length === this.#limit;
+  }
+
+  /** Copies as much of the chunk as there is room for. */
+  push(chunk: Uint8Array): void {
+    const piece = chunk.subarray(0, this.#limit - this.#length);
+    const length = this.#length + piece.byteLength;
+    if (length > this.#bytes.length) {
+      const grown = new Uint8Array(Math.min(this.#limit, Math.max(length, 2 * this.#bytes.length)));
+      grown.set(this.#bytes);
+      this.#bytes = grown;
+    }
+    this.#bytes.set(piece, this.#length);
+    this.#length = length;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+}
+
 export class RelayedText {
   #bytes = 0;
   #chunks = 0;
   /** The number of the chunk with which the next sample starts. */
   #nextSample = 2;
-  /** Bytes that the current sample still takes. */
-  #room = START_BYTES;
-  #sample: Uint8Array[] = [];
-  readonly #samples: Uint8Array[][] = [this.#sample];
+  #sample = new Sample(START_BYTES);
+  readonly #samples = [this.#sample];
 
   /** Call with the next bytes of the stream, decoded. */
   push(chunk: Uint8Array): void {
     this.#bytes += chunk.byteLength;
-    if (++this.#chunks >= this.#nextSample || this.#room > 0) this.#keep(chunk);
-  }
-
-  /** Copies, because the chunk may be a small part of a large buffer. */
-  #keep(chunk: Uint8Array): void {
-    if (this.#room === 0) {
-      this.#room = SAMPLE_BYTES;
-      this.#sample = [];
-      this.#samples.push(this.#sample);
-    }
-    const piece = new Uint8Array(chunk.subarray(0, this.#room));
-    this.#sample.push(piece);
-    this.#room -= piece.byteLength;
+    if (++this.#chunks < this.#nextSample && this.#sample.isFull) return;
+    if (this.#sample.isFull) this.#samples.push((this.#sample = new Sample(SAMPLE_BYTES)));
+    this.#sample.push(chunk);
     this.#nextSample = this.#chunks * 2;
   }
 
   estimateTokens(reader: UsageReader): number {
-    const [first = new Uint8Array(0), ...others] = this.#samples.map((sample) => Buffer.concat(sample));
+    const [first = new Uint8Array(0), ...others] = this.#samples.map(({ bytes }) => bytes);
     const start = measure(first, reader, 0);
     // A later sample starts with a part of an event.
     const later = sumOf(others.map((sample) => measure(sample, reader, 1)));
