@@ -3,6 +3,7 @@ import { GatehouseError } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Claim, ClaimState, Refusal, Reservation } from "../../ledger/ledger.ts";
 import type { BudgetBook } from "../../runtime/budget-book.ts";
+import type { LimitClaim } from "../../sdk/index.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
@@ -94,9 +95,7 @@ export class Reservations {
     }
     const { reservation, limits, budgets, added } = reserved;
     const { gateway } = exchange;
-    const amounts: number[] = [];
-    for (const claim of limits) amounts.push(amountOfLimit(claim, charges));
-    for (const claim of budgets) amounts.push(amountOfBudget(claim, charges));
+    const amounts = amountsOf(limits, budgets, charges);
     reservation.settle(amounts);
     let at = limits.length;
     for (const claim of budgets) {
@@ -115,9 +114,7 @@ export class Reservations {
     charges: readonly Charge[],
   ): void {
     const { limits, budgets } = plan;
-    const amounts: number[] = [];
-    for (const claim of limits) amounts.push(amountOfLimit(claim, charges));
-    for (const claim of budgets) amounts.push(amountOfBudget(claim, charges));
+    const amounts = amountsOf(limits, budgets, charges);
     reservation.settle(amounts);
     let at = limits.length;
     for (const claim of budgets) {
@@ -140,6 +137,18 @@ export class Reservations {
     if (model === null || gateway === null || usage === null || usage.isPartial) return;
     this.#book.outputSizes.add(gateway.id, model, usage.outputTokens);
   }
+}
+
+/** Returns what each of the limits, then each of the budgets is charged with. */
+function amountsOf(
+  limits: readonly LimitClaim[],
+  budgets: readonly PlannedClaim[],
+  charges: readonly Charge[],
+): number[] {
+  const amounts: number[] = [];
+  for (const claim of limits) amounts.push(amountOfLimit(claim, charges));
+  for (const claim of budgets) amounts.push(amountOfBudget(claim, charges));
+  return amounts;
 }
 
 /** Whether anything but requests is reserved. */
