@@ -13,6 +13,7 @@ interface WasmModule {
 
 export const MODULES: readonly WasmModule[] = [
   { source: "wasm/json-string-end.ts", compiled: "src/base/json-string-end-wasm.ts" },
+  { source: "wasm/text-tokens.ts", compiled: "src/formats/text-tokens-wasm.ts" },
   { source: "wasm/normalize-json.ts", compiled: "src/plugins/code_sanitation/normalize-json-wasm.ts" },
   { source: "wasm/read-triggers.ts", compiled: "src/plugins/code_sanitation/read-triggers-wasm.ts" },
 ];

@@ -2,8 +2,9 @@
 // counted where they are. Everything else is parsed, but only the fields that matter: parsing all of a body took as long as counting it.
 import { indexOfByte, utf8Between } from "../base/byte-search.ts";
 import type { JsonObject } from "../base/json.ts";
+import { openTexts, readOpenText } from "./json-text-tokens.ts";
 import { UNITS_PER_TOKEN } from "./text-automaton.ts";
-import { readAsciiText, unitsOfText, type ReadText } from "./text-tokens.ts";
+import { unitsOfText, type ReadText } from "./text-tokens.ts";
 import { ESTIMATED_FIELDS, MESSAGE_TOKENS } from "./token-estimate.ts";
 
 const QUOTE = 0x22;
@@ -67,6 +68,7 @@ export class EstimatedFieldReader {
 
   /** `bytes` must be a JSON object in UTF-8 that was validated. */
   read(bytes: Uint8Array): EstimatedFields {
+    openTexts(bytes);
     const others: Record<string, unknown> = {};
     let units = 0;
     let isCounted = true;
@@ -231,7 +233,7 @@ function isTextType(bytes: Uint8Array, start: number, end: number): boolean {
 
 /** Counts the string whose content starts at `start` into `read`. */
 function readText(bytes: Uint8Array, start: number): void {
-  if (readAsciiText(bytes, start, read)) return;
+  if (readOpenText(bytes, start, read)) return;
   const end = endOfString(bytes, start);
   read.units = unitsOfText(String(JSON.parse(utf8Between(bytes, start - 1, end))));
   read.end = end - 1;

@@ -1,0 +1,386 @@
+// Adds up the estimated tokens of an ASCII text in a JSON string, 64 characters at a time: the automaton of src/formats/text-automaton.ts
+// without its table. AssemblyScript, not TypeScript: `npm run build:wasm` compiles this file to src/formats/text-tokens-wasm.ts.
+// Bit n of each u64 describes character n of a block. Blocks are read in order, and the last bits of a block are carried to the next one:
+// `after(x, last)` has a bit where the character before has one in x.
+
+// The layout of the memory, as in src/formats/text-tokens-simd.ts.
+const WEIGHTS: usize = 0;
+/** The characters of escape sequences, by the byte after the backslash; 0 for rare ones. */
+const ESCAPED: usize = 0x100;
+// From here on, only this module uses it.
+/** For each letter of a word, the block before: which characters are this letter of their word, or a later one. */
+const LETTER_BLOCKS: usize = 0x200;
+/** The decoded characters. The one before them is at SCRATCH - 1. */
+const SCRATCH: usize = 0x280;
+const SCRATCH_BYTES: usize = 0x400;
+// A bit for each of the characters.
+const LOWER: usize = 0x700;
+const UPPER: usize = 0x790;
+const VOWELS: usize = 0x820;
+const DIGITS: usize = 0x8b0;
+const WHITE: usize = 0x940;
+const SPACES: usize = 0x9d0;
+const TABS: usize = 0xa60;
+const SAME: usize = 0xaf0;
+
+const BLOCK: usize = 64;
+const QUOTE: u8 = 0x22;
+const BACKSLASH: u8 = 0x5c;
+/** Letters of a word after these add as much as the last one of them. */
+const MAX_LETTERS: usize = 13;
+
+// The places of the weights, which are units of tokens.
+const CONTINUED = 0;
+const UPPER_MORE = 1;
+const MIXED_FIRST = 2;
+const MIXED_MORE = 3;
+const CROWDED = 4;
+const DIGIT_TOKEN = 5;
+const SPACE_BEFORE_DIGITS = 6;
+const FIRST_TAB = 7;
+const SECOND_AFTER_SPACE = 8;
+const SECOND_AFTER_TAB = 9;
+const MORE_SPACE = 10;
+const NEWLINE = 11;
+const NEWLINE_AFTER_NEWLINE = 12;
+const NEWLINE_AFTER_PUNCTUATION = 13;
+const PUNCTUATION = 14;
+const PUNCTUATION_AFTER_SPACE = 15;
+const UNPAID_PREFIX = 16;
+const REPEATED = 17;
+const FURTHER_PUNCTUATION = 18;
+/** In addition to FURTHER_PUNCTUATION. */
+const LONG_PUNCTUATION = 19;
+/** From here on, what each letter of a word adds more than the letter before it. */
+const LETTERS = 20;
+
+/** The index of the closing quote of the last text. */
+export let textEnd: i32 = 0;
+
+// Bits of the block before: the last one of each kind, or all bits of the block where the name says so.
+let lower: u64 = 0;
+let upper: u64 = 0;
+let furtherUpper: u64 = 0;
+let mixed: u64 = 0;
+let blank: u64 = 0;
+let firstBlank: u64 = 0;
+let space: u64 = 0;
+let tab: u64 = 0;
+let spaceState: u64 = 0;
+let newline: u64 = 0;
+let prefix: u64 = 0;
+let second: u64 = 0;
+let third: u64 = 0;
+let fourth: u64 = 0;
+let digitBlock: u64 = 0;
+let digitTokenBlock: u64 = 0;
+let consonantBlock: u64 = 0;
+let consonantPairBlock: u64 = 0;
+let punctuationBlock: u64 = 0;
+let punctuationPairBlock: u64 = 0;
+
+/**
+ * Returns the units of the text that starts at `start`, or -1 if it has other characters than ASCII or rare escape sequences. A closing
+ * quote must follow.
+ */
+export function unitsOfText(start: usize): i32 {
+  reset();
+  let at = start;
+  let out = SCRATCH;
+  let units: i32 = 0;
+  for (;;) {
+    const bytes = v128.load(at);
+    v128.store(out, bytes);
+    const stops = i8x16.bitmask(
+      v128.or(bytes, v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH)))),
+    );
+    if (stops == 0) {
+      at += 16;
+      out += 16;
+    } else {
+      const read = <usize>ctz(stops);
+      at += read;
+      out += read;
+      const character = load<u8>(ESCAPED + load<u8>(at, 1));
+      if (load<u8>(at) != BACKSLASH || character == 0) break;
+      store<u8>(out, character);
+      at += 2;
+      out += 1;
+    }
+    if (out >= SCRATCH + SCRATCH_BYTES) {
+      units += unitsOfBlocks(SCRATCH + SCRATCH_BYTES);
+      // Up to 15 characters are left.
+      store<u8>(SCRATCH - 1, load<u8>(SCRATCH + SCRATCH_BYTES - 1));
+      v128.store(SCRATCH, v128.load(SCRATCH + SCRATCH_BYTES));
+      out -= SCRATCH_BYTES;
+    }
+  }
+  if (load<u8>(at) != QUOTE) return -1;
+  textEnd = <i32>at;
+  return units + unitsOfBlocks(out);
+}
+
+function reset(): void {
+  lower = upper = furtherUpper = mixed = blank = firstBlank = space = tab = spaceState = newline = 0;
+  prefix = second = third = fourth = digitBlock = digitTokenBlock = 0;
+  consonantBlock = consonantPairBlock = punctuationBlock = punctuationPairBlock = 0;
+  for (let letter: usize = 0; letter < MAX_LETTERS; letter++) store<u64>(LETTER_BLOCKS + (letter << 3), 0);
+  // No character: differs from every other one.
+  store<u8>(SCRATCH - 1, 0);
+}
+
+/** Returns the units of the characters from SCRATCH to `end`. */
+function unitsOfBlocks(end: usize): i32 {
+  classify(end);
+  let units: i32 = 0;
+  for (let at = SCRATCH; at < end; at += BLOCK) units += unitsOfBlock(at, firstBits(end - at));
+  return units;
+}
+
+/** Writes a bit for each character and class. Stores keep the compiler from mixing the vectors, which do not all fit into the registers. */
+function classify(end: usize): void {
+  let bytes: usize = 0;
+  for (let at = SCRATCH; at < end; at += 16) {
+    const vector = v128.load(at);
+    store<u16>(LOWER + bytes, <u16>i8x16.bitmask(lowerOf(vector)));
+    store<u16>(VOWELS + bytes, <u16>i8x16.bitmask(vowelOf(vector)));
+    store<u16>(UPPER + bytes, <u16>i8x16.bitmask(upperOf(vector)));
+    store<u16>(DIGITS + bytes, <u16>i8x16.bitmask(digitOf(vector)));
+    store<u16>(WHITE + bytes, <u16>i8x16.bitmask(whiteOf(vector)));
+    store<u16>(SPACES + bytes, <u16>i8x16.bitmask(spaceOf(vector)));
+    store<u16>(TABS + bytes, <u16>i8x16.bitmask(tabOf(vector)));
+    store<u16>(SAME + bytes, <u16>i8x16.bitmask(i8x16.eq(vector, v128.load(at - 1))));
+    bytes += 2;
+  }
+}
+
+/** `valid` are the characters that belong to the text. */
+function unitsOfBlock(at: usize, valid: u64): i32 {
+  const bytes = (at - SCRATCH) >> 3;
+  const isLower = load<u64>(LOWER + bytes) & valid;
+  const isUpper = load<u64>(UPPER + bytes) & valid;
+  const isVowel = load<u64>(VOWELS + bytes);
+  const isDigit = load<u64>(DIGITS + bytes) & valid;
+  const isWhite = load<u64>(WHITE + bytes) & valid;
+  const isSpace = load<u64>(SPACES + bytes) & valid;
+  const isLetter = isLower | isUpper;
+  const isPunctuation = valid & ~(isLetter | isDigit | isWhite);
+  const isControl = isWhite & ~isSpace;
+  const isTab = isControl == 0 ? 0 : load<u64>(TABS + bytes) & isControl;
+  const isNewline = isControl & ~isTab;
+  const afterDigit = after(isDigit, digitBlock >> 63);
+  let units = unitsOfLetters(isLower, isUpper, isLower & ~isVowel, afterDigit);
+  const isBlank = isSpace | isTab;
+  const afterBlank = after(isBlank, blank);
+  const hasSpaceState = isSpace | (isTab & afterBlank);
+  const afterSpaceState = after(hasSpaceState, spaceState);
+  spaceState = hasSpaceState >> 63;
+  if (isDigit != 0) units += unitsOfDigits(isDigit, afterDigit, afterSpaceState);
+  else digitTokenBlock = 0;
+  digitBlock = isDigit;
+  units += unitsOfBlanks(isBlank, isSpace, isTab, afterBlank);
+  const afterPunctuation = after(isPunctuation, punctuationBlock >> 63);
+  if (isNewline != 0) {
+    const afterNewline = after(isNewline, newline);
+    units += weigh(NEWLINE_AFTER_NEWLINE, isNewline & afterNewline);
+    units += weigh(NEWLINE_AFTER_PUNCTUATION, isNewline & afterPunctuation);
+    units += weigh(NEWLINE, isNewline & ~(afterNewline | afterPunctuation));
+  }
+  newline = isNewline >> 63;
+  const isFirst = isPunctuation & ~afterPunctuation;
+  const isPrefix = isFirst & ~afterSpaceState;
+  units += weigh(PUNCTUATION, isPrefix);
+  units += weigh(UNPAID_PREFIX, after(isPrefix, prefix) & valid & ~isLetter);
+  units += weigh(PUNCTUATION_AFTER_SPACE, isFirst & afterSpaceState);
+  prefix = isPrefix >> 63;
+  const isFurther = isPunctuation & afterPunctuation;
+  if (isFurther != 0) {
+    const isSame = load<u64>(SAME + bytes);
+    units += unitsOfFurtherPunctuation(isPunctuation, isFurther, isFurther & isSame);
+  } else second = third = fourth = punctuationPairBlock = 0;
+  punctuationBlock = isPunctuation;
+  return units;
+}
+
+function unitsOfLetters(isLower: u64, isUpper: u64, isConsonant: u64, afterDigit: u64): i32 {
+  const afterLower = after(isLower, lower);
+  const afterUpper = after(isUpper, upper);
+  lower = isLower >> 63;
+  upper = isUpper >> 63;
+  const isFurtherUpper = isUpper & afterUpper;
+  const isFirstUpper = isUpper & ~afterUpper;
+  // Lowercase letters after several uppercase ones, up to the end of the word.
+  const isFirstMixed = isLower & after(isFurtherUpper, furtherUpper);
+  furtherUpper = isFurtherUpper >> 63;
+  // The addition carries through the letters after each start.
+  const isMixed = isLower & ~(isLower + (isFirstMixed | (isLower & mixed)));
+  mixed = isMixed >> 63;
+  const isInWord = isLower & ~isMixed;
+  let units = weigh(CONTINUED, (isFirstUpper & (afterLower | afterDigit)) | (isInWord & afterDigit));
+  if (isFurtherUpper != 0) units += weigh(UPPER_MORE, isFurtherUpper);
+  if (isMixed != 0) units += weigh(MIXED_FIRST, isFirstMixed) + weigh(MIXED_MORE, isMixed & ~isFirstMixed);
+  units += unitsOfWords(isInWord, isFirstUpper);
+  const isPair = isConsonant & after(isConsonant, consonantBlock >> 63);
+  units += weigh(CROWDED, isPair & ((isPair << 2) | (consonantPairBlock >> 62)));
+  consonantBlock = isConsonant;
+  consonantPairBlock = isPair;
+  return units;
+}
+
+/** Adds what each letter adds to its word, the first uppercase letter included. */
+function unitsOfWords(isInWord: u64, isFirstUpper: u64): i32 {
+  let isAtLeast = isInWord | isFirstUpper;
+  let units = weigh(LETTERS, isAtLeast);
+  isAtLeast = isInWord & afterLetter(0, isAtLeast);
+  units += weigh(LETTERS + 1, isAtLeast);
+  isAtLeast = isInWord & afterLetter(1, isAtLeast);
+  units += weigh(LETTERS + 2, isAtLeast);
+  isAtLeast = isInWord & afterLetter(2, isAtLeast);
+  units += weigh(LETTERS + 3, isAtLeast);
+  isAtLeast = isInWord & afterLetter(3, isAtLeast);
+  units += weigh(LETTERS + 4, isAtLeast);
+  isAtLeast = isInWord & afterLetter(4, isAtLeast);
+  units += weigh(LETTERS + 5, isAtLeast);
+  isAtLeast = isInWord & afterLetter(5, isAtLeast);
+  units += weigh(LETTERS + 6, isAtLeast);
+  isAtLeast = isInWord & afterLetter(6, isAtLeast);
+  units += weigh(LETTERS + 7, isAtLeast);
+  isAtLeast = isInWord & afterLetter(7, isAtLeast);
+  units += weigh(LETTERS + 8, isAtLeast);
+  isAtLeast = isInWord & afterLetter(8, isAtLeast);
+  units += weigh(LETTERS + 9, isAtLeast);
+  isAtLeast = isInWord & afterLetter(9, isAtLeast);
+  units += weigh(LETTERS + 10, isAtLeast);
+  isAtLeast = isInWord & afterLetter(10, isAtLeast);
+  units += weigh(LETTERS + 11, isAtLeast);
+  isAtLeast = isInWord & afterLetter(11, isAtLeast);
+  return units + weigh(LETTERS + 12, isAtLeast);
+}
+
+/** As `after` for the characters that are at least this letter of their word. */
+function afterLetter(letter: usize, positions: u64): u64 {
+  const last = load<u64>(LETTER_BLOCKS + (letter << 3)) >> 63;
+  store<u64>(LETTER_BLOCKS + (letter << 3), positions);
+  return after(positions, last);
+}
+
+/** Every third digit of a number starts a token. */
+function unitsOfDigits(isDigit: u64, afterDigit: u64, afterSpaceState: u64): i32 {
+  const isStart = isDigit & ~afterDigit;
+  let reaches = isDigit & afterDigit & ((isDigit << 2) | (digitBlock >> 62));
+  let isToken = isStart | (reaches & (digitTokenBlock >> 61));
+  for (let distance: u64 = 3; distance < 64 && reaches != 0; distance <<= 1) {
+    isToken |= reaches & (isToken << distance);
+    reaches &= reaches << distance;
+  }
+  digitTokenBlock = isToken;
+  return weigh(DIGIT_TOKEN, isToken) + weigh(SPACE_BEFORE_DIGITS, isStart & afterSpaceState);
+}
+
+function unitsOfBlanks(isBlank: u64, isSpace: u64, isTab: u64, afterBlank: u64): i32 {
+  const isFirst = isBlank & ~afterBlank;
+  let units: i32 = 0;
+  const isFurther = isBlank & afterBlank;
+  if ((isTab | isFurther) != 0) {
+    const isSecond = isBlank & after(isFirst, firstBlank);
+    units += weigh(FIRST_TAB, isFirst & isTab);
+    units += weigh(SECOND_AFTER_SPACE, isSecond & after(isSpace, space));
+    units += weigh(SECOND_AFTER_TAB, isSecond & after(isTab, tab));
+    units += weigh(MORE_SPACE, isFurther & ~isSecond);
+  }
+  blank = isBlank >> 63;
+  firstBlank = isFirst >> 63;
+  space = isSpace >> 63;
+  tab = isTab >> 63;
+  return units;
+}
+
+/** `isFurther` are punctuation characters after another one, `isRepeated` those that are the same as the one before. */
+function unitsOfFurtherPunctuation(isPunctuation: u64, isFurther: u64, isRepeated: u64): i32 {
+  const isOther = isFurther & ~isRepeated;
+  let units = weigh(REPEATED, isRepeated) + weigh(FURTHER_PUNCTUATION, isOther);
+  // Only sequences of four, and the start of one that the next block may continue.
+  const isPair = isPunctuation & after(isPunctuation, punctuationBlock >> 63);
+  const isFour = isPair & ((isPair << 2) | (punctuationPairBlock >> 62));
+  punctuationPairBlock = isPair;
+  if ((isFour | (isPunctuation >> 63)) == 0) {
+    units += weigh(LONG_PUNCTUATION, isOther & fourth);
+    second = third = fourth = 0;
+    return units;
+  }
+  const isChanged = isOther | (isPunctuation & ~isFurther);
+  // From the second, third and fourth different character of a sequence on, up to its end.
+  const isSecond = filled(isOther | (isPunctuation & second), isPunctuation);
+  const isThird = filled((isChanged & after(isSecond, second)) | (isPunctuation & third), isPunctuation);
+  const isFourth = filled((isChanged & after(isThird, third)) | (isPunctuation & fourth), isPunctuation);
+  units += weigh(LONG_PUNCTUATION, isOther & after(isFourth, fourth));
+  second = isSecond >> 63;
+  third = isThird >> 63;
+  fourth = isFourth >> 63;
+  return units;
+}
+
+/** Adds to `starts` the bits that follow them in `within` without a gap. */
+function filled(starts: u64, within: u64): u64 {
+  let result = starts;
+  let reaches = within;
+  for (let distance: u64 = 1; distance < 64; distance <<= 1) {
+    result |= reaches & (result << distance);
+    reaches &= reaches << distance;
+  }
+  return result;
+}
+
+/** As many bits as `count`, at most 64. */
+function firstBits(count: u64): u64 {
+  const one: u64 = 1;
+  return count < BLOCK ? (one << count) - 1 : u64.MAX_VALUE;
+}
+
+function after(positions: u64, last: u64): u64 {
+  return (positions << 1) | last;
+}
+
+function weigh(weight: u32, positions: u64): i32 {
+  return load<i32>(WEIGHTS + ((<usize>weight) << 2)) * <i32>popcnt(positions);
+}
+
+/** Whether a byte is at most `limit`. */
+function atMost(bytes: v128, limit: v128): v128 {
+  return i8x16.eq(i8x16.min_u(bytes, limit), bytes);
+}
+
+function lowerOf(bytes: v128): v128 {
+  return atMost(i8x16.sub(bytes, i8x16.splat(0x61)), i8x16.splat(25));
+}
+
+function upperOf(bytes: v128): v128 {
+  return atMost(i8x16.sub(bytes, i8x16.splat(0x41)), i8x16.splat(25));
+}
+
+function digitOf(bytes: v128): v128 {
+  return atMost(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(9));
+}
+
+/** Whether a byte is one of `aeiouy`: a table from a to p, and one from q on. */
+function vowelOf(bytes: v128): v128 {
+  const fromA = i8x16(-1, 0, 0, 0, -1, 0, 0, 0, -1, 0, 0, 0, 0, 0, -1, 0);
+  const fromQ = i8x16(0, 0, 0, 0, -1, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0);
+  return v128.or(
+    i8x16.swizzle(fromA, i8x16.sub(bytes, i8x16.splat(0x61))),
+    i8x16.swizzle(fromQ, i8x16.sub(bytes, i8x16.splat(0x71))),
+  );
+}
+
+/** Whether a byte is a space or a control character: tabs and newlines are the only ones of these that are decoded. */
+function whiteOf(bytes: v128): v128 {
+  return atMost(bytes, i8x16.splat(0x20));
+}
+
+function spaceOf(bytes: v128): v128 {
+  return i8x16.eq(bytes, i8x16.splat(0x20));
+}
+
+function tabOf(bytes: v128): v128 {
+  return i8x16.eq(bytes, i8x16.splat(0x09));
+}
