@@ -7,7 +7,7 @@ import type { Exchange } from "../proxy/exchange.ts";
 import type { ClaimParts } from "../proxy/limits/reserve-claims.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
 import { copyExchange } from "../proxy/shadow/shadow-copy.ts";
-import { runPreRequestOn } from "../proxy/shadow/shadow-hooks.ts";
+import { runPreRequestOn } from "../proxy/shadow/shadow-pre-request.ts";
 import type { ShadowLink } from "../snapshot/shadow-chain.ts";
 import type { ShadowOutcome } from "../telemetry/requests/shadow-report.ts";
 import { redact } from "../telemetry/log/redact.ts";

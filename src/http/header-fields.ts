@@ -225,8 +225,13 @@ export function findFieldName(name: string): FieldName | null {
   return created;
 }
 
-function checkedValue(name: string, value: string): string {
-  if (INVALID_VALUE.test(value))
+export function isFieldValue(value: string): boolean {
+  return !INVALID_VALUE.test(value);
+}
+
+/** Returns the value. Throws if it cannot be sent. */
+export function checkedValue(name: string, value: string): string {
+  if (!isFieldValue(value))
     throw new TypeError(`the value of ${name} has a character that is not allowed in a header`);
   return value;
 }

@@ -1,6 +1,6 @@
 // The path and query of a request, from the URL that Bun reports. The path is normalized here, whatever the Host header is.
 
-interface RequestTarget {
+export interface RequestTarget {
   /** Without dot segments. */
   readonly path: string;
   /** Including the question mark, or empty. */

@@ -5,7 +5,6 @@ import { withTimeout } from "../base/with-timeout.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { PluginHooks } from "../sdk/index.ts";
 import type { PluginCall } from "./plugin-call.ts";
-import { createPluginResponse } from "./plugin-response.ts";
 
 const PLUGIN_TIMEOUT_MS = 5000;
 
@@ -46,13 +45,11 @@ export function withinTimeout<T>(result: PromiseLike<T>, { exchange }: PluginCal
 }
 
 /** Throws if the plugin's response is invalid, which is a failure of the plugin like any other. */
-export function finishCall(
-  { exchange, parts, run, response }: PluginCall,
-  startedAt: number,
-): OutgoingResponse | null {
+export function finishCall(call: PluginCall, startedAt: number): OutgoingResponse | null {
+  const { exchange, run, response } = call;
   let created: OutgoingResponse | null = null;
   if (response !== null) {
-    created = createPluginResponse(response, exchange, parts.maxBodyBytes);
+    created = call.createResponse(response);
     run.verdict = "answered";
   }
   run.ended(exchange.clock.now() - startedAt);

@@ -7,7 +7,7 @@ import type { Endpoint } from "../formats/operations.ts";
 import { fieldNameOf, type HeaderFields } from "../http/header-fields.ts";
 import type { ForwardedBody } from "../http/forwarded-body.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
-import { requestTargetOf } from "../http/request-target.ts";
+import { requestTargetOf, type RequestTarget } from "../http/request-target.ts";
 import type { ClientRequest, DisconnectListener } from "../http/server/client-request.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -78,6 +78,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   sentHeaders: Record<string, string> | null = null;
   #ownHeaders: ResponseHeaders | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
+  /** The exchange that has the notes of plugins; null if this one has. */
+  #notesOwner: Exchange | null = null;
   /** Where the stored objects are that the request names; null if it names none. */
   storedAt: StoredAt | null = null;
   /** The way through virtual models; null if the request is for another model. */
@@ -159,6 +161,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     requestId: string,
     clock: Clock,
     startedAt = clock.now(),
+    target: RequestTarget = requestTargetOf(request.target),
   ) {
     this.request = request;
     this.snapshot = snapshot;
@@ -166,7 +169,6 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     this.clock = clock;
     this.startedAt = startedAt;
     this.method = request.method;
-    const target = requestTargetOf(request.target);
     this.path = target.path;
     this.pathProblem = target.pathProblem;
     this.query = target.query;
@@ -227,6 +229,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** Returns the notes of a plugin on this request, which it keeps from one stage to the next. */
   notesOf(notesKey: string): Map<string, unknown> {
+    if (this.#notesOwner !== null) return this.#notesOwner.notesOf(notesKey);
     const all = (this.#notes ??= new Map<string, Map<string, unknown>>());
     let notes = all.get(notesKey);
     if (notes === undefined) all.set(notesKey, (notes = new Map<string, unknown>()));
@@ -235,7 +238,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** For a copy of an exchange: shares the notes of plugins and starts with the response headers that are set so far. */
   adopt(original: Exchange): void {
-    this.#notes = original.#notes ??= new Map<string, Map<string, unknown>>();
+    this.#notesOwner = original.#notesOwner ?? original;
     this.#ownHeaders = original.#ownHeaders?.clone() ?? null;
   }
 

@@ -19,7 +19,7 @@ import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
 import { shadowEnd } from "./shadow/shadow-hooks.ts";
-import type { ShadowRequest } from "./shadow/shadow-request.ts";
+import type { WaitingCall } from "./shadow/shadow-request.ts";
 import { finishRoute, routeFacts, type CanaryPart } from "./virtual-models/finish-route.ts";
 import { settleWithoutResponse } from "./usage-without-response.ts";
 import { hasUsage, NANOS_PER_DOLLAR, recordReuse, recordUsage } from "./record-usage.ts";
@@ -66,21 +66,29 @@ export function finish(
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);
-  if (exchange.shadow !== null) endShadow(exchange, exchange.shadow, outcome, status, parts);
+  if (exchange.shadow !== null)
+    shadowEnd(exchange, exchange.shadow, outcome, status, parts, new ShadowSettlement(exchange, parts));
   parts.observation.finished(factsOf(exchange, outcome, status, now, unixNow, parts.observation));
 }
 
-function endShadow(
-  exchange: Exchange,
-  shadow: ShadowRequest,
-  outcome: Outcome,
-  status: number,
-  parts: FinishParts,
-): void {
-  shadowEnd(exchange, shadow, outcome, status, parts, ({ reservations }) => {
-    for (const { reserved, knownSize } of reservations)
-      parts.reservations.settleShadow(exchange, reserved, knownSize());
-  });
+/** Settles what plugins in shadow mode have reserved for a request. */
+class ShadowSettlement implements WaitingCall {
+  readonly #exchange: Exchange;
+  readonly #parts: FinishParts;
+
+  constructor(exchange: Exchange, parts: FinishParts) {
+    this.#exchange = exchange;
+    this.#parts = parts;
+  }
+
+  run(): void {
+    for (const { reserved, exchange } of this.#exchange.shadow?.reservations ?? [])
+      this.#parts.reservations.settleShadow(this.#exchange, reserved, exchange.knownSize);
+  }
+
+  fail(error: unknown): void {
+    this.#parts.log.error({ request_id: this.#exchange.requestId, err: error }, "shadow limits not settled");
+  }
 }
 
 /** `endedAt` is a time of the exchange's clock. */

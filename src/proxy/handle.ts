@@ -34,7 +34,7 @@ import type { OpenMirrors } from "./mirroring/open-mirrors.ts";
 import type { MirrorParts } from "./mirroring/mirror-parts.ts";
 import { relayMirrored } from "./mirroring/relay-mirrored.ts";
 import { observeRule } from "./observe-rule.ts";
-import type { ShadowParts } from "./shadow/shadow-hooks.ts";
+import type { ShadowParts } from "./shadow/shadow-pre-request.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import { LazyMcp } from "./mcp/load-mcp.ts";
 import type { ResourceParts } from "./mcp/resource-metadata.ts";

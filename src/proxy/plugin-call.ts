@@ -1,5 +1,7 @@
 // One call of a plugin's hook: the state that the runner and the context of the hook share.
 import type { PluginStage } from "../model/plugin-stage.ts";
+import type { FieldName } from "../http/header-fields.ts";
+import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { PluginResponse, ServiceCallOptions, ServiceRequest, ServiceResponse } from "../sdk/index.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -8,6 +10,9 @@ import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
 import type { Exchange } from "./exchange.ts";
+import { createPluginResponse } from "./plugin-response.ts";
+import type { RequestBody } from "./request-body.ts";
+import type { LimitFields, LimitNumbers } from "./token-limit-headers.ts";
 
 /** Sends a request of a plugin to a service of its gateway. */
 export type CallService = (
@@ -29,7 +34,8 @@ export interface PluginParts {
 }
 
 export class PluginCall {
-  readonly exchange: Exchange;
+  /** Only `changedExchange` replaces it. */
+  exchange: Exchange;
   readonly link: ChainLink;
   readonly stage: PluginStage;
   readonly parts: PluginParts;
@@ -44,6 +50,34 @@ export class PluginCall {
     this.stage = stage;
     this.parts = parts;
     this.run = runOf(exchange, link, stage, parts);
+  }
+
+  /** Returns the exchange for a change: in shadow mode, one that other plugins do not read. */
+  changedExchange(): Exchange {
+    return this.exchange;
+  }
+
+  /** Returns the body whose bytes and JSON the plugin gets. */
+  readableBody(): RequestBody | null {
+    return this.exchange.body;
+  }
+
+  setResponseHeader(name: FieldName, value: string): void {
+    this.exchange.ownHeaders.set(name, value);
+  }
+
+  /** `fields` are those of a limit with a name. */
+  reportTokenLimit(fields: LimitFields | null, given: LimitNumbers): void {
+    const { exchange } = this;
+    const numbers = fields === null ? given : exchange.ownHeaders.setLimit(fields, given);
+    // Of several limits, the one with the fewest tokens left counts.
+    if (exchange.tokenLimit === null || numbers.remaining < exchange.tokenLimit.remaining)
+      exchange.tokenLimit = numbers;
+  }
+
+  /** Throws if the response is invalid. */
+  createResponse(response: PluginResponse): OutgoingResponse {
+    return createPluginResponse(response, this.exchange, this.parts.maxBodyBytes);
   }
 }
 

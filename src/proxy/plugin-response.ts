@@ -1,5 +1,5 @@
 // Converts the response of a plugin, which replaces a provider's response, to an OutgoingResponse.
-import { HeaderFields } from "../http/header-fields.ts";
+import { checkedValue, HeaderFields } from "../http/header-fields.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { PluginResponse } from "../sdk/index.ts";
 import { inErrorFormat, isErrorBody } from "./error-format.ts";
@@ -7,6 +7,7 @@ import type { Exchange } from "./exchange.ts";
 import { checkHeaderName, checkHeaderValue, checkSize } from "./plugin-values.ts";
 
 const MAX_CODE_LENGTH = 64;
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 /** Sets the exchange's error code if the plugin responds with an error. */
 export function createPluginResponse(
@@ -22,15 +23,43 @@ export function createPluginResponse(
   exchange.addResponseHeaders(headers);
   headers.set("X-Request-Id", exchange.requestId);
   headers.set("Request-Id", exchange.requestId);
-  if (status >= 400) exchange.errorCode = codeIn(body) ?? "plugin_answered";
+  if (status >= 400) exchange.errorCode = codeOf(body, status);
   if (body === undefined) return new OutgoingResponse(null, { status, headers });
   const isRaw = typeof body === "string" || body instanceof Uint8Array;
-  const content = isRaw ? body : toJson(inSelectedFormat(body, status, exchange));
+  const content = contentOf(body, status, exchange);
   checkSize("a response body", Buffer.byteLength(content), maxBytes);
   if (!isRaw && !headers.has("content-type")) headers.set("Content-Type", "application/json");
   else if (typeof body === "string" && !headers.has("content-type"))
     headers.set("Content-Type", "text/plain;charset=utf-8");
   return new OutgoingResponse(content, { status, headers });
+}
+
+/**
+ * Checks the response of a plugin in shadow mode, which is not sent. Throws as `createPluginResponse` does. Returns the code of the error;
+ * null if it is none.
+ */
+export function checkPluginResponse(
+  { status, headers = NO_HEADERS, body }: PluginResponse,
+  exchange: Exchange,
+  maxBytes: number,
+): string | null {
+  for (const name of Object.keys(headers)) {
+    checkHeaderName(name);
+    checkedValue(name, checkHeaderValue(headers[name] ?? ""));
+  }
+  if (body !== undefined)
+    checkSize("a response body", Buffer.byteLength(contentOf(body, status, exchange)), maxBytes);
+  return codeOf(body, status);
+}
+
+/** A string or bytes are sent unchanged. */
+function contentOf(body: unknown, status: number, exchange: Exchange): string | Uint8Array {
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  return toJson(inSelectedFormat(body, status, exchange));
+}
+
+function codeOf(body: unknown, status: number): string | null {
+  return status >= 400 ? (codeIn(body) ?? "plugin_answered") : null;
 }
 
 function toJson(body: unknown): string {

@@ -67,7 +67,7 @@ export class PreRequestContext extends CallContext implements RequestContext {
     return body === null ? null : new Uint8Array(body.bytes);
   }
   get bodyView(): Uint8Array | null {
-    return this.#wholeBody()?.bytes ?? null;
+    return this.#wholeBody() === null ? null : (this.#call.readableBody()?.bytes ?? null);
   }
   get bodyText(): string | null {
     return this.#wholeBody()?.text ?? null;
@@ -85,15 +85,17 @@ export class PreRequestContext extends CallContext implements RequestContext {
     return this.#call.exchange.fields.model;
   }
   get json(): Readonly<Record<string, unknown>> | null {
-    return this.#call.exchange.body?.json ?? null;
+    return this.#call.readableBody()?.json ?? null;
   }
 
   setHeader(name: string, value: string): void {
-    this.#sentHeaders()[checkHeaderName(name)] = checkHeaderValue(value);
+    const [lower, checked] = [checkHeaderName(name), checkHeaderValue(value)];
+    this.#changedHeaders()[lower] = checked;
     this.#call.run.verdict = "changed";
   }
   removeHeader(name: string): void {
-    Reflect.deleteProperty(this.#sentHeaders(), checkHeaderName(name));
+    const lower = checkHeaderName(name);
+    Reflect.deleteProperty(this.#changedHeaders(), lower);
     this.#call.run.verdict = "changed";
   }
   setPath(path: string): void {
@@ -102,17 +104,18 @@ export class PreRequestContext extends CallContext implements RequestContext {
     const target = requestTargetOf(path);
     if (target.path !== path || target.pathProblem !== null)
       throw new Error(`a path must not contain dot segments or backslashes, also not encoded: "${path}"`);
-    this.#call.exchange.sentPath = path;
+    this.#call.changedExchange().sentPath = path;
     this.#call.run.verdict = "changed";
   }
   setQuery(query: string): void {
     if (/[#\s]/.test(query)) throw new Error('a query must not contain whitespace or "#"');
-    this.#call.exchange.sentQuery = query === "" || query.startsWith("?") ? query : `?${query}`;
+    this.#call.changedExchange().sentQuery = query === "" || query.startsWith("?") ? query : `?${query}`;
     this.#call.run.verdict = "changed";
   }
   replaceBody(body: string | Uint8Array): void {
-    const { exchange, parts, run } = this.#call;
+    const { parts, run } = this.#call;
     const bytes = checkBytes("a body", body, parts.maxBodyBytes);
+    const exchange = this.#call.changedExchange();
     exchange.upload = null;
     exchange.setBody(
       exchange.body?.replacedBy(bytes) ??
@@ -121,17 +124,12 @@ export class PreRequestContext extends CallContext implements RequestContext {
     run.verdict = "changed";
   }
   setResponseHeader(name: string, value: string): void {
-    this.#call.exchange.ownHeaders.set(checkFieldName(name), checkHeaderValue(value));
+    this.#call.setResponseHeader(checkFieldName(name), checkHeaderValue(value));
   }
   reportTokenLimit(state: TokenLimitState): void {
-    const { exchange } = this.#call;
     // A copy: they are written later, and a plugin may change its object.
     const checked = checkTokenLimit(state);
-    const numbers =
-      state.name === undefined ? checked : exchange.ownHeaders.setLimit(limitFieldsOf(state.name), checked);
-    // Of several limits, the one with the fewest tokens left counts.
-    if (exchange.tokenLimit === null || numbers.remaining < exchange.tokenLimit.remaining)
-      exchange.tokenLimit = numbers;
+    this.#call.reportTokenLimit(state.name === undefined ? null : limitFieldsOf(state.name), checked);
   }
   respond(response: PluginResponse): void {
     checkStatus(response.status);
@@ -145,10 +143,12 @@ export class PreRequestContext extends CallContext implements RequestContext {
     const { callService } = this.#call.parts;
     if (callService === null)
       return Promise.reject(new ServiceCallError("explaining", "an explanation calls no service"));
+    // The call is kept in it.
+    this.#call.changedExchange();
     return callService(this.#call, service, request, options);
   }
   holdResponse(decision: Promise<PluginResponse | null>): void {
-    PluginWork.of(this.#call.exchange).hold(decide(this.#call, Promise.resolve(decision)));
+    PluginWork.of(this.#call.changedExchange()).hold(decide(this.#call, Promise.resolve(decision)));
   }
   /** Earlier name of setResponseHeader. */
   setAnswerHeader(name: string, value: string): void {
@@ -170,5 +170,10 @@ export class PreRequestContext extends CallContext implements RequestContext {
   #sentHeaders(): Record<string, string> {
     const { exchange, parts } = this.#call;
     return (exchange.sentHeaders ??= forwardedHeaders(exchange.request.headers, parts.ownCredentials));
+  }
+
+  #changedHeaders(): Record<string, string> {
+    this.#call.changedExchange();
+    return this.#sentHeaders();
   }
 }

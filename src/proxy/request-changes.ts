@@ -20,15 +20,6 @@ export function stateOf(
   return { path: sentPath, query: sentQuery, headers, body: body?.bytes ?? null };
 }
 
-/** Returns a function that returns what would be sent to the provider now, also if the request is changed before it is called. */
-export function keepState(
-  { sentPath, sentQuery, sentHeaders, body, request }: Exchange,
-  parts: Pick<PluginParts, "ownCredentials">,
-): () => RequestState {
-  const headers = sentHeaders === null ? null : { ...sentHeaders };
-  return () => stateOf({ sentPath, sentQuery, sentHeaders: headers, body, request }, parts);
-}
-
 /** Returns the names of what differs. */
 export function changesSince(before: RequestState, after: RequestState): string[] {
   const changes: string[] = [];

@@ -15,7 +15,8 @@ import { PostRequestContext } from "./post-request-context.ts";
 import { PostResponseContext } from "./post-response-context.ts";
 import type { ResponseOrigin } from "./pre-response-context.ts";
 import { PreRequestContext } from "./pre-request-context.ts";
-import { shadowPostRequest, shadowPreRequest, type ShadowParts } from "./shadow/shadow-hooks.ts";
+import { shadowPostRequest } from "./shadow/shadow-hooks.ts";
+import { shadowPreRequest, type ShadowParts } from "./shadow/shadow-pre-request.ts";
 
 type PreRequestParts = PluginParts & ClaimParts & ShadowParts;
 

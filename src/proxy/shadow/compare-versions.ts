@@ -1,6 +1,7 @@
 // Compares what two versions of a plugin did with the same request.
 import { HeaderFields } from "../../http/header-fields.ts";
 import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import type { ShadowResult } from "../../telemetry/requests/shadow-report.ts";
 import type { Exchange } from "../exchange.ts";
 import type { PluginParts } from "../plugin-call.ts";
 import { changesSince, stateOf, type RequestState } from "../request-changes.ts";
@@ -39,4 +40,14 @@ export function compareRequests(expected: RequestEffects, actual: RequestEffects
   else if (!Bun.deepEquals(expected.response?.body ?? null, actual.response?.body ?? null))
     differences.push("the body of the response");
   return differences;
+}
+
+/** What both versions did differently, as the report shows it. */
+export function comparison(
+  { detail }: ShadowResult,
+  differences: readonly string[],
+): Pick<ShadowResult, "agrees" | "detail"> {
+  if (differences.length === 0) return { agrees: true, detail };
+  const text = `differs from the current version in ${differences.join(", ")}`;
+  return { agrees: false, detail: detail === null ? text : `${text}; ${detail}` };
 }

@@ -25,3 +25,8 @@ export function report(
   exchange.shadow?.runs.push(run);
   link.report.add({ outcome, status, detail, ms, agrees }, exchange.requestId, exchange.clock.unixNow());
 }
+
+/** Logs that the result of a plugin could not be determined. */
+export function logError(error: unknown, exchange: Exchange, link: ShadowLink, { log }: PluginParts): void {
+  log.error({ request_id: exchange.requestId, plugin: link.name, err: error }, "shadow result not recorded");
+}

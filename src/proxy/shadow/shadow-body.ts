@@ -2,17 +2,17 @@
 import { parseContentEncoding } from "../../http/content-encoding.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
 import type { ShadowLink } from "../../snapshot/shadow-chain.ts";
-import { NO_LOG } from "../../telemetry/log/log.ts";
 import type { Exchange } from "../exchange.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { PreResponsePlugins, type ResponseObserver } from "../pre-response-plugins.ts";
 import type { TargetResponse } from "../target-response.ts";
 import { RejectedText } from "../texts/text-rejection.ts";
 import { copyExchange } from "./shadow-copy.ts";
-import { comparison, logError } from "./shadow-hooks.ts";
-import { report, SKIPPED } from "./report-shadow.ts";
+import { comparison } from "./compare-versions.ts";
+import { logError, report, SKIPPED } from "./report-shadow.ts";
 import type { ShadowRequest } from "./shadow-request.ts";
 import { resultOf } from "./shadow-result.ts";
+import { withoutLog } from "./without-log.ts";
 
 /** What is kept of one response until its hooks have run; a longer response is skipped. */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024;
@@ -103,7 +103,7 @@ class ShadowBody {
     this.link = link;
     this.#parts = bodyParts;
     this.#copy = copyExchange(exchange);
-    this.#plugin = source.pluginOn(this.#copy, link, { ...parts, log: NO_LOG });
+    this.#plugin = source.pluginOn(this.#copy, link, withoutLog(parts));
     this.#collects = this.#plugin.needsWholeBody || source.encoding !== null;
     this.#outputs =
       link.beside === null
@@ -153,7 +153,7 @@ class ShadowBody {
       await work();
       if (isLast) this.#report();
     };
-    shadow.enqueue(run, (error) => logError(error, exchange, this.link, parts));
+    shadow.enqueue({ run, fail: (error) => logError(error, exchange, this.link, parts) });
   }
 
   async #run(chunk: Uint8Array, isLast: boolean): Promise<void> {
@@ -187,8 +187,8 @@ class ShadowBody {
     const { exchange, parts } = this.#parts;
     const { link } = this;
     const { run } = new PluginCall(this.#copy, link, "pre_response", parts);
-    this.#copy.errorCode = this.#rejection?.rejection.code ?? null;
-    const result = resultOf({ run, exchange: this.#copy }, this.#rejection?.rejection ?? null, ["the body"]);
+    const rejection = this.#rejection?.rejection ?? null;
+    const result = resultOf(run, rejection?.code ?? null, rejection, ["the body"]);
     if (link.isSecondPart && result.outcome === "passed") return;
     const outputs = this.#outputs;
     if (outputs === null) {

@@ -20,8 +20,8 @@ test("256 requests with calls that wait exclude others until their calls have en
   const requests = Array.from({ length: 256 }, begin);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   for (const request of requests) {
-    request?.enqueue(() => promise, unexpected);
-    request?.enqueue(() => undefined, unexpected);
+    request?.enqueue({ run: () => promise, fail: unexpected });
+    request?.enqueue({ run: () => undefined, fail: unexpected });
   }
   expect([load.requests, begin()]).toEqual([256, null]);
   clock.advance(100);
@@ -39,10 +39,10 @@ test("open requests without calls exclude no others, and count again with the ne
   expect(requests).not.toContain(null);
   clock.advance(100);
   const failures: unknown[] = [];
-  requests[0]?.enqueue(
-    () => Promise.reject(new Error("fails")),
-    (error) => failures.push(error),
-  );
+  requests[0]?.enqueue({
+    run: () => Promise.reject(new Error("fails")),
+    fail: (error) => failures.push(error),
+  });
   expect(load.requests).toBe(1);
   clock.advance(10);
   await eventLoopTurns();
@@ -56,7 +56,7 @@ test("bytes are kept until the request has ended and its calls have run", async 
   const request = ShadowRequest.begin(load, size, turns);
   expect([request?.hold(1), ShadowRequest.begin(load, 1, turns)]).toEqual([false, null]);
   const { promise, resolve } = Promise.withResolvers<undefined>();
-  request?.enqueue(() => promise, unexpected);
+  request?.enqueue({ run: () => promise, fail: unexpected });
   request?.end();
   await eventLoopTurns();
   expect(load).toEqual({ requests: 1, bytes: size });
@@ -76,10 +76,13 @@ test("calls of a request follow each other in one turn of the event loop until 0
   };
   setImmediate(count);
   for (const takesMs of [0, 0.05, 0.06, 0, 0.2])
-    request?.enqueue(() => {
-      ranIn.push(turn);
-      clock.advance(takesMs);
-    }, unexpected);
+    request?.enqueue({
+      run: () => {
+        ranIn.push(turn);
+        clock.advance(takesMs);
+      },
+      fail: unexpected,
+    });
   request?.end();
   await waitUntil(() => {
     clock.advance(10);
@@ -103,7 +106,7 @@ test("calls are postponed unless a quarter of the requests or of the bytes is ex
       count++;
     };
     const begun = Array.from({ length: requests }, () => ShadowRequest.begin(load, size, turns));
-    for (const request of begun) request?.enqueue(add, unexpected);
+    for (const request of begun) request?.enqueue({ run: add, fail: unexpected });
     for (const request of begun) request?.end();
     await eventLoopTurns(2 * requests + 5);
     expect([requests, size, count]).toEqual([requests, size, ran]);

@@ -1,12 +1,12 @@
 // The plugins in shadow mode on one request: a queue of their calls, which run beside the request and never delay it.
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
+import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Deadline } from "../../http/coarse-deadlines.ts";
 import type { ShadowLink, ShadowLoad } from "../../snapshot/shadow-chain.ts";
 import type { ShadowRun } from "../../telemetry/requests/shadow-report.ts";
 import type { KnownSize } from "../budgets/request-size.ts";
 import type { ReservedClaims } from "../budgets/reserved-claims.ts";
-import type { ShadowTurns } from "./shadow-turns.ts";
-import { MAX_WAIT_MS } from "./shadow-turns.ts";
+import { MAX_WAIT_MS, type ShadowTurns, type Turn } from "./shadow-turns.ts";
 
 /**
  * Per gateway. Requests beyond these limits are served without their shadow plugins. A request counts only while calls wait or run:
@@ -29,16 +29,18 @@ const SLICE_MS = 0.1;
 /** What a shadow plugin has reserved for the request. */
 interface ShadowReservation {
   readonly reserved: ReservedClaims;
-  readonly knownSize: () => KnownSize | null;
+  /** The copy of the request that the plugin ran on. */
+  readonly exchange: { readonly knownSize: KnownSize | null };
 }
 
 /** A call of a plugin. */
-interface ShadowCall {
-  readonly work: () => void | Promise<void>;
-  readonly onError: (error: unknown) => void;
+export interface WaitingCall {
+  run(): ValueOrPromise<void>;
+  /** Called with what `run` threw. */
+  fail(error: unknown): void;
 }
 
-export class ShadowRequest implements Deadline {
+export class ShadowRequest implements Deadline, Turn {
   /** Results so far. The request log shows them, also those that are added after the request has ended. */
   readonly runs: ShadowRun[] = [];
   readonly reservations: ShadowReservation[] = [];
@@ -53,7 +55,7 @@ export class ShadowRequest implements Deadline {
   readonly #draw = Math.random();
   #bytes = 0;
   /** The first one runs if `#isRunning`. */
-  readonly #calls: ShadowCall[] = [];
+  readonly #calls: WaitingCall[] = [];
   #hasStarted = false;
   #isRunning = false;
   #hasEnded = false;
@@ -91,9 +93,9 @@ export class ShadowRequest implements Deadline {
     this.#bytes -= bytes;
   }
 
-  /** Runs `work` after all work of this request that was added before. `onError` is called if it throws. */
-  enqueue(work: () => void | Promise<void>, onError: (error: unknown) => void): void {
-    if (this.#calls.push({ work, onError }) === 1) this.#load.requests++;
+  /** Runs a call after all calls of this request that were added before. */
+  enqueue(call: WaitingCall): void {
+    if (this.#calls.push(call) === 1) this.#load.requests++;
     if (this.#hasStarted && !this.#isRunning) this.#runNext();
   }
 
@@ -121,14 +123,32 @@ export class ShadowRequest implements Deadline {
     this.#isRunning = true;
     const { requests, bytes } = this.#load;
     const isUrgent = requests > MAX_REQUESTS * URGENT_SHARE || bytes > MAX_BYTES * URGENT_SHARE;
-    this.#turns.add(() => void this.#runSlice(), isUrgent);
+    this.#turns.add(this, isUrgent);
   }
 
-  async #runSlice(): Promise<void> {
-    const { clock } = this.#turns.deadlines;
-    const endsAt = clock.now() + SLICE_MS;
-    do await this.#runFirst();
-    while (this.#calls.length > 0 && clock.now() < endsAt);
+  /** Called in a turn of the event loop: runs calls for SLICE_MS. */
+  run(): void {
+    this.#runUntil(this.#turns.deadlines.clock.now() + SLICE_MS);
+  }
+
+  #runUntil(endsAt: number): void {
+    do {
+      const pending = this.#runFirst();
+      if (pending !== null) {
+        void this.#continueAfter(pending, endsAt);
+        return;
+      }
+    } while (this.#calls.length > 0 && this.#turns.deadlines.clock.now() < endsAt);
+    this.#endTurn();
+  }
+
+  async #continueAfter(pending: Promise<void>, endsAt: number): Promise<void> {
+    await pending;
+    if (this.#calls.length > 0 && this.#turns.deadlines.clock.now() < endsAt) this.#runUntil(endsAt);
+    else this.#endTurn();
+  }
+
+  #endTurn(): void {
     this.#isRunning = false;
     if (this.#calls.length > 0) this.#runNext();
     else {
@@ -137,12 +157,24 @@ export class ShadowRequest implements Deadline {
     }
   }
 
-  async #runFirst(): Promise<void> {
-    const [call] = this.#calls;
+  /** Returns null if the call has ended, else a promise, which does not reject. */
+  #runFirst(): Promise<void> | null {
+    const call = this.#calls[0];
     try {
-      await call?.work();
+      const pending = call?.run();
+      if (isPromise(pending)) return this.#finishFirst(call, pending);
     } catch (error) {
-      call?.onError(error);
+      call?.fail(error);
+    }
+    this.#calls.shift();
+    return null;
+  }
+
+  async #finishFirst(call: WaitingCall | undefined, pending: Promise<void>): Promise<void> {
+    try {
+      await pending;
+    } catch (error) {
+      call?.fail(error);
     } finally {
       this.#calls.shift();
     }

@@ -2,11 +2,12 @@
 import type { ShadowOutcome, ShadowResult } from "../../telemetry/requests/shadow-report.ts";
 import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import { HookTimeout } from "../call-hook.ts";
-import type { PluginCall } from "../plugin-call.ts";
+import type { PluginRun } from "../../telemetry/metrics/observed-plugin.ts";
 
-/** `changes` names what the hook has changed. */
+/** `errorCode` is that of the response. `changes` names what the hook has changed. */
 export function resultOf(
-  { run, exchange }: Pick<PluginCall, "run" | "exchange">,
+  run: PluginRun,
+  errorCode: string | null,
   response: Pick<OutgoingResponse, "status"> | null,
   changes: readonly string[],
 ): ShadowResult {
@@ -14,7 +15,7 @@ export function resultOf(
   const outcome = outcomeOf(run.verdict, error, response);
   const observed =
     outcome === "responded"
-      ? `would respond with status ${response?.status ?? 0}${codeOf(exchange.errorCode)}`
+      ? `would respond with status ${response?.status ?? 0}${codeOf(errorCode)}`
       : outcome === "changed"
         ? `would change ${changes.length === 0 ? "the response" : changes.join(", ")}`
         : outcome === "passed"
@@ -31,7 +32,7 @@ export function resultOf(
 }
 
 function outcomeOf(
-  verdict: PluginCall["run"]["verdict"],
+  verdict: PluginRun["verdict"],
   error: unknown,
   response: Pick<OutgoingResponse, "status"> | null,
 ): ShadowOutcome {

@@ -29,11 +29,12 @@ class Fixture {
 
   add(isUrgent = false): void {
     const number = this.added++;
-    this.turns.add(() => {
+    const run = () => {
       this.order.push(number);
       this.ranIn.push(this.#turn);
       this.onRun(number);
-    }, isUrgent);
+    };
+    this.turns.add({ run }, isUrgent);
   }
 
   enter(): void {

@@ -27,16 +27,19 @@ interface RequestsInFlight {
   onLeave: (() => void) | null;
 }
 
-interface WaitingCall {
-  readonly run: () => void;
-  readonly addedAt: number;
+/** What runs in a turn of the event loop. */
+export interface Turn {
+  /** Must not throw. */
+  run(): void;
 }
 
 export class ShadowTurns {
   readonly deadlines: CoarseDeadlines;
   readonly #inFlight: RequestsInFlight;
   readonly #clock: Clock;
-  readonly #waiting: WaitingCall[] = [];
+  readonly #waiting: Turn[] = [];
+  /** When each of them was added. */
+  readonly #addedAt: number[] = [];
   /** How many of the waiting calls run as soon as possible: the first ones. */
   #urgent = 0;
   /** Callbacks of the event loop that will run a call if it may run. */
@@ -58,11 +61,12 @@ export class ShadowTurns {
   }
 
   /**
-   * Calls `run`, which must not throw, in a later turn of the event loop, after those that were added before. An urgent call and those
-   * before it wait neither for others nor for a quiet moment.
+   * Calls `run` in a later turn of the event loop, after those that were added before. An urgent call and those before it wait neither
+   * for others nor for a quiet moment.
    */
-  add(run: () => void, isUrgent: boolean): void {
-    this.#waiting.push({ run, addedAt: this.#clock.now() });
+  add(turn: Turn, isUrgent: boolean): void {
+    this.#waiting.push(turn);
+    this.#addedAt.push(this.#clock.now());
     this.#inFlight.onLeave = this.#onLeave;
     if (isUrgent) this.#urgent = this.#waiting.length;
     if (this.#scheduled === 0) this.#continue();
@@ -87,9 +91,9 @@ export class ShadowTurns {
 
   /** Call if nothing is scheduled. */
   #continue(): void {
-    const [first] = this.#waiting;
-    if (first === undefined) return;
-    const waited = this.#clock.now() - first.addedAt;
+    const addedAt = this.#addedAt[0];
+    if (addedAt === undefined) return;
+    const waited = this.#clock.now() - addedAt;
     if (this.#mustRun() || (waited >= COLLECT_MS && this.#isQuiet())) this.#begin();
     else this.#startTimer((waited < COLLECT_MS ? COLLECT_MS : MAX_WAIT_MS) - waited);
   }
@@ -100,8 +104,8 @@ export class ShadowTurns {
 
   #mustRun(): boolean {
     if (this.#urgent > 0 || this.#isDraining) return true;
-    const [first] = this.#waiting;
-    return first !== undefined && this.#clock.now() - first.addedAt >= MAX_WAIT_MS;
+    const addedAt = this.#addedAt[0];
+    return addedAt !== undefined && this.#clock.now() - addedAt >= MAX_WAIT_MS;
   }
 
   /** One turn later, because the loop reads from sockets between two turns: what has arrived meanwhile is in flight then. */
@@ -118,7 +122,7 @@ export class ShadowTurns {
 
   readonly #runNext = () => {
     this.#scheduled--;
-    const call = this.#isQuiet() || this.#mustRun() ? this.#waiting.shift() : undefined;
+    const call = this.#isQuiet() || this.#mustRun() ? this.#takeFirst() : undefined;
     if (call !== undefined && this.#urgent > 0) this.#urgent--;
     if (this.#scheduled === 0 && this.#waiting.length > 0) {
       if (call === undefined) this.#continue();
@@ -126,6 +130,11 @@ export class ShadowTurns {
     }
     call?.run();
   };
+
+  #takeFirst(): Turn | undefined {
+    this.#addedAt.shift();
+    return this.#waiting.shift();
+  }
 
   #startTimer(milliseconds: number): void {
     if (this.#timer !== null) return;
