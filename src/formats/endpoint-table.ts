@@ -19,6 +19,9 @@ export class EndpointTable {
   readonly #apis: readonly ProviderApi[];
   /** Serves chat requests whose path names no operation. */
   readonly chat: ProviderEndpoint;
+  /** Many requests in a row have the same endpoint, and each needs it several times. */
+  #lastEndpoint: Endpoint | null = null;
+  #lastFound: ProviderEndpoint | null = null;
 
   private constructor(apis: readonly ProviderApi[]) {
     this.#apis = apis;
@@ -42,6 +45,14 @@ export class EndpointTable {
 
   /** Returns null if the provider does not have the operation. */
   find(endpoint: Endpoint): ProviderEndpoint | null {
+    if (endpoint !== this.#lastEndpoint) {
+      this.#lastFound = this.#search(endpoint);
+      this.#lastEndpoint = endpoint;
+    }
+    return this.#lastFound;
+  }
+
+  #search(endpoint: Endpoint): ProviderEndpoint | null {
     const { operation, format, tail } = endpoint;
     const api = this.#apis.find((each) => each.format === format && each.operations.includes(operation));
     if (api !== undefined) return { format: formatNamed(format), path: api.prefix + tail };

@@ -66,7 +66,7 @@ test("any requests, settlements and pauses: as a ledger that is asked every time
         const draft = remembered === null ? null : tested.repeated.draft(remembered);
         for (const [at, claim] of claims.entries())
           if (claim.kind !== "requests") draft?.setAmount(at, claim.amount);
-        if (draft !== null && tested.repeated.reserve(draft)) {
+        if (draft !== null && tested.repeated.reserve(draft, clock.now())) {
           repeatedCount++;
           return draft;
         }
@@ -108,14 +108,15 @@ test("any requests, settlements and pauses: as a ledger that is asked every time
 });
 
 test("a reservation ends once", () => {
-  const ledger = new MemoryLedger({ clock: new ManualClock() });
+  const clock = new ManualClock();
+  const ledger = new MemoryLedger({ clock });
   const claims = claimsOf([10, 10, 10, 10], 2e12);
   const first = ledger.reserve("", claims, "closed");
   const remembered = ledger.repeated.remember(claims)!;
   if (first.reserved) first.release();
   const draft = ledger.repeated.draft(remembered);
   for (const at of claims.keys()) draft.setAmount(at, 10);
-  expect(ledger.repeated.reserve(draft)).toBe(true);
+  expect(ledger.repeated.reserve(draft, clock.now())).toBe(true);
   expect(draft.isOpen).toBe(true);
   draft.settle([1, 2, 3, 4]);
   draft.settle([100, 100, 100, 100]);
@@ -132,7 +133,7 @@ test("what is settled long after the end of a period is charged, although the pe
   const draft = ledger.repeated.draft(ledger.repeated.remember(claims)!);
   if (first.reserved) first.release();
   // Nothing is reserved, so that nothing keeps the accounts.
-  expect(ledger.repeated.reserve(draft)).toBe(true);
+  expect(ledger.repeated.reserve(draft, clock.now())).toBe(true);
   clock.advance(26 * HOUR_MS);
   for (let call = 0; call < CALLS_PER_BUDGET_SWEEP; call++) ledger.reserve("", [], "closed");
   expect(ledger.size).toBe(1);

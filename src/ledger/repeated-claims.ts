@@ -55,12 +55,11 @@ export class RepeatedClaims {
 
   /**
    * Reserves all amounts of a draft, or none of them, as the ledger does. If it returns false, call `reserve` of the ledger: an amount does
-   * not fit, an account was dropped, or the amounts of earlier processes are not known yet.
+   * not fit, an account was dropped, or the amounts of earlier processes are not known yet. `now` is the time of the ledger's clock.
    */
-  reserve(draft: RepeatedReservation): boolean {
-    const { clock, journal, wallOffset, sweepSometimes } = this.#parts;
+  reserve(draft: RepeatedReservation, now: number): boolean {
+    const { journal, wallOffset, sweepSometimes } = this.#parts;
     if (journal !== null && !journal.isLoaded) return false;
-    const now = clock.now();
     const { claims, accounts } = draft.remembered;
     for (let at = 0; at < claims.length; at++) {
       const claim = claims[at];

@@ -82,11 +82,11 @@ export class PluginCall {
 }
 
 /** A pre_response hook is called for each chunk, and before_body before pre_request, but all calls of one plugin are one run. */
-function runOf(
+export function runOf(
   exchange: Exchange,
   link: ChainLink,
   stage: PluginStage,
-  { observation }: PluginParts,
+  { observation }: Pick<PluginParts, "observation">,
 ): PluginRun {
   const gateway = exchange.gateway?.gateway.name ?? "";
   const plugin = observation.routes.plugin(link, gateway, link.name, stage);

@@ -26,7 +26,7 @@ export function serverTiming(exchange: Exchange, response: TargetResponse | null
   let text = `total;dur=${total}, auth;dur=${authMs === null ? total : formatTenths(authMs)}`;
   if (body !== null || upload !== null) text += `, body;dur=${formatTenths(bodyMs - (authMs ?? 0))}`;
   if (pluginRuns !== null)
-    for (const { name, ms } of pluginRuns) text += `, plugin.${name};dur=${formatTenths(ms)}`;
+    for (const { timingStart, ms } of pluginRuns) text += timingStart + formatTenths(ms);
   if (translateMs > 0) text += `, translate;dur=${formatTenths(translateMs)}`;
   if (response === null) return text + failedAttempt(exchange, now);
   const { queueMs } = response.upstreamResponse;

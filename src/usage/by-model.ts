@@ -7,16 +7,37 @@ const KEPT_GATEWAYS = 10_000;
 
 export class ByModel<Value extends object> {
   readonly #gateways = new BoundedCache<string, BoundedCache<string, Value>>(KEPT_GATEWAYS);
+  readonly #create: () => Value;
+  /** The value that was used last: a request needs it several times. */
+  #lastGatewayId: string | null = null;
+  #lastModel = "";
+  #last: Value | undefined = undefined;
 
-  get(gatewayId: string, model: string): Value | undefined {
-    return this.#gateways.get(gatewayId)?.get(model);
+  constructor(create: () => Value) {
+    this.#create = create;
   }
 
-  getOrCreate(gatewayId: string, model: string, create: () => Value): Value {
+  get(gatewayId: string, model: string): Value | undefined {
+    if (model === this.#lastModel && gatewayId === this.#lastGatewayId) return this.#last;
+    const value = this.#gateways.get(gatewayId)?.get(model);
+    if (value !== undefined) this.#remember(gatewayId, model, value);
+    return value;
+  }
+
+  getOrCreate(gatewayId: string, model: string): Value {
+    const known = this.get(gatewayId, model);
+    if (known !== undefined) return known;
     let models = this.#gateways.get(gatewayId);
     if (models === undefined) this.#gateways.set(gatewayId, (models = new BoundedCache(KEPT_MODELS)));
-    let value = models.get(model);
-    if (value === undefined) models.set(model, (value = create()));
+    const value = this.#create();
+    models.set(model, value);
+    this.#remember(gatewayId, model, value);
     return value;
+  }
+
+  #remember(gatewayId: string, model: string, value: Value): void {
+    this.#lastGatewayId = gatewayId;
+    this.#lastModel = model;
+    this.#last = value;
   }
 }

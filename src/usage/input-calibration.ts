@@ -25,12 +25,12 @@ class Recent {
 }
 
 export class InputCalibration {
-  readonly #models = new ByModel<Recent>();
+  readonly #models = new ByModel(() => new Recent());
 
   /** Call with the estimated input of a request, before it was calibrated, and that which the provider has reported. */
   add(gatewayId: string, model: string, estimated: number, settled: number): void {
     if (estimated <= 0 || settled <= 0) return;
-    this.#models.getOrCreate(gatewayId, model, () => new Recent()).add(estimated, settled);
+    this.#models.getOrCreate(gatewayId, model).add(estimated, settled);
   }
 
   /** Returns the estimate of a request to this model, which is null if it is not known. */

@@ -35,10 +35,10 @@ class RecentSizes {
 }
 
 export class OutputSizes {
-  readonly #models = new ByModel<RecentSizes>();
+  readonly #models = new ByModel(() => new RecentSizes());
 
   add(gatewayId: string, model: string, tokens: number): void {
-    this.#models.getOrCreate(gatewayId, model, () => new RecentSizes()).add(tokens);
+    this.#models.getOrCreate(gatewayId, model).add(tokens);
   }
 
   /** Returns the output tokens that 95 percent of the last 100 responses did not exceed; null if there were none. */

@@ -1,20 +1,30 @@
 // Requires that a request names one model only: with several, a client could have a cheap one counted and a dear one run.
 import { GatehouseError } from "../../base/errors.ts";
+import type { Endpoint } from "../../formats/operations.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import { modelsNamedIn } from "../allowed-models.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
-import { pathFor } from "../request-endpoint.ts";
+import { endpointAt } from "../request-endpoint.ts";
 import { mayNameModel } from "../request-target-models.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
 
 const MAX_SHOWN = 3;
 const MAX_SHOWN_LENGTH = 100;
 
-/** The last path of each target: many requests in a row have the same one. */
-const checkedPaths = new WeakMap<CompiledTarget, { readonly path: string; readonly mayName: boolean }>();
+/** What decides about the path at a target, and whether it may name a model. */
+interface CheckedPath {
+  readonly rule: CompiledRule;
+  readonly sentPath: string;
+  readonly endpoint: Endpoint | null;
+  readonly hasMessages: boolean;
+  readonly mayName: boolean;
+}
+
+/** The last request to each target: many in a row have the same path. */
+const checkedPaths = new WeakMap<CompiledTarget, CheckedPath>();
 
 /** Whether the model decides how much of an enforced budget a request uses. */
 export function dependsOnModel({ record, isEnforced }: CompiledBudget): boolean {
@@ -44,13 +54,28 @@ function requireOneModelAt(exchange: Exchange, rule: CompiledRule, target: Compi
 function mayNameOnlyOne(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): boolean {
   const { fields, handshake, sentQuery } = exchange;
   if (handshake !== null || sentQuery !== "" || fields.furtherModels.length > 0) return false;
-  const path = pathFor(exchange, rule, target);
-  let checked = checkedPaths.get(target);
-  if (checked?.path !== path) {
-    checked = { path, mayName: mayNameModel(target.baseUrl + path) };
-    checkedPaths.set(target, checked);
-  }
-  return !checked.mayName;
+  const checked = checkedPaths.get(target);
+  const isKnown = checked !== undefined && isSamePath(checked, exchange, rule);
+  return !(isKnown ? checked.mayName : mayNameIn(exchange, rule, target));
+}
+
+function isSamePath(
+  checked: CheckedPath,
+  { sentPath, endpoint, fields }: Exchange,
+  rule: CompiledRule,
+): boolean {
+  if (checked.rule !== rule || checked.endpoint !== endpoint) return false;
+  return checked.sentPath === sentPath && checked.hasMessages === fields.hasMessages;
+}
+
+function mayNameIn(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): boolean {
+  const { path, format } = endpointAt(exchange, rule, target);
+  const mayName = mayNameModel(target.baseUrl + path);
+  const { sentPath, endpoint, fields } = exchange;
+  // The paths of other formats depend on the model of the request.
+  if (format.completePath === null)
+    checkedPaths.set(target, { rule, sentPath, endpoint, hasMessages: fields.hasMessages, mayName });
+  return mayName;
 }
 
 function severalModels(named: readonly unknown[]): GatehouseError {

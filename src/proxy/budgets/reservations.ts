@@ -12,6 +12,8 @@ import { RepeatedReserved } from "./repeated-reserved.ts";
 import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
 
 const NO_AMOUNTS: readonly number[] = [];
+/** The amounts of a repeated reservation, which are used before the next one is settled. */
+const repeatedAmounts: number[] = [];
 
 export class Reservations {
   readonly #book: BudgetBook;
@@ -114,7 +116,7 @@ export class Reservations {
     charges: readonly Charge[],
   ): void {
     const { limits, budgets } = plan;
-    const amounts = amountsOf(limits, budgets, charges);
+    const amounts = amountsOf(limits, budgets, charges, repeatedAmounts);
     reservation.settle(amounts);
     let at = limits.length;
     for (const claim of budgets) {
@@ -139,15 +141,16 @@ export class Reservations {
   }
 }
 
-/** Returns what each of the limits, then each of the budgets is charged with. */
+/** Returns what each of the limits, then each of the budgets is charged with. `amounts` is the array to use. */
 function amountsOf(
   limits: readonly LimitClaim[],
   budgets: readonly PlannedClaim[],
   charges: readonly Charge[],
+  amounts: number[] = [],
 ): number[] {
-  const amounts: number[] = [];
-  for (const claim of limits) amounts.push(amountOfLimit(claim, charges));
-  for (const claim of budgets) amounts.push(amountOfBudget(claim, charges));
+  let at = 0;
+  for (const claim of limits) amounts[at++] = amountOfLimit(claim, charges);
+  for (const claim of budgets) amounts[at++] = amountOfBudget(claim, charges);
   return amounts;
 }
 

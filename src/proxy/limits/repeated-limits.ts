@@ -18,7 +18,7 @@ import type { RequestSize } from "../budgets/request-size.ts";
 import { dependsOnModel, requireOneModel } from "../budgets/require-one-model.ts";
 import type { PlannedClaim } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
-import { PluginCall, type PluginParts } from "../plugin-call.ts";
+import { runOf, type PluginParts } from "../plugin-call.ts";
 import { priceFor } from "../record-usage.ts";
 import { userKeyOf } from "../user-of.ts";
 import type { LimiterCall } from "./limiter-call.ts";
@@ -114,7 +114,7 @@ export class RepeatedLimits {
     if (plan === null) return false;
     const startedAt = exchange.clock.now();
     const draft = this.#draftFor(exchange, plan, parts);
-    if (draft === null || !this.#ledger.reserve(draft)) return false;
+    if (draft === null || !this.#ledger.reserve(draft, startedAt)) return false;
     const { body, sentPath: path } = exchange;
     const reserved = new RepeatedReserved(plan, draft, { body, path });
     exchange.reserved = reserved;
@@ -124,7 +124,7 @@ export class RepeatedLimits {
     if (tokenLimit === null || draft.remainingAt(tightest) < tokenLimit.remaining)
       exchange.tokenLimit = reserved.numbersAt(tightest);
     for (const claim of plan.budgets) this.#admitted(claim);
-    const { run } = new PluginCall(exchange, link, "pre_request", parts);
+    const run = runOf(exchange, link, "pre_request", parts);
     run.count("decided", "memory", 1);
     run.count("admitted", "", 1);
     run.ended(exchange.clock.now() - startedAt);

@@ -10,6 +10,8 @@ const MAX_EVENTS = 100;
 export class ObservedPlugin {
   readonly name: string;
   readonly stage: string;
+  /** The start of its entry in Server-Timing, which every response has. */
+  readonly timingStart: string;
   readonly duration: HistogramSeries;
   readonly #metrics: Metrics;
   readonly #gateway: string;
@@ -21,6 +23,7 @@ export class ObservedPlugin {
   constructor(metrics: Metrics, gateway: string, plugin: string, stage: string) {
     this.name = plugin;
     this.stage = stage;
+    this.timingStart = `, plugin.${plugin};dur=`;
     this.#metrics = metrics;
     this.#gateway = gateway;
     this.duration = metrics.histogram("gatehouse_plugin_duration_seconds", { gateway, plugin, stage });
@@ -79,6 +82,9 @@ export class PluginRun {
   }
   get stage(): string {
     return this.#plugin.stage;
+  }
+  get timingStart(): string {
+    return this.#plugin.timingStart;
   }
 
   count(event: string, kind: string, amount: number): void {
