@@ -252,6 +252,25 @@ describe("a budget in dollars", () => {
     await same.bytes();
   });
 
+  test("rejects a path that names another model, after requests to other paths of the same target", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { prices: PER_REQUEST },
+      upstream: { targets: [targetAt(provider, { path: "" })] },
+      rule: { path: "/several-paths/*", strip_path: true },
+    });
+    await addBudget(route, {});
+    for (const [path, status] of [
+      ["/v1/chat/completions", 200],
+      ["/deployments/dear/chat/completions", 400],
+      ["/v1/chat/completions", 200],
+      ["/deployments/gpt-fake/chat/completions", 200],
+      ["/deployments/dear/chat/completions", 400],
+    ] as const) {
+      const response = await sendAndRead({ ...route, path: `/several-paths${path}` });
+      expect([path, response.status]).toEqual([path, status]);
+    }
+  });
+
   test("charges a form for the model that it names", async () => {
     const { route, id } = await routeWith({}, { target: { path: "/v1/audio/transcriptions" } });
     const form = new FormData();
