@@ -1,6 +1,7 @@
 // Header fields that the gateway sends: no value and no name can start another line.
 import { describe, expect, test } from "bun:test";
 import { HeaderFields } from "./header-fields.ts";
+import type { LineWriter } from "./line-writer.ts";
 
 describe("a field that cannot be sent is refused", () => {
   // U+010A and U+010D become LF and CR if only their low byte is sent.
@@ -40,12 +41,15 @@ test("fields are found in any spelling, sent as they were set, and joined if the
   expect(fields.has("x-a")).toBe(false);
 });
 
-describe("a block of fields", () => {
-  const LINES = "X-L-a: 1\r\nX-L-b: 2\r\n";
+const LINES = "X-L-a: 1\r\nX-L-b: 2\r\n";
 
+describe.each([
+  ["that are written", LINES],
+  ["that are not written yet", { write: (writer: LineWriter) => writer.constant(Buffer.from(LINES)) }],
+])("a block of fields %s", (_, lines) => {
   test("is sent after the other fields, and is found like them", () => {
     const fields = HeaderFields.from({ Date: "now" });
-    fields.addBlock("x-l-", LINES);
+    fields.addBlock("x-l-", lines);
     expect(fields.toLines()).toBe(`Date: now\r\n${LINES}`);
     expect([fields.has("x-l-a"), fields.get("x-l-b"), fields.get("date"), fields.has("x-l-c")]).toEqual([
       true,
@@ -71,7 +75,7 @@ describe("a block of fields", () => {
   };
   test.each(Object.keys(actions))("behaves like fields that were set: %s", (name) => {
     const [block, single] = [HeaderFields.from({ Date: "now" }), HeaderFields.from({ Date: "now" })];
-    block.addBlock("x-l-", LINES);
+    block.addBlock("x-l-", lines);
     for (const [field, value] of [
       ["X-L-a", "1"],
       ["X-L-b", "2"],
@@ -84,7 +88,7 @@ describe("a block of fields", () => {
 
   test("replaces fields with the same names", () => {
     const fields = HeaderFields.from({ "X-l-B": "old", "X-L-z": "9" });
-    fields.addBlock("x-l-", LINES);
+    fields.addBlock("x-l-", lines);
     expect([...fields.entries()].sort()).toEqual([
       ["x-l-a", "1"],
       ["x-l-b", "2"],

@@ -2,6 +2,7 @@
 // the CPU time of a request.
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { ReadableFields } from "../base/readable-fields.ts";
+import { LineWriter } from "./line-writer.ts";
 
 /** Values are sent as one byte per character, so a character beyond Latin-1 could become a line break. */
 const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
@@ -26,13 +27,21 @@ export const RATE_LIMIT_PREFIX = "x-ratelimit-";
 const knownNames = new BoundedCache<string, FieldName>(1000);
 let nameCount = 0;
 
+/** Writes lines with line ends. It may be called later, and several times. */
+export interface FieldLines {
+  write(writer: LineWriter): void;
+}
+
 /** Several fields as lines with line ends: a string for each, and joining them, takes several times as long. */
 interface FieldBlock {
   /** The names of all fields of the block but one start with this, in lower case. */
   readonly prefix: string;
   readonly otherName: string | null;
-  readonly lines: string;
+  readonly lines: string | FieldLines;
 }
+
+/** Lines are written synchronously. */
+const lineWriter = new LineWriter();
 
 /** Fields in their order, including repeated ones. */
 export class HeaderFields implements ReadableFields {
@@ -83,12 +92,12 @@ export class HeaderFields implements ReadableFields {
    * Adds lines of valid fields whose names start with `prefix` or are `otherName`, each name once. They replace those with the same name,
    * and are sent last.
    */
-  addBlock(prefix: string, lines: string, otherName: string | null = null): void {
+  addBlock(prefix: string, lines: string | FieldLines, otherName: string | null = null): void {
     const { names } = this;
     const block = { prefix, otherName, lines };
     for (let index = 0; index < names.length; index++)
       if (mayHave(block, names[index] ?? "")) {
-        this.#setLines(lines);
+        this.#setLines(textOf(lines));
         return;
       }
     this.#block = block;
@@ -157,14 +166,31 @@ export class HeaderFields implements ReadableFields {
     return all[Symbol.iterator]();
   }
 
+  /** Lines that are not written yet, and follow those of `writtenLines`; null if there are none. */
+  get unwrittenLines(): FieldLines | null {
+    const lines = this.#block?.lines ?? "";
+    return typeof lines === "string" ? null : lines;
+  }
+
+  get unwrittenText(): string {
+    const { unwrittenLines } = this;
+    return unwrittenLines === null ? "" : textOf(unwrittenLines);
+  }
+
   /** The fields as lines with line ends, as they are sent. */
   toLines(): string {
+    return this.writtenLines() + this.unwrittenText;
+  }
+
+  /** As `toLines`, without those that are not written yet. */
+  writtenLines(): string {
     const values = this.#values;
     const names = this.#spellings;
     let text = "";
     for (let index = 0; index < names.length; index++)
       text += `${names[index] ?? ""}: ${values[index] ?? ""}\r\n`;
-    return this.#block === null ? text : text + this.#block.lines;
+    const lines = this.#block?.lines ?? "";
+    return typeof lines === "string" ? text + lines : text;
   }
 
   /** Returns the names among which this one has to be searched for: the block stays one if it cannot have it. */
@@ -176,7 +202,7 @@ export class HeaderFields implements ReadableFields {
   #expandBlock(): void {
     const lines = this.#block?.lines ?? "";
     this.#block = null;
-    this.#setLines(lines);
+    this.#setLines(textOf(lines));
   }
 
   #setLines(lines: string): void {
@@ -197,6 +223,12 @@ export class HeaderFields implements ReadableFields {
     this.#spellings.splice(index, 1);
     this.#values.splice(index, 1);
   }
+}
+
+function textOf(lines: string | FieldLines): string {
+  if (typeof lines === "string") return lines;
+  lines.write(lineWriter);
+  return lineWriter.finish();
 }
 
 /** Compares a character first: most names differ in it, and every response has its fields searched several times. */

@@ -70,13 +70,28 @@ export class LineWriter {
     this.#digits(fraction, decimals);
   }
 
+  /** The number of bytes. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** Returns the text, and starts another one. */
   finish(): string {
     const text = this.#bytes.toString("latin1", 0, this.#length);
+    this.#startAgain();
+    return text;
+  }
+
+  /** Copies the text to a place in `target`, and starts another one. */
+  finishIn(target: Uint8Array, at: number): void {
+    this.#bytes.copy(target, at, 0, this.#length);
+    this.#startAgain();
+  }
+
+  #startAgain(): void {
     // The text may have overwritten the parts of the last text after its own.
     if (this.#parts.length > this.#count) this.#parts.length = this.#count;
     this.#length = this.#count = 0;
-    return text;
   }
 
   /** Writes an integer with `count` digits, from the last to the first. */

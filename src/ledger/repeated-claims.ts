@@ -48,6 +48,11 @@ export class RepeatedClaims {
     return { claims: amountClaims, accounts };
   }
 
+  /** Returns the Unix milliseconds of a time of the ledger's clock. */
+  unixAt(now: number): number {
+    return now + this.#parts.wallOffset.at(now);
+  }
+
   /** Returns a reservation to set the amounts of. */
   draft(remembered: RememberedClaims): RepeatedReservation {
     return new RepeatedReservation(remembered, this);

@@ -1,5 +1,11 @@
 // The header fields that plugins and steps set on a response before there is one.
-import { fieldNameOf, RATE_LIMIT_PREFIX, type FieldName, type HeaderFields } from "../http/header-fields.ts";
+import {
+  fieldNameOf,
+  RATE_LIMIT_PREFIX,
+  type FieldLines,
+  type FieldName,
+  type HeaderFields,
+} from "../http/header-fields.ts";
 import { LineWriter } from "../http/line-writer.ts";
 import { writeRemaining, remainingText, type RemainingBudgets } from "./remaining-budgets.ts";
 import {
@@ -115,26 +121,39 @@ export class ResponseHeaders {
   /** Sets the fields, and those of a token limit unless fields that were set have the same names. */
   addTo(headers: HeaderFields, tokenLimit: LimitNumbers | null, unixMs: number): void {
     const isRepeated = this.#mayRepeat && this.#isRepeated();
+    if (!isRepeated && this.#reserved !== null && this.#hasNoOtherLines()) {
+      const lines = new ReservedLines(this.#reserved, tokenLimit, unixMs);
+      headers.addBlock(RATE_LIMIT_PREFIX, lines, REMAINING_BUDGETS.lower);
+      this.#setFields(headers);
+      return;
+    }
     if (tokenLimit !== null) writeTokenLimit(writer, tokenLimit, unixMs);
     if (!isRepeated) this.#writeLimits();
     const lines = isRepeated ? writer.finish() : writer.finish() + this.#limitLines;
     if (lines !== "") headers.addBlock(RATE_LIMIT_PREFIX, lines, REMAINING_BUDGETS.lower);
     if (isRepeated) this.#setEach(headers);
-    else if (this.#fields !== null)
-      for (const { name, value, isLine } of this.#fields) if (!isLine) headers.set(name.spelling, value);
+    else this.#setFields(headers);
+  }
+
+  /** Whether there are no lines but those of what was reserved. */
+  #hasNoOtherLines(): boolean {
+    return this.#limits === null && this.#budgets === null && this.#limitLines === "";
+  }
+
+  /** Sets the fields that are not lines. */
+  #setFields(headers: HeaderFields): void {
+    if (this.#fields === null) return;
+    for (const { name, value, isLine } of this.#fields) if (!isLine) headers.set(name.spelling, value);
   }
 
   #writeLimits(): void {
     if (this.#limits !== null)
       for (const { fields, limit, remaining, resetAt } of this.#limits)
         fields.write(writer, limit, remaining, resetAt);
-    const reserved = this.#reserved;
-    reserved?.writeLimits(writer);
-    const hasReserved = reserved !== null && reserved.hasBudgets;
-    if (!hasReserved && this.#budgets === null) return;
+    if (this.#reserved !== null) writeReserved(writer, this.#reserved);
+    if (this.#budgets === null) return;
     writer.constant(REMAINING_START);
-    if (hasReserved) reserved.writeBudgets(writer);
-    else if (this.#budgets !== null) writeRemaining(writer, this.#budgets);
+    writeRemaining(writer, this.#budgets);
     writer.lineEnd();
   }
 
@@ -198,6 +217,32 @@ export class ResponseHeaders {
       () => names.push(REMAINING_BUDGETS),
     );
     return names;
+  }
+}
+
+function writeReserved(to: LineWriter, reserved: ReservedLimits): void {
+  reserved.writeLimits(to);
+  if (!reserved.hasBudgets) return;
+  to.constant(REMAINING_START);
+  reserved.writeBudgets(to);
+  to.lineEnd();
+}
+
+/** The lines of what was reserved, for a response at a time. */
+class ReservedLines implements FieldLines {
+  readonly #reserved: ReservedLimits;
+  readonly #tokenLimit: LimitNumbers | null;
+  readonly #unixMs: number;
+
+  constructor(reserved: ReservedLimits, tokenLimit: LimitNumbers | null, unixMs: number) {
+    this.#reserved = reserved;
+    this.#tokenLimit = tokenLimit;
+    this.#unixMs = unixMs;
+  }
+
+  write(to: LineWriter): void {
+    if (this.#tokenLimit !== null) writeTokenLimit(to, this.#tokenLimit, this.#unixMs);
+    writeReserved(to, this.#reserved);
   }
 }
 

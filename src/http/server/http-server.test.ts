@@ -21,6 +21,35 @@ const TICK_MS = 50;
 
 const start = useTestServers();
 
+describe("header lines that are written when the response is sent", () => {
+  const LINES = "X-L-a: 1\r\nX-L-b: 2\r\n";
+  const [streamed, whole, large] = ["streamed", "whole", "x".repeat(100_000)];
+
+  test.each([
+    ["a body", get("/"), whole],
+    ["a body that is not sent", get("/").replace("GET", "HEAD"), whole],
+    ["a large body", get("/"), large],
+    ["a stream", get("/"), streamed],
+  ])("%s", async (_, request, text) => {
+    const { connect } = start(() => {
+      const stream = new ManualStream();
+      const response = new OutgoingResponse(text === streamed ? stream : text);
+      response.headers.addBlock("x-l-", {
+        write: (writer) => writer.constant(Buffer.from(LINES)),
+      });
+      if (text === streamed) void stream.write(text).then(() => stream.end());
+      return Promise.resolve(response);
+    });
+    const client = await connect();
+    // The second one shows that the first one ended where it should.
+    client.send(request.repeat(2));
+    const received = await client.until((sofar) => sofar.split("\r\n\r\n").length >= 3);
+    const [first = ""] = received.split("\r\n\r\n");
+    expect(first).toContain(`\r\n${LINES.trim()}`);
+    expect(statusesIn(received)).toEqual([200, 200]);
+  });
+});
+
 describe("pipelining", () => {
   const PIPELINE = [get("/1"), post("/2", "two"), `\r\n${post("/3", "")}`, get("/4")].join("");
   const BODIES = ["GET /1", "POST /2 two", "POST /3", "GET /4"];

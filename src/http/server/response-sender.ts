@@ -69,7 +69,7 @@ export class ResponseSender implements BodyWriter {
     if (isStreamed(body)) body.cancel();
     const length = isStreamed(body) || hasNoBody(status) ? null : (body?.byteLength ?? 0);
     const bytes = isBodySent && !isStreamed(body) ? body : null;
-    if (!this.#sender.sendMessage(this.#head(length, false), bytes)) return false;
+    if (!this.#sendWhole(length, bytes)) return false;
     this.#complete();
     return true;
   }
@@ -109,9 +109,16 @@ export class ResponseSender implements BodyWriter {
     return (this.#waiter ??= Promise.withResolvers<undefined>()).promise;
   }
 
+  #sendWhole(length: number | null, bytes: Uint8Array | null): boolean {
+    const lines = this.#lines(length, false);
+    const { unwrittenLines } = this.#response.headers;
+    if (unwrittenLines === null) return this.#sender.sendMessage(`${lines}\r\n`, bytes);
+    return this.#sender.sendMessageWith(lines, unwrittenLines, bytes);
+  }
+
   #startStream(body: StreamedBody): void {
     if (this.#isHttp10) this.#keepsConnection = false;
-    this.#pendingHead = this.#head(null, !this.#isHttp10);
+    this.#pendingHead = this.#head(!this.#isHttp10);
     // The first piece is usually there already, and one system call then sends both.
     setImmediate(() => this.#sendHead());
     body.writeTo(this).then(
@@ -147,19 +154,25 @@ export class ResponseSender implements BodyWriter {
     this.#onEnd(this.#keepsConnection ? "keep" : "close");
   }
 
-  #head(length: number | null, isChunked: boolean): string {
+  /** The header section of a streamed response. */
+  #head(isChunked: boolean): string {
+    const { unwrittenText } = this.#response.headers;
+    return `${this.#lines(null, isChunked)}${unwrittenText}\r\n`;
+  }
+
+  /** The first line and the header fields that are written. */
+  #lines(length: number | null, isChunked: boolean): string {
     const { status, headers } = this.#response;
     // A plugin may have set them. Only the length of a body that is not sent may be another one.
     if (headers.has("transfer-encoding")) headers.delete("transfer-encoding");
     if (!this.#isHead && headers.has("content-length")) headers.delete("content-length");
     const connection = headers.get("connection");
     if (connection !== null && connection.toLowerCase().includes("close")) this.#keepsConnection = false;
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers.toLines()}`;
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers.writtenLines()}`;
     if (isChunked) text += "Transfer-Encoding: chunked\r\n";
     else if (length !== null && !headers.has("content-length")) text += `Content-Length: ${length}\r\n`;
     if (connection === null && !this.#keepsConnection) text += "Connection: close\r\n";
     else if (connection === null && this.#isHttp10) text += "Connection: keep-alive\r\n";
-    if (!headers.has("date")) text += httpDate();
-    return `${text}\r\n`;
+    return headers.has("date") ? text : text + httpDate();
   }
 }

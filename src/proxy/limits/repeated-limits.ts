@@ -113,7 +113,7 @@ export class RepeatedLimits {
     const plan = this.#planFor(exchange, link);
     if (plan === null) return false;
     const startedAt = exchange.clock.now();
-    const draft = this.#draftFor(exchange, plan, parts);
+    const draft = this.#draftFor(exchange, plan, startedAt, parts);
     if (draft === null || !this.#ledger.reserve(draft, startedAt)) return false;
     const { body, sentPath: path } = exchange;
     const reserved = new RepeatedReserved(plan, draft, { body, path });
@@ -184,9 +184,9 @@ export class RepeatedLimits {
   }
 
   /** Returns null if the size of the request is not known at once, or the period of a budget is another one. */
-  #draftFor(exchange: Exchange, plan: LimitPlan, parts: Parts): RepeatedReservation | null {
+  #draftFor(exchange: Exchange, plan: LimitPlan, now: number, parts: Parts): RepeatedReservation | null {
     if (plan.budgets.length > 0) {
-      const unixMs = exchange.clock.unixNow();
+      const unixMs = this.#ledger.unixAt(now);
       if (unixMs < plan.validFrom || unixMs >= plan.validUntil) return null;
     }
     const size = sizeOf(exchange, parts);
