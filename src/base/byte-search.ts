@@ -4,11 +4,12 @@
 interface BufferMethods {
   readonly indexOf: (this: Uint8Array, needle: Uint8Array | number, from: number) => number;
   readonly lastIndexOf: (this: Uint8Array, needle: Uint8Array, from: number) => number;
+  readonly copy: (this: Uint8Array, target: Uint8Array, at: number, from: number, to: number) => number;
   readonly toString: (this: Uint8Array, encoding: "latin1" | "utf8", from: number, to: number) => string;
 }
 
 const methods: BufferMethods = Buffer.alloc(0);
-const { indexOf, lastIndexOf, toString } = methods;
+const { copy, indexOf, lastIndexOf, toString } = methods;
 
 export function indexOfBytes(bytes: Uint8Array, needle: Uint8Array, from: number): number {
   return indexOf.call(bytes, needle, from);
@@ -21,6 +22,11 @@ export function indexOfByte(bytes: Uint8Array, byte: number, from: number): numb
 
 export function lastIndexOfBytes(bytes: Uint8Array, needle: Uint8Array, from: number): number {
   return lastIndexOf.call(bytes, needle, from);
+}
+
+/** Copies the bytes from `from` to `to`, exclusive, into `target` from `at` on. Unlike `set`, it needs no view of them. */
+export function copyBytes(bytes: Uint8Array, target: Uint8Array, at: number, from: number, to: number): void {
+  copy.call(bytes, target, at, from, to);
 }
 
 /** Decodes the bytes from `from` to `to`, exclusive, which must be valid UTF-8. */

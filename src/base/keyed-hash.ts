@@ -1,6 +1,7 @@
 // A keyed hash of texts: without the key, no one can find two texts with the same hash. Short texts are hashed with SHA-256, long ones
 // with the authentication code of AES-GCM, which takes 0.1 ns per byte instead of 0.8 but 1 µs per text.
 import { createCipheriv } from "node:crypto";
+import { copyBytes } from "./byte-search.ts";
 import type { Digest } from "./digest-table.ts";
 
 const KEY_BYTES = 32;
@@ -31,16 +32,15 @@ export class KeyedHash {
 
   /** Returns the hash of the bytes from `start` up to `end`. It is valid until the next call. */
   of(bytes: Uint8Array, start: number, end: number): Digest {
-    const text = bytes.subarray(start, end);
-    if (text.length < LONG_BYTES) this.#hashShort(text);
-    else this.#hashLong(text);
+    if (end - start < LONG_BYTES) this.#hashShort(bytes, start, end);
+    else this.#hashLong(bytes.subarray(start, end));
     return digest;
   }
 
-  #hashShort(text: Uint8Array): void {
+  #hashShort(bytes: Uint8Array, start: number, end: number): void {
     if (keyInScratch !== this.#shortKey) scratchBuffer.set((keyInScratch = this.#shortKey));
-    scratchBuffer.set(text, KEY_BYTES);
-    Bun.SHA256.hash(scratchBuffer.subarray(0, KEY_BYTES + text.length), hashBytes);
+    copyBytes(bytes, scratchBuffer, KEY_BYTES, start, end);
+    Bun.SHA256.hash(scratchBuffer.subarray(0, KEY_BYTES + end - start), hashBytes);
   }
 
   #hashLong(text: Uint8Array): void {

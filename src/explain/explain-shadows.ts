@@ -7,7 +7,7 @@ import type { Exchange } from "../proxy/exchange.ts";
 import type { ClaimParts } from "../proxy/limits/reserve-claims.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
 import { copyExchange } from "../proxy/shadow/shadow-copy.ts";
-import { runPreRequestOn } from "../proxy/shadow/shadow-pre-request.ts";
+import { resultOfCall, runPreRequestOn } from "../proxy/shadow/shadow-pre-request.ts";
 import type { ShadowLink } from "../snapshot/shadow-chain.ts";
 import type { ShadowOutcome } from "../telemetry/requests/shadow-report.ts";
 import { redact } from "../telemetry/log/redact.ts";
@@ -52,7 +52,9 @@ export async function explainShadows(
     }
     const hooks = link.createForExplanation(() => undefined);
     const quiet = { ...parts, reserveInLedger: parts.peekLedger };
-    const { result } = await runPreRequestOn(copyExchange(exchange), { ...link, hooks }, quiet, null);
+    const result = resultOfCall(
+      await runPreRequestOn(copyExchange(exchange), { ...link, hooks }, quiet, null),
+    );
     const detail = result.detail === null ? "has no effect" : `${redact(result.detail)}; has no effect`;
     explained.push({ name, stage, verdict: VERDICTS[result.outcome], detail, ...isolationOf(link) });
   }

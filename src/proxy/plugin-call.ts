@@ -5,7 +5,7 @@ import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { PluginResponse, ServiceCallOptions, ServiceRequest, ServiceResponse } from "../sdk/index.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { Log } from "../telemetry/log/log.ts";
-import { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
+import { PluginRun, type ObservedPlugin } from "../telemetry/metrics/observed-plugin.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
@@ -44,12 +44,18 @@ export class PluginCall {
   /** Set by pre_request hooks that respond instead of a provider. */
   response: PluginResponse | null = null;
 
-  constructor(exchange: Exchange, link: ChainLink, stage: PluginStage, parts: PluginParts) {
+  constructor(
+    exchange: Exchange,
+    link: ChainLink,
+    stage: PluginStage,
+    parts: PluginParts,
+    run = runOf(exchange, link, stage, parts),
+  ) {
     this.exchange = exchange;
     this.link = link;
     this.stage = stage;
     this.parts = parts;
-    this.run = runOf(exchange, link, stage, parts);
+    this.run = run;
   }
 
   /** Returns the exchange for a change: in shadow mode, one that other plugins do not read. */
@@ -86,13 +92,21 @@ export function runOf(
   exchange: Exchange,
   link: ChainLink,
   stage: PluginStage,
-  { observation }: Pick<PluginParts, "observation">,
+  parts: Pick<PluginParts, "observation">,
 ): PluginRun {
-  const gateway = exchange.gateway?.gateway.name ?? "";
-  const plugin = observation.routes.plugin(link, gateway, link.name, stage);
+  const plugin = observedPlugin(exchange, link, stage, parts);
   const runs = (exchange.pluginRuns ??= []);
   for (const run of runs) if (run.isRunOf(plugin)) return run;
   const run = new PluginRun(plugin);
   runs.push(run);
   return run;
+}
+
+export function observedPlugin(
+  { gateway }: Exchange,
+  link: ChainLink,
+  stage: PluginStage,
+  { observation }: Pick<PluginParts, "observation">,
+): ObservedPlugin {
+  return observation.routes.plugin(link, gateway?.gateway.name ?? "", link.name, stage);
 }

@@ -15,6 +15,8 @@ export interface ChainLink {
   /** How much text the plugin may hold back; null if it does not work on the text of responses. */
   readonly textHolds: ReturnType<typeof completeHolds> | null;
   readonly isolation: Isolation;
+  /** Whether the plugin is part of the gateway. */
+  readonly isBuiltIn: boolean;
   /** Whether the stage of the entry is pre_response. */
   readonly isPreResponse: boolean;
   /** Creates hooks for one explanation; null if the plugin does not declare that it can run without side effects. */

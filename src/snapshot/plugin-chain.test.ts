@@ -4,6 +4,7 @@ import { compileContext } from "../../test/support/compile-context.ts";
 import type { PluginConfig, StoredPluginConfig } from "../model/plugin-config.ts";
 import type { PluginStage } from "../model/plugin-stage.ts";
 import { definePlugin, z, type PluginDefinition, type PluginHost } from "../sdk/index.ts";
+import type { ChainLink } from "./chain-link.ts";
 import { CompileError } from "./compile-error.ts";
 import { compileChain } from "./plugin-chain.ts";
 
@@ -59,6 +60,27 @@ describe("a plugin chain", () => {
     const chain = setup().compile(config("post_request"), config("pre_request", { enabled: false }));
     expect(chain).toMatchObject({ pre_request: null, pre_response: null, post_response: null });
     expect(chain?.post_request).toHaveLength(1);
+  });
+
+  test("knows which plugins are part of the gateway, also in shadow mode; the next version of a plugin never is", () => {
+    const { compile, plugins, plugin } = setup();
+    plugins.setNext(plugin);
+    const limits = { limits: { global: { limit: 1, window: "1m" } } };
+    const limiter = config("pre_request", { name: "rate_limiter", settings: limits });
+    const chain = compile(
+      limiter,
+      config("pre_request"),
+      { ...limiter, mode: "shadow" },
+      config("pre_request", { mode: "shadow" }),
+    );
+    const builtIn = (links: readonly ChainLink[] | null | undefined) =>
+      links?.map(({ name, isBuiltIn }) => `${name} ${isBuiltIn}`);
+    expect(builtIn(chain?.pre_request)).toEqual(["rate_limiter true", "p false"]);
+    expect(builtIn(chain?.shadows?.pre_request)?.sort()).toEqual([
+      "p@next false",
+      "p@shadow false",
+      "rate_limiter@shadow true",
+    ]);
   });
 
   test("is ordered by priority, then by position in the list", () => {

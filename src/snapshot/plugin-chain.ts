@@ -128,7 +128,7 @@ function withNext(
   const name = `${config.name}@next`;
   const instanceId = shadowInstanceId(gatewayId, config.id, "next");
   const ids = { name, instanceId, notesKey: `${name}/${ordinal}` };
-  const compiled = compileVersion(definition, ids, config, "", instances);
+  const compiled = compileVersion(definition, ids, config, "", instances, false);
   instances.shadowReport(instanceId).problem = Array.isArray(compiled)
     ? compiled.map(({ path, message }) => `${path.slice(1)}: ${message}`).join("; ")
     : null;
@@ -153,7 +153,7 @@ function compileEntry(
     const message = unknownNameMessage(config.name, registry.names(), `plugin "${config.name}"`);
     return [{ path: `${path}.name`, message }];
   }
-  return compileVersion(definition, ids, config, path, instances);
+  return compileVersion(definition, ids, config, path, instances, registry.isBuiltin(config.name));
 }
 
 function compileVersion(
@@ -162,6 +162,7 @@ function compileVersion(
   config: StoredPluginConfig,
   path: string,
   instances: PluginInstances,
+  isBuiltIn: boolean,
 ): CompiledEntry | ErrorDetail[] {
   if (!definition.stages.includes(config.stage)) {
     const message = `${definition.name} does not support this stage; give ${definition.stages.join(" or ")}`;
@@ -200,6 +201,7 @@ function compileVersion(
         createForExplanation,
         textHolds,
         isolation: config.isolation,
+        isBuiltIn,
         isPreResponse: config.stage === "pre_response",
       },
       config,

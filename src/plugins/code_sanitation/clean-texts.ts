@@ -11,6 +11,11 @@ const HASHED_BYTES_PER_STEP = 16;
 const SECTION_STEPS = 2 ** 22;
 const MAX_SECTION_TEXTS = 510;
 
+export interface TextScan<T> {
+  /** Returns null if nothing is found in the bytes from `start` up to `end`. */
+  scan(start: number, end: number): T | null;
+}
+
 export class CleanTexts {
   readonly #memory: TextMemory;
   /** Texts that were not scanned, because they are known to be clean. */
@@ -25,16 +30,10 @@ export class CleanTexts {
   }
 
   /**
-   * Returns null if the text is clean: `scan` found nothing now or earlier. Both count the same steps, so that the result of a request does
+   * Returns null if the text is clean: the scan found nothing now or earlier. Both count the same steps, so that the result of a request does
    * not depend on the requests before it. Throws WorkExhausted.
    */
-  inspect<T>(
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    detector: Detector,
-    scan: (start: number, end: number) => T | null,
-  ): T | null {
+  inspect<T>(bytes: Uint8Array, start: number, end: number, detector: Detector, text: TextScan<T>): T | null {
     const known = this.#memory.recall(bytes, start, end);
     if (typeof known === "number") {
       this.remembered++;
@@ -44,7 +43,7 @@ export class CleanTexts {
     }
     this.inspected++;
     const before = detector.workDone;
-    const found = scan(start, end);
+    const found = text.scan(start, end);
     if (found !== null) return found;
     // The last steps of a scan are not checked, but those of a remembered text are.
     detector.countWork(0);

@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { JsonStrings } from "../../sdk/index.ts";
 import { BACKSLASH } from "./char-codes.ts";
 import { MAX_CLEAN_UNITS } from "./clean-strings.ts";
-import { MIN_REMEMBERED_BYTES, type CleanTexts } from "./clean-texts.ts";
+import { MIN_REMEMBERED_BYTES, type CleanTexts, type TextScan } from "./clean-texts.ts";
 import type { Detector, Finding } from "./detector.ts";
 import type { TextRange } from "./json-string-cursor.ts";
 import { unescapedBuffer, unescapeUnits } from "./json-unescape.ts";
@@ -23,7 +23,12 @@ export const isInspectable = isUtf8;
 
 /** Returns the bytes as text with one character per byte, so that positions in it are positions in the bytes. */
 export function asLatin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  return asBuffer(bytes).toString("latin1");
+}
+
+/** Bodies of requests are Buffers already. */
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /**
@@ -61,7 +66,7 @@ const LONG_TEXT_BYTES = 4096;
 /** After so many new texts one after the other, the rest of a section is not looked up text by text: it is probably new, too. */
 const NEW_TEXTS_IN_A_ROW = 2;
 
-class JsonBytes {
+class JsonBytes implements TextScan<Finding[]> {
   readonly #bytes: Buffer;
   readonly #strings: JsonStrings;
   readonly #detector: Detector;
@@ -73,10 +78,9 @@ class JsonBytes {
   /** Where the sections that were inspected end. */
   #at = 0;
   #isAfterKnown = false;
-  readonly #inspectString = (start: number, end: number) => this.#inspect(start, end);
 
   constructor(bytes: Uint8Array, detector: Detector, onlyFirst: boolean, texts: CleanTexts | null) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#bytes = asBuffer(bytes);
     this.#strings = new JsonStrings(this.#bytes);
     this.#detector = detector;
     this.#onlyFirst = onlyFirst;
@@ -87,7 +91,7 @@ class JsonBytes {
   stop(): Stop | null {
     const bytes = this.#bytes;
     const texts = this.#texts;
-    if (texts === null) return this.stopIn([{ start: 0, end: bytes.length }]);
+    if (texts === null) return this.#stopInRange({ start: 0, end: bytes.length });
     // Where a known part ends, the next texts may be known: the last texts of a body are remembered by themselves.
     this.#isAfterKnown = true;
     let start = 0;
@@ -120,7 +124,7 @@ class JsonBytes {
         continue;
       }
       this.#newTextsLeft = this.#mostNewTexts = this.#isAfterKnown ? NEW_TEXTS_IN_A_ROW : 0;
-      const stop = this.stopIn([{ start: this.#at, end }]);
+      const stop = this.#stopInRange({ start: this.#at, end });
       if (stop !== null) return stop;
       // Otherwise the quote before `end` began a string.
       const isSection = this.#strings.end === end - SECTION_END.length;
@@ -134,19 +138,26 @@ class JsonBytes {
   /** Inspects what follows the last section. */
   #stopInRest(): Stop | null {
     this.#newTextsLeft = this.#mostNewTexts = Infinity;
-    return this.stopIn([{ start: this.#at, end: this.#bytes.length }]);
+    return this.#stopInRange({ start: this.#at, end: this.#bytes.length });
   }
 
   stopIn(ranges: readonly TextRange[]): Stop | null {
+    for (const range of ranges) {
+      const stop = this.#stopInRange(range);
+      if (stop !== null) return stop;
+    }
+    return null;
+  }
+
+  #stopInRange(range: TextRange): Stop | null {
     const strings = this.#strings;
-    for (const range of ranges)
-      while (strings.isNextIn(range) && strings.next()) {
-        const { start, end } = strings;
-        const findings = this.#findingsIn(start, end);
-        if (findings !== null) return { start, findings };
-        // The steps of known texts are checked at their end, so those of all others are, too.
-        if (this.#texts !== null) this.#detector.countWork(0);
-      }
+    while (strings.isNextIn(range) && strings.next()) {
+      const { start, end } = strings;
+      const findings = this.#findingsIn(start, end);
+      if (findings !== null) return { start, findings };
+      // The steps of known texts are checked at their end, so those of all others are, too.
+      if (this.#texts !== null) this.#detector.countWork(0);
+    }
     return strings.isInvalid ? { start: strings.start, findings: null } : null;
   }
 
@@ -154,20 +165,20 @@ class JsonBytes {
   #findingsIn(start: number, end: number): Finding[] | null {
     const texts = this.#texts;
     const size = end - start;
-    if (texts === null || size < MIN_REMEMBERED_BYTES) return this.#inspect(start, end);
+    if (texts === null || size < MIN_REMEMBERED_BYTES) return this.scan(start, end);
     if (this.#newTextsLeft === 0 && size < LONG_TEXT_BYTES) {
       texts.inspected++;
-      return this.#inspect(start, end);
+      return this.scan(start, end);
     }
     const inspectedBefore = texts.inspected;
-    const findings = texts.inspect(this.#bytes, start, end, this.#detector, this.#inspectString);
+    const findings = texts.inspect(this.#bytes, start, end, this.#detector, this);
     if (texts.inspected === inspectedBefore) this.#newTextsLeft = this.#mostNewTexts;
     else if (this.#newTextsLeft > 0) this.#newTextsLeft--;
     return findings;
   }
 
   /** Returns null for a clean string. */
-  #inspect(start: number, end: number): Finding[] | null {
+  scan(start: number, end: number): Finding[] | null {
     if (end - start <= MAX_CLEAN_UNITS && copyPlain(this.#bytes, start, end, shortUnits))
       return this.#scan(shortUnits, end - start);
     if (this.#detector.isCleanJson(this.#bytes, start, end)) return null;

@@ -165,7 +165,8 @@ function respondExceeded(
 ): void {
   context.count("refused", type);
   context.setDetail(`${type} limit reached`);
-  const waitMs = Math.max(...states.map((state) => state.waitMs));
+  let waitMs = 0;
+  for (const state of states) waitMs = Math.max(waitMs, state.waitMs);
   const retryAfter = actions.retry_after ?? String(Math.max(1, Math.ceil(waitMs / 1000)));
   context.respond({
     status: 429,

@@ -16,14 +16,27 @@ export function report(
   { observation }: PluginParts,
 ): void {
   const { name, stage } = link;
-  // What a plugin throws may contain anything.
-  const detail = result.detail === null ? null : truncateText(redact(result.detail));
+  const detail = result.detail === null ? null : redactDetail(result.detail);
   const gateway = exchange.gateway?.gateway.name ?? "";
   observation.routes.plugin(link, gateway, name, stage).countShadow(result.outcome);
   const { outcome, status, ms, agrees } = result;
   const run = { name, stage, outcome, status, detail, ms, agrees };
   exchange.shadow?.runs.push(run);
-  link.report.add({ outcome, status, detail, ms, agrees }, exchange.requestId, exchange.clock.unixNow());
+  link.report.add(run, exchange.requestId, exchange.clock.unixNow());
+}
+
+/** Many requests in succession have the same detail. */
+let lastDetail = { given: "", redacted: "" };
+
+/** What a plugin throws may contain anything. */
+function redactDetail(given: string): string {
+  if (given !== lastDetail.given) {
+    const redacted = truncateText(redact(given));
+    // Long texts are not kept.
+    if (redacted.length < given.length) return redacted;
+    lastDetail = { given, redacted };
+  }
+  return lastDetail.redacted;
 }
 
 /** Logs that the result of a plugin could not be determined. */

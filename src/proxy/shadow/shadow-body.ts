@@ -67,7 +67,7 @@ export class ShadowBodies implements ResponseObserver {
     if (sampled.length === 0) return null;
     const bodyParts = { exchange, shadow, source, parts };
     const bodies = sampled.map((link) => new ShadowBody(link, bodyParts));
-    shadow.endListeners.push(() => {
+    shadow.onEnd(() => {
       for (const body of bodies) body.end();
     });
     return new ShadowBodies(bodies);

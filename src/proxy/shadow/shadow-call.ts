@@ -4,8 +4,9 @@ import { HeaderFields, isFieldValue, type FieldName } from "../../http/header-fi
 import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { PluginResponse } from "../../sdk/index.ts";
 import type { ShadowLink } from "../../snapshot/shadow-chain.ts";
+import { PluginRun } from "../../telemetry/metrics/observed-plugin.ts";
 import type { Exchange } from "../exchange.ts";
-import { PluginCall, type PluginParts } from "../plugin-call.ts";
+import { observedPlugin, PluginCall, type PluginParts } from "../plugin-call.ts";
 import { checkPluginResponse } from "../plugin-response.ts";
 import type { RequestBody } from "../request-body.ts";
 import { changesSince, stateOf, type RequestState } from "../request-changes.ts";
@@ -25,10 +26,13 @@ export class ShadowCall extends PluginCall {
   /** Null until the plugin reads the shared one. */
   #ownBody: RequestBody | null = null;
   #errorCode: string | null = null;
+  /** The response that the plugin would have sent; null if it would have sent none. */
+  result: OutgoingResponse | null = null;
 
   /** `shared` must not be changed any more. */
   constructor(shared: Exchange, link: ShadowLink, parts: PluginParts) {
-    super(shared, link, "pre_request", parts);
+    const plugin = observedPlugin(shared, link, "pre_request", parts);
+    super(shared, link, "pre_request", parts, new PluginRun(plugin));
     this.#sharedBody = shared.body;
     this.#keepsResponse = link.beside !== null;
   }
@@ -54,7 +58,7 @@ export class ShadowCall extends PluginCall {
   override readableBody(): RequestBody | null {
     const { body } = this.exchange;
     if (body === null || body !== this.#sharedBody) return body;
-    return (this.#ownBody ??= copyBody(body));
+    return (this.#ownBody ??= copyBody(body, this.link.isBuiltIn));
   }
 
   override setResponseHeader(name: FieldName, value: string): void {

@@ -28,9 +28,11 @@ export function copyExchange(original: Exchange): Exchange {
 }
 
 /**
- * Returns a body with its own bytes. Plugins must modify neither the bytes nor the parsed JSON, but nothing prevents it, and the original is
- * sent to the provider.
+ * Returns a body that has its own JSON and, unless the bytes are shared, its own bytes. Plugins must modify neither of them, but nothing
+ * prevents it, and the original is sent to the provider.
  */
-export function copyBody({ bytes, isJson, contentType, isTraced, fields }: RequestBody): RequestBody {
-  return RequestBody.withFields({ bytes: new Uint8Array(bytes), isJson, contentType, isTraced }, fields);
+export function copyBody(original: RequestBody, sharesBytes: boolean): RequestBody {
+  const { isJson, contentType, isTraced, fields } = original;
+  const bytes = sharesBytes ? original.bytes : new Uint8Array(original.bytes);
+  return RequestBody.withFields({ bytes, isJson, contentType, isTraced }, fields);
 }

@@ -70,7 +70,7 @@ export function shadowEnd(
   parts: PluginParts,
   settle: WaitingCall,
 ): void {
-  for (const listener of shadow.endListeners) listener();
+  shadow.callEndListeners();
   const links = exchange.gateway?.chain?.shadows?.post_response ?? null;
   if (links !== null) enqueuePostResponse(exchange, shadow, links, outcome, status, parts);
   shadow.enqueue(settle);

@@ -121,27 +121,24 @@ class PreRequestCall implements WaitingCall {
     logError(error, this.#exchange, this.#link, this.#parts);
   }
 
-  async #reportLater(running: Promise<PreRequestRun>): Promise<void> {
+  async #reportLater(running: Promise<ShadowCall>): Promise<void> {
     this.#report(await running);
   }
 
-  #report({ result, response, exchange: changed }: PreRequestRun): void {
+  #report(call: ShadowCall): void {
+    const result = resultOfCall(call);
     const expected = this.#expected;
     if (expected === null) {
       report(this.#exchange, this.#link, result, this.#parts);
       return;
     }
     const hasFailed = result.outcome === "failed" || result.outcome === "timed_out";
-    const differences = compareRequests(expected, effectsOf(changed, response, hasFailed, this.#parts));
+    const differences = compareRequests(
+      expected,
+      effectsOf(call.exchange, call.result, hasFailed, this.#parts),
+    );
     report(this.#exchange, this.#link, { ...result, ...comparison(result, differences) }, this.#parts);
   }
-}
-
-interface PreRequestRun {
-  readonly result: ShadowResult;
-  readonly response: OutgoingResponse | null;
-  /** The request as the plugin has left it. */
-  readonly exchange: Exchange;
 }
 
 /** Runs the claims hook and the pre_request hook of a plugin on a copy, which stays as it is. */
@@ -150,7 +147,7 @@ export function runPreRequestOn(
   link: ShadowLink,
   parts: PreRequestParts,
   shadow: ShadowRequest | null,
-): ValueOrPromise<PreRequestRun> {
+): ValueOrPromise<ShadowCall> {
   // A plugin may modify the arguments of a tool.
   const shared = copy.mcp === null ? copy : copyExchange(copy);
   const call = new ShadowCall(shared, link, withoutLog(parts));
@@ -162,35 +159,36 @@ export function runPreRequestOn(
 async function runHookLater(
   call: ShadowCall,
   claimed: Promise<OutgoingResponse | null>,
-): Promise<PreRequestRun> {
+): Promise<ShadowCall> {
   return runHook(call, await claimed);
 }
 
 const callPreRequest = (hooks: PluginHooks, context: RequestContext) => hooks.pre_request?.(context);
 
 /** `claimed` is the response of the claims hook. */
-function runHook(call: ShadowCall, claimed: OutgoingResponse | null): ValueOrPromise<PreRequestRun> {
+function runHook(call: ShadowCall, claimed: OutgoingResponse | null): ValueOrPromise<ShadowCall> {
   const isCalled = claimed === null && call.run.error === null && call.link.hooks.pre_request !== undefined;
   const response = isCalled ? callHook(call, callPreRequest, new PreRequestContext(call)) : claimed;
   // A hook that returns a promise may hold the response until then.
-  return isPromise(response) || call.exchange.pluginWork !== null
-    ? finishLater(call, response)
-    : finished(call, response);
+  if (isPromise(response) || call.exchange.pluginWork !== null) return finishLater(call, response);
+  call.result = response;
+  return call;
 }
 
 async function finishLater(
   call: ShadowCall,
   pending: ValueOrPromise<OutgoingResponse | null>,
-): Promise<PreRequestRun> {
-  const response = await pending;
-  return finished(call, response ?? (await call.exchange.pluginWork?.decided()) ?? null);
+): Promise<ShadowCall> {
+  call.result = (await pending) ?? (await call.exchange.pluginWork?.decided()) ?? null;
+  return call;
 }
 
-function finished(call: ShadowCall, response: OutgoingResponse | null): PreRequestRun {
-  const { run, exchange } = call;
+/** Call when the hooks have ended. */
+export function resultOfCall(call: ShadowCall): ShadowResult {
+  const { run } = call;
   // Most plugins change nothing, and comparing what is sent takes longer than many hooks.
   const changes = run.verdict === "changed" ? call.changes() : NO_CHANGES;
-  return { result: resultOf(run, call.errorCode, response, changes), response, exchange };
+  return resultOf(run, call.errorCode, call.result, changes);
 }
 
 const NO_CHANGES: readonly string[] = [];
@@ -250,7 +248,7 @@ function decideClaims(
     const { claims: limits, call } = limiter;
     const reserved = { reservation: decided, limits, budgets: NO_BUDGETS, plannedFor: null, added: null };
     if (shadow === null) decided.release();
-    else shadow.reservations.push({ reserved, exchange: call.exchange });
+    else shadow.addReservation({ reserved, exchange: call.exchange });
   }
   limiter.decide(decided, 0);
   return limiter.finish();

@@ -40,12 +40,16 @@ export interface WaitingCall {
   fail(error: unknown): void;
 }
 
+const NO_RESERVATIONS: readonly ShadowReservation[] = [];
+const NO_LISTENERS: readonly (() => void)[] = [];
+
 export class ShadowRequest implements Deadline, Turn {
   /** Results so far. The request log shows them, also those that are added after the request has ended. */
   readonly runs: ShadowRun[] = [];
-  readonly reservations: ShadowReservation[] = [];
-  /** Called when the request has ended. */
-  readonly endListeners: (() => void)[] = [];
+  /** Null until there is one. */
+  #reservations: ShadowReservation[] | null = null;
+  /** Called when the request has ended. Null until there is one. */
+  #endListeners: (() => void)[] | null = null;
   readonly #load: ShadowLoad;
   /** Of all gateways: they share the event loop. */
   readonly #turns: ShadowTurns;
@@ -91,6 +95,24 @@ export class ShadowRequest implements Deadline, Turn {
   release(bytes: number): void {
     this.#load.bytes -= bytes;
     this.#bytes -= bytes;
+  }
+
+  get reservations(): readonly ShadowReservation[] {
+    return this.#reservations ?? NO_RESERVATIONS;
+  }
+
+  addReservation(reservation: ShadowReservation): void {
+    (this.#reservations ??= []).push(reservation);
+  }
+
+  /** `listener` is called when the request has ended. */
+  onEnd(listener: () => void): void {
+    (this.#endListeners ??= []).push(listener);
+  }
+
+  /** Call when the request has ended, before its last calls are added. */
+  callEndListeners(): void {
+    for (const listener of this.#endListeners ?? NO_LISTENERS) listener();
   }
 
   /** Runs a call after all calls of this request that were added before. */

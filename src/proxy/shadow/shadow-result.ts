@@ -13,22 +13,33 @@ export function resultOf(
 ): ShadowResult {
   const { error } = run;
   const outcome = outcomeOf(run.verdict, error, response);
-  const observed =
-    outcome === "responded"
-      ? `would respond with status ${response?.status ?? 0}${codeOf(errorCode)}`
+  const status = outcome === "responded" ? (response?.status ?? null) : null;
+  const detail =
+    status !== null
+      ? detailOfResponse(status, errorCode, run.detail)
       : outcome === "changed"
-        ? `would change ${changes.length === 0 ? "the response" : changes.join(", ")}`
+        ? withDetail(`would change ${changes.length === 0 ? "the response" : changes.join(", ")}`, run.detail)
         : outcome === "passed"
-          ? null
-          : messageOf(error);
-  const detail = [observed, run.detail].filter((text) => text !== null).join(": ");
-  return {
-    outcome,
-    status: outcome === "responded" ? (response?.status ?? null) : null,
-    detail: detail === "" ? null : detail,
-    ms: run.ms,
-    agrees: null,
-  };
+          ? run.detail
+          : withDetail(messageOf(error), run.detail);
+  return { outcome, status, detail: detail === "" ? null : detail, ms: run.ms, agrees: null };
+}
+
+/** The detail of the last response. A plugin that rejects many requests does so for few reasons. */
+let last = { status: 0, errorCode: "", given: "", detail: "" };
+
+function detailOfResponse(status: number, errorCode: string | null, given: string | null): string {
+  if (last.status !== status || last.errorCode !== errorCode || last.given !== given) {
+    const code = errorCode === null ? "" : ` (${errorCode})`;
+    const detail = withDetail(`would respond with status ${status}${code}`, given);
+    if (errorCode === null || given === null) return detail;
+    last = { status, errorCode, given, detail };
+  }
+  return last.detail;
+}
+
+function withDetail(observed: string, given: string | null): string {
+  return given === null ? observed : `${observed}: ${given}`;
 }
 
 function outcomeOf(
@@ -39,10 +50,6 @@ function outcomeOf(
   if (verdict === "failed") return error instanceof HookTimeout ? "timed_out" : "failed";
   if (response !== null) return "responded";
   return verdict === "changed" ? "changed" : "passed";
-}
-
-function codeOf(code: string | null): string {
-  return code === null ? "" : ` (${code})`;
 }
 
 function messageOf(error: unknown): string {

@@ -77,8 +77,12 @@ export const EMPTY_SHADOW_REPORT: ShadowReportData = {
   samples: [],
 };
 
-/** A sample whose time is formatted when the report is read: most samples are displaced by others before. */
-type KeptSample = Omit<ShadowSample, "time"> & { readonly unixMs: number };
+/** A sample, which is formatted when the report is read: most samples are displaced by others before. */
+interface KeptSample {
+  readonly result: ShadowResult;
+  readonly requestId: string;
+  readonly unixMs: number;
+}
 
 /** The report of one plugin entry in this process. Outlives changes of the configuration. */
 export class ShadowReport {
@@ -91,7 +95,7 @@ export class ShadowReport {
   /** Why the next version cannot run with the settings of the entry; null if it can. */
   problem: string | null = null;
 
-  /** Adds the result of a request at this time. */
+  /** Adds the result of a request at this time. It must not change any more. */
   add(result: ShadowResult, requestId: string, unixMs: number): void {
     this.#since ??= unixMs;
     const { outcome, status, agrees } = result;
@@ -101,7 +105,7 @@ export class ShadowReport {
     if (status !== null) this.#countStatus(String(status));
     const isNoteworthy = agrees === null ? outcome !== "passed" && outcome !== "skipped" : !agrees;
     if (!isNoteworthy) return;
-    this.#samples.push({ ...result, request_id: requestId, unixMs, ms: Math.round(result.ms * 100) / 100 });
+    this.#samples.push({ result, requestId, unixMs });
     if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
   }
 
@@ -111,9 +115,7 @@ export class ShadowReport {
       since: this.#since === null ? null : textOf(this.#since),
       counts: { ...this.#counts },
       statuses: Object.fromEntries(this.#statuses),
-      samples: this.#samples
-        .map(({ unixMs, request_id, ...result }) => ({ request_id, time: textOf(unixMs), ...result }))
-        .reverse(),
+      samples: this.#samples.map(sampleOf).reverse(),
     };
   }
 
@@ -122,6 +124,12 @@ export class ShadowReport {
     if (count !== undefined || this.#statuses.size < MAX_STATUSES)
       this.#statuses.set(status, (count ?? 0) + 1);
   }
+}
+
+function sampleOf({ result, requestId, unixMs }: KeptSample): ShadowSample {
+  const { outcome, status, detail, agrees, ms } = result;
+  const rounded = Math.round(ms * 100) / 100;
+  return { request_id: requestId, time: textOf(unixMs), outcome, status, detail, agrees, ms: rounded };
 }
 
 function textOf(unixMs: number): string {
