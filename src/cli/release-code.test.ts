@@ -1,6 +1,6 @@
 // Which mappings of a process may be unmapped.
 import { expect, test } from "bun:test";
-import { cleanMappingsOf } from "./release-code.ts";
+import { areOfFile, cleanMappingsOf } from "./release-code.ts";
 
 const mapping = (line: string, anonymous: number): string =>
   `${line}\nSize: 8 kB\nRss: 8 kB\nAnonymous: ${String(anonymous).padStart(12)} kB\nVmFlags: rd mr mw me\n`;
@@ -19,4 +19,14 @@ test("only read-only mappings of the file without modified pages are released", 
     { address: 0x200000n, bytes: 0x200000n },
     { address: 0x400000n, bytes: 0x600000n },
   ]);
+});
+
+test("embedded modules are released only if no page of them was modified", () => {
+  const pagemap = (...flags: number[]) =>
+    Uint8Array.from(flags.flatMap((flag) => [1, 2, 3, 0, 0, 0, 0, flag]));
+  // 0x80: present, 0x20: of a file, 0: not mapped.
+  expect(areOfFile(pagemap(0xa0, 0, 0xa0))).toBe(true);
+  expect(areOfFile(pagemap(0xa0, 0x80, 0xa0))).toBe(false);
+  // 0x40: in swap space, which only modified pages are.
+  expect(areOfFile(pagemap(0xa0, 0x40))).toBe(false);
 });
