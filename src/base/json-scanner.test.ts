@@ -318,6 +318,19 @@ describe("a limit of values", () => {
   });
 });
 
+test("the memory of the module grows for the first text that does not fit", () => {
+  const textOf = createSimdTexts(2, 1) ?? wordTextOf;
+  const scanner = new JsonScanner(NAMES, { textOf });
+  for (const length of [10, windowBytesOf(1) - 20, windowBytesOf(1) + 20, 10, 3 * windowBytesOf(2), 100]) {
+    const long = "x".repeat(length);
+    const body = Buffer.from(JSON.stringify({ other: long, model: "a" }));
+    expect(scanner.scan(body)).toBe("object");
+    expect(textOf(body).endOfString(body.indexOf(long))).toBe(body.indexOf(long) + length + 1);
+    // A view of the memory before it grew has no bytes.
+    expect(textOf(body).bytes[0]).toBe(0x7b);
+  }
+});
+
 test("where the runtime has no SIMD, texts are scanned all the same", () => {
   const script = `
     const { createSimdTexts } = await import("./json-string-end-simd.ts");

@@ -14,9 +14,14 @@ const BLOCK_BYTES = 64;
 const HEX_BYTES = 4;
 /**
  * Holds any body that is scanned on the event loop (2 MiB, `proxy/scan-body.ts`): walking a text's own memory for some texts and
- * this memory for others made the scanner slower by half for both. It never grows; the system provides pages when they are written.
+ * this memory for others made the scanner slower by half for both.
  */
 const PAGES = 33;
+/**
+ * The memory until a text does not fit. The garbage collector counts all of it as live, whether it is used or not, and lets the heap grow in
+ * proportion: 2 MiB would cost a gateway with small bodies 5 MiB.
+ */
+const FIRST_PAGES = 2;
 /** The last block of a text may begin at the byte 0 after it. */
 export function windowBytesOf(pages: number): number {
   return pages * 64 * 1024 - BLOCK_BYTES;
@@ -26,10 +31,12 @@ export function windowBytesOf(pages: number): number {
 const UNFINISHED = 0;
 
 interface StringEndModule {
-  readonly memory: Uint8Array;
-  readonly windowBytes: number;
+  memory: Uint8Array;
+  windowBytes: number;
   readonly endOfString: (start: number, limit: number) => number;
   readonly continueString: (start: number, limit: number) => number;
+  /** Makes the memory as large as it may become. Views of it before are unusable: only the last text may be read anyway. */
+  readonly grow: () => void;
 }
 
 class SimdText implements JsonText {
@@ -44,6 +51,7 @@ class SimdText implements JsonText {
   constructor(text: Uint8Array, module: StringEndModule) {
     this.#text = text;
     this.#module = module;
+    if (text.length > module.windowBytes) module.grow();
     const isShort = text.length <= module.windowBytes;
     this.bytes = isShort ? module.memory : text;
     if (isShort) this.#copyWindow(0);
@@ -94,14 +102,14 @@ class SimdText implements JsonText {
 }
 
 /** Returns null where the runtime does not support WebAssembly with SIMD, as on x64 processors without AVX. */
-export function createSimdTexts(pages = PAGES): JsonTextOf | null {
-  const module = instantiate(pages);
+export function createSimdTexts(pages = PAGES, firstPages = FIRST_PAGES): JsonTextOf | null {
+  const module = instantiate(firstPages, pages);
   return module === null ? null : (text) => new SimdText(text, module);
 }
 
-function instantiate(pages: number): StringEndModule | null {
+function instantiate(initial: number, maximum: number): StringEndModule | null {
   try {
-    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+    const memory = new WebAssembly.Memory({ initial, maximum });
     const compiled = new WebAssembly.Module(Buffer.from(WASM, "base64"));
     const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
     // The compiler of the module checks these types; WebAssembly converts arguments and results.
@@ -109,8 +117,24 @@ function instantiate(pages: number): StringEndModule | null {
       StringEndModule,
       "endOfString" | "continueString"
     >;
-    const windowBytes = windowBytesOf(pages);
-    return { memory: new Uint8Array(memory.buffer), windowBytes, endOfString, continueString };
+    const module: StringEndModule = {
+      memory: new Uint8Array(memory.buffer),
+      windowBytes: windowBytesOf(initial),
+      endOfString,
+      continueString,
+      grow() {
+        if (module.windowBytes === windowBytesOf(maximum)) return;
+        try {
+          memory.grow(maximum - initial);
+        } catch {
+          // No memory: the text is read window by window, as texts that never fit are.
+          return;
+        }
+        module.memory = new Uint8Array(memory.buffer);
+        module.windowBytes = windowBytesOf(maximum);
+      },
+    };
+    return module;
   } catch {
     return null;
   }
