@@ -9,6 +9,8 @@ import { tokensToReserve, type TokensLimitClaim } from "../../sdk/index.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { NumberSeries } from "../../telemetry/metrics/metric-family.ts";
+import type { ObservedPlugin } from "../../telemetry/metrics/observed-plugin.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { PriceTable } from "../../usage/price-table.ts";
 import { amountFor, mayCost, type PlanParts } from "../budgets/plan-budgets.ts";
@@ -45,6 +47,15 @@ interface LimitPlan extends RepeatedPlan {
   /** Unix milliseconds in which the periods of the budgets are the same; the end is excluded. */
   readonly validFrom: number;
   readonly validUntil: number;
+  /** Those of the last request. */
+  counters: PluginCounters | null;
+}
+
+/** What is counted for each request, so that it is looked up once. */
+interface PluginCounters {
+  readonly plugin: ObservedPlugin;
+  readonly decided: NumberSeries;
+  readonly admitted: NumberSeries;
 }
 
 /** Returns null for a ledger that other processes share: it decides about every request. */
@@ -125,8 +136,9 @@ export class RepeatedLimits {
       exchange.tokenLimit = reserved.numbersAt(tightest);
     for (const claim of plan.budgets) this.#admitted(claim);
     const run = runOf(exchange, link, "pre_request", parts);
-    run.count("decided", "memory", 1);
-    run.count("admitted", "", 1);
+    const counters = (plan.counters = countersOf(run.plugin, plan.counters));
+    counters.decided.add();
+    counters.admitted.add();
     run.ended(exchange.clock.now() - startedAt);
     return true;
   }
@@ -162,6 +174,7 @@ export class RepeatedLimits {
       userKey: repeats.dependsOnUser ? userKeyOf(exchange) : null,
       validFrom: clock.unixNow(),
       validUntil: Math.min(...budgets.map(({ endsAt }) => endsAt ?? Infinity)),
+      counters: null,
     });
   }
 
@@ -195,6 +208,13 @@ export class RepeatedLimits {
     setAmounts(draft, plan, exchange, size, parts);
     return draft;
   }
+}
+
+/** Series that are not used for long are removed with the object of the plugin. */
+function countersOf(plugin: ObservedPlugin, known: PluginCounters | null): PluginCounters {
+  if (known !== null && known.plugin === plugin) return known;
+  const decided = plugin.eventSeries("decided", "memory");
+  return { plugin, decided, admitted: plugin.eventSeries("admitted", "") };
 }
 
 /** The amounts are those of `tokensToReserve` and `planBudgets` for the only model. */

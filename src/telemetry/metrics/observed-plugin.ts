@@ -35,10 +35,15 @@ export class ObservedPlugin {
   }
 
   count(event: string, kind: string, amount = 1): void {
+    this.eventSeries(event, kind).add(amount);
+  }
+
+  /** Returns the series of an event, to keep as long as this object is used. */
+  eventSeries(event: string, kind: string): NumberSeries {
     const known = this.#events.get(event)?.get(kind);
-    if (known !== undefined) known.add(amount);
-    else if (this.#eventCount < MAX_EVENTS) this.#newEvent(event, kind).add(amount);
-    else (this.#events.get(OTHER)?.get(OTHER) ?? this.#newEvent(OTHER, OTHER)).add(amount);
+    if (known !== undefined) return known;
+    if (this.#eventCount < MAX_EVENTS) return this.#newEvent(event, kind);
+    return this.#events.get(OTHER)?.get(OTHER) ?? this.#newEvent(OTHER, OTHER);
   }
 
   /** Counts what the plugin would have done in shadow mode. */
@@ -66,7 +71,7 @@ export type PluginVerdict = "passed" | "changed" | "answered" | "failed";
 
 /** One plugin in one request: how long it took and what it did. */
 export class PluginRun {
-  readonly #plugin: ObservedPlugin;
+  readonly plugin: ObservedPlugin;
   ms = 0;
   verdict: PluginVerdict = "passed";
   detail: string | null = null;
@@ -74,21 +79,21 @@ export class PluginRun {
   error: unknown = null;
 
   constructor(plugin: ObservedPlugin) {
-    this.#plugin = plugin;
+    this.plugin = plugin;
   }
 
   get name(): string {
-    return this.#plugin.name;
+    return this.plugin.name;
   }
   get stage(): string {
-    return this.#plugin.stage;
+    return this.plugin.stage;
   }
   get timingStart(): string {
-    return this.#plugin.timingStart;
+    return this.plugin.timingStart;
   }
 
   count(event: string, kind: string, amount: number): void {
-    this.#plugin.count(event, kind, amount);
+    this.plugin.count(event, kind, amount);
   }
 
   /** Keeps the text with which the plugin explains its decision to the operator. */
@@ -97,18 +102,18 @@ export class PluginRun {
   }
 
   isRunOf(plugin: ObservedPlugin): boolean {
-    return this.#plugin === plugin;
+    return this.plugin === plugin;
   }
 
   /** Whether the runs differ at most in their time and error. */
   isLike(other: PluginRun | undefined): boolean {
     if (other === undefined) return false;
-    return this.#plugin === other.#plugin && this.verdict === other.verdict && this.detail === other.detail;
+    return this.plugin === other.plugin && this.verdict === other.verdict && this.detail === other.detail;
   }
 
   /** Returns the same run with another time. */
   withMs(milliseconds: number): PluginRun {
-    const copy = new PluginRun(this.#plugin);
+    const copy = new PluginRun(this.plugin);
     copy.ms = milliseconds;
     copy.verdict = this.verdict;
     copy.detail = this.detail;
@@ -117,12 +122,12 @@ export class PluginRun {
 
   ended(milliseconds: number): void {
     this.ms += milliseconds;
-    this.#plugin.duration.observe(milliseconds / 1000);
+    this.plugin.duration.observe(milliseconds / 1000);
   }
 
   failed(error: unknown): void {
     this.error = error;
     this.verdict = "failed";
-    this.#plugin.countFailure();
+    this.plugin.countFailure();
   }
 }
