@@ -138,7 +138,11 @@ class ScopedMemory implements TextMemory {
     const { owner } = this.scope;
     const digest = this.#hash.of(bytes, start, end);
     const value = this.#memories.get(owner, digest);
-    if (value >= 0) return value;
+    return value >= 0 ? value : this.#unknown(owner, digest);
+  }
+
+  /** Apart, because the closure would allocate its scope for every text. */
+  #unknown(owner: string, digest: Digest): UnknownText {
     // Copied, because other texts may be hashed before this one is remembered.
     const copy = digest.slice();
     return {

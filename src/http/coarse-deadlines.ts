@@ -24,14 +24,14 @@ export class CoarseDeadlines {
   /** Calls `expire` when `dueAt` has passed, at most one tick late, and again every tick until the deadline is unwatched. */
   watch(deadline: Deadline): void {
     this.#watched.add(deadline);
-    this.#timer ??= this.clock.setInterval(() => this.#checkAll(), TICK_MS);
+    this.#timer ??= this.clock.setInterval(this.#checkAll, TICK_MS);
   }
 
   unwatch(deadline: Deadline): void {
     this.#watched.delete(deadline);
   }
 
-  #checkAll(): void {
+  readonly #checkAll = (): void => {
     // Stop after a tick without deadlines, so that the timer does not keep the process alive.
     if (this.#watched.size === 0) {
       this.#timer?.close();
@@ -42,5 +42,5 @@ export class CoarseDeadlines {
     this.#watched.forEach((deadline) => {
       if (deadline.dueAt <= now) deadline.expire();
     });
-  }
+  };
 }

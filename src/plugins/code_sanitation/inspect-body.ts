@@ -23,7 +23,16 @@ export function inspectBody(
   json: JsonOptions | null = null,
 ): BodyVerdict {
   const verdict = body.isJson ? inspectJsonBytes(body, detector, mask, json) : null;
-  if (verdict !== null) return verdict;
+  return verdict ?? inspectText(body, detector, mask, json);
+}
+
+/** Apart, because the closures would allocate their scope for every body. */
+function inspectText(
+  body: InspectedBody,
+  detector: Detector,
+  mask: string | null,
+  json: JsonOptions | null,
+): BodyVerdict {
   if (isUndeclaredCompression(body)) return { kind: "compressed" };
   const content = bodyTextOf(body);
   if (content === null) return CLEAN;

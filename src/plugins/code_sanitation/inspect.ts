@@ -105,7 +105,8 @@ class Inspection {
 
   /** Returns null if the body should be inspected in a worker thread. */
   #inspectOnLoop(context: RequestContext, recorder: RecordingDetector): Verdict | null {
-    const head = this.#inspectHead(context, recorder);
+    const { headers, path } = this.#parts;
+    const head: Verdict = headers || path ? this.#inspectHead(context, recorder) : CLEAN;
     if (head.kind === "incomplete" && this.#settings.on_incomplete === "continue")
       // A hostile header must not switch the inspection of the body off.
       this.#reportIncomplete(context, recorder, head.why);
@@ -122,7 +123,6 @@ class Inspection {
 
   /** Inspects path, query and headers, whose size the HTTP server limits. Masks them in place. */
   #inspectHead(context: RequestContext, recorder: RecordingDetector): Verdict {
-    if (!this.#parts.headers && !this.#parts.path) return CLEAN;
     const verdict = limited(recorder, headSizeOf(context, this.#parts), () => {
       const isBlocked =
         this.#mask === null
