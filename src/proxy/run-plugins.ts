@@ -97,8 +97,18 @@ function runLink(
 ): ValueOrPromise<OutgoingResponse | null> {
   if (limiters === null || link !== limiters[0]) return runOnePreRequest(exchange, link, parts);
   const refusal = reserveLimits(exchange, limiters, parts);
-  if (!isPromise(refusal)) return refusal ?? runOnePreRequest(exchange, link, parts);
-  return refusal.then((response) => response ?? runOnePreRequest(exchange, link, parts));
+  return isPromise(refusal)
+    ? runAfterLimits(refusal, exchange, link, parts)
+    : (refusal ?? runOnePreRequest(exchange, link, parts));
+}
+
+async function runAfterLimits(
+  refusal: Promise<OutgoingResponse | null>,
+  exchange: Exchange,
+  link: ChainLink,
+  parts: PluginParts,
+): Promise<OutgoingResponse | null> {
+  return (await refusal) ?? runOnePreRequest(exchange, link, parts);
 }
 
 /** Returns the response of the first plugin that rejects the request before its body has arrived, or null. */

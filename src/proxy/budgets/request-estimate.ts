@@ -71,11 +71,18 @@ export function sizeOf(exchange: Exchange, parts: OffLoopPart): ValueOrPromise<R
   if (knownSize !== null && knownSize.body === body) return knownSize.size;
   const size = measure(exchange, parts);
   exchange.knownSize = { body, size };
-  if (!isPromise(size)) return size;
-  return size.then((known) => {
-    exchange.knownSize = { body, size: known };
-    return known;
-  });
+  return isPromise(size) ? keepSize(exchange, body, size) : size;
+}
+
+/** Apart, because a function with a closure allocates its scope whenever it is called. */
+async function keepSize(
+  exchange: Exchange,
+  body: Exchange["body"],
+  measured: Promise<RequestSize>,
+): Promise<RequestSize> {
+  const size = await measured;
+  exchange.knownSize = { body, size };
+  return size;
 }
 
 function measure(

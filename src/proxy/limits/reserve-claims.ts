@@ -74,16 +74,18 @@ export function reserveLimits(
   }
   const plan = planEarly(exchange, parts);
   if (pending === null && !isPromise(plan)) return reserveFor(exchange, calls, plan, parts);
-  return reserveLater(pending ?? [], plan, (planned) => reserveFor(exchange, calls, planned, parts));
+  return reserveLater(pending ?? [], exchange, calls, plan, parts);
 }
 
 async function reserveLater(
   pending: readonly Promise<unknown>[],
+  exchange: Exchange,
+  calls: readonly LimiterCall[],
   plan: ValueOrPromise<Plan>,
-  reserve: (plan: Plan) => ValueOrPromise<OutgoingResponse | null>,
+  parts: Parts,
 ): Promise<OutgoingResponse | null> {
   const [planned] = await Promise.all([plan, ...pending]);
-  return await reserve(planned);
+  return await reserveFor(exchange, calls, planned, parts);
 }
 
 /**
