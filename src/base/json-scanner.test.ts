@@ -177,6 +177,7 @@ describe.each([
     expect(scanner.scan(nested(512))).toBe("other");
     expect(scanner.scan(nested(513))).toBe("too_deep");
     expect(scanner.scan(nested(1_000_000))).toBe("too_deep");
+    expect(scanner.scan(Buffer.concat([nested(513), Buffer.from([0xff])]))).toBe("invalid");
   });
 
   describe("agrees with JSON.parse on long strings", () => {
@@ -212,6 +213,42 @@ describe.each([
           expectSameAsParser(Buffer.from(text));
         }),
         { numRuns: 100 },
+      );
+    });
+
+    test("with bytes that are no ASCII at any place", () => {
+      const size = fc.oneof(
+        fc.nat(70),
+        fc.nat(300),
+        fc.integer({ min: WINDOW_BYTES - 200, max: WINDOW_BYTES + 200 }),
+      );
+      const bytes = fc.constantFrom(
+        [0xff],
+        [0xc3],
+        [0xc3, 0xa9],
+        [0xe2, 0x82],
+        [0xe2, 0x82, 0xac],
+        [0xed, 0xa0, 0x80],
+      );
+      const special = fc.constantFrom("", "\\n", "\\u00e9", '","', "\\\\");
+      fc.assert(
+        fc.property(
+          size,
+          fc.nat(),
+          bytes,
+          special,
+          fc.boolean(),
+          (length, place, inserted, escape, isKey) => {
+            const filler = "x".repeat(length);
+            const [start, end] = isKey ? ['{"', '":"y"}'] : ['["', '"]'];
+            const text = Buffer.from(`${start}${filler}${isKey ? "" : escape}${filler}${end}`);
+            const at = start.length + (place % (text.length - start.length - end.length + 1));
+            expectSameAsParser(
+              Buffer.concat([text.subarray(0, at), Buffer.from(inserted), text.subarray(at)]),
+            );
+          },
+        ),
+        { numRuns: 1000 },
       );
     });
 

@@ -65,6 +65,8 @@ export class JsonScanner {
   #field = -1;
   /** How many more values may be read. */
   #workLeft = Infinity;
+  /** A key has bytes that are not ASCII. */
+  #hasHighKeys = false;
 
   constructor(
     names: readonly string[],
@@ -90,14 +92,17 @@ export class JsonScanner {
     this.hasVariants = false;
     this.mayHaveSuffixes = false;
     this.#field = -1;
-    if (!isUtf8(text)) return "invalid";
+    this.#hasHighKeys = false;
     const json = this.#textOf(text);
     const { bytes } = json;
     const start = skipWhitespace(bytes, hasByteOrderMark(bytes) ? 3 : 0);
     const end = this.#scanValue(json, start);
+    if (end === INVALID || (end >= 0 && skipWhitespace(bytes, end) < text.length)) return "invalid";
+    // Outside of strings, all bytes of a complete scan are ASCII.
+    const isAscii = end >= 0 && !json.mayHaveHighBytes && !this.#hasHighKeys;
+    if (!isAscii && !isUtf8(text)) return "invalid";
     if (end === TOO_DEEP) return "too_deep";
     if (end === TOO_DENSE) return "too_dense";
-    if (end === INVALID || skipWhitespace(bytes, end) < text.length) return "invalid";
     return bytes[start] === OPEN_BRACE ? "object" : "other";
   }
 
@@ -166,15 +171,18 @@ export class JsonScanner {
   #endOfKey(json: JsonText, start: number): number {
     const { bytes } = json;
     const limit = start + NEAR_KEY_BYTES;
+    let united = 0;
     for (let at = start; at < limit; at++) {
       const byte = bytes[at] ?? 0;
       if (byte === QUOTE) {
+        if (united >= 0x80) this.#hasHighKeys = true;
         if (this.#beforeLast[bytes[at - 1] ?? 0] === bytes[at - 2] && this.#hasSuffix(bytes, start, at))
           this.mayHaveSuffixes = true;
         return at + 1;
       }
       if (byte === BACKSLASH) break;
       if (byte < 0x20) return INVALID;
+      united |= byte;
     }
     this.mayHaveSuffixes = true;
     return json.endOfString(start);

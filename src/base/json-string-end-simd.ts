@@ -29,6 +29,8 @@ export function windowBytesOf(pages: number): number {
 
 /** What the module returns for a string that goes on after the window. */
 const UNFINISHED = 0;
+/** What the module adds to the end of a string with bytes that are not ASCII. */
+const NOT_ASCII = 1 << 30;
 
 interface StringEndModule {
   memory: Uint8Array;
@@ -41,6 +43,7 @@ interface StringEndModule {
 
 class SimdText implements JsonText {
   readonly bytes: Uint8Array;
+  mayHaveHighBytes = false;
   readonly #text: Uint8Array;
   readonly #module: StringEndModule;
   /** Where in the text the copied window begins. */
@@ -60,12 +63,18 @@ class SimdText implements JsonText {
   endOfString(start: number): number {
     const { bytes } = this;
     let at = start;
+    let united = 0;
     for (const end = start + NEAR_BYTES; at < end; at++) {
       const byte = bytes[at] ?? 0;
-      if (byte === QUOTE) return at + 1;
+      if (byte === QUOTE) {
+        if (united >= 0x80) this.mayHaveHighBytes = true;
+        return at + 1;
+      }
       if (byte === BACKSLASH) break;
       if (byte < 0x20) return -1;
+      united |= byte;
     }
+    if (united >= 0x80) this.mayHaveHighBytes = true;
     return this.#endOfLong(at);
   }
 
@@ -81,7 +90,10 @@ class SimdText implements JsonText {
       this.#copyWindow(at);
       found = this.#module.continueString(0, this.#limit);
     }
-    return found < 0 ? -1 : this.#windowStart + found;
+    if (found < 0) return -1;
+    if (found < NOT_ASCII) return this.#windowStart + found;
+    this.mayHaveHighBytes = true;
+    return this.#windowStart + found - NOT_ASCII;
   }
 
   #copyWindow(start: number): void {

@@ -24,6 +24,8 @@ let scratch: { readonly bytes: Uint8Array; readonly words: Int32Array } | null =
 const SCRATCH_BYTES = 64 * 1024;
 
 class WordText implements JsonText {
+  /** Not examined. */
+  readonly mayHaveHighBytes = true;
   readonly bytes: Uint8Array;
   readonly length: number;
   /** `words[(offset + at) >> 2]` holds byte `at` where that is aligned. */

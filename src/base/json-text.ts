@@ -6,9 +6,11 @@ export interface JsonText {
   readonly bytes: Uint8Array;
   /**
    * Returns the index after the closing quote of the string whose content starts at `start`, or -1 where the string is not
-   * valid JSON. The text must be valid UTF-8.
+   * valid JSON. It is not checked whether the text is valid UTF-8.
    */
   readonly endOfString: (start: number) => number;
+  /** False if all bytes of the strings whose ends were found are ASCII. */
+  readonly mayHaveHighBytes: boolean;
 }
 
 /** Returns a text that is valid until the next call. */
