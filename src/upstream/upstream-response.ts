@@ -43,6 +43,8 @@ export class UpstreamResponse implements Deadline, BodyReader {
   #idleTimeoutMs = Infinity;
   #timeoutKind: "connect_timeout" | "first_byte_timeout" | "idle_timeout" = "connect_timeout";
   #source: ResponseSource | null = null;
+  /** Whether the body of the request was still being sent when the response ended. */
+  #heldBodyAtEnd = true;
   #buffered: Uint8Array[] = [];
   #bufferedBytes = 0;
   #isPaused = false;
@@ -132,7 +134,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
 
   /** Whether the body of the request may still be read. */
   get holdsBody(): boolean {
-    return this.#source?.holdsBody !== false;
+    return this.#source === null ? this.#heldBodyAtEnd : this.#source.holdsBody;
   }
 
   /** Whether a connection was found for the request: the provider may have received it. */
@@ -199,6 +201,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
 
   onEnd(): void {
     this.#isEnded = true;
+    this.#heldBodyAtEnd = this.holdsBody;
     // From now on the connection may serve another request.
     this.#source = null;
     this.#deadlines.unwatch(this);
