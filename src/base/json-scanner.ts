@@ -65,8 +65,6 @@ export class JsonScanner {
   #field = -1;
   /** How many more values may be read. */
   #workLeft = Infinity;
-  /** A key has bytes that are not ASCII. */
-  #hasHighKeys = false;
 
   constructor(
     names: readonly string[],
@@ -92,14 +90,13 @@ export class JsonScanner {
     this.hasVariants = false;
     this.mayHaveSuffixes = false;
     this.#field = -1;
-    this.#hasHighKeys = false;
     const json = this.#textOf(text);
     const { bytes } = json;
     const start = skipWhitespace(bytes, hasByteOrderMark(bytes) ? 3 : 0);
     const end = this.#scanValue(json, start);
     if (end === INVALID || (end >= 0 && skipWhitespace(bytes, end) < text.length)) return "invalid";
     // Outside of strings, all bytes of a complete scan are ASCII.
-    const isAscii = end >= 0 && !json.mayHaveHighBytes && !this.#hasHighKeys;
+    const isAscii = end >= 0 && !json.mayHaveHighBytes;
     if (!isAscii && !isUtf8(text)) return "invalid";
     if (end === TOO_DEEP) return "too_deep";
     if (end === TOO_DENSE) return "too_dense";
@@ -175,7 +172,7 @@ export class JsonScanner {
     for (let at = start; at < limit; at++) {
       const byte = bytes[at] ?? 0;
       if (byte === QUOTE) {
-        if (united >= 0x80) this.#hasHighKeys = true;
+        if (united >= 0x80) json.mayHaveHighBytes = true;
         if (this.#beforeLast[bytes[at - 1] ?? 0] === bytes[at - 2] && this.#hasSuffix(bytes, start, at))
           this.mayHaveSuffixes = true;
         return at + 1;

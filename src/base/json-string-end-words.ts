@@ -25,7 +25,7 @@ const SCRATCH_BYTES = 64 * 1024;
 
 class WordText implements JsonText {
   /** Not examined. */
-  readonly mayHaveHighBytes = true;
+  mayHaveHighBytes = true;
   readonly bytes: Uint8Array;
   readonly length: number;
   /** `words[(offset + at) >> 2]` holds byte `at` where that is aligned. */

@@ -9,8 +9,8 @@ export interface JsonText {
    * valid JSON. It is not checked whether the text is valid UTF-8.
    */
   readonly endOfString: (start: number) => number;
-  /** False if all bytes of the strings whose ends were found are ASCII. */
-  readonly mayHaveHighBytes: boolean;
+  /** False if all bytes of the strings whose ends were found are ASCII. Code that finds an end itself sets it. */
+  mayHaveHighBytes: boolean;
 }
 
 /** Returns a text that is valid until the next call. */
