@@ -8,32 +8,26 @@ import { InvalidMessage } from "../invalid-message.ts";
 import { SocketSender } from "../socket-sender.ts";
 import type { ClientSocket } from "./client-socket.ts";
 import type { ConnectionOwner } from "./connection-owner.ts";
+import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, LINGER_MS, STALL_MS } from "./connection-timeouts.ts";
 import { HttpRequest, type RequestOwner } from "./http-request.ts";
 import { OutgoingResponse } from "./outgoing-response.ts";
 import type { RequestHead } from "./request-head.ts";
 import { RequestReader, type RequestEvents } from "./request-reader.ts";
-import { ResponseSender, type ResponseEnd } from "./response-sender.ts";
+import { ResponseSender, type ResponseEnd, type ResponseOwner } from "./response-sender.ts";
 import { SwitchedConnection, type ProtocolHandler, type SwitchedOwner } from "./switched-connection.ts";
 
 /** Bytes after a request that are kept for the next one. With more, the connection is not read. */
 const MAX_KEPT_BYTES = 64 * 1024;
 /** The rest of a body that nothing reads: up to this size it is read and dropped, else the connection is closed. */
 const MAX_DROPPED_BYTES = 64 * 1024;
-/** Within this time, a new connection must send the headers of its first request, and any other request its headers. */
-const HEADERS_TIMEOUT_MS = 10_000;
-/** Longer than the 60 seconds after which most load balancers close an idle connection, so that the gateway never closes it first. */
-const KEEP_ALIVE_MS = 75_000;
-/** How long a client may take to read the last response of its connection. */
-const LINGER_MS = 2_000;
-/** A client that takes nothing of a response for this long is disconnected. */
-const STALL_MS = 300_000;
 
+const NO_BYTES = Buffer.alloc(0);
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 
 /** `lingering`: the last response is sent or being sent, and what still arrives is dropped. */
 type State = "open" | "lingering" | "switched" | "closed";
 
-export class ClientConnection implements Deadline, RequestEvents, RequestOwner, SwitchedOwner {
+export class ClientConnection implements Deadline, RequestEvents, RequestOwner, ResponseOwner, SwitchedOwner {
   dueAt: number;
   setPosition = NOT_A_MEMBER;
   readonly #socket: ClientSocket;
@@ -67,7 +61,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     else if (this.#state === "lingering") freeReceived(bytes);
     if (this.#state !== "open") return;
     const wasIdle = this.#reader.isIdle;
-    this.#read(() => this.#reader.push(bytes));
+    this.#read("push", bytes);
     // Not later than before: empty lines, which are ignored, must not extend the time of a connection.
     if (wasIdle && this.#reader.hasPartOfHeaders)
       this.dueAt = Math.min(this.dueAt, this.#dueIn(HEADERS_TIMEOUT_MS));
@@ -125,12 +119,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
 
   resumeBody(sendsContinue: boolean): void {
     if (sendsContinue && this.#reader.missingBytes > 0) this.#sender.send(CONTINUE);
-    if (this.#reader.keptBytes === 0 && !this.#isPaused) return;
-    // Later: the caller does not have the body yet.
-    queueMicrotask(() => {
-      this.#resume();
-      this.#read(() => this.#reader.resume());
-    });
+    if (this.#reader.keptBytes > 0 || this.#isPaused) this.#resumeBodyLater();
   }
 
   pauseBody(): void {
@@ -154,12 +143,28 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     return true;
   }
 
-  // SwitchedOwner
+  // SwitchedOwner, ResponseOwner
 
   endSwitched(): void {
     this.#linger();
   }
 
+  onResponseEnd(end: ResponseEnd): void {
+    if (end === "wait") {
+      this.#waitForClient();
+      return;
+    }
+    this.#response = null;
+    this.#request = null;
+    if (end === "reset") this.terminate();
+    // The server may have begun to stop after the headers were sent. After bytes that are no request, nothing else is read.
+    else if (end === "close" || this.#isLast) this.#linger();
+    else {
+      this.dueAt = this.#dueIn(KEEP_ALIVE_MS);
+      if (this.#reader.keptBytes > 0) this.#nextLater();
+      else this.#next();
+    }
+  }
   // RequestEvents
 
   get takesBody(): boolean {
@@ -186,15 +191,25 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     this.#request?.endBody();
   }
 
-  #read(read: () => void): void {
+  /** The step is no function, because one would be created for every request. */
+  #read(step: "push" | "resume" | "next", bytes: Buffer = NO_BYTES): void {
     try {
-      read();
+      if (step === "push") this.#reader.push(bytes);
+      else this.#reader[step]();
     } catch (error) {
       if (error instanceof GatehouseError) this.#refuse(error);
       else if (error instanceof InvalidMessage) this.#failBody(error);
       else throw error;
     }
     if (this.#reader.keptBytes > MAX_KEPT_BYTES && !this.#reader.isReadingHeaders) this.pauseBody();
+  }
+
+  /** Later: the caller does not have the body yet. */
+  #resumeBodyLater(): void {
+    queueMicrotask(() => {
+      this.#resume();
+      this.#read("resume");
+    });
   }
 
   #resume(): void {
@@ -220,12 +235,11 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     if (this.#state !== "open") return;
     // What follows must not be read as a request, even if the client is slow to take the response.
     this.#state = "lingering";
+    this.#isLast = true;
     this.dueAt = this.#dueIn(LINGER_MS);
     this.#owner.onRefused(error);
     const response = OutgoingResponse.error(error, newId());
-    const sender = new ResponseSender(this.#sender, null, response, true, (end) => {
-      if (end !== "wait") this.#linger();
-    });
+    const sender = new ResponseSender(this.#sender, null, response, true, this);
     this.#response = sender;
     if (!sender.start()) this.terminate();
   }
@@ -240,36 +254,21 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     // A client that waits for 100 Continue may send its next request instead of the body.
     if (missingBytes > MAX_DROPPED_BYTES || (missingBytes > 0 && request.awaitsContinue)) this.#isLast = true;
     const isLast = this.#isLast || this.#owner.isStopping || !request.isKeepAlive;
-    const sender = new ResponseSender(this.#sender, request, response, isLast, (end) =>
-      this.#endResponse(end),
-    );
+    const sender = new ResponseSender(this.#sender, request, response, isLast, this);
     this.#response = sender;
     if (!sender.start()) this.terminate();
     else if (this.#sender.hasUnsent) this.#waitForClient();
   }
 
-  #endResponse(end: ResponseEnd): void {
-    if (end === "wait") {
-      this.#waitForClient();
-      return;
-    }
-    this.#response = null;
-    this.#request = null;
-    if (end === "reset") this.terminate();
-    // The server may have begun to stop after the headers were sent.
-    else if (end === "close" || this.#isLast) this.#linger();
-    else {
-      this.dueAt = this.#dueIn(KEEP_ALIVE_MS);
-      // Later: thousands of requests that arrived together must not keep the other connections waiting.
-      if (this.#reader.keptBytes > 0) setImmediate(() => this.#next());
-      else this.#next();
-    }
+  /** Later: thousands of requests that arrived together must not keep the other connections waiting. */
+  #nextLater(): void {
+    setImmediate(() => this.#next());
   }
 
   #next(): void {
     if (this.#state !== "open") return;
     this.#resume();
-    this.#read(() => this.#reader.next());
+    this.#read("next");
     if (this.#reader.hasPartOfHeaders) this.dueAt = this.#dueIn(HEADERS_TIMEOUT_MS);
   }
 

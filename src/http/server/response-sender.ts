@@ -13,8 +13,10 @@ import {
 /** What happens to the connection after the response. `wait`: the response is complete, but the client has not taken all of it yet. */
 export type ResponseEnd = "wait" | "keep" | "close" | "reset";
 
-/** Called when the last byte of the response was handed to the kernel, and before with `wait` if the client is slow. */
-type OnEnd = (end: ResponseEnd) => void;
+export interface ResponseOwner {
+  /** Called when the last byte of the response was handed to the kernel, and before with `wait` if the client is slow. */
+  onResponseEnd(end: ResponseEnd): void;
+}
 
 /** RFC 9110, sections 6.4.1 and 8.6: these have neither a body nor a Content-Length. */
 function hasNoBody(status: number): boolean {
@@ -28,7 +30,7 @@ export class ResponseSender implements BodyWriter {
   readonly #response: OutgoingResponse;
   readonly #isHead: boolean;
   readonly #isHttp10: boolean;
-  readonly #onEnd: OnEnd;
+  readonly #owner: ResponseOwner;
   #keepsConnection: boolean;
   /** The header section of a streamed response, until it is sent together with the first piece of the body. */
   #pendingHead: string | null = null;
@@ -43,14 +45,14 @@ export class ResponseSender implements BodyWriter {
     request: HttpRequest | null,
     response: OutgoingResponse,
     isLast: boolean,
-    onEnd: OnEnd,
+    owner: ResponseOwner,
   ) {
     this.#sender = sender;
     this.#response = response;
     this.#isHead = request?.method === "HEAD";
     this.#isHttp10 = request?.isHttp10 === true;
     this.#keepsConnection = !isLast;
-    this.#onEnd = onEnd;
+    this.#owner = owner;
   }
 
   /** For a response that nobody receives. */
@@ -126,7 +128,7 @@ export class ResponseSender implements BodyWriter {
       () => {
         if (this.#isCanceled) return;
         this.#isCanceled = true;
-        this.#onEnd("reset");
+        this.#owner.onResponseEnd("reset");
       },
     );
   }
@@ -146,12 +148,12 @@ export class ResponseSender implements BodyWriter {
 
   #complete(): void {
     this.#isComplete = true;
-    if (this.#sender.hasUnsent) this.#onEnd("wait");
+    if (this.#sender.hasUnsent) this.#owner.onResponseEnd("wait");
     else this.#end();
   }
 
   #end(): void {
-    this.#onEnd(this.#keepsConnection ? "keep" : "close");
+    this.#owner.onResponseEnd(this.#keepsConnection ? "keep" : "close");
   }
 
   /** The header section of a streamed response. */
