@@ -2,14 +2,15 @@
 // bursts. Requests arrive at random times and at a fixed rate, far below what a core can serve. Connections that send the next request
 // at once would keep the core busy, and the p99 would be a multiple of the CPU time per request, which is measured here as well.
 // The limit applies to a provider that takes 20 ms, which is little for a model. With one that responds at once, the p99 is about as
-// long as a pause of the garbage collector, of which the calls probably cause more (docs/decisions/0134-when-shadow-plugins-run.md).
+// long as a pause of the garbage collector, of which the calls cause more (docs/decisions/0134-when-shadow-plugins-run.md). Therefore the
+// memory that a request allocates is measured, too, with the collector off.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_RESPONSE, chatBody } from "./chat-payload.ts";
 import { reserveGatewayCore } from "./cores.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
 import { findPace } from "./pace.ts";
-import { usageOf } from "./process-usage.ts";
+import { residentBytesOf, usageOf } from "./process-usage.ts";
 import { median, printTable } from "./report.ts";
 import { INSTALL_WRK, runWrk, wrk, type LoadResult } from "./wrk.ts";
 
@@ -23,6 +24,12 @@ const WARM_SECONDS = 4;
 /** Of the providers. */
 const DELAYS_MS = [0, 20];
 const LIMIT = 1.05;
+/** Few enough that the calls of no request are skipped. */
+const UNSATURATING = 16;
+/** Requests per second of the bursts with the collector off. */
+const ALLOCATING_RATE = 1500;
+/** Memory of the warm-up is returned to the system during the first of them. */
+const ALLOCATING_PAIRS = 3;
 
 const SHADOWS = [
   {
@@ -53,25 +60,8 @@ export async function benchShadow(): Promise<void> {
   writeFileSync(bodyFile, chatBody());
   const gatehouse = await startGatehouse({ dataDir: folder });
   for (const delayMs of DELAYS_MS) {
-    const provider = Bun.serve({
-      hostname: "127.0.0.1",
-      port: 0,
-      async fetch(request) {
-        await request.bytes();
-        if (delayMs > 0) await Bun.sleep(delayMs);
-        return new Response(CHAT_RESPONSE, { headers: { "Content-Type": "application/json" } });
-      },
-    });
-    const targets = [targetAt(provider.url.origin)];
-    for (const [side, required_plugins] of [
-      ["off", []],
-      ["on", SHADOWS],
-    ] as const)
-      await createRoute(gatehouse, {
-        targets,
-        path: `/${side}-${delayMs}`,
-        gateway: { name: `${side}-${delayMs}`, required_plugins },
-      });
+    const provider = startProvider(delayMs);
+    await createRoutes(gatehouse, provider.url.origin, delayMs);
     const loadOf = (side: Side, connections: number) => ({
       url: `${gatehouse.proxyUrl}/${side}-${delayMs}`,
       bodyFile,
@@ -84,6 +74,63 @@ export async function benchShadow(): Promise<void> {
     await provider.stop(true);
   }
   await gatehouse.stop();
+  await benchAllocations(bodyFile);
+}
+
+function startProvider(delayMs: number) {
+  return Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      await request.bytes();
+      if (delayMs > 0) await Bun.sleep(delayMs);
+      return new Response(CHAT_RESPONSE, { headers: { "Content-Type": "application/json" } });
+    },
+  });
+}
+
+async function createRoutes(
+  gatehouse: Parameters<typeof createRoute>[0],
+  url: string,
+  delayMs: number,
+): Promise<void> {
+  for (const [side, required_plugins] of [
+    ["off", []],
+    ["on", SHADOWS],
+  ] as const)
+    await createRoute(gatehouse, {
+      targets: [targetAt(url)],
+      path: `/${side}-${delayMs}`,
+      gateway: { name: `${side}-${delayMs}`, required_plugins },
+    });
+}
+
+/** Measures by how much the memory of a process grows whose collector is off. */
+async function benchAllocations(bodyFile: string): Promise<void> {
+  const gatehouse = await startGatehouse({ dataDir: temporaryFolder(), env: { BUN_JSC_useGC: "0" } });
+  const provider = startProvider(0);
+  await createRoutes(gatehouse, provider.url.origin, 0);
+  const loadOf = (side: Side, connections: number) => ({
+    url: `${gatehouse.proxyUrl}/${side}-0`,
+    bodyFile,
+    connections,
+  });
+  for (const side of ["on", "off"] as const)
+    await runWrk({ ...loadOf(side, UNSATURATING), seconds: WARM_SECONDS });
+  const paceMs = await findPace(loadOf("on", CONNECTIONS), ALLOCATING_RATE);
+  const kilobytes: Record<Side, number[]> = { off: [], on: [] };
+  for (let pair = 0; pair < ALLOCATING_PAIRS; pair++)
+    for (const side of ["off", "on"] as const) {
+      const before = residentBytesOf(gatehouse.pid);
+      const { requests } = await runWrk({ ...loadOf(side, CONNECTIONS), paceMs, seconds: SECONDS });
+      kilobytes[side].push((residentBytesOf(gatehouse.pid) - before) / requests / 1000);
+    }
+  await provider.stop(true);
+  await gatehouse.stop();
+  printTable("Shadow mode, memory that a request allocates", [
+    { what: "without", value: median(kilobytes.off), unit: "kB" },
+    { what: "with two plugins in shadow mode", value: median(kilobytes.on), unit: "kB" },
+  ]);
 }
 
 async function measure(
