@@ -2,7 +2,7 @@
 import type { Comparison } from "./comparison.ts";
 import type { PlotSeries } from "./cost-plot.ts";
 import { formatNumber, formatRatio, printGrid, type GridRow } from "./grid.ts";
-import type { Round } from "./measure-round.ts";
+import { warmRequestsFor, type Round } from "./measure-round.ts";
 import { median } from "./report.ts";
 import { CONVERSATION } from "./workload.ts";
 
@@ -26,10 +26,12 @@ interface ReportOptions {
   readonly rounds: number;
   readonly seconds: number;
   readonly connections: number;
+  /** Requests of 1 kB that warm a process up, as in the comparison. */
+  readonly warmRequests?: number;
 }
 
 export function printComparison({ subjects, workloads, rounds }: Comparison, options: ReportOptions): void {
-  for (const { name, title } of workloads) {
+  for (const { name, title, bytes } of workloads) {
     const byId = rounds[name] ?? {};
     const others = ["nginx", "portkey"].filter((other) => byId[other] !== undefined);
     const measured = subjects.filter(({ id }) => (byId[id] ?? []).length > 0);
@@ -47,7 +49,8 @@ export function printComparison({ subjects, workloads, rounds }: Comparison, opt
     ]);
     printGrid(
       `Comparison, ${name}: ${options.connections} connections, ${title}, ${options.rounds} rounds of ` +
-        `${options.seconds} s, the gateway on its own core; medians`,
+        `${options.seconds} s after ${formatNumber(warmRequestsFor(bytes, options.warmRequests))} requests to warm up, the gateway on its ` +
+        `own core; medians`,
       Object.values(COLUMNS),
       rows,
     );

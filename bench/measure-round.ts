@@ -58,16 +58,21 @@ export const WARM_REQUESTS = 60_000;
  */
 const STEADY_STATE_REQUESTS = 200_000;
 const STEADY_STATE_BYTES = 1024;
-/** Maximum duration of the warm-up, as a multiple of a round. */
-const MAX_WARM_ROUNDS = 10;
+/** With bodies up to MANY_BYTES, at least so many: with fewer, the compilers of the full configuration are still at work. */
+const MIN_STEADY_REQUESTS = 40_000;
+const MANY_BYTES = 128 * 1024;
+/** Maximum duration of the warm-up, which does not depend on the length of a round. */
+const MAX_WARM_MS = 60_000;
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * Returns how many requests of this size warm a process up. It is fewer for large bodies: most of their CPU time is spent in
- * loops over the body, which are compiled early, and at 100 kB the compilers are a small part of it.
+ * Returns how many requests of this size warm a process up, every subject alike. It is fewer for large bodies: most of their CPU time is spent
+ * in loops over the body, which are compiled early.
  */
 export function warmRequestsFor(bytes: number, ofOneKilobyte = STEADY_STATE_REQUESTS): number {
-  return Math.round(ofOneKilobyte * Math.min(1, Math.sqrt((2 * STEADY_STATE_BYTES) / bytes)));
+  const requests = Math.round(ofOneKilobyte * Math.min(1, Math.sqrt((2 * STEADY_STATE_BYTES) / bytes)));
+  const least = bytes <= MANY_BYTES ? Math.min(MIN_STEADY_REQUESTS, ofOneKilobyte) : 0;
+  return Math.max(requests, least);
 }
 
 export async function measureRound(subject: Subject, options: RoundOptions): Promise<Round> {
@@ -122,7 +127,7 @@ export async function warm(
   wanted = WARM_REQUESTS,
 ): Promise<number> {
   let requests = 0;
-  const deadline = performance.now() + MAX_WARM_ROUNDS * seconds * 1000;
+  const deadline = performance.now() + MAX_WARM_MS;
   while (requests < wanted && performance.now() < deadline)
     requests += (await runWrk({ ...load, seconds: Math.max(1, seconds / 2) })).requests;
   return requests;
