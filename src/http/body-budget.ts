@@ -2,6 +2,7 @@
 // take the memory that other clients need.
 import type { Clock } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
+import { CollectionReserve } from "./collection-reserve.ts";
 
 /** Part of the budget that only bodies up to SMALL_BODY_BYTES may use, so that large ones cannot stop the ordinary traffic. */
 const RESERVED_FOR_SMALL = 1 / 4;
@@ -22,6 +23,7 @@ export interface ArrivingBody {
 }
 
 export class BodyBudget {
+  readonly collectionReserve: CollectionReserve;
   readonly #limit: number;
   readonly #limitOfLarge: number;
   readonly #clock: Clock;
@@ -35,6 +37,7 @@ export class BodyBudget {
     this.#limit = limit;
     this.#limitOfLarge = Math.floor(limit * (1 - RESERVED_FOR_SMALL));
     this.#clock = clock;
+    this.collectionReserve = new CollectionReserve(clock);
     this.#onRefused = onRefused;
   }
 

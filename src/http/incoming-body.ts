@@ -125,8 +125,11 @@ export class IncomingBody implements Deadline, ArrivingBody {
 
   /** Frees the memory of a large body that was taken. What still refers to it becomes empty. */
   free(): void {
-    if (this.#memory !== null) freeBuffer(this.#memory);
+    const memory = this.#memory;
     this.#memory = null;
+    if (memory === null) return;
+    this.#limits.bodyBudget.collectionReserve.onFreed(memory.byteLength);
+    freeBuffer(memory);
   }
 
   /** Removes the body from the budget. Stops reading if it is still arriving. */
