@@ -218,15 +218,15 @@ export class JsonScanner {
     if (!hasBackslash(bytes, start, end)) return -1;
     this.#workLeft -= ESCAPED_KEY_WORK;
     const decoded = Buffer.from(String(JSON.parse(utf8Between(bytes, start, end))));
-    const found = names.findIndex((name) => decoded.equals(name));
-    if (
-      found < 0 &&
-      names
-        .slice(0, this.#strictCount)
-        .some((name) => decoded.length === name.length && hasLettersAt(decoded, 0, name))
-    )
-      this.hasVariants = true;
-    return found;
+    let isVariant = false;
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index];
+      if (name === undefined || name.length !== decoded.length) continue;
+      if (decoded.equals(name)) return index;
+      if (index < this.#strictCount && hasLettersAt(decoded, 0, name)) isVariant = true;
+    }
+    if (isVariant) this.hasVariants = true;
+    return -1;
   }
 }
 

@@ -150,13 +150,19 @@ export class HeaderFields implements ReadableFields {
 
   /** Calls `visit` once per name, with the values of repeated fields joined. */
   forEach(visit: (value: string, name: string) => void): void {
-    const { names, values } = this;
+    const { names } = this;
     for (let index = 0; index < names.length; index++) {
-      const name = names[index] ?? "";
-      if (names.indexOf(name) !== index) continue;
-      const isRepeated = names.lastIndexOf(name) !== index;
-      visit(isRepeated ? (this.get(name) ?? "") : (values[index] ?? ""), name);
+      const value = this.joinedAt(index);
+      if (value !== null) visit(value, names[index] ?? "");
     }
+  }
+
+  /** Returns the values of all fields with the name at this index, joined; null if it is not the first index with this name. */
+  joinedAt(index: number): string | null {
+    const { names, values } = this;
+    const name = names[index] ?? "";
+    if (names.indexOf(name) !== index) return null;
+    return names.lastIndexOf(name) === index ? (values[index] ?? "") : this.get(name);
   }
 
   /** One entry per name, with the values of repeated fields joined. */

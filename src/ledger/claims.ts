@@ -74,3 +74,8 @@ export function secondsOf(unixMs: number | null): number | null {
 export function refusalOf({ refusedBy, states, source }: Forecast): Refusal {
   return { reserved: false, refusedBy, states, source };
 }
+
+/** Returns the index of the first budget that is refused while the journal is not loaded, or -1. */
+export function closedBudgetIn(claims: readonly Claim[], policy: UnavailablePolicy): number {
+  return claims.findIndex((claim) => claim.kind === "budget" && policyOf(claim, policy) === "closed");
+}

@@ -7,7 +7,7 @@ import {
   forecastUnreserved,
   isAmount,
   isFitting,
-  policyOf,
+  closedBudgetIn,
   refusalOf,
   secondsOf,
 } from "./claims.ts";
@@ -104,9 +104,9 @@ export class MemoryLedger implements Ledger {
 
   reserve(_gatewayId: string, claims: readonly Claim[], policy: UnavailablePolicy): Reservation | Refusal {
     if (this.#journal?.isLoaded === false) {
-      const closed = claims.find((claim) => claim.kind === "budget" && policyOf(claim, policy) === "closed");
-      if (closed !== undefined)
-        return refusalOf(forecastUnreserved(claims, "closed", this.#clock.unixNow(), claims.indexOf(closed)));
+      const closed = closedBudgetIn(claims, policy);
+      if (closed !== -1)
+        return refusalOf(forecastUnreserved(claims, "closed", this.#clock.unixNow(), closed));
     }
     const now = this.#clock.now();
     const refusedBy = this.#check(claims, now);

@@ -37,6 +37,7 @@ import { observeRule } from "./observe-rule.ts";
 import type { ShadowParts } from "./shadow/shadow-pre-request.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import { LazyMcp } from "./mcp/load-mcp.ts";
+import { serveMcpService } from "./mcp/mcp-steps.ts";
 import type { ResourceParts } from "./mcp/resource-metadata.ts";
 import { OwnCredentials } from "./own-credentials.ts";
 import { createCallService } from "./plugin-calls/begin-call.ts";
@@ -211,7 +212,7 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Outgoing
     const { mcp: service } = rule;
     if (service !== null) {
       if (exchange.pluginWork !== null) await requireDecisions(exchange.pluginWork);
-      return await parts.mcp.with((plane) => plane.serve(exchange, service, parts));
+      return await serveMcpService(exchange, service, parts);
     }
     const { route, body } = exchange;
     if (exchange.bodies !== null) captureMaskedRequest(exchange.bodies, exchange);

@@ -86,10 +86,13 @@ export function forwardedHeaders(
 ): Record<string, string> {
   const connectionFields = connectionNames(headers);
   const forwarded: Record<string, string> = {};
-  headers.forEach((value, name) => {
-    if (!isForwarded(name) || connectionFields?.has(name) === true || ownCredentials.areIn(value)) return;
-    forwarded[name] = value;
-  });
+  const { names } = headers;
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] ?? "";
+    if (!isForwarded(name) || connectionFields?.has(name) === true) continue;
+    const value = headers.joinedAt(index);
+    if (value !== null && !ownCredentials.areIn(value)) forwarded[name] = value;
+  }
   return forwarded;
 }
 

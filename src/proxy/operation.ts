@@ -97,12 +97,19 @@ export function isServed(endpoint: Endpoint, rule: CompiledRule, candidates: Can
   return !isEmpty(candidatesWith(endpoint, rule, candidates));
 }
 
-/** Returns the candidates that have the endpoint, or a `path` for all requests. */
-function candidatesWith(endpoint: Endpoint, { upstream }: CompiledRule, candidates: Candidates): Candidates {
-  return filterCandidates(candidates, (index) => {
+/** Returns the candidates that have the endpoint, or a `path` for all requests: mostly all of them, which needs no closure. */
+function candidatesWith(endpoint: Endpoint, rule: CompiledRule, candidates: Candidates): Candidates {
+  const { preferred, fallback } = candidates;
+  if (allHave(endpoint, rule, preferred) && allHave(endpoint, rule, fallback)) return candidates;
+  return filterCandidates(candidates, (index) => allHave(endpoint, rule, [index]));
+}
+
+function allHave(endpoint: Endpoint, { upstream }: CompiledRule, indexes: readonly number[]): boolean {
+  for (const index of indexes) {
     const endpoints = upstream.targets[index]?.endpoints ?? null;
-    return endpoints === null || endpoints.has(endpoint);
-  });
+    if (endpoints !== null && !endpoints.has(endpoint)) return false;
+  }
+  return true;
 }
 
 /** Vectors of different models cannot be compared, so no target may replace the model of an embedding request. */

@@ -33,7 +33,10 @@ export class OwnCredentials {
 
   /** Returns the query without the parameters that contain such a credential. `query` starts with "?" or is empty. */
   removeFromQuery(query: string): string {
-    if (query === "") return query;
+    return query === "" ? query : this.#removeFrom(query);
+  }
+
+  #removeFrom(query: string): string {
     const parameters = query.slice(1).split("&");
     const kept = parameters.filter((parameter) => !this.areIn(percentDecoded(parameter)));
     if (kept.length === parameters.length) return query;

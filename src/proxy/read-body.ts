@@ -86,9 +86,13 @@ export function takeRequestBody(
   const contentType = isRead ? (type ?? "") : null;
   const source = { bytes, isJson, contentType, isTraced: exchange.trace !== null };
   const body = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
-  if (isPromise(body)) return body.then((scanned) => exchange.setBody(scanned));
+  if (isPromise(body)) return setScannedBody(exchange, body);
   exchange.setBody(body);
   return undefined;
+}
+
+async function setScannedBody(exchange: Exchange, body: Promise<RequestBody>): Promise<void> {
+  exchange.setBody(await body);
 }
 
 /** Whether the body that final_request hooks see is that of the client: no other plugin runs before them. */

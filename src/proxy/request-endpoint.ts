@@ -47,11 +47,19 @@ export function endpointAt(exchange: Exchange, rule: CompiledRule, target: Compi
 
 /** Inserts the model into the path, and selects the method, for formats whose paths have them. */
 function completePath(path: string, format: Format, exchange: Exchange, target: CompiledTarget): string {
-  const { completePath: complete } = format;
-  if (complete === null) return path;
+  if (format.completePath === null) return path;
   const { fields, endpoint } = exchange;
   const model = modelFor(fields, target) ?? endpoint?.model ?? null;
-  return orUntranslatable(() => complete(path, model, endpoint?.wantsStream ?? fields.wantsStream));
+  return completedWith(format.completePath, path, model, endpoint?.wantsStream ?? fields.wantsStream);
+}
+
+function completedWith(
+  complete: NonNullable<Format["completePath"]>,
+  path: string,
+  model: string | null,
+  wantsStream: boolean,
+): string {
+  return orUntranslatable(() => complete(path, model, wantsStream));
 }
 
 /** Returns the path that is sent to the target, without the path of its base URL. */

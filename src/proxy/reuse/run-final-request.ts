@@ -15,6 +15,7 @@ import { callHook } from "../call-hook.ts";
 import type { Exchange } from "../exchange.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { requireDecisions } from "../held-decisions.ts";
+import type { PluginWork } from "../plugin-work.ts";
 import type { IdSeal } from "../stored-ids/id-seal.ts";
 import { FinalContext, type PossibleTarget } from "./final-request-context.ts";
 import type { Flight, FlightResult } from "./flight.ts";
@@ -48,9 +49,17 @@ export function finishPlugins(
   if (links === null) return null;
   const { pluginWork } = exchange;
   // A kept response is sent at once, and other requests may wait for the response to this one.
-  return pluginWork === null
-    ? run(exchange, links)
-    : requireDecisions(pluginWork).then(() => run(exchange, links));
+  return pluginWork === null ? run(exchange, links) : runAfterDecisions(pluginWork, exchange, links, run);
+}
+
+async function runAfterDecisions(
+  pluginWork: PluginWork,
+  exchange: Exchange,
+  links: readonly ChainLink[],
+  run: FinalRequestPart["runFinalRequest"],
+): Promise<OutgoingResponse | null> {
+  await requireDecisions(pluginWork);
+  return run(exchange, links);
 }
 
 /** Returns the response of the first plugin that responds, or null. A promise only if one has to wait: most hits do not. */

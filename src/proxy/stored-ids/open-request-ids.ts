@@ -62,10 +62,18 @@ export function openRequestIds(
   else if (body.bytes.byteLength <= LARGE_BODY_BYTES) openBody(exchange, body, findIds(searched), opener);
   else {
     const limits = { bytes: body.bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
-    const finding = offLoop.run<typeof findIdsTask>(TASK, searched, limits);
-    return finding.then((found) => openBody(exchange, body, found, opener));
+    return openLargeBody(exchange, body, offLoop.run<typeof findIdsTask>(TASK, searched, limits), opener);
   }
   return null;
+}
+
+async function openLargeBody(
+  exchange: Exchange,
+  body: RequestBody,
+  found: Promise<readonly FoundId[]>,
+  opener: IdOpener,
+): Promise<null> {
+  return openBody(exchange, body, await found, opener);
 }
 
 /** Opens the ids in the path and in the query. */

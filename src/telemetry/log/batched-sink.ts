@@ -23,7 +23,12 @@ export class BatchedSink implements LogSink {
     if (Number.isNaN(line.charCodeAt(0))) return;
     this.#held += line;
     if (this.#held.length >= MAX_HELD_CHARACTERS) this.flush();
-    else this.#timer ??= this.#clock.setTimeout(() => this.flush(), WAIT_MS);
+    else if (this.#timer === null) this.#startTimer();
+  }
+
+  /** Apart, because the closure would allocate its scope for every line. */
+  #startTimer(): void {
+    this.#timer = this.#clock.setTimeout(() => this.flush(), WAIT_MS);
   }
 
   flush(): void {
