@@ -1,6 +1,6 @@
 // Estimates the tokens of texts in JSON with a WebAssembly module (wasm/text-tokens.ts) that reads 64 characters at a time. It has no large
 // table: that of the automaton competes with the rest of the gateway for the processor's cache.
-import { unitsOfText, type ReadText } from "./text-tokens.ts";
+import { ESCAPED_CHARACTERS, unitsOfText, type ReadText } from "./text-tokens.ts";
 import { WASM } from "./text-tokens-wasm.ts";
 
 // The layout of the memory, as in wasm/text-tokens.ts.
@@ -54,9 +54,7 @@ export class SimdTexts {
 
   constructor({ buffer }: WebAssembly.Memory, module: TextModule) {
     new Int32Array(buffer, WEIGHTS).set(weights());
-    const escaped = new Uint8Array(buffer, ESCAPED);
-    for (const pair of ['""', "\\\\", "//", "n\n", "r\r", "t\t"])
-      escaped[pair.charCodeAt(0)] = pair.charCodeAt(1);
+    new Uint8Array(buffer, ESCAPED).set(ESCAPED_CHARACTERS);
     this.#input = new Uint8Array(buffer, INPUT);
     this.#module = module;
   }

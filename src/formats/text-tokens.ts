@@ -53,9 +53,9 @@ export function unitsOfText(text: string): number {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** The characters of the escape sequences `\"`, `\\`, `\/`, `\n`, `\r` and `\t`; 0 for others. */
-const ESCAPED = new Uint8Array(256);
+export const ESCAPED_CHARACTERS = new Uint8Array(256);
 for (const [letter, character] of ['""', "\\\\", "//", "n\n", "r\r", "t\t"].map((pair) => Buffer.from(pair)))
-  ESCAPED[letter ?? 0] = character ?? 0;
+  ESCAPED_CHARACTERS[letter ?? 0] = character ?? 0;
 
 /** The class of a byte in the lower bits, whether it is punctuation, and whether it has to be looked at by itself. */
 const CLASS_MASK = 0x0f;
@@ -116,7 +116,7 @@ export function readAsciiText(bytes: Uint8Array, start: number, into: ReadText):
       return true;
     }
     if (code === BACKSLASH) {
-      code = ESCAPED[bytes[++at] ?? 0] ?? 0;
+      code = ESCAPED_CHARACTERS[bytes[++at] ?? 0] ?? 0;
       if (code === 0) return false;
     } else if (code >= 128) return false;
     let kind = ASCII_CLASSES[code] ?? PUNCTUATION;
