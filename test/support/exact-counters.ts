@@ -31,8 +31,9 @@ export async function whileConnected<T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const before = await lostConnections(nodes);
+    // After the connections were counted: one that was lost before is not counted again.
+    await Promise.all(nodes.map((node) => untilCounters(node, "ok")));
     const outcome = await act(attempt);
     if (attempt === MAX_ATTEMPTS || Bun.deepEquals(before, await lostConnections(nodes))) return outcome;
-    await Promise.all(nodes.map((node) => untilCounters(node, "ok")));
   }
 }
