@@ -70,26 +70,29 @@ export function normalize(bytes: usize): i32 {
     const others = v128.and(i8x16.swizzle(otherTable, low), high);
     const spaces = <u32>i8x16.bitmask(i8x16.eq(block, i8x16.splat(<i8>SPACE)));
     const isRepeated = spaces & ((spaces << 1) | (<u32>isInRun));
-    // Bytes from 0x80 have the sign bit.
-    if (v128.any_true(v128.or(others, v128.and(block, i8x16.splat(-128)))) || isRepeated != 0) {
-      const blockEnd = at + BLOCK;
-      while (at < blockEnd) {
-        at = normalizeNext(at, end);
-        if (at == 0) return INVALID;
-      }
-      continue;
-    }
+    // The bytes that are not copied as they are. Those from 0x80 have the sign bit.
+    const rest = (<u32>i8x16.bitmask(v128.or(i8x16.ne(others, i64x2.splat(0)), block))) | isRepeated;
     const codes = CODES + (length << 1);
     v128.store(codes, i16x8.extend_low_i8x16_u(block));
     v128.store(codes, i16x8.extend_high_i8x16_u(block), 16);
     let specials = <u32>(
       i8x16.bitmask(i8x16.ne(v128.and(i8x16.swizzle(specialTable, low), high), i64x2.splat(0)))
     );
+    if (rest == 0) {
+      for (; specials != 0; specials &= specials - 1) addSpecial(length + <usize>ctz(specials));
+      addCopied(BLOCK, spaces);
+      at += BLOCK;
+      continue;
+    }
+    const copied = <usize>ctz(rest);
+    specials &= (1 << (<u32>copied)) - 1;
     for (; specials != 0; specials &= specials - 1) addSpecial(length + <usize>ctz(specials));
-    length += BLOCK;
-    unitCount += <i32>BLOCK;
-    isInRun = hasUnit = (spaces & 0x8000) != 0;
-    at += BLOCK;
+    if (copied > 0) addCopied(copied, spaces);
+    at += copied;
+    do {
+      at = normalizeNext(at, end);
+      if (at == 0) return INVALID;
+    } while (at < end && isNotCopied(<u32>load<u8>(at)));
   }
   while (at < end) {
     at = normalizeNext(at, end);
@@ -98,6 +101,18 @@ export function normalize(bytes: usize): i32 {
   // Zeros, so that a matcher may look a few units past the end.
   v128.store(CODES + (length << 1), i64x2.splat(0));
   return <i32>length;
+}
+
+/** Whether a byte after one that is not copied is not copied either, as in indented lines and outside of ASCII. */
+function isNotCopied(byte: u32): bool {
+  return byte >= 0x80 || byte == BACKSLASH || (byte == SPACE && isInRun);
+}
+
+/** Adds units that were copied as they are. `spaces` has the bits of those that are spaces. */
+function addCopied(units: usize, spaces: u32): void {
+  length += units;
+  unitCount += <i32>units;
+  isInRun = hasUnit = ((spaces >> (<u32>units - 1)) & 1) != 0;
 }
 
 /** Normalizes one character or escape. Returns the address after it, or 0 if it is invalid. */
