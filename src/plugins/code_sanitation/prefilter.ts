@@ -2,7 +2,7 @@
 // code unit, however many patterns there are.
 import { CHAR_SET_SIZE, charSetHas, type CharSet } from "./char-set.ts";
 import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
-import { TriggerMemory } from "./trigger-memory.ts";
+import { OVERLAP, TriggerMemory } from "./trigger-memory.ts";
 
 /** The row of a state has an entry for each of 2^ROW_BITS symbols. Not more than needed: hot rows must fit into the first-level cache. */
 export const ROW_BITS = 6;
@@ -59,24 +59,26 @@ export class Prefilter<Owner> {
       nextSibling: new Int16Array(maxStates),
       symbol: new Uint8Array(maxStates),
     };
-    const ownTriggers = this.#buildTrie(triggers, texts, transitions, trie);
+    const { ownTriggers, shallowStates } = this.#buildTrie(triggers, texts, transitions, trie);
     // The rest of the array was never written to, so it takes no memory.
-    this.memory = new TriggerMemory(transitions.subarray(0, ownTriggers.length << ROW_BITS));
+    const used = transitions.subarray(0, ownTriggers.length << ROW_BITS);
+    this.memory = new TriggerMemory(used, shallowStates);
     this.triggersByState = this.#addSuffixTransitions(ownTriggers, trie);
     this.#markTransitions();
   }
 
   /**
-   * Writes the trie into `transitions` and `trie`, and returns the triggers that end in each state. Works level by level, so
-   * that the states near the root, where a scan of prose stays, are adjacent in memory.
+   * Writes the trie into `transitions` and `trie`, and returns the triggers that end in each state, and how many states are at most OVERLAP units
+   * deep. Works level by level, so that the states near the root, where a scan of prose stays, are adjacent in memory.
    */
   #buildTrie(
     triggers: readonly Trigger<Owner>[],
     texts: readonly string[],
     transitions: Uint16Array,
     trie: Trie,
-  ): TriggersByState<Owner> {
+  ): { ownTriggers: TriggersByState<Owner>; shallowStates: number } {
     const ownTriggers: TriggersByState<Owner> = [NO_TRIGGERS];
+    let shallowStates = 1;
     let level = triggers.map((trigger, index) => ({ trigger, text: texts[index] ?? "", state: 0 }));
     for (let depth = 0; level.length > 0; depth++) {
       for (const entry of level) {
@@ -94,9 +96,10 @@ export class Prefilter<Owner> {
         if (depth === entry.text.length - 1)
           ownTriggers[child] = [...(ownTriggers[child] ?? NO_TRIGGERS), entry.trigger];
       }
+      if (depth < OVERLAP) shallowStates = ownTriggers.length;
       level = level.filter(({ text }) => text.length > depth + 1);
     }
-    return ownTriggers;
+    return { ownTriggers, shallowStates };
   }
 
   /** Fills a state's missing transitions with those of its longest proper suffix, and adds the suffix's triggers. */

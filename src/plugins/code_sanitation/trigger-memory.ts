@@ -1,5 +1,5 @@
 // The memory of a prefilter's automaton, which JavaScript and a WebAssembly module (wasm/read-triggers.ts) read. The module reads a block
-// of units from four positions at the same time, because each lookup waits for the one before it.
+// of units from six positions at the same time, because each lookup waits for the one before it.
 import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
 import { WASM } from "./read-triggers-wasm.ts";
 
@@ -9,12 +9,11 @@ const CODES = 0x10000;
 /** The units of a block: as many as there is space for. */
 export const BLOCK_UNITS = 0x1000;
 const RECORDS = 0x12000;
-const RECORDS_PER_READING = 0x1000;
-const TRANSITIONS = 0x22000;
+const TRANSITIONS = 0x2a000;
 const PAGE_BYTES = 0x10000;
 
-/** The number of readings. */
-const READINGS = 4;
+/** How many units before its part a reading begins, if no deeper state is reached where a part begins. Nearly all texts reach none there. */
+export const OVERLAP = 8;
 /** Below this number of units, more than one reading costs more than it saves, because the others start before their part. */
 const MIN_UNITS = 128;
 /**
@@ -26,13 +25,15 @@ export const MIN_READ_UNITS = 0x10000;
 const UNITS_SHIFT = 16;
 const STATE_MASK = 0x7fff;
 
+/** The number of readings. */
+const READINGS = 6;
+/** The result of `read` if a deeper state was reached where a part begins. */
+const UNCERTAIN = -1;
+/** In another result: the number of records is above these bits, the state below. */
+const COUNT_SHIFT = 15;
+
 interface ReadModule {
-  /** Returns the state of the last reading. */
-  readonly read: (state: number, length: number, distance: number) => number;
-  readonly firstCount: { readonly value: number };
-  readonly secondCount: { readonly value: number };
-  readonly thirdCount: { readonly value: number };
-  readonly fourthCount: { readonly value: number };
+  readonly read: (state: number, length: number, distance: number, knownStates: number) => number;
 }
 
 /** A reader of a text, block by block. */
@@ -52,13 +53,16 @@ export class TriggerMemory {
   /** Null before MIN_READ_UNITS, and where WebAssembly is not available. */
   #reader: BlockReader | null = null;
   #unitsLeft = MIN_READ_UNITS;
+  readonly #shallowStates: number;
 
-  constructor(transitions: Uint16Array) {
+  /** `shallowStates`: the states below this number are at most OVERLAP units deep. */
+  constructor(transitions: Uint16Array, shallowStates: number) {
     this.transitions = transitions;
+    this.#shallowStates = shallowStates;
   }
 
   /**
-   * Reads the units from `from` up to `to`, at most BLOCK_UNITS, except for up to three at the end, and reports the triggers in them to `sink`.
+   * Reads the units from `from` up to `to`, at most BLOCK_UNITS, except for up to five at the end, and reports the triggers in them to `sink`.
    * Returns how many units it read: 0 if the block is too short, or if it is not worth it yet.
    */
   read(codes: Uint16Array, from: number, to: number, maxTriggerLength: number, sink: TriggerSink): number {
@@ -71,20 +75,20 @@ export class TriggerMemory {
   #countUnits(units: number): void {
     this.#unitsLeft -= units;
     if (this.#unitsLeft > 0) return;
-    this.#reader = createReader(this.transitions);
+    this.#reader = createReader(this.transitions, this.#shallowStates);
     if (this.#reader !== null) this.transitions = this.#reader.transitions;
   }
 }
 
 /** Returns null where WebAssembly is not available. */
-function createReader(transitions: Uint16Array): BlockReader | null {
+function createReader(transitions: Uint16Array, shallowStates: number): BlockReader | null {
   const pages = Math.ceil((TRANSITIONS + transitions.byteLength) / PAGE_BYTES);
   try {
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     compiled ??= new WebAssembly.Module(Buffer.from(WASM, "base64"));
     const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
     // The compiler of the module checks these types; WebAssembly converts arguments and results.
-    return new BlockReader(memory, exports as unknown as ReadModule, transitions);
+    return new BlockReader(memory, exports as unknown as ReadModule, transitions, shallowStates);
   } catch {
     return null;
   }
@@ -93,42 +97,46 @@ function createReader(transitions: Uint16Array): BlockReader | null {
 class BlockReader {
   readonly transitions: Uint16Array;
   readonly #module: ReadModule;
+  readonly #shallowStates: number;
   readonly #codes: Uint16Array;
   readonly #records: Uint32Array;
 
-  constructor({ buffer }: WebAssembly.Memory, module: ReadModule, transitions: Uint16Array) {
+  constructor(
+    { buffer }: WebAssembly.Memory,
+    module: ReadModule,
+    transitions: Uint16Array,
+    shallowStates: number,
+  ) {
     const symbols = new Uint8Array(buffer, 0, ASCII_SIZE);
     for (let code = 0; code < ASCII_SIZE; code++) symbols[code] = 2 * (UNIT_SYMBOLS[code] ?? 0);
     this.transitions = new Uint16Array(buffer, TRANSITIONS, transitions.length);
     this.transitions.set(transitions);
     this.#module = module;
+    this.#shallowStates = shallowStates;
     this.#codes = new Uint16Array(buffer, CODES, BLOCK_UNITS);
-    this.#records = new Uint32Array(buffer, RECORDS, READINGS * RECORDS_PER_READING);
+    this.#records = new Uint32Array(buffer, RECORDS, BLOCK_UNITS);
   }
 
   read(codes: Uint16Array, from: number, to: number, maxTriggerLength: number, sink: TriggerSink): number {
-    const module = this.#module;
     this.#codes.set(codes.subarray(from, to));
-    // A state depends only on the last maxTriggerLength units. A reading that starts that far before its part is therefore in
-    // the right state when it reaches it, and what it recorded before that belongs to the reading of the part before.
-    const length = Math.floor((to - from + (READINGS - 1) * maxTriggerLength) / READINGS);
-    const distance = length - maxTriggerLength;
-    sink.state = module.read(sink.state, length, distance);
-    this.#report(0, module.firstCount.value, from, from, sink);
-    this.#report(1, module.secondCount.value, from + distance, from + length, sink);
-    this.#report(2, module.thirdCount.value, from + 2 * distance, from + distance + length, sink);
-    this.#report(3, module.fourthCount.value, from + 3 * distance, from + 2 * distance + length, sink);
-    return 3 * distance + length;
+    const units = this.#read(from, to - from, OVERLAP, this.#shallowStates, sink);
+    // A state is at most as deep as the longest trigger.
+    return units > 0 ? units : this.#read(from, to - from, maxTriggerLength, STATE_MASK + 1, sink);
   }
 
-  /** Reports the triggers of a reading that started at `from` and that end at or after `partStart`. */
-  #report(reading: number, count: number, from: number, partStart: number, sink: TriggerSink): void {
+  /** Returns how many units were read: 0 if a state from `knownStates` was reached where a part begins. */
+  #read(from: number, units: number, overlap: number, knownStates: number, sink: TriggerSink): number {
+    const length = Math.floor((units + (READINGS - 1) * overlap) / READINGS);
+    const distance = length - overlap;
+    const result = this.#module.read(sink.state, length, distance, knownStates);
+    if (result === UNCERTAIN) return 0;
+    sink.state = result & STATE_MASK;
+    const count = result >>> COUNT_SHIFT;
     const records = this.#records;
-    const start = reading * RECORDS_PER_READING;
-    for (let index = start; index < start + count; index++) {
+    for (let index = 0; index < count; index++) {
       const record = records[index] ?? 0;
-      const end = from + (record >>> UNITS_SHIFT);
-      if (end >= partStart) sink.addTrigger(record & STATE_MASK, end);
+      sink.addTrigger(record & STATE_MASK, from + (record >>> UNITS_SHIFT));
     }
+    return (READINGS - 1) * distance + length;
   }
 }
