@@ -172,31 +172,20 @@ export class HeaderFields implements ReadableFields {
     return all[Symbol.iterator]();
   }
 
-  /** Lines that are not written yet, and follow those of `writtenLines`; null if there are none. */
-  get unwrittenLines(): FieldLines | null {
-    const lines = this.#block?.lines ?? "";
-    return typeof lines === "string" ? null : lines;
-  }
-
-  get unwrittenText(): string {
-    const { unwrittenLines } = this;
-    return unwrittenLines === null ? "" : textOf(unwrittenLines);
-  }
-
   /** The fields as lines with line ends, as they are sent. */
   toLines(): string {
-    return this.writtenLines() + this.unwrittenText;
+    this.writeTo(lineWriter);
+    return lineWriter.finish();
   }
 
-  /** As `toLines`, without those that are not written yet. */
-  writtenLines(): string {
+  /** As `toLines`: no string is created. */
+  writeTo(writer: LineWriter): void {
     const values = this.#values;
     const names = this.#spellings;
-    let text = "";
-    for (let index = 0; index < names.length; index++)
-      text += `${names[index] ?? ""}: ${values[index] ?? ""}\r\n`;
+    for (let index = 0; index < names.length; index++) writer.field(names[index] ?? "", values[index] ?? "");
     const lines = this.#block?.lines ?? "";
-    return typeof lines === "string" ? text + lines : text;
+    if (typeof lines === "string") writer.text(lines);
+    else lines.write(writer);
   }
 
   /** Returns the names among which this one has to be searched for: the block stays one if it cannot have it. */

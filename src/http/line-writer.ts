@@ -1,10 +1,16 @@
-// Writes lines of header fields as bytes: numbers without a string for each, and constant parts only where they are not in place already.
+// Writes lines of text as bytes: numbers without a string for each, and repeated parts only where they are not in place already.
 
 const INITIAL_BYTES = 2048;
 const ZERO = 0x30;
 const DOT = 0x2e;
 const CR = 0x0d;
 const LF = 0x0a;
+const COLON = 0x3a;
+const SPACE = 0x20;
+/** Characters between the name and the value of a field. */
+const SEPARATOR_LENGTH = 2;
+/** A call of the runtime costs as much as a loop over about this many characters. */
+const LONG_TEXT = 64;
 const NANOS_PER_DOLLAR = 1_000_000_000;
 const DOLLAR_DECIMALS = 9;
 const MIN_DECIMALS = 2;
@@ -17,16 +23,22 @@ for (let number = 0; number < 1000; number++)
   DIGITS.set(Buffer.from(String(number).padStart(3, "0")), number * 3);
 
 /**
- * The next text mostly differs from the last one in a few digits. Therefore a constant part that was written at the same place last time
+ * The next text mostly differs from the last one in a few digits. Therefore a part that was written at the same place last time
  * is left as it is.
  */
 export class LineWriter {
   #bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   #length = 0;
-  /** The constant parts of this text and, after them, those of the last text, with their places. */
-  readonly #parts: Uint8Array[] = [];
+  /** The parts of this text and, after them, those of the last text, with their places. A field is two parts. */
+  readonly #parts: (Uint8Array | string)[] = [];
+  /** That of the value of a field is below 0, so that nothing but the same field is found there. */
   readonly #starts: number[] = [];
   #count = 0;
+
+  /** Drops a text that was not finished, because writing it has failed. */
+  begin(): void {
+    if (this.#length > 0) this.#startAgain();
+  }
 
   /** Writes bytes that never change. */
   constant(part: Uint8Array): void {
@@ -38,6 +50,49 @@ export class LineWriter {
     this.#bytes.set(part, start);
     this.#parts[index] = part;
     this.#starts[index] = start;
+  }
+
+  /** Writes a text of characters below 256, one byte each. */
+  text(text: string): void {
+    const start = this.#length;
+    const index = this.#count++;
+    this.#length = start + text.length;
+    if (this.#starts[index] === start && this.#parts[index] === text) return;
+    this.#grow();
+    this.#characters(text, start);
+    this.#parts[index] = text;
+    this.#starts[index] = start;
+  }
+
+  /** Writes the line of a header field. */
+  field(name: string, value: string): void {
+    if (this.repeatField(name, value)) return;
+    const start = this.#length;
+    const index = this.#count;
+    const valueStart = start + name.length + SEPARATOR_LENGTH;
+    this.#length = valueStart + value.length;
+    this.#grow();
+    this.#characters(name, start);
+    this.#bytes[valueStart - 2] = COLON;
+    this.#bytes[valueStart - 1] = SPACE;
+    this.#characters(value, valueStart);
+    this.lineEnd();
+    this.#parts[index] = name;
+    this.#parts[index + 1] = value;
+    this.#starts[index] = start;
+    this.#starts[index + 1] = -start - 1;
+    this.#count = index + 2;
+  }
+
+  /** Writes the line of a header field if the last text had it at the same place; returns whether it had. */
+  repeatField(name: string, value: string): boolean {
+    const start = this.#length;
+    const index = this.#count;
+    if (this.#starts[index] !== start || this.#starts[index + 1] !== -start - 1) return false;
+    if (this.#parts[index] !== name || this.#parts[index + 1] !== value) return false;
+    this.#length = start + name.length + value.length + SEPARATOR_LENGTH + 2;
+    this.#count = index + 2;
+    return true;
   }
 
   /** Writes a character below 128. */
@@ -92,6 +147,12 @@ export class LineWriter {
     // The text may have overwritten the parts of the last text after its own.
     if (this.#parts.length > this.#count) this.#parts.length = this.#count;
     this.#length = this.#count = 0;
+  }
+
+  #characters(text: string, start: number): void {
+    const bytes = this.#bytes;
+    if (text.length > LONG_TEXT) bytes.write(text, start, "latin1");
+    else for (let index = 0; index < text.length; index++) bytes[start + index] = text.charCodeAt(index);
   }
 
   /** Writes an integer with `count` digits, from the last to the first. */

@@ -1,14 +1,11 @@
 // Sends bytes over a socket with as few system calls and copies as possible, and keeps what the kernel does not take.
-import type { FieldLines } from "./header-fields.ts";
-import { LineWriter } from "./line-writer.ts";
+import type { LineWriter } from "./line-writer.ts";
 
 /** Up to this size, headers and body are sent with one system call: copying them costs less than a second call. */
 const SCRATCH_BYTES = 64 * 1024;
 /** Shared by all sockets: `write` is synchronous, so the kernel has copied the bytes before it is used again. */
 const scratchBuffer = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 const CRLF = Buffer.from("\r\n");
-/** Shared as well. */
-const lineWriter = new LineWriter();
 
 interface WritableSocket {
   /** Returns how many bytes the kernel took; negative if the socket is closed. */
@@ -40,16 +37,12 @@ export class SocketSender {
     return this.#sendScratch(length);
   }
 
-  /** As `sendMessage` for headers that end with these lines: no string is created for them. */
-  sendMessageWith(headers: string, lines: FieldLines, body: Uint8Array | null): boolean {
-    lines.write(lineWriter);
-    lineWriter.lineEnd();
-    const bodyStart = headers.length + lineWriter.length;
+  /** As `sendMessage` with the text of a writer: no string is created for it. The writer starts another text. */
+  sendWritten(headers: LineWriter, body: Uint8Array | null): boolean {
+    const bodyStart = headers.length;
     const length = bodyStart + (body?.byteLength ?? 0);
-    if (length > SCRATCH_BYTES || this.#unsent !== null)
-      return this.sendMessage(headers + lineWriter.finish(), body);
-    scratchBuffer.write(headers, 0, "latin1");
-    lineWriter.finishIn(scratchBuffer, headers.length);
+    if (length > SCRATCH_BYTES || this.#unsent !== null) return this.sendMessage(headers.finish(), body);
+    headers.finishIn(scratchBuffer, 0);
     if (body !== null) scratchBuffer.set(body, bodyStart);
     return this.#sendScratch(length);
   }

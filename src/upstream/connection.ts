@@ -5,6 +5,7 @@ import { isIP } from "node:net";
 import { toError } from "../base/to-error.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { HeaderFieldCache } from "../http/header-field-cache.ts";
+import type { LineWriter } from "../http/line-writer.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { InvalidMessage } from "../http/invalid-message.ts";
 import { SocketSender } from "../http/socket-sender.ts";
@@ -95,15 +96,22 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
 
   /** Sends a request and reports its response to `response`. The connection must be established and idle. */
   send(
-    headers: string,
+    headers: LineWriter | string,
     { body, upload = null, method, handshake }: SentRequest,
     response: UpstreamResponse,
   ): void {
     this.#response = response;
     this.#parser.begin(method, handshake);
     response.onSent(this);
-    if (this.#sender?.sendMessage(headers, body) !== true) this.#fail(new UpstreamError("broken"));
+    if (!this.#sendHead(headers, body)) this.#fail(new UpstreamError("broken"));
     else if (upload !== null) (this.#upload = new Upload(upload, this, response)).start();
+  }
+
+  #sendHead(headers: LineWriter | string, body: Uint8Array | null): boolean {
+    if (this.#sender === null) return false;
+    return typeof headers === "string"
+      ? this.#sender.sendMessage(headers, body)
+      : this.#sender.sendWritten(headers, body);
   }
 
   /** For a WebSocket, after the handshake, and for a body that is still arriving. */

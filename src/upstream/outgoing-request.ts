@@ -1,6 +1,7 @@
 // A request to a provider, and its request line and header fields as sent over the wire.
 import { GatehouseError } from "../base/errors.ts";
 import type { ForwardedBody } from "../http/forwarded-body.ts";
+import { LineWriter } from "../http/line-writer.ts";
 import type { RequestCredential } from "./request-credential.ts";
 import { serializeHandshake, type WebSocketHandshake } from "./websocket/handshake.ts";
 
@@ -46,23 +47,49 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Characters are sent as one byte each, so a character beyond Latin-1 could become a line break. */
 const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Throws a GatehouseError if a header field cannot be sent. */
-export function serializeRequestHeaders(
+/** Shared by all requests. Nothing else may use it: a field that it has already written is valid. */
+const headWriter = new LineWriter();
+
+/**
+ * Writes the request line and the header fields. Returns a writer with them, which the next call uses again. Throws a GatehouseError if a
+ * header field cannot be sent.
+ */
+export function writeRequestHead(
   { path, method, headers, body, upload = null, handshake }: OutgoingRequest,
   origin: RequestOrigin,
-): string {
-  const target = requestTargetOf(path, origin);
-  let text = `${method} ${target} HTTP/1.1\r\nHost: ${headers["host"] ?? origin.host}\r\n`;
+): LineWriter {
+  const writer = headWriter;
+  writer.begin();
+  writer.text(method);
+  writer.text(" ");
+  writer.text(requestTargetOf(path, origin));
+  writer.text(" HTTP/1.1\r\n");
+  writeHost(writer, headers["host"] ?? origin.host);
   for (const name in headers) {
     const value = headers[name] ?? "";
+    if (writer.repeatField(name, value)) continue;
     if (INVALID_VALUE.test(value) || !TOKEN.test(name)) throw invalidHeader(name);
-    if (!GATEWAY_HEADERS.has(name)) text += `${name}: ${value}\r\n`;
+    if (!GATEWAY_HEADERS.has(name)) writer.field(name, value);
   }
-  if (handshake !== undefined) text += serializeHandshake(handshake);
-  if (body !== null) text += `Content-Length: ${body.byteLength}\r\n`;
-  else if (upload !== null) text += `Content-Length: ${upload.length}\r\n`;
-  else if (method === "POST" || method === "PUT" || method === "PATCH") text += "Content-Length: 0\r\n";
-  return `${text}\r\n`;
+  if (handshake !== undefined) writer.text(serializeHandshake(handshake));
+  if (body !== null) writeLength(writer, body.byteLength);
+  else if (upload !== null) writeLength(writer, upload.length);
+  else if (method === "POST" || method === "PUT" || method === "PATCH") writeLength(writer, 0);
+  writer.lineEnd();
+  return writer;
+}
+
+/** Not as a field: a value that the client sent is not validated yet. */
+function writeHost(writer: LineWriter, host: string): void {
+  writer.text("Host: ");
+  writer.text(host);
+  writer.lineEnd();
+}
+
+function writeLength(writer: LineWriter, length: number): void {
+  writer.text("Content-Length: ");
+  writer.number(length);
+  writer.lineEnd();
 }
 
 /** Returns path and query as in the request line. */

@@ -3,11 +3,12 @@ import { BoundedCache } from "../base/bounded-cache.ts";
 import type { ClockTimer } from "../base/clock.ts";
 import { isPromise } from "../base/value-or-promise.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
+import type { LineWriter } from "../http/line-writer.ts";
 import type { Connection } from "./connection.ts";
 import { sendThroughForwardProxy, sendThroughTunnel, usesForwardProxy } from "./forward-proxy.ts";
 import { HostResolver } from "./host-resolver.ts";
 import { Origin, type ConnectionWaiter } from "./origin.ts";
-import { serializeRequestHeaders, type OutgoingRequest } from "./outgoing-request.ts";
+import { writeRequestHead, type OutgoingRequest } from "./outgoing-request.ts";
 import { ProviderAddress } from "./provider-address.ts";
 import { credentialHeadersFor, withHeaders } from "./authorize-request.ts";
 import type { Authorize, RequestCredential } from "./request-credential.ts";
@@ -42,9 +43,9 @@ export class UpstreamPool implements UpstreamClient {
    */
   send(request: OutgoingRequest, timeouts: SendTimeouts, now: number): UpstreamResponse {
     const origin = this.#originOf(request);
-    const headers = serializeRequestHeaders(request, origin.address);
+    const head = writeRequestHead(request, origin.address);
     const response = new UpstreamResponse(this.#deadlines, now, timeouts.connect, timeouts.first_byte);
-    if (request.credential === null) this.#dispatch(request, headers, origin, response, now);
+    if (request.credential === null) this.#dispatch(request, head, origin, response, now);
     else this.#sendAuthorized(request, request.credential, response, timeouts, now);
     return response;
   }
@@ -62,8 +63,8 @@ export class UpstreamPool implements UpstreamClient {
       const origin = this.#originOf(request);
       response.credentialHeaders = credentialHeadersFor(request, origin.address, authorize);
       const authorized = withHeaders(request, response.credentialHeaders);
-      const headers = serializeRequestHeaders(authorized, origin.address);
-      this.#dispatch(authorized, headers, origin, response, sentAt);
+      const head = writeRequestHead(authorized, origin.address);
+      this.#dispatch(authorized, head, origin, response, sentAt);
     };
     const authorize = credential.authorizer(now);
     if (!isPromise(authorize)) {
@@ -83,20 +84,20 @@ export class UpstreamPool implements UpstreamClient {
 
   #dispatch(
     request: OutgoingRequest,
-    headers: string,
+    head: LineWriter,
     origin: Origin,
     response: UpstreamResponse,
     now: number,
   ): void {
     const usesProxy = usesForwardProxy(request.baseUrl);
     if (usesProxy && request.handshake !== undefined)
-      void sendThroughTunnel(request, headers, response, origin, this.#resolver);
+      void sendThroughTunnel(request, head.finish(), response, origin, this.#resolver);
     else if (usesProxy) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
       // An idle connection may be stale, and what was forwarded of a body cannot be sent again.
       const idle = (request.upload ?? null) === null ? origin.takeIdle(now) : null;
-      if (idle === null) origin.wait(new WaitingRequest(origin, request, headers, response, now));
-      else idle.send(headers, request, response);
+      if (idle === null) origin.wait(new WaitingRequest(origin, request, head.finish(), response, now));
+      else idle.send(head, request, response);
     }
   }
 

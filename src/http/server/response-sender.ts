@@ -1,5 +1,6 @@
 // Sends one response over a client's connection.
 import { STATUS_CODES } from "node:http";
+import { LineWriter } from "../line-writer.ts";
 import type { SocketSender } from "../socket-sender.ts";
 import { httpDate } from "./http-date.ts";
 import type { HttpRequest } from "./http-request.ts";
@@ -24,6 +25,10 @@ function hasNoBody(status: number): boolean {
 }
 
 const LAST_CHUNK = Buffer.from("0\r\n\r\n");
+
+/** Headers are written synchronously, so that all responses share a writer. */
+const headWriter = new LineWriter();
+const statusLines: (string | undefined)[] = [];
 
 export class ResponseSender implements BodyWriter {
   readonly #sender: SocketSender;
@@ -112,10 +117,8 @@ export class ResponseSender implements BodyWriter {
   }
 
   #sendWhole(length: number | null, bytes: Uint8Array | null): boolean {
-    const lines = this.#lines(length, false);
-    const { unwrittenLines } = this.#response.headers;
-    if (unwrittenLines === null) return this.#sender.sendMessage(`${lines}\r\n`, bytes);
-    return this.#sender.sendMessageWith(lines, unwrittenLines, bytes);
+    this.#writeHead(headWriter, length, false);
+    return this.#sender.sendWritten(headWriter, bytes);
   }
 
   #startStream(body: StreamedBody): void {
@@ -158,23 +161,32 @@ export class ResponseSender implements BodyWriter {
 
   /** The header section of a streamed response. */
   #head(isChunked: boolean): string {
-    const { unwrittenText } = this.#response.headers;
-    return `${this.#lines(null, isChunked)}${unwrittenText}\r\n`;
+    this.#writeHead(headWriter, null, isChunked);
+    return headWriter.finish();
   }
 
-  /** The first line and the header fields that are written. */
-  #lines(length: number | null, isChunked: boolean): string {
+  /** Writes the first line, the header fields, and the empty line. */
+  #writeHead(writer: LineWriter, length: number | null, isChunked: boolean): void {
     const { status, headers } = this.#response;
     // A plugin may have set them. Only the length of a body that is not sent may be another one.
     if (headers.has("transfer-encoding")) headers.delete("transfer-encoding");
     if (!this.#isHead && headers.has("content-length")) headers.delete("content-length");
     const connection = headers.get("connection");
     if (connection !== null && connection.toLowerCase().includes("close")) this.#keepsConnection = false;
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers.writtenLines()}`;
-    if (isChunked) text += "Transfer-Encoding: chunked\r\n";
-    else if (length !== null && !headers.has("content-length")) text += `Content-Length: ${length}\r\n`;
-    if (connection === null && !this.#keepsConnection) text += "Connection: close\r\n";
-    else if (connection === null && this.#isHttp10) text += "Connection: keep-alive\r\n";
-    return headers.has("date") ? text : text + httpDate();
+    const hasDate = headers.has("date");
+    const needsLength = length !== null && !isChunked && !headers.has("content-length");
+    writer.begin();
+    writer.text((statusLines[status] ??= `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`));
+    headers.writeTo(writer);
+    if (isChunked) writer.text("Transfer-Encoding: chunked\r\n");
+    if (needsLength) {
+      writer.text("Content-Length: ");
+      writer.number(length);
+      writer.lineEnd();
+    }
+    if (connection === null && !this.#keepsConnection) writer.text("Connection: close\r\n");
+    else if (connection === null && this.#isHttp10) writer.text("Connection: keep-alive\r\n");
+    if (!hasDate) writer.text(httpDate());
+    writer.lineEnd();
   }
 }
