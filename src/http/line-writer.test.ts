@@ -16,6 +16,7 @@ const amount = fc
     Math.max(0, Math.min(seed % 10, 9) * 10 ** digits + (seed % 7) * step - step),
   );
 const anyAmount = fc.oneof(amount, fc.nat(), fc.maxSafeNat());
+const hundredths = fc.tuple(anyAmount, fc.nat(2000)).map(([count, step]) => count / 100 + step / 1000);
 const other = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(NaN, Infinity, -0, 2 ** 53, 1e21, -1));
 
 /** Few of them, so that texts often repeat what the last one had; some differ in nothing but an object. */
@@ -38,6 +39,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("part" as const), part: fc.constantFrom(...PARTS) }),
   fc.record({ kind: fc.constant("number" as const), value: fc.oneof(anyAmount, other) }),
   fc.record({ kind: fc.constant("dollars" as const), value: anyAmount }),
+  fc.record({ kind: fc.constant("hundredths" as const), value: fc.oneof(hundredths, anyAmount, other) }),
   fc.record({ kind: fc.constant("end" as const) }),
 );
 
@@ -62,6 +64,9 @@ test("any texts, one after the other", () => {
           } else if (each.kind === "number") {
             writer.number(each.value);
             expected += String(each.value);
+          } else if (each.kind === "hundredths") {
+            writer.hundredths(each.value);
+            expected += String(Math.round(each.value * 100) / 100);
           } else if (each.kind === "dollars") {
             writer.dollars(each.value);
             expected += dollarsOf(each.value);

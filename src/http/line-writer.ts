@@ -14,6 +14,8 @@ const LONG_TEXT = 64;
 const NANOS_PER_DOLLAR = 1_000_000_000;
 const DOLLAR_DECIMALS = 9;
 const MIN_DECIMALS = 2;
+/** Smaller counts have at most 15 digits, which a number represents exactly. */
+const MAX_HUNDREDTHS = 1e15;
 /** Larger numbers are split: integers of 32 bits are divided in a fraction of the time. */
 const SPLIT = 1_000_000_000;
 const SPLIT_DIGITS = 9;
@@ -110,7 +112,23 @@ export class LineWriter {
   /** Writes a number as `String` returns it. */
   number(value: number): void {
     if (Number.isSafeInteger(value) && value >= 0) this.#digits(value, digitCount(value));
-    else for (const character of String(value)) this.character(character.charCodeAt(0));
+    else this.#unrecorded(String(value));
+  }
+
+  /** Writes a number rounded to two decimals, as `String` returns it. */
+  hundredths(value: number): void {
+    const count = Math.round(value * 100);
+    if (!(count >= 0 && count < MAX_HUNDREDTHS)) {
+      this.#unrecorded(String(count / 100));
+      return;
+    }
+    const whole = Math.floor(count / 100);
+    const fraction = count - whole * 100;
+    this.#digits(whole, digitCount(whole));
+    if (fraction === 0) return;
+    this.character(DOT);
+    if (fraction % 10 === 0) this.#digits(fraction / 10, 1);
+    else this.#digits(fraction, 2);
   }
 
   /** Writes an amount in nano-dollars as `dollarsOf` returns it. The amount must be an integer and at least 0. */
@@ -130,9 +148,9 @@ export class LineWriter {
     return this.#length;
   }
 
-  /** Returns the text, and starts another one. */
-  finish(): string {
-    const text = this.#bytes.toString("latin1", 0, this.#length);
+  /** Returns the text, and starts another one. `utf8`: for a text with constant parts in UTF-8. */
+  finish(encoding: "latin1" | "utf8" = "latin1"): string {
+    const text = this.#bytes.toString(encoding, 0, this.#length);
     this.#startAgain();
     return text;
   }
@@ -147,6 +165,14 @@ export class LineWriter {
     // The text may have overwritten the parts of the last text after its own.
     if (this.#parts.length > this.#count) this.#parts.length = this.#count;
     this.#length = this.#count = 0;
+  }
+
+  /** Writes a text that the next one hardly repeats. */
+  #unrecorded(text: string): void {
+    const start = this.#length;
+    this.#length = start + text.length;
+    this.#grow();
+    this.#characters(text, start);
   }
 
   #characters(text: string, start: number): void {

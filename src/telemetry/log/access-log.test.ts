@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { writeAccessLog } from "./access-log.ts";
 import { createLog } from "./log.ts";
+import { operationOf } from "../requests/request-operation.ts";
 import { requestFacts, servedBy } from "../requests/request-facts.fixture.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
 import { anyCharacter, grapheme } from "../../../test/support/characters.ts";
@@ -106,6 +107,101 @@ describe("access log line", () => {
   test("is correct for more names than are cached", () => {
     for (let index = 0; index < 2500; index++)
       expect(JSON.parse(lineOf({ path: `/${index % 1700}` }))).toMatchObject({ path: `/${index % 1700}` });
+  });
+
+  test("equals what JSON.stringify returns, for any facts and whatever the line before was", () => {
+    const name = fc.string({ unit: anyCharacter, maxLength: 8 });
+    const moment = fc.tuple(fc.nat(), fc.nat(999)).map(([ms, part]) => ms + part / 1000);
+    const count = fc.oneof(fc.nat(), fc.maxSafeNat());
+    const anyFacts = fc.record({
+      requestId: fc.oneof(fc.uuid(), fc.constantFrom("id", "a/b@c")),
+      path: name,
+      gatewayName: fc.option(name),
+      apiKeyName: fc.option(name),
+      model: fc.option(name),
+      mirrorOf: fc.option(fc.uuid()),
+      status: fc.integer({ min: 100, max: 599 }),
+      fault: fc.constantFrom(null, "error_status"),
+      endedWallMs: fc.nat(),
+      startedAt: moment,
+      duration: moment,
+      firstByteMs: fc.option(moment),
+      firstTokenAt: fc.option(moment),
+      tokens: fc.option(fc.tuple(count, count)),
+      cost: fc.option(
+        fc.oneof(
+          fc.nat().map((nanos) => nanos / 1e9),
+          fc.constantFrom(0, 1e-9, 12.5, 1e21),
+        ),
+      ),
+      hasAttempt: fc.boolean(),
+      bindings: fc.constantFrom({}, { worker: 3 }, { node: "é😀" }),
+    });
+    type AnyFacts = typeof anyFacts extends fc.Arbitrary<infer T> ? T : never;
+    const lines: string[] = [];
+    const log = createLog({ level: "info", format: "json" }, { write: (line) => void lines.push(line) });
+    const round = (ms: number) => Math.round(ms * 100) / 100;
+    const check = (given: AnyFacts) => {
+      const { requestId, path, gatewayName, apiKeyName, model, mirrorOf, status, fault, startedAt } = given;
+      const { endedWallMs, duration, firstByteMs, firstTokenAt, tokens: counts, cost, bindings } = given;
+      const endedAt = startedAt + duration;
+      const firstByteAt = firstByteMs === null ? null : 1010 + firstByteMs;
+      const attempt = given.hasAttempt ? servedBy(0, { model, firstByteAt }) : null;
+      const attempts = attempt === null ? [] : [attempt];
+      const [input = 0, output = 0] = counts ?? [];
+      const tokens = { input, output, cachedInput: 0, cacheWrite: 0, reasoning: 0, isPartial: false };
+      const facts = requestFacts({
+        ...{
+          requestId,
+          path,
+          gatewayName,
+          apiKeyName,
+          mirrorOf,
+          status,
+          fault,
+          startedAt,
+          endedAt,
+          endedWallMs,
+        },
+        ...{ firstTokenAt, cost, attempts, finalAttempt: attempt, tokens: counts === null ? null : tokens },
+      });
+      writeAccessLog(log.child(bindings), facts);
+      const operation = operationOf(facts);
+      const expected = {
+        level: "info",
+        time: new Date(endedWallMs).toISOString(),
+        ...bindings,
+        plane: "proxy",
+        request_id: requestId,
+        method: facts.method,
+        path,
+        ...(mirrorOf !== null && { mirror_of: mirrorOf }),
+        ...(operation !== null && { operation }),
+        status,
+        outcome: facts.outcome,
+        ...(gatewayName !== null && { gateway: gatewayName }),
+        ...(facts.rule !== null && { rule: facts.rule.names.rule.id }),
+        ...(apiKeyName !== null && { api_key: apiKeyName }),
+        ...(attempt !== null && { provider: attempt.target.provider }),
+        ...(attempt !== null && model !== null && { model }),
+        ...(fault !== null && { fault }),
+        attempts: attempts.length,
+        ms: round(endedAt - startedAt),
+        ...(attempt !== null &&
+          firstByteAt !== null && { first_byte_ms: round(firstByteAt - attempt.startedAt) }),
+        ...(firstTokenAt !== null && { first_token_ms: round(firstTokenAt - startedAt) }),
+        ...(counts !== null && { input_tokens: input, output_tokens: output }),
+        ...(cost !== null && { cost }),
+        msg: mirrorOf === null ? "request" : "mirrored request",
+      };
+      expect(lines.splice(0).join("")).toBe(`${JSON.stringify(expected)}\n`);
+    };
+    fc.assert(
+      fc.property(fc.array(anyFacts, { minLength: 1, maxLength: 4 }), (all) => all.forEach(check)),
+      {
+        numRuns: 300,
+      },
+    );
   });
 
   test("is not written when the log level is above info", () => {

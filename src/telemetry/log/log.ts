@@ -1,4 +1,5 @@
 // Structured logs: one JSON line per event, or a readable line on a terminal. Every line passes through `redact`.
+import { LineWriter } from "../../http/line-writer.ts";
 import { isoTime } from "./iso-time.ts";
 import { LOG_LEVELS, type LogLevel } from "./log-levels.ts";
 import { formatLogLine } from "./pretty-line.ts";
@@ -17,12 +18,29 @@ interface LogOptions {
 
 export interface LogSink {
   write(line: string): void;
+  /** Writes the text of `line`, which is UTF-8, and lets it start another one. Without it, `write` gets a string. */
+  writeBytes?(line: LineWriter): void;
 }
 
+type LogOutput = Required<LogSink>;
+
+/** Lines are written synchronously. */
+const writtenLine = new LineWriter();
+
 export function createLog({ level, format, color = false }: LogOptions, sink: LogSink): Log {
-  const pretty = (line: string) => `${formatLogLine(JSON.parse(line) as Record<string, unknown>, color)}\n`;
-  const show = format === "pretty" ? pretty : (line: string) => line;
-  return new Log(level, {}, (line) => sink.write(show(line)), new RecentLog());
+  const write = (line: string) => sink.write(format === "pretty" ? prettyLine(line, color) : line);
+  const output = {
+    write,
+    writeBytes: (line: LineWriter) => {
+      if (format === "json" && sink.writeBytes !== undefined) sink.writeBytes(line);
+      else write(line.finish("utf8"));
+    },
+  };
+  return new Log(level, {}, output, new RecentLog());
+}
+
+function prettyLine(line: string, color: boolean): string {
+  return `${formatLogLine(JSON.parse(line) as Record<string, unknown>, color)}\n`;
 }
 
 /** Each level takes fields and a message, or a message alone. Errors are logged in the field `err`. */
@@ -30,23 +48,25 @@ export class Log {
   readonly #lowest: number;
   readonly #bindings: Fields;
   readonly #bindingsText: string;
-  readonly #write: (line: string) => void;
+  readonly #bindingsBytes: Uint8Array;
+  readonly #output: LogOutput;
   /** The lines of this log and of its children. */
   readonly recent: RecentLog;
 
-  constructor(level: string, bindings: Fields, write: (line: string) => void, recent: RecentLog) {
+  constructor(level: string, bindings: Fields, output: LogOutput, recent: RecentLog) {
     const lowest = LOG_LEVELS.findIndex((each) => each === level);
     this.#lowest = lowest < 0 ? LOG_LEVELS.length : lowest;
     this.#bindings = bindings;
     this.#bindingsText = redact(fieldsText(bindings));
-    this.#write = write;
+    this.#bindingsBytes = Buffer.from(this.#bindingsText);
+    this.#output = output;
     this.recent = recent;
   }
 
   /** Returns a log that adds these fields to every line. */
   child(bindings: Fields): Log {
     const level = LOG_LEVELS[this.#lowest] ?? "silent";
-    return new Log(level, { ...this.#bindings, ...bindings }, this.#write, this.recent);
+    return new Log(level, { ...this.#bindings, ...bindings }, this.#output, this.recent);
   }
 
   isLevelEnabled(level: LogLevel): boolean {
@@ -73,11 +93,24 @@ export class Log {
   }
 
   /**
-   * Writes a line whose fields are already redacted JSON text, each with a leading comma. For lines written per request.
-   * `time` is in Unix milliseconds.
+   * Begins a line of level `info` for `endLine`, for lines written per request. The caller writes its fields: redacted JSON in UTF-8, each
+   * with a leading comma. `time` is in Unix milliseconds. Returns null if the level is off.
    */
-  infoRedacted(time: number, fields: string, message: string): void {
-    if (this.isLevelEnabled("info")) this.#line("info", isoTime(time), `${fields},"msg":"${message}"`);
+  beginLine(time: number): LineWriter | null {
+    if (!this.isLevelEnabled("info")) return null;
+    writtenLine.begin();
+    writtenLine.text('{"level":"info","time":"');
+    writtenLine.text(isoTime(time));
+    writtenLine.text('"');
+    writtenLine.constant(this.#bindingsBytes);
+    return writtenLine;
+  }
+
+  endLine(line: LineWriter, message: string): void {
+    line.text(',"msg":"');
+    line.text(message);
+    line.text('"}\n');
+    this.#output.writeBytes(line);
   }
 
   #log(level: LogLevel, given: Fields | string, message?: string): void {
@@ -93,13 +126,13 @@ export class Log {
   /** Concatenates text, because merging the fields into one object first would double the cost. Returns the line. */
   #line(level: LogLevel, time: string, rest: string): string {
     const line = `{"level":"${level}","time":"${time}"${this.#bindingsText}${rest}}`;
-    this.#write(`${line}\n`);
+    this.#output.write(`${line}\n`);
     return line;
   }
 }
 
 /** A log that discards everything. */
-export const NO_LOG = new Log("silent", {}, () => undefined, new RecentLog());
+export const NO_LOG = createLog({ level: "silent", format: "json" }, { write: () => undefined });
 
 /** Returns the fields as JSON text without braces, with a leading comma. */
 function fieldsText(fields: Fields): string {
