@@ -76,6 +76,7 @@ const body = fc.record(
       text,
     ),
     max_tokens: fc.oneof(fc.nat(), fc.double({ noNaN: true, noDefaultInfinity: true })),
+    n: fc.nat({ max: 5 }),
     stream: fc.boolean(),
     metadata: fc.jsonValue(),
     tools: fc.array(fc.record({ name: text, input_schema: fc.jsonValue() }), { maxLength: 2 }),
@@ -105,7 +106,7 @@ test("messages with texts and lists of texts are not parsed", () => {
   const parse = spyOn(JSON, "parse");
   try {
     const { others, isCounted } = reader.read(Buffer.from(JSON.stringify({ messages })));
-    expect({ others, isCounted }).toEqual({ others: { messages: [] }, isCounted: true });
+    expect({ others, isCounted }).toEqual({ others: {}, isCounted: true });
     // The text that is not ASCII.
     expect(parse.mock.calls).toEqual([['"schön"']]);
   } finally {
@@ -116,10 +117,12 @@ test("messages with texts and lists of texts are not parsed", () => {
 test("the other fields have the values of the parsed request", () => {
   fc.assert(
     fc.property(body, (value) => {
-      const { others } = reader.read(Buffer.from(JSON.stringify(value)));
+      const { others, further } = reader.read(Buffer.from(JSON.stringify(value)));
       const expected: JsonObject = JSON.parse(JSON.stringify(value)) as JsonObject;
-      for (const name of ["max_tokens", "tools", "system", "generationConfig", "input"])
+      for (const name of ["tools", "system", "generationConfig", "input"])
         expect(others[name]).toEqual(expected[name]);
+      expect(further).toEqual([expected["max_tokens"], expected["n"]]);
+      expect(others["max_tokens"]).toBeUndefined();
       expect(others["stream"]).toBeUndefined();
     }),
     { numRuns: 200 },

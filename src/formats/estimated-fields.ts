@@ -29,26 +29,36 @@ const CACHE_CONTROL = Buffer.from("cache_control");
 /** Types of parts that have nothing but a text, in the formats of OpenAI and Anthropic. */
 const TEXT_TYPES = [TEXT, Buffer.from("input_text"), Buffer.from("output_text")];
 
+/** The fields of the request that was read last. */
 interface EstimatedFields {
   /** Units of the messages that are not in `others`. */
   readonly units: number;
-  /** The other fields, and the messages that are not plain texts. */
-  readonly others: JsonObject;
   /** Whether the estimate depends on nothing but `units`. */
   readonly isCounted: boolean;
+  /** The other fields that the estimate depends on, and the messages that are not plain texts; empty if `isCounted`. */
+  readonly others: JsonObject;
+  /** The values of the further fields in the order of their names; undefined if they are missing. */
+  readonly further: readonly unknown[];
 }
 
 interface FieldName {
   readonly name: string;
   readonly bytes: Uint8Array;
-  readonly isEstimated: boolean;
+  /** The place in `further`; -1 if the estimate depends on the field. */
+  readonly furtherAt: number;
 }
+
+const NOTHING: JsonObject = Object.freeze({});
 
 /** One text at a time is read. */
 const read: ReadText = { units: 0, end: 0 };
 
 /** Finds the top-level fields of a request that its estimate depends on, and further ones by name. */
-export class EstimatedFieldReader {
+export class EstimatedFieldReader implements EstimatedFields {
+  units = 0;
+  isCounted = true;
+  others: JsonObject = NOTHING;
+  readonly further: unknown[];
   readonly #names: readonly FieldName[];
   /** By length, because most keys of a request are none of them. */
   readonly #namesByLength: readonly (readonly FieldName[])[];
@@ -57,42 +67,70 @@ export class EstimatedFieldReader {
     const names = [...ESTIMATED_FIELDS, ...furtherNames].map((name) => ({
       name,
       bytes: Buffer.from(name),
-      isEstimated: ESTIMATED_FIELDS.includes(name),
+      furtherAt: ESTIMATED_FIELDS.includes(name) ? -1 : furtherNames.indexOf(name),
     }));
     this.#names = names;
+    this.further = furtherNames.map(() => undefined);
     const longest = Math.max(...names.map(({ name }) => name.length));
     this.#namesByLength = Array.from({ length: longest + 1 }, (_, length) =>
       names.filter(({ name }) => name.length === length),
     );
   }
 
-  /** `bytes` must be a JSON object in UTF-8 that was validated. */
+  /** `bytes` must be a JSON object in UTF-8 that was validated. Returns itself, because it is called for every request. */
   read(bytes: Uint8Array): EstimatedFields {
     openTexts(bytes);
-    const others: Record<string, unknown> = {};
-    let units = 0;
-    let isCounted = true;
+    this.#reset();
     let at = indexOfByte(bytes, OPEN_BRACE, 0);
     for (at = skipSpace(bytes, at + 1); bytes[at] === QUOTE; at = nextItem(bytes, at)) {
       const keyEnd = endOfString(bytes, at + 1);
       const value = startOfValue(bytes, keyEnd);
       if (bytes[value] === OPEN_BRACKET && isKey(bytes, at, keyEnd, MESSAGES)) {
-        const messages = readMessages(bytes, value);
-        units = messages.units;
-        others["messages"] = messages.others;
-        if (messages.others.length > 0) isCounted = false;
-        at = messages.end;
+        at = this.#readMessages(bytes, value);
         continue;
       }
       const name = this.#nameOf(bytes, at, keyEnd);
-      const end = endOfValue(bytes, value);
-      if (name !== null) {
-        others[name.name] = parseValue(bytes, value, end);
-        if (name.isEstimated) isCounted = false;
-      }
-      at = end;
+      at = endOfValue(bytes, value);
+      if (name === null) continue;
+      const parsed = parseValue(bytes, value, at);
+      if (name.furtherAt === -1) this.#addOther(name.name, parsed);
+      else this.further[name.furtherAt] = parsed;
     }
-    return { units, others, isCounted };
+    return this;
+  }
+
+  #reset(): void {
+    this.units = 0;
+    this.isCounted = true;
+    this.others = NOTHING;
+    for (let at = 0; at < this.further.length; at++) this.further[at] = undefined;
+  }
+
+  #addOther(name: string, value: unknown): void {
+    this.others = { ...this.others, [name]: value };
+    this.isCounted = false;
+  }
+
+  /** Returns the index after the list. */
+  #readMessages(bytes: Uint8Array, start: number): number {
+    let others: unknown[] | null = null;
+    let units = 0;
+    let at = skipSpace(bytes, start + 1);
+    for (; bytes[at] !== CLOSE_BRACKET; at = nextItem(bytes, at)) {
+      const end = bytes[at] === OPEN_BRACE ? readPlainMessage(bytes, at) : -1;
+      if (end !== -1) {
+        units += read.units + MESSAGE_TOKENS * UNITS_PER_TOKEN;
+        at = end;
+      } else {
+        const first = at;
+        at = endOfValue(bytes, at);
+        (others ??= []).push(JSON.parse(utf8Between(bytes, first, at)));
+      }
+    }
+    this.units = units;
+    // The last list of messages counts.
+    if (others !== null || this.others["messages"] !== undefined) this.#addOther("messages", others ?? []);
+    return at + 1;
   }
 
   #nameOf(bytes: Uint8Array, start: number, end: number): FieldName | null {
@@ -120,34 +158,6 @@ function parseValue(bytes: Uint8Array, start: number, end: number): unknown {
     number = number * 10 + digit;
   }
   return number;
-}
-
-/** Most requests have only plain messages. */
-const NO_MESSAGES: readonly unknown[] = [];
-
-interface ReadMessages {
-  readonly units: number;
-  readonly others: readonly unknown[];
-  /** The index after the list. */
-  readonly end: number;
-}
-
-function readMessages(bytes: Uint8Array, start: number): ReadMessages {
-  let others: unknown[] | null = null;
-  let units = 0;
-  let at = skipSpace(bytes, start + 1);
-  for (; bytes[at] !== CLOSE_BRACKET; at = nextItem(bytes, at)) {
-    const end = bytes[at] === OPEN_BRACE ? readPlainMessage(bytes, at) : -1;
-    if (end !== -1) {
-      units += read.units + MESSAGE_TOKENS * UNITS_PER_TOKEN;
-      at = end;
-    } else {
-      const first = at;
-      at = endOfValue(bytes, at);
-      (others ??= []).push(JSON.parse(utf8Between(bytes, first, at)));
-    }
-  }
-  return { units, others: others ?? NO_MESSAGES, end: at + 1 };
 }
 
 /**

@@ -132,6 +132,7 @@ test("what is settled long after the end of a period is charged, although the pe
   const first = ledger.reserve("", claims, "closed");
   const draft = ledger.repeated.draft(ledger.repeated.remember(claims)!);
   if (first.reserved) first.release();
+  for (const at of claims.keys()) draft.setAmount(at, 0);
   // Nothing is reserved, so that nothing keeps the accounts.
   expect(ledger.repeated.reserve(draft, clock.now())).toBe(true);
   clock.advance(26 * HOUR_MS);
@@ -142,10 +143,14 @@ test("what is settled long after the end of a period is charged, although the pe
   expect(states.map(({ used }) => used)).toEqual([11, 12, 13, 14]);
 });
 
-test("request limits and claims without an account are not remembered", () => {
+test("request limits, claims without an account, and limits after budgets are not remembered", () => {
   const ledger = new MemoryLedger({ clock: new ManualClock() });
   expect(ledger.repeated.remember(claimsOf([], 2e12))).toBeNull();
   const requests: Claim = { kind: "requests", key: "requests", limit: 5, windowMs: 1000 };
   ledger.reserve("", [requests], "closed");
   expect(ledger.repeated.remember([requests])).toBeNull();
+  const [limit, , budget] = claimsOf([1, 1, 1, 1], 2e12);
+  ledger.reserve("", [limit!, budget!], "closed");
+  expect(ledger.repeated.remember([budget!, limit!])).toBeNull();
+  expect(ledger.repeated.remember([limit!, budget!])).not.toBeNull();
 });

@@ -1,5 +1,6 @@
 // What is left of the budgets of a request, as the client sees it: `team=12.34, daily tokens=1000`.
 import { dollarsOf } from "../base/decimal.ts";
+import { fieldNameOf } from "../http/header-fields.ts";
 import type { LineWriter } from "../http/line-writer.ts";
 import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
 
@@ -15,12 +16,23 @@ export interface RemainingBudgets {
   readonly first: number;
 }
 
+export const REMAINING_BUDGETS = fieldNameOf("X-GW-Budget-Remaining");
+const REMAINING_START = Buffer.from(REMAINING_BUDGETS.start);
+
+/** Starts the line, which `writeBudget` continues. */
+export function startBudgets(writer: LineWriter): void {
+  writer.constant(REMAINING_START);
+}
+
+/** Writes the line of the budgets. */
 export function writeRemaining(writer: LineWriter, { claims, states, first }: RemainingBudgets): void {
+  startBudgets(writer);
   let at = 0;
   for (const { budget } of claims) {
     writeBudget(writer, budget, states[first + at]?.remaining ?? 0, at === 0);
     at++;
   }
+  writer.lineEnd();
 }
 
 export function writeBudget(

@@ -7,7 +7,7 @@ import { budgetSchema } from "../model/budget.ts";
 import { compileBudgets } from "../snapshot/compiled-budget.ts";
 import { writeRemaining } from "./remaining-budgets.ts";
 import { ResponseHeaders, type ReservedLimits } from "./response-headers.ts";
-import { limitFieldsOf } from "./token-limit-headers.ts";
+import { limitFieldsOf, writeTokenLimit } from "./token-limit-headers.ts";
 
 const TOKEN_LIMIT = [
   ["x-ratelimit-limit-tokens", "10"],
@@ -121,11 +121,17 @@ test("limits and budgets that were reserved together are those that are set one 
           hasBudgets,
           numbersAt: (at) => numbers[at]!,
           remainingBudgets: () => budgets,
-          writeLimits: (writer) => {
+          writeReserved: (writer) => {
             for (const [at, each] of limits.entries())
               each.write(writer, numbers[at]!.limit, numbers[at]!.remaining, numbers[at]!.resetAt);
+            if (hasBudgets) writeRemaining(writer, budgets);
           },
-          writeBudgets: (writer) => writeRemaining(writer, budgets),
+          linesWith: (tokenLimit, unixMs) => ({
+            write: (writer) => {
+              if (tokenLimit !== null) writeTokenLimit(writer, tokenLimit, unixMs);
+              reserved.writeReserved(writer);
+            },
+          }),
         };
         const lines = [true, false].map((isTogether) => {
           const set = new ResponseHeaders();

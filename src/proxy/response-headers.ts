@@ -1,13 +1,17 @@
 // The header fields that plugins and steps set on a response before there is one.
 import {
-  fieldNameOf,
   RATE_LIMIT_PREFIX,
   type FieldLines,
   type FieldName,
   type HeaderFields,
 } from "../http/header-fields.ts";
 import { LineWriter } from "../http/line-writer.ts";
-import { writeRemaining, remainingText, type RemainingBudgets } from "./remaining-budgets.ts";
+import {
+  REMAINING_BUDGETS,
+  writeRemaining,
+  remainingText,
+  type RemainingBudgets,
+} from "./remaining-budgets.ts";
 import {
   isTokenLimit,
   TOKEN_LIMIT_NAMES,
@@ -16,9 +20,6 @@ import {
   type LimitFields,
   type LimitNumbers,
 } from "./token-limit-headers.ts";
-
-const REMAINING_BUDGETS = fieldNameOf("X-GW-Budget-Remaining");
-const REMAINING_START = Buffer.from(REMAINING_BUDGETS.start);
 
 /** The fields are written synchronously, so that all responses share a writer. */
 const writer = new LineWriter();
@@ -47,9 +48,10 @@ export interface ReservedLimits {
   readonly hasBudgets: boolean;
   numbersAt(limit: number): LimitNumbers;
   remainingBudgets(): RemainingBudgets;
-  /** Writes the lines of the limits, then that of the budgets without its start and its end. */
-  writeLimits(writer: LineWriter): void;
-  writeBudgets(writer: LineWriter): void;
+  /** Writes the lines of the limits, then that of the budgets. */
+  writeReserved(writer: LineWriter): void;
+  /** Returns the lines of a response at a time: those of a token limit that is not null, then what `writeReserved` writes. */
+  linesWith(tokenLimit: LimitNumbers | null, unixMs: number): FieldLines;
 }
 
 export class ResponseHeaders {
@@ -122,7 +124,7 @@ export class ResponseHeaders {
   addTo(headers: HeaderFields, tokenLimit: LimitNumbers | null, unixMs: number): void {
     const isRepeated = this.#mayRepeat && this.#isRepeated();
     if (!isRepeated && this.#reserved !== null && this.#hasNoOtherLines()) {
-      const lines = new ReservedLines(this.#reserved, tokenLimit, unixMs);
+      const lines = this.#reserved.linesWith(tokenLimit, unixMs);
       headers.addBlock(RATE_LIMIT_PREFIX, lines, REMAINING_BUDGETS.lower);
       this.#setFields(headers);
       return;
@@ -150,11 +152,9 @@ export class ResponseHeaders {
     if (this.#limits !== null)
       for (const { fields, limit, remaining, resetAt } of this.#limits)
         fields.write(writer, limit, remaining, resetAt);
-    if (this.#reserved !== null) writeReserved(writer, this.#reserved);
+    this.#reserved?.writeReserved(writer);
     if (this.#budgets === null) return;
-    writer.constant(REMAINING_START);
     writeRemaining(writer, this.#budgets);
-    writer.lineEnd();
   }
 
   #expandReserved(): void {
@@ -217,32 +217,6 @@ export class ResponseHeaders {
       () => names.push(REMAINING_BUDGETS),
     );
     return names;
-  }
-}
-
-function writeReserved(to: LineWriter, reserved: ReservedLimits): void {
-  reserved.writeLimits(to);
-  if (!reserved.hasBudgets) return;
-  to.constant(REMAINING_START);
-  reserved.writeBudgets(to);
-  to.lineEnd();
-}
-
-/** The lines of what was reserved, for a response at a time. */
-class ReservedLines implements FieldLines {
-  readonly #reserved: ReservedLimits;
-  readonly #tokenLimit: LimitNumbers | null;
-  readonly #unixMs: number;
-
-  constructor(reserved: ReservedLimits, tokenLimit: LimitNumbers | null, unixMs: number) {
-    this.#reserved = reserved;
-    this.#tokenLimit = tokenLimit;
-    this.#unixMs = unixMs;
-  }
-
-  write(to: LineWriter): void {
-    if (this.#tokenLimit !== null) writeTokenLimit(to, this.#tokenLimit, this.#unixMs);
-    writeReserved(to, this.#reserved);
   }
 }
 

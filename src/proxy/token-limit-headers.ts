@@ -136,7 +136,8 @@ function isRateLimit(name: string): boolean {
 
 /** Writes seconds as OpenAI does: `6m0s`, `1h0m5s`, `59s`. */
 function writeDuration(writer: LineWriter, seconds: number): void {
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
   if (hours > 0) {
     writer.number(hours);
     writer.character(LETTER_H);

@@ -101,8 +101,9 @@ export class BudgetBook {
   }
 
   /** Call when the ledger has reserved or changed the account. */
-  admitted({ budget, subject, key, period, endsAt }: ReportedClaim): void {
-    if (budget.record.each) this.#subjects.admit(budget.id, subject, { kind: "budget", key, period, endsAt });
+  admitted(claim: ReportedClaim): void {
+    const { budget, subject } = claim;
+    if (budget.record.each) this.#subjects.admit(budget.id, subject, claim);
   }
 
   /** Resolves to the subjects of a budget with `each` in the period. */
@@ -124,10 +125,16 @@ export class BudgetBook {
       if (used < threshold.amount) continue;
       const key = reportKey(claim, threshold);
       if (this.#reported.has(key) || this.#checking.has(key)) continue;
-      this.#checking.add(key);
-      // Not awaited: the request has ended. `used` may contain reservations, so the spent amount decides.
-      void this.#reportIfReached(claim, threshold, gateway).finally(() => this.#checking.delete(key));
+      // Not awaited: the request has ended.
+      void this.#check(key, claim, threshold, gateway);
     }
+  }
+
+  /** Apart from `report`, because a function with a closure allocates its scope whenever it is called. */
+  #check(key: string, claim: ReportedClaim, threshold: Threshold, gateway: NamedGateway): Promise<void> {
+    this.#checking.add(key);
+    // What is used may contain reservations, so the spent amount decides.
+    return this.#reportIfReached(claim, threshold, gateway).finally(() => this.#checking.delete(key));
   }
 
   /** Looked up once per compiled budget, because every settlement sets it. */

@@ -50,7 +50,8 @@ export class BudgetSubjects {
     if (seen.subjects.has(subject) || seen.subjects.size >= MAX_SUBJECTS) return;
     seen.subjects.add(subject);
     if (this.#unnoted.length === 0) this.#noteLater();
-    this.#unnoted.push(target);
+    const { key, period, endsAt } = target;
+    this.#unnoted.push({ kind: "budget", key, period, endsAt });
   }
 
   /** Resolves to the subjects that any process has admitted in the period. Without the store, to those of this process. */

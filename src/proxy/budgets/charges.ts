@@ -1,5 +1,5 @@
 // What the attempts of a request used, for the settlement of limits and budgets.
-import type { LimitClaim } from "../../sdk/index.ts";
+import type { LimitClaim, TokensLimitClaim } from "../../sdk/index.ts";
 import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
 import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
@@ -49,6 +49,20 @@ export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
   return charges;
 }
 
+/** Whether `chargesOf` returns one charge that `isKnown`: the request was sent once, and its response reported what it used. */
+export function hasOneKnownCharge({
+  handshake,
+  response,
+  usage,
+  costNanos,
+  attemptFacts,
+}: Exchange): boolean {
+  if (handshake !== null || response === null || attemptFacts.length !== 1) return false;
+  if (attemptFacts[0] !== response.report.facts || !response.upstreamResponse.ok) return false;
+  if (usage === null || usage.isPartial || costNanos === null) return false;
+  return !Number.isNaN(costNanos + usage.inputTokens + usage.outputTokens);
+}
+
 /** Whether the provider may have run the model, although its response did not arrive. */
 export function isChargedFailure({ fault, wasSent }: AttemptFacts): boolean {
   return fault !== null && wasSent && CHARGED_FAILURES.has(fault);
@@ -83,14 +97,29 @@ export function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]):
 /** Returns what the limit of a plugin is charged with. That of a request is its one request, whatever is returned. */
 export function amountOfLimit(claim: LimitClaim, charges: readonly Charge[]): number {
   if (claim.kind === "requests" || claim.count === "reserved") return AS_RESERVED;
-  const { count = "total", countsModel: counts } = claim;
   let sum = 0;
   for (const { model, inputTokens, outputTokens, isPartial } of charges) {
+    const { countsModel: counts } = claim;
     if (counts !== undefined && !counts(model)) continue;
-    const amount = (count === "output" ? 0 : inputTokens) + (count === "input" ? 0 : outputTokens);
-    sum += chargeFor(claim.amount, amount, isPartial);
+    sum += chargeFor(claim.amount, countedTokens(claim, inputTokens, outputTokens), isPartial);
   }
   return sum;
+}
+
+/** As `amountOfLimit` for one charge whose amounts are known. */
+export function tokensOfLimit(
+  claim: TokensLimitClaim,
+  model: string | null,
+  inputTokens: number,
+  outputTokens: number,
+): number {
+  if (claim.count === "reserved") return AS_RESERVED;
+  const { countsModel: counts } = claim;
+  return counts === undefined || counts(model) ? countedTokens(claim, inputTokens, outputTokens) : 0;
+}
+
+function countedTokens({ count }: TokensLimitClaim, inputTokens: number, outputTokens: number): number {
+  return (count === "output" ? 0 : inputTokens) + (count === "input" ? 0 : outputTokens);
 }
 
 function chargeFor(reserved: number, amount: number, isPartial: boolean): number {

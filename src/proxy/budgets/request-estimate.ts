@@ -45,15 +45,44 @@ export function eligibleModels(exchange: Exchange, rule: CompiledRule): readonly
   return names;
 }
 
+/**
+ * Returns the only one of `eligibleModels`, or undefined if there are several or none. The rule has no virtual models. Creates no list,
+ * because it is called for every request.
+ */
+export function onlyEligibleModel(exchange: Exchange, rule: CompiledRule): string | null | undefined {
+  const { preferred, fallback } = candidatesFor(exchange, rule);
+  const first = preferred[0] ?? fallback[0];
+  const only = first === undefined ? undefined : modelAt(exchange.fields, rule, first);
+  const isOnly =
+    hasOnlyModel(exchange.fields, rule, preferred, only) &&
+    hasOnlyModel(exchange.fields, rule, fallback, only);
+  return isOnly ? only : undefined;
+}
+
+function hasOnlyModel(
+  fields: BodyFields,
+  rule: CompiledRule,
+  indexes: readonly number[],
+  only: string | null | undefined,
+): boolean {
+  for (const index of indexes) if (modelAt(fields, rule, index) !== only) return false;
+  return true;
+}
+
+/** Returns undefined if there is no such target. */
+function modelAt(fields: BodyFields, { upstream }: CompiledRule, index: number): string | null | undefined {
+  const target = upstream.targets[index];
+  return target === undefined ? undefined : sentModel(fields, target);
+}
+
 function addSentModels(
   names: (string | null)[],
   indexes: readonly number[],
   fields: BodyFields,
-  { upstream }: CompiledRule,
+  rule: CompiledRule,
 ): void {
   for (const index of indexes) {
-    const target = upstream.targets[index];
-    const model = target === undefined ? undefined : sentModel(fields, target);
+    const model = modelAt(fields, rule, index);
     if (model !== undefined && !names.includes(model)) names.push(model);
   }
 }

@@ -38,36 +38,47 @@ export interface KnownEstimates {
 
 export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, maxOutputTokens: null, choices: 1 };
 
-const LIMITS = ["max_completion_tokens", "max_output_tokens", "max_tokens"] as const;
+/** The fields that limit or multiply the output, in the order of the values that are read. */
+const OUTPUT_FIELDS = ["max_completion_tokens", "max_output_tokens", "max_tokens", "n", "best_of"];
+const [MAX_COMPLETION_TOKENS, MAX_OUTPUT_TOKENS, MAX_TOKENS, N, BEST_OF] = [0, 1, 2, 3, 4] as const;
+const LIMITS: readonly number[] = [MAX_COMPLETION_TOKENS, MAX_OUTPUT_TOKENS, MAX_TOKENS];
 /** Servers ignore the names of other formats. */
-const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly (typeof LIMITS)[number][]>> = {
-  chat: ["max_completion_tokens", "max_tokens"],
-  completions: ["max_tokens"],
-  messages: ["max_tokens"],
-  responses: ["max_output_tokens"],
+const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly number[]>> = {
+  chat: [MAX_COMPLETION_TOKENS, MAX_TOKENS],
+  completions: [MAX_TOKENS],
+  messages: [MAX_TOKENS],
+  responses: [MAX_OUTPUT_TOKENS],
 };
 
-const fieldReader = new EstimatedFieldReader([...LIMITS, "n", "best_of"]);
+const fieldReader = new EstimatedFieldReader(OUTPUT_FIELDS);
 
 /** Returns the size of a request whose bytes are a JSON object that was validated. */
 export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): RequestSize {
-  const { others, units, isCounted } = fieldReader.read(bytes);
+  const { others, further, units, isCounted } = fieldReader.read(bytes);
   const inputTokens = isCounted ? estimateCountedTokens(units) : estimateRequestTokens(others, units);
-  return sizeWith(inputTokens, others, operation);
+  return sizeWith(inputTokens, further, others["generationConfig"], operation);
 }
 
 export function requestSizeOf(body: JsonObject, operation: Operation | null): RequestSize {
-  return sizeWith(estimateRequestTokens(body), body, operation);
+  const outputFields = OUTPUT_FIELDS.map((name) => body[name]);
+  return sizeWith(estimateRequestTokens(body), outputFields, body["generationConfig"], operation);
 }
 
-/** `operation` is null if it is not known: then all limits count, and the largest is the one that applies. */
-function sizeWith(inputTokens: number, body: JsonObject, operation: Operation | null): RequestSize {
-  const { generationConfig } = body;
+/**
+ * `values` are those of OUTPUT_FIELDS. `operation` is null if it is not known: then all limits count, and the largest is the one that
+ * applies.
+ */
+function sizeWith(
+  inputTokens: number,
+  values: readonly unknown[],
+  generationConfig: unknown,
+  operation: Operation | null,
+): RequestSize {
   const gemini = isJsonObject(generationConfig) ? generationConfig : null;
-  const names = (operation === null ? undefined : LIMITS_BY_OPERATION[operation]) ?? LIMITS;
-  let limit = names === LIMITS && gemini !== null ? countOf(gemini["maxOutputTokens"]) : 0;
-  for (const name of names) limit = Math.max(limit, countOf(body[name]));
-  let choices = Math.max(1, countOf(body["n"]), countOf(body["best_of"]));
+  const limits = (operation === null ? undefined : LIMITS_BY_OPERATION[operation]) ?? LIMITS;
+  let limit = limits === LIMITS && gemini !== null ? countOf(gemini["maxOutputTokens"]) : 0;
+  for (const at of limits) limit = Math.max(limit, countOf(values[at]));
+  let choices = Math.max(1, countOf(values[N]), countOf(values[BEST_OF]));
   if (gemini !== null) choices = Math.max(choices, countOf(gemini["candidateCount"]));
   return {
     inputTokens,

@@ -5,11 +5,18 @@ import type { Claim, ClaimState, Refusal, Reservation } from "../../ledger/ledge
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import type { LimitClaim } from "../../sdk/index.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
-import type { Usage } from "../../usage/usage-accumulator.ts";
+import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
-import { amountOfBudget, amountOfLimit, chargesOf, isKnown } from "./charges.ts";
+import {
+  amountOfBudget,
+  amountOfLimit,
+  chargesOf,
+  hasOneKnownCharge,
+  isKnown,
+  tokensOfLimit,
+} from "./charges.ts";
 import { RepeatedReserved } from "./repeated-reserved.ts";
-import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
+import { countsModel, type Charge, type PlannedClaim, type ReservedClaims } from "./reserved-claims.ts";
 
 const NO_AMOUNTS: readonly number[] = [];
 /** The amounts of a repeated reservation, which are used before the next one is settled. */
@@ -74,6 +81,10 @@ export class Reservations {
     // Responses to requests with a limit say little about those without one.
     if (known === null || known.maxOutputTokens === null) this.recordOutput(exchange, exchange.usage);
     const isBilled = exchange.gameDay?.isAffected !== true;
+    if (isBilled && added === null && reserved instanceof RepeatedReserved && hasOneKnownCharge(exchange)) {
+      this.#settleOnce(exchange, reserved);
+      return;
+    }
     this.settleWith(exchange, reserved, isBilled ? chargesOf(exchange, known?.inputTokens ?? 0) : []);
   }
 
@@ -110,18 +121,34 @@ export class Reservations {
   }
 
   /** The charges are known, so that no amount of a claim matters. */
-  #settleRepeated(
-    { gateway }: Exchange,
-    { reservation, plan }: RepeatedReserved,
-    charges: readonly Charge[],
-  ): void {
-    const { limits, budgets } = plan;
-    const amounts = amountsOf(limits, budgets, charges, repeatedAmounts);
-    reservation.settle(amounts);
+  #settleRepeated(exchange: Exchange, reserved: RepeatedReserved, charges: readonly Charge[]): void {
+    const { limits, budgets } = reserved.plan;
+    this.#settleAmounts(exchange, reserved, amountsOf(limits, budgets, charges, repeatedAmounts));
+  }
+
+  /** As `settleWith` for the usual request, without a list of charges. */
+  #settleOnce(exchange: Exchange, reserved: RepeatedReserved): void {
+    const { limits, budgets } = reserved.plan;
+    const { response, usage, costNanos } = exchange;
+    const { inputTokens, outputTokens } = usage ?? NO_TOKENS;
+    const model = response?.model ?? null;
+    const amounts = repeatedAmounts;
+    let at = 0;
+    for (const claim of limits) amounts[at++] = tokensOfLimit(claim, model, inputTokens, outputTokens);
+    for (const claim of budgets) {
+      const amount = claim.budget.record.unit === "usd" ? (costNanos ?? 0) : inputTokens + outputTokens;
+      amounts[at++] = countsModel(claim, model) ? amount : 0;
+    }
+    this.#settleAmounts(exchange, reserved, amounts);
+  }
+
+  #settleAmounts({ gateway }: Exchange, reserved: RepeatedReserved, amounts: readonly number[]): void {
+    const { limits, budgets } = reserved.plan;
+    reserved.settle(amounts);
     let at = limits.length;
     for (const claim of budgets) {
-      const excess = Math.max(0, (amounts[at] ?? 0) - reservation.amountAt(at));
-      this.#book.report(claim, reservation.usedAt(at) + excess, gateway);
+      const excess = Math.max(0, (amounts[at] ?? 0) - reserved.amountAt(at));
+      this.#book.report(claim, reserved.usedAt(at) + excess, gateway);
       at++;
     }
   }

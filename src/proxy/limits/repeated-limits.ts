@@ -3,7 +3,7 @@
 import { BoundedCache } from "../../base/bounded-cache.ts";
 import { isPromise } from "../../base/value-or-promise.ts";
 import { MemoryLedger } from "../../ledger/memory-ledger.ts";
-import type { RepeatedClaims, RepeatedReservation } from "../../ledger/repeated-claims.ts";
+import type { RepeatedClaims } from "../../ledger/repeated-claims.ts";
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import { tokensToReserve, type TokensLimitClaim } from "../../sdk/index.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
@@ -15,7 +15,7 @@ import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { PriceTable } from "../../usage/price-table.ts";
 import { amountFor, mayCost, type PlanParts } from "../budgets/plan-budgets.ts";
 import { RepeatedReserved, type RepeatedPlan } from "../budgets/repeated-reserved.ts";
-import { eligibleModels, outputTokensOf, sizeOf } from "../budgets/request-estimate.ts";
+import { onlyEligibleModel, outputTokensOf, sizeOf } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
 import { dependsOnModel, requireOneModel } from "../budgets/require-one-model.ts";
 import type { PlannedClaim } from "../budgets/reserved-claims.ts";
@@ -124,16 +124,13 @@ export class RepeatedLimits {
     const plan = this.#planFor(exchange, link);
     if (plan === null) return false;
     const startedAt = exchange.clock.now();
-    const draft = this.#draftFor(exchange, plan, startedAt, parts);
-    if (draft === null || !this.#ledger.reserve(draft, startedAt)) return false;
-    const { body, sentPath: path } = exchange;
-    const reserved = new RepeatedReserved(plan, draft, { body, path });
+    const reserved = this.#draftFor(exchange, plan, startedAt, parts);
+    if (reserved === null || !this.#ledger.reserve(reserved, startedAt)) return false;
     exchange.reserved = reserved;
     exchange.ownHeaders.setReserved(reserved);
-    const tightest = reserved.tightestLimit();
+    reserved.findTightest();
     const { tokenLimit } = exchange;
-    if (tokenLimit === null || draft.remainingAt(tightest) < tokenLimit.remaining)
-      exchange.tokenLimit = reserved.numbersAt(tightest);
+    if (tokenLimit === null || reserved.remaining < tokenLimit.remaining) exchange.tokenLimit = reserved;
     for (const claim of plan.budgets) this.#admitted(claim);
     const run = runOf(exchange, link, "pre_request", parts);
     const counters = (plan.counters = countersOf(run.plugin, plan.counters));
@@ -197,14 +194,14 @@ export class RepeatedLimits {
   }
 
   /** Returns null if the size of the request is not known at once, or the period of a budget is another one. */
-  #draftFor(exchange: Exchange, plan: LimitPlan, now: number, parts: Parts): RepeatedReservation | null {
+  #draftFor(exchange: Exchange, plan: LimitPlan, now: number, parts: Parts): RepeatedReserved | null {
     if (plan.budgets.length > 0) {
       const unixMs = this.#ledger.unixAt(now);
       if (unixMs < plan.validFrom || unixMs >= plan.validUntil) return null;
     }
     const size = sizeOf(exchange, parts);
     if (isPromise(size)) return null;
-    const draft = this.#ledger.draft(plan.remembered);
+    const draft = new RepeatedReserved(plan, this.#ledger, exchange.body, exchange.sentPath);
     setAmounts(draft, plan, exchange, size, parts);
     return draft;
   }
@@ -219,7 +216,7 @@ function countersOf(plugin: ObservedPlugin, known: PluginCounters | null): Plugi
 
 /** The amounts are those of `tokensToReserve` and `planBudgets` for the only model. */
 function setAmounts(
-  draft: RepeatedReservation,
+  draft: RepeatedReserved,
   { limits, budgets, model, price }: LimitPlan,
   exchange: Exchange,
   size: RequestSize,
@@ -265,8 +262,7 @@ function onlyModelOf(
   try {
     if (!mayCost(exchange, rule)) return undefined;
     if (requiresOneModel) requireOneModel(exchange, rule);
-    const models = eligibleModels(exchange, rule);
-    return models.length === 1 ? models[0] : undefined;
+    return onlyEligibleModel(exchange, rule);
   } catch {
     return undefined;
   }
