@@ -2,18 +2,24 @@
 // counted where they are. Everything else is parsed, but only the fields that matter: parsing all of a body took as long as counting it.
 import { indexOfByte, utf8Between } from "../base/byte-search.ts";
 import type { JsonObject } from "../base/json.ts";
+import {
+  endOfString,
+  endOfValue,
+  hasBackslash,
+  isKey,
+  nextItem,
+  skipSpace,
+  startOfValue,
+} from "./json-positions.ts";
 import { openTexts, readOpenText } from "./json-text-tokens.ts";
 import { UNITS_PER_TOKEN } from "./text-automaton.ts";
 import { unitsOfText, type ReadText } from "./text-tokens.ts";
 import { ESTIMATED_FIELDS, MESSAGE_TOKENS } from "./token-estimate.ts";
 
 const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 const ZERO = 0x30;
 /** Numbers with as many digits are exact. */
 const MAX_SHORT_DIGITS = 9;
@@ -81,7 +87,7 @@ export class EstimatedFieldReader implements EstimatedFields {
   read(bytes: Uint8Array): EstimatedFields {
     openTexts(bytes);
     this.#reset();
-    let at = indexOfByte(bytes, OPEN_BRACE, 0);
+    let at = bytes[0] === OPEN_BRACE ? 0 : indexOfByte(bytes, OPEN_BRACE, 0);
     for (at = skipSpace(bytes, at + 1); bytes[at] === QUOTE; at = nextItem(bytes, at)) {
       const keyEnd = endOfString(bytes, at + 1);
       const value = startOfValue(bytes, keyEnd);
@@ -141,11 +147,6 @@ export class EstimatedFieldReader implements EstimatedFields {
     const decoded: unknown = JSON.parse(utf8Between(bytes, start, end));
     return this.#names.find(({ name }) => name === decoded) ?? null;
   }
-}
-
-function hasBackslash(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
-  return false;
 }
 
 /** Most of the values are short numbers, such as that of `max_tokens`: no string is created for them. */
@@ -247,60 +248,4 @@ function readText(bytes: Uint8Array, start: number): void {
   const end = endOfString(bytes, start);
   read.units = unitsOfText(String(JSON.parse(utf8Between(bytes, start - 1, end))));
   read.end = end - 1;
-}
-
-/** `start` and `end` include the quotes. */
-function isKey(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
-  const { length } = name;
-  if (end - start - 2 !== length) return false;
-  for (let index = 0; index < length; index++) if (bytes[start + 1 + index] !== name[index]) return false;
-  return true;
-}
-
-/** Returns the index after the closing quote of the string whose content starts at `start`. */
-function endOfString(bytes: Uint8Array, start: number): number {
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) return at + 1;
-    if (byte === BACKSLASH) at++;
-  }
-  return bytes.length;
-}
-
-/** Returns the index after the value at `start`. */
-function endOfValue(bytes: Uint8Array, start: number): number {
-  let depth = 0;
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = endOfString(bytes, at + 1) - 1;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      // The end of what contains a literal or a number.
-      if (depth === 0) return at;
-      depth--;
-    } else if (depth > 0 || (byte !== COMMA && !isSpace(byte))) continue;
-    else return at;
-    if (depth === 0) return at + 1;
-  }
-  return bytes.length;
-}
-
-function startOfValue(bytes: Uint8Array, keyEnd: number): number {
-  return skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
-}
-
-/** Returns the index of the next key or item after a value that ends at `end`, or of the closing byte. */
-function nextItem(bytes: Uint8Array, end: number): number {
-  const at = skipSpace(bytes, end);
-  return bytes[at] === COMMA ? skipSpace(bytes, at + 1) : at;
-}
-
-function skipSpace(bytes: Uint8Array, start: number): number {
-  let at = start;
-  while (isSpace(bytes[at])) at++;
-  return at;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
