@@ -1,6 +1,7 @@
 // Records the usage of a response: on the exchange, with its cost, and in the totals.
 import { isPromise } from "../base/value-or-promise.ts";
 import type { CompiledPrice } from "../usage/compiled-price.ts";
+import type { PriceTable } from "../usage/price-table.ts";
 import { NO_LABELS } from "../usage/label-set.ts";
 import { RequestSample } from "../usage/request-sample.ts";
 import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
@@ -35,8 +36,14 @@ export function costFor(exchange: Exchange, model: string | null, usage: Usage |
   return price === null ? null : costAt(price, usage);
 }
 
+/** The prices of a request. */
+export interface PricedExchange {
+  readonly gateway: { readonly prices: PriceTable | null } | null;
+  readonly snapshot: { readonly prices: PriceTable };
+}
+
 /** Returns the price of a model that was in effect when the request started; null if it has none. */
-export function priceFor({ gateway, snapshot }: Exchange, model: string | null): CompiledPrice | null {
+export function priceFor({ gateway, snapshot }: PricedExchange, model: string | null): CompiledPrice | null {
   if (model === null) return null;
   return gateway?.prices?.priceOf(model) ?? snapshot.prices.priceOf(model);
 }

@@ -1,9 +1,9 @@
 // What the attempts of a request used, for the settlement of limits and budgets.
 import type { LimitClaim, TokensLimitClaim } from "../../sdk/index.ts";
 import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
-import type { Usage } from "../../usage/usage-accumulator.ts";
+import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
-import { priceFor } from "../record-usage.ts";
+import { priceFor, type PricedExchange } from "../record-usage.ts";
 import { countsModel, type Charge, type PlannedClaim } from "./reserved-claims.ts";
 
 /** The provider may have run the model: the request was sent, and its response did not arrive completely. */
@@ -24,8 +24,24 @@ const CHARGED_FAILURES: ReadonlySet<string> = new Set([
 const AS_RESERVED = NaN;
 const UNKNOWN_TOKENS = { inputTokens: AS_RESERVED, outputTokens: AS_RESERVED };
 
+/** The parts of an exchange that decide what it is charged with. */
+type ChargedExchange = Pick<Exchange, "usage" | "costNanos"> &
+  PricedExchange & {
+    readonly handshake: object | null;
+    readonly response: ChargedResponse | null;
+    readonly attemptFacts: readonly ChargedAttempt[];
+  };
+type ChargedAttempt = Pick<AttemptFacts, "fault" | "wasSent" | "purpose" | "model">;
+
+interface ChargedResponse {
+  readonly model: string | null;
+  readonly isStream: boolean;
+  readonly upstreamResponse: { readonly ok: boolean };
+  readonly report: { readonly facts: ChargedAttempt | null };
+}
+
 /** Returns what the attempts of a request used: the response that was relayed, and attempts whose response did not arrive. */
-export function chargesOf(exchange: Exchange, inputTokens: number): Charge[] {
+export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charge[] {
   const { response, usage, attemptFacts } = exchange;
   // The responses of an open WebSocket are charged one by one, and a handshake runs no model.
   if (exchange.handshake !== null) return [];
@@ -56,7 +72,7 @@ export function hasOneKnownCharge({
   usage,
   costNanos,
   attemptFacts,
-}: Exchange): boolean {
+}: ChargedExchange): boolean {
   if (handshake !== null || response === null || attemptFacts.length !== 1) return false;
   if (attemptFacts[0] !== response.report.facts || !response.upstreamResponse.ok) return false;
   if (usage === null || usage.isPartial || costNanos === null) return false;
@@ -64,7 +80,7 @@ export function hasOneKnownCharge({
 }
 
 /** Whether the provider may have run the model, although its response did not arrive. */
-export function isChargedFailure({ fault, wasSent }: AttemptFacts): boolean {
+export function isChargedFailure({ fault, wasSent }: Pick<AttemptFacts, "fault" | "wasSent">): boolean {
   return fault !== null && wasSent && CHARGED_FAILURES.has(fault);
 }
 
@@ -81,7 +97,7 @@ export function isKnown({ nanos, inputTokens, outputTokens, isPartial }: Charge)
 }
 
 /** Returns what a budget is charged with. */
-export function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]): number {
+function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]): number {
   let sum = 0;
   for (const charge of charges) {
     if (!countsModel(claim, charge.model)) continue;
@@ -95,7 +111,7 @@ export function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]):
 }
 
 /** Returns what the limit of a plugin is charged with. That of a request is its one request, whatever is returned. */
-export function amountOfLimit(claim: LimitClaim, charges: readonly Charge[]): number {
+function amountOfLimit(claim: LimitClaim, charges: readonly Charge[]): number {
   if (claim.kind === "requests" || claim.count === "reserved") return AS_RESERVED;
   let sum = 0;
   for (const { model, inputTokens, outputTokens, isPartial } of charges) {
@@ -106,18 +122,6 @@ export function amountOfLimit(claim: LimitClaim, charges: readonly Charge[]): nu
   return sum;
 }
 
-/** As `amountOfLimit` for one charge whose amounts are known. */
-export function tokensOfLimit(
-  claim: TokensLimitClaim,
-  model: string | null,
-  inputTokens: number,
-  outputTokens: number,
-): number {
-  if (claim.count === "reserved") return AS_RESERVED;
-  const { countsModel: counts } = claim;
-  return counts === undefined || counts(model) ? countedTokens(claim, inputTokens, outputTokens) : 0;
-}
-
 function countedTokens({ count }: TokensLimitClaim, inputTokens: number, outputTokens: number): number {
   return (count === "output" ? 0 : inputTokens) + (count === "input" ? 0 : outputTokens);
 }
@@ -125,4 +129,42 @@ function countedTokens({ count }: TokensLimitClaim, inputTokens: number, outputT
 function chargeFor(reserved: number, amount: number, isPartial: boolean): number {
   if (Number.isNaN(amount)) return reserved;
   return isPartial ? Math.max(amount, reserved) : amount;
+}
+
+/** Returns what each of the limits, then each of the budgets is charged with. `amounts` is the array to use. */
+export function amountsOf(
+  limits: readonly LimitClaim[],
+  budgets: readonly PlannedClaim[],
+  charges: readonly Charge[],
+  amounts: number[] = [],
+): number[] {
+  let at = 0;
+  for (const claim of limits) amounts[at++] = amountOfLimit(claim, charges);
+  for (const claim of budgets) amounts[at++] = amountOfBudget(claim, charges);
+  return amounts;
+}
+
+/**
+ * As `amountsOf` with `chargesOf` an exchange that `hasOneKnownCharge`, without a list of charges. No limit counts what is reserved, and no
+ * budget is an addition.
+ */
+export function onlyAmountsOf(
+  { response, usage, costNanos }: ChargedExchange,
+  limits: readonly TokensLimitClaim[],
+  budgets: readonly PlannedClaim[],
+  amounts: number[],
+): number[] {
+  const { inputTokens, outputTokens } = usage ?? NO_TOKENS;
+  const model = response?.model ?? null;
+  let at = 0;
+  for (const claim of limits) {
+    const { countsModel: counts } = claim;
+    const isCounted = counts === undefined || counts(model);
+    amounts[at++] = isCounted ? countedTokens(claim, inputTokens, outputTokens) : 0;
+  }
+  for (const claim of budgets) {
+    const amount = claim.budget.record.unit === "usd" ? (costNanos ?? 0) : inputTokens + outputTokens;
+    amounts[at++] = countsModel(claim, model) ? amount : 0;
+  }
+  return amounts;
 }

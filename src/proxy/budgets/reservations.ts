@@ -3,20 +3,12 @@ import { GatehouseError } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Claim, ClaimState, Refusal, Reservation } from "../../ledger/ledger.ts";
 import type { BudgetBook } from "../../runtime/budget-book.ts";
-import type { LimitClaim } from "../../sdk/index.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
-import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
+import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
-import {
-  amountOfBudget,
-  amountOfLimit,
-  chargesOf,
-  hasOneKnownCharge,
-  isKnown,
-  tokensOfLimit,
-} from "./charges.ts";
+import { amountsOf, chargesOf, hasOneKnownCharge, isKnown, onlyAmountsOf } from "./charges.ts";
 import { RepeatedReserved } from "./repeated-reserved.ts";
-import { countsModel, type Charge, type PlannedClaim, type ReservedClaims } from "./reserved-claims.ts";
+import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
 
 const NO_AMOUNTS: readonly number[] = [];
 /** The amounts of a repeated reservation, which are used before the next one is settled. */
@@ -82,7 +74,8 @@ export class Reservations {
     if (known === null || known.maxOutputTokens === null) this.recordOutput(exchange, exchange.usage);
     const isBilled = exchange.gameDay?.isAffected !== true;
     if (isBilled && added === null && reserved instanceof RepeatedReserved && hasOneKnownCharge(exchange)) {
-      this.#settleOnce(exchange, reserved);
+      const { limits, budgets } = reserved.plan;
+      this.#settleAmounts(exchange, reserved, onlyAmountsOf(exchange, limits, budgets, repeatedAmounts));
       return;
     }
     this.settleWith(exchange, reserved, isBilled ? chargesOf(exchange, known?.inputTokens ?? 0) : []);
@@ -126,22 +119,6 @@ export class Reservations {
     this.#settleAmounts(exchange, reserved, amountsOf(limits, budgets, charges, repeatedAmounts));
   }
 
-  /** As `settleWith` for the usual request, without a list of charges. */
-  #settleOnce(exchange: Exchange, reserved: RepeatedReserved): void {
-    const { limits, budgets } = reserved.plan;
-    const { response, usage, costNanos } = exchange;
-    const { inputTokens, outputTokens } = usage ?? NO_TOKENS;
-    const model = response?.model ?? null;
-    const amounts = repeatedAmounts;
-    let at = 0;
-    for (const claim of limits) amounts[at++] = tokensOfLimit(claim, model, inputTokens, outputTokens);
-    for (const claim of budgets) {
-      const amount = claim.budget.record.unit === "usd" ? (costNanos ?? 0) : inputTokens + outputTokens;
-      amounts[at++] = countsModel(claim, model) ? amount : 0;
-    }
-    this.#settleAmounts(exchange, reserved, amounts);
-  }
-
   #settleAmounts({ gateway }: Exchange, reserved: RepeatedReserved, amounts: readonly number[]): void {
     const { limits, budgets } = reserved.plan;
     reserved.settle(amounts);
@@ -166,19 +143,6 @@ export class Reservations {
     if (model === null || gateway === null || usage === null || usage.isPartial) return;
     this.#book.outputSizes.add(gateway.id, model, usage.outputTokens);
   }
-}
-
-/** Returns what each of the limits, then each of the budgets is charged with. `amounts` is the array to use. */
-function amountsOf(
-  limits: readonly LimitClaim[],
-  budgets: readonly PlannedClaim[],
-  charges: readonly Charge[],
-  amounts: number[] = [],
-): number[] {
-  let at = 0;
-  for (const claim of limits) amounts[at++] = amountOfLimit(claim, charges);
-  for (const claim of budgets) amounts[at++] = amountOfBudget(claim, charges);
-  return amounts;
 }
 
 /** Whether anything but requests is reserved. */

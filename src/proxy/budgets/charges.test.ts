@@ -1,0 +1,97 @@
+// The usual request is charged without a list of charges, and with the same amounts.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { budgetSchema } from "../../model/budget.ts";
+import type { TokensLimitClaim } from "../../sdk/index.ts";
+import { compileBudgets } from "../../snapshot/compiled-budget.ts";
+import { PriceTable } from "../../usage/price-table.ts";
+import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
+import { amountsOf, chargesOf, hasOneKnownCharge, isKnown, onlyAmountsOf } from "./charges.ts";
+import type { PlannedClaim } from "./reserved-claims.ts";
+
+const MODELS = ["a", "b", null] as const;
+const RECORD = { gateway_id: "gateway", created_at: "", updated_at: "" };
+const BUDGETS = compileBudgets(
+  [
+    { name: "money", unit: "usd" as const, amount: "10" },
+    { name: "tokens", unit: "tokens" as const, amount: 1000 },
+    { name: "one model", unit: "tokens" as const, amount: 1000, models: ["a"] },
+  ].map((budget, at) => ({ ...RECORD, id: `budget-${at}`, ...budgetSchema.parse(budget) })),
+)!;
+
+const amount = fc.nat({ max: 1000 });
+const limit = fc
+  .record({ amount, count: fc.nat({ max: 3 }), counted: fc.nat({ max: 3 }) })
+  .map(({ amount: reserved, count, counted }): TokensLimitClaim => ({
+    kind: "tokens",
+    key: "key",
+    limit: 1000,
+    windowMs: 1000,
+    amount: reserved,
+    ...(count < 3 && { count: (["total", "input", "output"] as const)[count]! }),
+    ...(counted < 3 && { countsModel: (model: string | null) => model === MODELS[counted] }),
+  }));
+const budget = fc
+  .record({ amount, budget: fc.nat({ max: 2 }), model: fc.nat({ max: 2 }) })
+  .map(({ amount: reserved, budget: index, model }): PlannedClaim => ({
+    kind: "budget",
+    key: "key",
+    period: "p",
+    endsAt: null,
+    limit: 1000,
+    enforced: true,
+    amount: reserved,
+    budget: BUDGETS[index]!,
+    subject: "",
+    model: MODELS[model] ?? null,
+  }));
+const attempt = fc.record({
+  fault: fc.constantFrom(null, null, null, "cut", "connect_failed"),
+  wasSent: fc.boolean(),
+  purpose: fc.constantFrom("request" as const, "request" as const, "hedge" as const),
+  model: fc.constantFrom(...MODELS),
+});
+const exchange = fc
+  .record({
+    handshake: fc.constantFrom(null, null, null, {}),
+    attempts: fc.array(attempt, { minLength: 1, maxLength: 2 }),
+    relayed: fc.nat({ max: 2 }),
+    hasResponse: fc.constantFrom(true, true, true, false),
+    ok: fc.constantFrom(true, true, true, false),
+    model: fc.constantFrom(...MODELS),
+    isStream: fc.boolean(),
+    tokens: fc.option(fc.record({ input: amount, output: amount, isPartial: fc.nat({ max: 3 }) })),
+    costNanos: fc.option(amount),
+    isPriced: fc.boolean(),
+  })
+  .map(({ attempts, relayed, hasResponse, ok, model, isStream, tokens, isPriced, ...rest }) => ({
+    ...rest,
+    attemptFacts: attempts,
+    response: hasResponse
+      ? { model, isStream, upstreamResponse: { ok }, report: { facts: attempts[relayed] ?? null } }
+      : null,
+    usage: tokens && {
+      ...NO_TOKENS,
+      inputTokens: tokens.input,
+      outputTokens: tokens.output,
+      isPartial: tokens.isPartial === 0,
+    },
+    gateway: null,
+    snapshot: { prices: new PriceTable(isPriced ? [{ model: "a", input: "1", output: "1" }] : []) },
+  }));
+
+test("one known charge: the amounts are those of the list of charges", () => {
+  let count = 0;
+  fc.assert(
+    fc.property(exchange, fc.array(limit), fc.array(budget), amount, (each, limits, budgets, estimate) => {
+      if (!hasOneKnownCharge(each)) return;
+      count++;
+      const charges = chargesOf(each, estimate);
+      expect(charges.map(isKnown)).toEqual([true]);
+      expect(onlyAmountsOf(each, limits, budgets, [])).toEqual(amountsOf(limits, budgets, charges));
+    }),
+    { numRuns: 3000 },
+  );
+  // Otherwise nothing would be compared.
+  expect(count).toBeGreaterThan(100);
+});
