@@ -39,6 +39,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("part" as const), part: fc.constantFrom(...PARTS) }),
   fc.record({ kind: fc.constant("number" as const), value: fc.oneof(anyAmount, other) }),
   fc.record({ kind: fc.constant("dollars" as const), value: anyAmount }),
+  fc.record({ kind: fc.constant("tenths" as const), value: fc.oneof(hundredths, anyAmount, other) }),
   fc.record({ kind: fc.constant("hundredths" as const), value: fc.oneof(hundredths, anyAmount, other) }),
   fc.record({ kind: fc.constant("end" as const) }),
 );
@@ -67,6 +68,9 @@ test("any texts, one after the other", () => {
           } else if (each.kind === "hundredths") {
             writer.hundredths(each.value);
             expected += String(Math.round(each.value * 100) / 100);
+          } else if (each.kind === "tenths") {
+            writer.tenths(each.value);
+            expected += (Math.round(each.value * 10) / 10).toFixed(1);
           } else if (each.kind === "dollars") {
             writer.dollars(each.value);
             expected += dollarsOf(each.value);

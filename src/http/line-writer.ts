@@ -15,7 +15,7 @@ const NANOS_PER_DOLLAR = 1_000_000_000;
 const DOLLAR_DECIMALS = 9;
 const MIN_DECIMALS = 2;
 /** Smaller counts have at most 15 digits, which a number represents exactly. */
-const MAX_HUNDREDTHS = 1e15;
+const MAX_COUNT = 1e15;
 /** Larger numbers are split: integers of 32 bits are divided in a fraction of the time. */
 const SPLIT = 1_000_000_000;
 const SPLIT_DIGITS = 9;
@@ -118,7 +118,7 @@ export class LineWriter {
   /** Writes a number rounded to two decimals, as `String` returns it. */
   hundredths(value: number): void {
     const count = Math.round(value * 100);
-    if (!(count >= 0 && count < MAX_HUNDREDTHS)) {
+    if (!(count >= 0 && count < MAX_COUNT)) {
       this.#unrecorded(String(count / 100));
       return;
     }
@@ -129,6 +129,19 @@ export class LineWriter {
     this.character(DOT);
     if (fraction % 10 === 0) this.#digits(fraction / 10, 1);
     else this.#digits(fraction, 2);
+  }
+
+  /** Writes a number with one decimal. */
+  tenths(value: number): void {
+    const count = Math.round(value * 10);
+    if (!(count >= 0 && count < MAX_COUNT)) {
+      this.#unrecorded((count / 10).toFixed(1));
+      return;
+    }
+    const whole = Math.floor(count / 10);
+    this.#digits(whole, digitCount(whole));
+    this.character(DOT);
+    this.#digits(count - whole * 10, 1);
   }
 
   /** Writes an amount in nano-dollars as `dollarsOf` returns it. The amount must be an integer and at least 0. */

@@ -1,44 +1,41 @@
 // The Server-Timing header: where the time until the response headers went. Every response has it, so it uses times that are
 // measured anyway and formats them cheaply.
 import type { HeaderFields } from "../http/header-fields.ts";
+import { LineWriter } from "../http/line-writer.ts";
 import type { Exchange } from "./exchange.ts";
 import type { TargetResponse } from "./target-response.ts";
 
-/** Texts of `0.0` to `99.9`: a lookup costs a fraction of formatting, and most durations are that short. */
-const TENTHS = Array.from({ length: 1000 }, (_, count) => formatCount(count));
-
-/** Formats with one decimal. */
-function formatTenths(milliseconds: number): string {
-  const count = Math.round(milliseconds * 10);
-  return TENTHS[count] ?? formatCount(count);
-}
-
-/** Not a template: its parts would be joined again in every response. */
-function formatCount(count: number): string {
-  return (count / 10).toFixed(1);
-}
+/** Written synchronously, so that all responses share a writer. */
+const writer = new LineWriter();
 
 /** Returns an entry for each part that has happened so far. `response` is null if no provider's response is relayed. */
 export function serverTiming(exchange: Exchange, response: TargetResponse | null, now: number): string {
   const { startedAt, authMs, body, upload, bodyMs, pluginRuns, translateMs } = exchange;
-  const total = formatTenths(now - startedAt);
+  writer.begin();
+  write("total;dur=", now - startedAt);
   // Everything before the body is read serves to find the gateway and the rule, and to check the API key.
-  let text = `total;dur=${total}, auth;dur=${authMs === null ? total : formatTenths(authMs)}`;
-  if (body !== null || upload !== null) text += `, body;dur=${formatTenths(bodyMs - (authMs ?? 0))}`;
-  if (pluginRuns !== null)
-    for (const { timingStart, ms } of pluginRuns) text += timingStart + formatTenths(ms);
-  if (translateMs > 0) text += `, translate;dur=${formatTenths(translateMs)}`;
-  if (response === null) return text + failedAttempt(exchange, now);
-  const { queueMs } = response.upstreamResponse;
-  if (queueMs > 0) text += `, queue;dur=${formatTenths(queueMs)}`;
-  return `${text}, upstream;dur=${formatTenths(response.firstByteMs)}`;
+  write(", auth;dur=", authMs ?? now - startedAt);
+  if (body !== null || upload !== null) write(", body;dur=", bodyMs - (authMs ?? 0));
+  if (pluginRuns !== null) for (const { timingStart, ms } of pluginRuns) write(timingStart, ms);
+  if (translateMs > 0) write(", translate;dur=", translateMs);
+  if (response === null) writeFailedAttempt(exchange, now);
+  else {
+    const { queueMs } = response.upstreamResponse;
+    if (queueMs > 0) write(", queue;dur=", queueMs);
+    write(", upstream;dur=", response.firstByteMs);
+  }
+  return writer.finish();
 }
 
-/** Returns the entry of the last attempt if it had no response that could be relayed. */
-function failedAttempt({ attemptFacts }: Exchange, now: number): string {
+function write(start: string, milliseconds: number): void {
+  writer.text(start);
+  writer.tenths(milliseconds);
+}
+
+/** Writes the entry of the last attempt if it had no response that could be relayed. */
+function writeFailedAttempt({ attemptFacts }: Exchange, now: number): void {
   const attempt = attemptFacts.at(-1);
-  if (attempt === undefined) return "";
-  return `, upstream;dur=${formatTenths((attempt.endedAt ?? now) - attempt.startedAt)}`;
+  if (attempt !== undefined) write(", upstream;dur=", (attempt.endedAt ?? now) - attempt.startedAt);
 }
 
 /**
