@@ -1,5 +1,6 @@
 // Header fields that the gateway sends: no value and no name can start another line.
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { HeaderFields } from "./header-fields.ts";
 import type { LineWriter } from "./line-writer.ts";
 
@@ -39,6 +40,49 @@ test("fields are found in any spelling, sent as they were set, and joined if the
   expect(fields.toLines()).toBe("X-a: 4\r\nX-B: \xe9\r\nx-c: 3\r\n");
   fields.delete("X-A");
   expect(fields.has("x-a")).toBe(false);
+});
+
+test("property: any changes, in any spelling, have the result of changes of a list", () => {
+  const name = fc.constantFrom("a", "A", "b", "B", "c", "C");
+  const value = fc.constantFrom("1", "2", "3");
+  const change = fc.record({
+    kind: fc.constantFrom("add", "append", "set", "delete", "clone"),
+    name,
+    value,
+  });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 15 }), (changes) => {
+      let fields = new HeaderFields();
+      let list: { spelling: string; value: string }[] = [];
+      for (const { kind, name: spelling, value: given } of changes) {
+        const lower = spelling.toLowerCase();
+        const isOther = (each: { spelling: string }) => each.spelling.toLowerCase() !== lower;
+        if (kind === "clone") fields = fields.clone();
+        else if (kind === "delete") {
+          fields.delete(spelling);
+          list = list.filter(isOther);
+        } else if (kind === "set") {
+          fields.set(spelling, given);
+          const first = list.findIndex((each) => !isOther(each));
+          if (first < 0) list.push({ spelling, value: given });
+          else
+            list = list
+              .with(first, { spelling, value: given })
+              .filter((each, at) => at === first || isOther(each));
+        } else if (kind === "append") {
+          fields.append(spelling, given);
+          list.push({ spelling, value: given });
+        } else {
+          fields.add(lower, given);
+          list.push({ spelling: lower, value: given });
+        }
+        expect(fields.toLines()).toBe(list.map((each) => `${each.spelling}: ${each.value}\r\n`).join(""));
+        expect(fields.names).toEqual(list.map((each) => each.spelling.toLowerCase()));
+        expect(fields.values).toEqual(list.map((each) => each.value));
+      }
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 const LINES = "X-L-a: 1\r\nX-L-b: 2\r\n";

@@ -46,8 +46,8 @@ const lineWriter = new LineWriter();
 /** Fields in their order, including repeated ones. */
 export class HeaderFields implements ReadableFields {
   readonly #names: string[] = [];
-  /** As they are sent. */
-  readonly #spellings: string[] = [];
+  /** As they are sent; null while all of them are in lower case. */
+  #spellings: string[] | null = null;
   readonly #values: string[] = [];
   /** Fields that follow the others. They are added to the lists when anything but their lines is needed. */
   #block: FieldBlock | null = null;
@@ -73,7 +73,7 @@ export class HeaderFields implements ReadableFields {
   clone(): HeaderFields {
     const copy = new HeaderFields();
     copy.#names.push(...this.names);
-    copy.#spellings.push(...this.#spellings);
+    copy.#spellings = this.#spellings === null ? null : [...this.#spellings];
     copy.#values.push(...this.values);
     return copy;
   }
@@ -136,7 +136,7 @@ export class HeaderFields implements ReadableFields {
       this.#push(lower, name, checkedValue(name, value));
       return;
     }
-    this.#spellings[index] = name;
+    if (this.#spellings !== null || name !== lower) this.#spelled()[index] = name;
     this.#values[index] = checkedValue(name, value);
     for (let last = names.lastIndexOf(lower); last > index; last = names.lastIndexOf(lower))
       this.#removeAt(last);
@@ -181,7 +181,7 @@ export class HeaderFields implements ReadableFields {
   /** As `toLines`: no string is created. */
   writeTo(writer: LineWriter): void {
     const values = this.#values;
-    const names = this.#spellings;
+    const names = this.#spellings ?? this.#names;
     for (let index = 0; index < names.length; index++) writer.field(names[index] ?? "", values[index] ?? "");
     const lines = this.#block?.lines ?? "";
     if (typeof lines === "string") writer.text(lines);
@@ -208,14 +208,18 @@ export class HeaderFields implements ReadableFields {
   }
 
   #push(name: string, spelling: string, value: string): void {
+    if (this.#spellings !== null || spelling !== name) this.#spelled().push(spelling);
     this.#names.push(name);
-    this.#spellings.push(spelling);
     this.#values.push(value);
+  }
+
+  #spelled(): string[] {
+    return (this.#spellings ??= [...this.#names]);
   }
 
   #removeAt(index: number): void {
     this.#names.splice(index, 1);
-    this.#spellings.splice(index, 1);
+    this.#spellings?.splice(index, 1);
     this.#values.splice(index, 1);
   }
 }

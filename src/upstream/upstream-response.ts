@@ -10,6 +10,7 @@ import type { SocketWriter } from "../http/websocket/socket-writer.ts";
 
 /** Bytes buffered for a reader that is slower than the provider. When there are more, the connection is paused. */
 const MAX_BUFFERED_BYTES = 64 * 1024;
+const NO_BYTES = new Uint8Array(0);
 
 /** The connection, or the request that waits for one. */
 export interface ResponseSource {
@@ -45,7 +46,9 @@ export class UpstreamResponse implements Deadline, BodyReader {
   #source: ResponseSource | null = null;
   /** Whether the body of the request was still being sent when the response ended. */
   #heldBodyAtEnd = true;
-  #buffered: Uint8Array[] = [];
+  /** The first piece of the body that waits for the reader, and the others; null if there is none. Most bodies arrive as one piece. */
+  #firstBuffered: Uint8Array | null = null;
+  #moreBuffered: Uint8Array[] | null = null;
   #bufferedBytes = 0;
   #isPaused = false;
   #pendingRead: PromiseWithResolvers<Uint8Array | null> | null = null;
@@ -92,18 +95,20 @@ export class UpstreamResponse implements Deadline, BodyReader {
   }
 
   async peek(): Promise<Uint8Array | null> {
-    const [first] = this.#buffered;
-    if (first !== undefined) return first;
+    if (this.#firstBuffered !== null) return this.#firstBuffered;
     const bytes = await this.next();
     if (bytes === null) return null;
-    this.#buffered.unshift(bytes);
+    // More may have arrived meanwhile.
+    if (this.#firstBuffered !== null) (this.#moreBuffered ??= []).unshift(this.#firstBuffered);
+    this.#firstBuffered = bytes;
     this.#bufferedBytes += bytes.byteLength;
     return bytes;
   }
 
   /** Puts a body back that has been read to the end, for the next reader. */
   putBack(body: Uint8Array): void {
-    this.#buffered = [body];
+    this.#firstBuffered = body;
+    this.#moreBuffered = null;
     this.#bufferedBytes = body.byteLength;
   }
 
@@ -187,7 +192,8 @@ export class UpstreamResponse implements Deadline, BodyReader {
   }
 
   onBody(bytes: Uint8Array): void {
-    this.#buffered.push(bytes);
+    if (this.#firstBuffered === null) this.#firstBuffered = bytes;
+    else (this.#moreBuffered ??= []).push(bytes);
     this.#bufferedBytes += bytes.byteLength;
   }
 
@@ -232,17 +238,15 @@ export class UpstreamResponse implements Deadline, BodyReader {
   }
 
   #takeBuffered(): Uint8Array {
-    const [first] = this.#buffered;
-    const all =
-      this.#buffered.length === 1 && first !== undefined
-        ? first
-        : Buffer.concat(this.#buffered, this.#bufferedBytes);
-    this.#buffered = [];
+    const first = this.#firstBuffered ?? NO_BYTES;
+    const more = this.#moreBuffered;
+    this.#firstBuffered = null;
+    this.#moreBuffered = null;
     this.#bufferedBytes = 0;
     if (this.#isPaused) {
       this.#isPaused = false;
       this.#source?.resume();
     }
-    return all;
+    return more === null ? first : Buffer.concat([first, ...more]);
   }
 }

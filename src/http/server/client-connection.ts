@@ -172,14 +172,13 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
   }
 
   onRequest(head: RequestHead, body: Uint8Array | null): void {
-    const request = (this.#request = new HttpRequest(this, head, body, this.#peerAddress));
+    this.#request = new HttpRequest(this, head, body, this.#peerAddress);
     this.dueAt = Infinity;
-    const fail = (error: unknown) => this.#respond(request, this.#owner.onError(error));
     try {
-      this.#owner.handle(request).then((response) => this.#respond(request, response), fail);
+      this.#owner.handle(this.#request).then(this.#respond, this.#fail);
     } catch (error) {
       // Later: the reader is not done with this request.
-      queueMicrotask(() => fail(error));
+      queueMicrotask(this.#fail.bind(null, error));
     }
   }
 
@@ -238,15 +237,18 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     this.#isLast = true;
     this.dueAt = this.#dueIn(LINGER_MS);
     this.#owner.onRefused(error);
-    const response = OutgoingResponse.error(error, newId());
-    const sender = new ResponseSender(this.#sender, null, response, true, this);
+    const sender = new ResponseSender(this.#sender, null, OutgoingResponse.error(error, newId()), true, this);
     this.#response = sender;
     if (!sender.start()) this.terminate();
   }
 
-  #respond(request: HttpRequest, response: OutgoingResponse): void {
+  readonly #fail = (error: unknown): void => this.#respond(this.#owner.onError(error));
+
+  /** Created once per connection, not per request: it has one request at a time, and none after it was given up. */
+  readonly #respond = (response: OutgoingResponse): void => {
     if (this.#state === "switched") return;
-    if (this.#request !== request) {
+    const request = this.#request;
+    if (request === null) {
       ResponseSender.discard(response);
       return;
     }
@@ -258,7 +260,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     this.#response = sender;
     if (!sender.start()) this.terminate();
     else if (this.#sender.hasUnsent) this.#waitForClient();
-  }
+  };
 
   /** Later: thousands of requests that arrived together must not keep the other connections waiting. */
   #nextLater(): void {
