@@ -1,5 +1,5 @@
-// The header fields of the latest message of a connection, by position. Most fields of the next one are identical, and
-// comparing a field costs less than parsing it. Not a BoundedCache: entries are found by position and replaced in place.
+// The first line and the header fields of the latest message of a connection, by position. Most lines of the next one are identical, and
+// comparing a line costs less than parsing it. Not a BoundedCache: entries are found by position and replaced in place.
 
 /** Fields of larger header sections are not cached: each string may keep the whole section in memory. */
 const MAX_HEADER_LENGTH = 4096;
@@ -16,20 +16,35 @@ interface CachedField {
   readonly value: string;
 }
 
-export class HeaderFieldCache {
+/** A parsed request line or status line. */
+export interface FirstLine {
+  /** As received, without the line end. */
+  readonly line: string;
+}
+
+export class HeaderFieldCache<L extends FirstLine = FirstLine> {
+  #firstLine: L | null = null;
   readonly #fields: CachedField[] = [];
   /** The header section that the latest field was stored from. */
   #section = "";
   /** The length of all header sections that the fields may keep in memory. */
   keptLength = 0;
 
+  /** Returns the cached first line if the header section `text` starts with it, else null. */
+  matchFirst(text: string): L | null {
+    const first = this.#firstLine;
+    return first !== null && isLineAt(text, 0, first.line) ? first : null;
+  }
+
+  /** Stores a valid first line, which is the start of `text`. */
+  storeFirst(text: string, first: L): void {
+    if (text.length <= MAX_HEADER_LENGTH) this.#firstLine = first;
+  }
+
   /** Returns the cached field at this position if it is the line that starts at `start`, else null. */
   match(position: number, text: string, start: number): CachedField | null {
     const field = this.#fields[position];
-    if (field === undefined || !text.startsWith(field.line, start)) return null;
-    const end = start + field.line.length;
-    if (end === text.length) return field;
-    return text.charCodeAt(end) === CR && text.charCodeAt(end + 1) === LF ? field : null;
+    return field !== undefined && isLineAt(text, start, field.line) ? field : null;
   }
 
   /** Stores a valid field, which is `text` from `start` to `end`. */
@@ -48,4 +63,10 @@ export class HeaderFieldCache {
     this.keptLength = text.length;
     this.#fields.length = 0;
   }
+}
+
+function isLineAt(text: string, start: number, line: string): boolean {
+  if (!text.startsWith(line, start)) return false;
+  const end = start + line.length;
+  return end === text.length || (text.charCodeAt(end) === CR && text.charCodeAt(end + 1) === LF);
 }

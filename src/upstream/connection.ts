@@ -9,7 +9,7 @@ import type { LineWriter } from "../http/line-writer.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { InvalidMessage } from "../http/invalid-message.ts";
 import { SocketSender } from "../http/socket-sender.ts";
-import type { ParsedResponseHeaders } from "./response-headers.ts";
+import type { ParsedResponseHeaders, StatusLine } from "./response-headers.ts";
 import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
 import { Upload } from "./upload.ts";
 import { UpstreamError } from "./upstream-error.ts";
@@ -18,7 +18,7 @@ import type { SocketWriter } from "../http/websocket/socket-writer.ts";
 
 export interface ConnectionOwner {
   /** The header fields that responses of this provider repeat. */
-  readonly headerFieldCache: HeaderFieldCache;
+  readonly headerFieldCache: HeaderFieldCache<StatusLine>;
   readonly deadlines: CoarseDeadlines;
   /** Called when the connection can carry another request, for at most `idleMs` (null: the server gave no limit). */
   onIdle(connection: Connection, idleMs: number | null): void;

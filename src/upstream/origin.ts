@@ -7,6 +7,7 @@ import { connectToFirst } from "./dial.ts";
 import type { HeaderFieldCache } from "../http/header-field-cache.ts";
 import type { HostResolver } from "./host-resolver.ts";
 import type { Dial, ProviderAddress } from "./provider-address.ts";
+import type { StatusLine } from "./response-headers.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
 /** Per origin. Bun's own pool keeps 64, which is too few for requests that take seconds. */
@@ -44,7 +45,7 @@ export class Origin implements ConnectionOwner {
     this.#usedAt = deadlines.clock.now();
   }
 
-  get headerFieldCache(): HeaderFieldCache {
+  get headerFieldCache(): HeaderFieldCache<StatusLine> {
     return this.address.headerFieldCache;
   }
 
@@ -79,8 +80,7 @@ export class Origin implements ConnectionOwner {
   }
 
   onIdle(connection: Connection, idleMs: number | null): void {
-    const [waiter] = this.#waiting.size > 0 ? this.#waiting.keys() : [];
-    if (waiter !== undefined) this.#give(connection, waiter);
+    if (this.#waiting.size > 0) this.#giveToFirst(connection);
     else if (this.#isClosed || this.#idle.length >= MAX_IDLE) connection.close();
     else {
       this.#usedAt = this.#clock.now();
@@ -105,6 +105,11 @@ export class Origin implements ConnectionOwner {
   close(): void {
     this.#isClosed = true;
     this.closeExpired(Infinity);
+  }
+
+  #giveToFirst(connection: Connection): void {
+    const [waiter] = this.#waiting.keys();
+    if (waiter !== undefined) this.#give(connection, waiter);
   }
 
   #give(connection: Connection, waiter: ConnectionWaiter): void {

@@ -2,6 +2,7 @@
 // and credential they belong to. Limits the connection attempts in progress.
 import type { Clock } from "../base/clock.ts";
 import { HeaderFieldCache } from "../http/header-field-cache.ts";
+import type { StatusLine } from "./response-headers.ts";
 
 /**
  * Bun cannot cancel a connection attempt, and the kernel retries for two minutes, so attempts to an address that drops
@@ -33,7 +34,7 @@ export class ProviderAddress {
   readonly isSecure: boolean;
   /** The path of the base URL, with which the path of every request starts. */
   readonly basePath: string;
-  readonly headerFieldCache = new HeaderFieldCache();
+  readonly headerFieldCache = new HeaderFieldCache<StatusLine>();
   readonly #clock: Clock;
   /** Oldest first. */
   readonly #dials = new Set<Dial>();

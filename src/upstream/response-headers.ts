@@ -1,5 +1,5 @@
 // Parses the status line and header fields of a provider's response.
-import type { HeaderFieldCache } from "../http/header-field-cache.ts";
+import type { FirstLine, HeaderFieldCache } from "../http/header-field-cache.ts";
 import { HeaderFields } from "../http/header-fields.ts";
 import { InvalidMessage } from "../http/invalid-message.ts";
 import { CONTROL_CHARACTER, isPersistent, lineEnd, parseFields } from "../http/message-fields.ts";
@@ -18,25 +18,35 @@ type Framing = number | "chunked" | "until_close";
 const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: |\r|$)/;
 const ZERO = 0x30;
 
+export interface StatusLine extends FirstLine {
+  readonly status: number;
+  readonly isHttp10: boolean;
+}
+
 /** `text` is the header section without the final empty line, one character per byte. Throws InvalidMessage. */
 export function parseResponseHeaders(
   text: string,
   method: string,
-  cache: HeaderFieldCache,
+  cache: HeaderFieldCache<StatusLine>,
 ): ParsedResponseHeaders {
-  const end = lineEnd(text, 0);
-  if (!STATUS_LINE.test(text) || CONTROL_CHARACTER.test(text.slice(0, end)))
-    throw new InvalidMessage("invalid status line");
-  const isHttp10 = text.charCodeAt(7) === ZERO;
-  const status = Number(text.slice(9, 12));
+  const { line, status, isHttp10 } = cache.matchFirst(text) ?? parseStatusLine(text, cache);
   const headers = new HeaderFields();
-  const { contentLength, transferEncoding, connection } = parseFields(text, end, cache, headers);
+  const { contentLength, transferEncoding, connection } = parseFields(text, line.length, cache, headers);
   const framing = framingOf(method, status, contentLength, transferEncoding);
   const isKeepAlive =
     framing !== "until_close" &&
     isUnambiguous(isHttp10, status, contentLength, transferEncoding) &&
     isPersistent(isHttp10, connection);
   return { status, headers, framing, isKeepAlive };
+}
+
+function parseStatusLine(text: string, cache: HeaderFieldCache<StatusLine>): StatusLine {
+  const line = text.slice(0, lineEnd(text, 0));
+  if (!STATUS_LINE.test(text) || CONTROL_CHARACTER.test(line))
+    throw new InvalidMessage("invalid status line");
+  const parsed = { line, status: Number(text.slice(9, 12)), isHttp10: text.charCodeAt(7) === ZERO };
+  cache.storeFirst(text, parsed);
+  return parsed;
 }
 
 /** Whether every reader of the response finds the same end of it. Otherwise its connection must not be reused. */

@@ -3,7 +3,7 @@
 import { ChunkedBody, partOf } from "../http/chunked-body.ts";
 import type { HeaderFieldCache } from "../http/header-field-cache.ts";
 import { InvalidMessage } from "../http/invalid-message.ts";
-import { parseResponseHeaders, type ParsedResponseHeaders } from "./response-headers.ts";
+import { parseResponseHeaders, type ParsedResponseHeaders, type StatusLine } from "./response-headers.ts";
 import { checkHandshake, type WebSocketHandshake } from "./websocket/handshake.ts";
 
 export interface ResponseEvents {
@@ -21,7 +21,7 @@ type State = "headers" | "body" | "chunks" | "ended";
 /** For each response, call `begin`, then `push` until `isEnded`. Throws InvalidMessage. */
 export class ResponseParser {
   readonly #events: ResponseEvents;
-  readonly #headerFieldCache: HeaderFieldCache;
+  readonly #headerFieldCache: HeaderFieldCache<StatusLine>;
   readonly #chunks: ChunkedBody;
   #method = "GET";
   #handshake: WebSocketHandshake | null = null;
@@ -34,7 +34,7 @@ export class ResponseParser {
   /** Whether a byte of this response has been received. */
   hasReceivedBytes = false;
 
-  constructor(events: ResponseEvents, headerFieldCache: HeaderFieldCache) {
+  constructor(events: ResponseEvents, headerFieldCache: HeaderFieldCache<StatusLine>) {
     this.#events = events;
     this.#headerFieldCache = headerFieldCache;
     this.#chunks = new ChunkedBody(events);

@@ -1,11 +1,12 @@
 // The grammar of request lines and framing fields (RFC 9112).
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { HeaderFieldCache } from "../header-field-cache.ts";
 import { InvalidMessage } from "../invalid-message.ts";
-import { parseRequestHead, type RequestHead } from "./request-head.ts";
+import { parseRequestHead, type RequestHead, type RequestLine } from "./request-head.ts";
 
 const parse = (...lines: string[]): RequestHead =>
-  parseRequestHead(lines.join("\r\n"), new HeaderFieldCache());
+  parseRequestHead(lines.join("\r\n"), new HeaderFieldCache<RequestLine>());
 const withFields = (...fields: string[]) => parse("POST / HTTP/1.1", "Host: a", ...fields);
 
 describe("request lines", () => {
@@ -116,6 +117,34 @@ describe("framing", () => {
   });
 });
 
+test("property: earlier requests in the cache do not change how the next one is parsed", () => {
+  const first = fc.constantFrom(
+    ...["POST / HTTP/1.1", "POST / HTTP/1.0", "POST / HTTP/1.10", "POST /a HTTP/1.1", "GET / HTTP/1.1"],
+    ...["POST / HTTP/1.1\r", "POST / HTTP/1.1\n", "POST / HTTP/1.1\rX", "POST / HTTP/1.1\nX: b", "POST / "],
+    ...["POST /\xe9 HTTP/1.1", "POST / HTTP/1.1 ", "", `GET /${"a".repeat(5000)} HTTP/1.1`],
+  );
+  const line = fc.constantFrom("Host: a", "Host: ab", "X: a", "Content-Length: 5", "Connection: close", "X");
+  const message = fc.record({ first, lines: fc.array(line, { maxLength: 4 }) });
+  const outcome = (text: string, cache: HeaderFieldCache<RequestLine>) => {
+    try {
+      const { headers, ...head } = parseRequestHead(text, cache);
+      return { ...head, fields: [...headers.entries()] };
+    } catch (error) {
+      return error;
+    }
+  };
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 12 }), (requests) => {
+      const cache = new HeaderFieldCache<RequestLine>();
+      for (const { first: requestLine, lines } of requests) {
+        const text = [requestLine, ...lines].join("\r\n");
+        expect(outcome(text, cache)).toEqual(outcome(text, new HeaderFieldCache<RequestLine>()));
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 describe("fields", () => {
   test.each([
     "X-A : b",
@@ -135,7 +164,7 @@ describe("fields", () => {
     "X-A: b\n",
     "",
   ])("%j is invalid, also if the same fields were received before", (field) => {
-    const cache = new HeaderFieldCache();
+    const cache = new HeaderFieldCache<RequestLine>();
     parseRequestHead("GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\nY: c", cache);
     expect(() => parseRequestHead(`GET / HTTP/1.1\r\nHost: a\r\n${field}\r\nY: c`, cache)).toThrow(
       InvalidMessage,
@@ -143,7 +172,7 @@ describe("fields", () => {
   });
 
   test("a cached field does not hide that the line is longer", () => {
-    const cache = new HeaderFieldCache();
+    const cache = new HeaderFieldCache<RequestLine>();
     parseRequestHead("GET / HTTP/1.1\r\nHost: a\r\nX: 1", cache);
     const { headers } = parseRequestHead("GET / HTTP/1.1\r\nHost: ab\r\nX: 1, 2", cache);
     expect([...headers.entries()]).toEqual([
@@ -153,7 +182,7 @@ describe("fields", () => {
   });
 
   test("fields of thousands of requests keep a bounded part of them in memory", () => {
-    const cache = new HeaderFieldCache();
+    const cache = new HeaderFieldCache<RequestLine>();
     const request = (at: number) =>
       [
         "GET / HTTP/1.1",

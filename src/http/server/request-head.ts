@@ -1,5 +1,5 @@
 // Parses the request line and header fields of a client's request.
-import type { HeaderFieldCache } from "../header-field-cache.ts";
+import type { FirstLine, HeaderFieldCache } from "../header-field-cache.ts";
 import { HeaderFields } from "../header-fields.ts";
 import { InvalidMessage } from "../invalid-message.ts";
 import { isPersistent, lineEnd, parseFields, type FramingFields } from "../message-fields.ts";
@@ -24,29 +24,35 @@ const NOT_ASCII = /[\x80-\xff]/g;
 const ONE_LENGTH = /^\d+$/;
 const SCHEME = /^https?:\/\/[^/?#]/i;
 
+export interface RequestLine extends FirstLine {
+  readonly method: string;
+  readonly target: string;
+  readonly isHttp10: boolean;
+}
+
 /** `text` is the header section without the final empty line, one character per byte. Throws InvalidMessage. */
-export function parseRequestHead(text: string, cache: HeaderFieldCache): RequestHead {
-  const end = lineEnd(text, 0);
-  const [, method, target, minorVersion] = REQUEST_LINE.exec(text.slice(0, end)) ?? [];
-  if (method === undefined || target === undefined) throw new InvalidMessage("invalid request line");
-  if (!target.startsWith("/") && !SCHEME.test(target) && !(target === "*" && method === "OPTIONS"))
-    throw new InvalidMessage("the request target is neither a path nor a URL");
-  const isHttp10 = minorVersion === "0";
+export function parseRequestHead(text: string, cache: HeaderFieldCache<RequestLine>): RequestHead {
+  const { line, method, target, isHttp10 } = cache.matchFirst(text) ?? parseRequestLine(text, cache);
   const headers = new HeaderFields();
-  const fields = parseFields(text, end, cache, headers);
+  const fields = parseFields(text, line.length, cache, headers);
   if (!isHttp10 && !headers.has("host")) throw new InvalidMessage("the Host header is missing");
   const isKeepAlive = isPersistent(isHttp10, fields.connection);
   if (fields.contentLength !== null && !ONE_LENGTH.test(headers.get("content-length") ?? ""))
     throw new InvalidMessage("more than one Content-Length");
   const framing = framingOf(fields, isHttp10);
-  return {
-    method,
-    target: target.replace(NOT_ASCII, percentEncoded),
-    headers,
-    isHttp10,
-    isKeepAlive,
-    framing,
-  };
+  return { method, target, headers, isHttp10, isKeepAlive, framing };
+}
+
+function parseRequestLine(text: string, cache: HeaderFieldCache<RequestLine>): RequestLine {
+  const line = text.slice(0, lineEnd(text, 0));
+  const [, method, target, minorVersion] = REQUEST_LINE.exec(line) ?? [];
+  if (method === undefined || target === undefined) throw new InvalidMessage("invalid request line");
+  if (!target.startsWith("/") && !SCHEME.test(target) && !(target === "*" && method === "OPTIONS"))
+    throw new InvalidMessage("the request target is neither a path nor a URL");
+  const encoded = target.replace(NOT_ASCII, percentEncoded);
+  const parsed = { line, method, target: encoded, isHttp10: minorVersion === "0" };
+  cache.storeFirst(text, parsed);
+  return parsed;
 }
 
 /** Servers may disagree on the end of a body with both fields, or with a coding that one of them does not know. */

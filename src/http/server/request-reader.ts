@@ -3,7 +3,7 @@ import { GatehouseError } from "../../base/errors.ts";
 import { ChunkedBody, partOf, type ChunkSink } from "../chunked-body.ts";
 import { HeaderFieldCache } from "../header-field-cache.ts";
 import { InvalidMessage } from "../invalid-message.ts";
-import { parseRequestHead, type RequestHead } from "./request-head.ts";
+import { parseRequestHead, type RequestHead, type RequestLine } from "./request-head.ts";
 
 export interface RequestEvents {
   /** `body`: the whole body, if it arrived together with the headers. */
@@ -26,7 +26,7 @@ type State = "headers" | "body" | "chunks" | "received";
 
 export class RequestReader implements ChunkSink {
   readonly #events: RequestEvents;
-  readonly #fieldCache = new HeaderFieldCache();
+  readonly #fieldCache = new HeaderFieldCache<RequestLine>();
   #chunks: ChunkedBody | null = null;
   #state: State = "headers";
   /** The start of a header section, or bytes that may not be read yet. */
