@@ -84,8 +84,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     this.#owner.onClosed(this);
     this.#switched?.onClosed();
     const [request, response] = [this.#request, this.#response];
-    this.#request = null;
-    this.#response = null;
+    this.#request = this.#response = null;
     request?.onClosed();
     response?.cancel();
   }
