@@ -12,6 +12,7 @@ interface WasmModule {
 }
 
 export const MODULES: readonly WasmModule[] = [
+  { source: "wasm/compress-text.ts", compiled: "src/base/compress-text-wasm.ts" },
   { source: "wasm/json-string-end.ts", compiled: "src/base/json-string-end-wasm.ts" },
   { source: "wasm/text-tokens.ts", compiled: "src/formats/text-tokens-wasm.ts" },
   { source: "wasm/normalize-json.ts", compiled: "src/plugins/code_sanitation/normalize-json-wasm.ts" },
