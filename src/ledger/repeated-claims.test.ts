@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { Claim, Reservation } from "./ledger.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
-import type { RememberedClaims } from "./repeated-claims.ts";
+import { RepeatedReservation, type RememberedClaims } from "./repeated-claims.ts";
 
 const HOUR_MS = 3_600_000;
 const CALLS_PER_BUDGET_SWEEP = 65_536;
@@ -92,6 +92,8 @@ test("any requests, settlements and pauses: as a ledger that is asked every time
           const [pair] = open.splice(each.which % Math.max(1, open.length), 1);
           for (const reservation of pair ?? [])
             if (each.kind === "release") reservation.release();
+            else if (each.which % 2 === 0 && reservation instanceof RepeatedReservation)
+              reservation.settleAt(clock.now(), each.actual);
             else reservation.settle(each.actual);
         }
         const budgets = claimsOf([], endsAt).filter((claim) => claim.kind === "budget");

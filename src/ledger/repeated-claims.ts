@@ -105,10 +105,14 @@ export class RepeatedClaims {
   }
 
   /** Replaces the amounts of a reservation with the actual ones; null releases them. */
-  end(reservation: RepeatedReservation, actualAmounts: readonly number[] | null): void {
+  end(
+    reservation: RepeatedReservation,
+    actualAmounts: readonly number[] | null,
+    endedAt: number | null,
+  ): void {
     const { clock, accounts, spend } = this.#parts;
     const { limits, windows, budgetClaims, budgets } = reservation.remembered;
-    const now = clock.now();
+    const now = endedAt ?? clock.now();
     let at = 0;
     for (const claim of limits) {
       const charge = chargeAt(reservation, at, actualAmounts);
@@ -174,6 +178,7 @@ export class RepeatedReservation extends OpenReservation {
   readonly #count: number;
   /** The amounts of all claims, then what is used of them, then the reset times in Unix seconds. */
   readonly #numbers: number[];
+  #endedAt: number | null = null;
 
   constructor(remembered: RememberedClaims, ledger: RepeatedClaims) {
     super("memory");
@@ -227,7 +232,13 @@ export class RepeatedReservation extends OpenReservation {
     }));
   }
 
+  /** As `settle`, at a time of the ledger's clock that was read just now. */
+  settleAt(now: number, actualAmounts: readonly number[]): void {
+    this.#endedAt = now;
+    this.settle(actualAmounts);
+  }
+
   protected ended(actualAmounts: readonly number[] | null): void {
-    this.#ledger.end(this, actualAmounts);
+    this.#ledger.end(this, actualAmounts, this.#endedAt);
   }
 }

@@ -59,7 +59,7 @@ export function finish(
   if (exchange.recording !== null) exchange.recording.end(exchange, outcome);
   if (exchange.reused !== null) recordReuse(exchange, exchange.reused, parts.usageTotals);
   if (exchange.route !== null) finishRoute(exchange, exchange.route, outcome, now, parts);
-  if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved);
+  if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved, now);
   if (exchange.hedge !== null) finishHedge(exchange, exchange.hedge, parts.reservations, parts.usageTotals);
   if (gateway !== null && gateway.gameDays !== null)
     countForGameDay(exchange, parts.gameDays, outcome, status, now);

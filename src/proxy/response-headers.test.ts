@@ -47,12 +47,18 @@ const amount = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.nat(1000));
 const setting = fc.oneof(
   field.map(([name, value]) => ({ names: [name], values: [value], budgets: null, limit: null })),
   fc
-    .record({ name: fc.constantFrom("global", "per_key", "GLOBAL"), limit: amount, remaining: amount })
-    .map(({ name, limit, remaining }) => ({
+    .record({
+      name: fc.constantFrom("global", "per_key", "GLOBAL"),
+      limit: amount,
+      remaining: amount,
+      // The line of a time that is repeated is kept.
+      resetAt: fc.constantFrom(99, 1_800_000_000),
+    })
+    .map(({ name, limit, remaining, resetAt }) => ({
       names: limitNames(name),
-      values: [String(limit), String(remaining), "99"],
+      values: [String(limit), String(remaining), String(resetAt)],
       budgets: null,
-      limit: { name, numbers: { limit, remaining, resetAt: 99 } },
+      limit: { name, numbers: { limit, remaining, resetAt } },
     })),
   fc.tuple(amount, amount, fc.boolean()).map(([dollars, tokens, isOnlyFirst]) => ({
     names: ["X-GW-Budget-Remaining"],

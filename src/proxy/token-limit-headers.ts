@@ -29,7 +29,7 @@ export class LimitFields {
   readonly names: readonly FieldName[];
   /** The bits of all names. */
   readonly bits: number;
-  readonly #resetStart: Uint8Array;
+  readonly #resetLines: ResetLines;
   readonly #limitLines: LimitLines;
 
   /** Throws if the name cannot be part of a header field. */
@@ -41,14 +41,38 @@ export class LimitFields {
     ];
     this.names = [limit, remaining, reset];
     this.bits = limit.bit | remaining.bit | reset.bit;
-    this.#resetStart = Buffer.from(`\r\n${reset.start}`);
+    this.#resetLines = new ResetLines(reset.start);
     this.#limitLines = new LimitLines(limit.start, remaining.start);
   }
 
   write(writer: LineWriter, limit: number, remaining: number, resetAt: number): void {
     writer.constant(this.#limitLines.until(limit));
     writer.number(remaining);
-    writer.constant(this.#resetStart);
+    this.#resetLines.write(writer, resetAt);
+  }
+}
+
+/** The line of a reset time after the line before it: limits of one window have the same one for a second or longer. */
+class ResetLines {
+  readonly #name: string;
+  readonly #start: Uint8Array;
+  #lastTime = NaN;
+  /** The line of the last time if it was written twice in a row; else null, because creating it takes longer than writing digits. */
+  #last: Uint8Array | null = null;
+
+  constructor(name: string) {
+    this.#name = name;
+    this.#start = Buffer.from(`\r\n${name}`);
+  }
+
+  write(writer: LineWriter, resetAt: number): void {
+    if (resetAt === this.#lastTime) {
+      writer.constant((this.#last ??= Buffer.from(`\r\n${this.#name}${resetAt}\r\n`)));
+      return;
+    }
+    this.#lastTime = resetAt;
+    this.#last = null;
+    writer.constant(this.#start);
     writer.number(resetAt);
     writer.lineEnd();
   }

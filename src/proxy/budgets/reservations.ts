@@ -55,8 +55,11 @@ export class Reservations {
     this.#book.refused(budget, gateway);
   }
 
-  /** Releases what is reserved if no provider got the request, because it was rejected or a plugin responded to it. */
-  settle(exchange: Exchange, reserved: ReservedClaims): void {
+  /**
+   * Releases what is reserved if no provider got the request, because it was rejected or a plugin responded to it. `now` is the time of the
+   * exchange's clock, which is that of the ledger.
+   */
+  settle(exchange: Exchange, reserved: ReservedClaims, now: number): void {
     const { reservation, added } = reserved;
     if (exchange.attempts === 0 && !exchange.isServedHere) {
       reservation.release();
@@ -75,7 +78,9 @@ export class Reservations {
     const isBilled = exchange.gameDay?.isAffected !== true;
     if (isBilled && added === null && reserved instanceof RepeatedReserved && hasOneKnownCharge(exchange)) {
       const { limits, budgets } = reserved.plan;
-      this.#settleAmounts(exchange, reserved, onlyAmountsOf(exchange, limits, budgets, repeatedAmounts));
+      const amounts = onlyAmountsOf(exchange, limits, budgets, repeatedAmounts);
+      reserved.settleAt(now, amounts);
+      this.#reportSettled(exchange, reserved, amounts);
       return;
     }
     this.settleWith(exchange, reserved, isBilled ? chargesOf(exchange, known?.inputTokens ?? 0) : []);
@@ -116,12 +121,13 @@ export class Reservations {
   /** The charges are known, so that no amount of a claim matters. */
   #settleRepeated(exchange: Exchange, reserved: RepeatedReserved, charges: readonly Charge[]): void {
     const { limits, budgets } = reserved.plan;
-    this.#settleAmounts(exchange, reserved, amountsOf(limits, budgets, charges, repeatedAmounts));
+    const amounts = amountsOf(limits, budgets, charges, repeatedAmounts);
+    reserved.settle(amounts);
+    this.#reportSettled(exchange, reserved, amounts);
   }
 
-  #settleAmounts({ gateway }: Exchange, reserved: RepeatedReserved, amounts: readonly number[]): void {
+  #reportSettled({ gateway }: Exchange, reserved: RepeatedReserved, amounts: readonly number[]): void {
     const { limits, budgets } = reserved.plan;
-    reserved.settle(amounts);
     let at = limits.length;
     for (const claim of budgets) {
       const excess = Math.max(0, (amounts[at] ?? 0) - reserved.amountAt(at));

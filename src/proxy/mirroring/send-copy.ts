@@ -161,7 +161,7 @@ function record(
     const call = { model: facts.model, provider: facts.target.provider, purpose: "mirror" } as const;
     addToTotals({ gateway, rule, apiKey: null }, call, usage, costNanos, usageTotals);
   }
-  if (copy.reserved !== null) reservations.settle(copy, copy.reserved);
+  if (copy.reserved !== null) reservations.settle(copy, copy.reserved, clock.now());
   observation.mirrored({
     ...factsOf(copy, outcome, status, clock.now(), clock.unixNow(), observation),
     requestedModel: requested,

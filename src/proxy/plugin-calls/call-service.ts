@@ -193,7 +193,7 @@ function record(
     addToTotals({ gateway, rule, apiKey: null }, call, usage, costNanos, usageTotals);
   }
   if (route !== null) finishRoute(exchange, route, outcome, exchange.clock.now(), parts);
-  if (reserved !== null) reservations.settle(exchange, reserved);
+  if (reserved !== null) reservations.settle(exchange, reserved, exchange.clock.now());
   if (hedge !== null) finishHedge(exchange, hedge, reservations, usageTotals);
   exchange.finished = true;
   exchange.release();
