@@ -1,5 +1,6 @@
 // Finds keys and values in the bytes of JSON that was validated, without parsing it.
 
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
@@ -58,12 +59,13 @@ export function nextItem(bytes: Uint8Array, end: number): number {
 /** Returns the index of the first byte that is no white space. */
 export function skipSpace(bytes: Uint8Array, start: number): number {
   let at = start;
-  while (isSpace(bytes[at])) at++;
+  // One comparison for nearly all bytes.
+  while ((bytes[at] ?? SPACE + 1) <= SPACE && isSpace(bytes[at])) at++;
   return at;
 }
 
 function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+  return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 /** Whether a key has an escape sequence. */

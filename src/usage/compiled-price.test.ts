@@ -22,3 +22,18 @@ test("the cost of plain input and output is that of the same token counts", () =
     { numRuns: 500 },
   );
 });
+
+test("costs are rounded half up to nano-dollars, also next to the limits of exact numbers", () => {
+  const price = new CompiledPrice({ model: "m", input: "0.000000001", output: "0" });
+  // Multiples of half a nano-dollar, and what is next to them.
+  const inputTokens = fc
+    .tuple(fc.oneof(fc.nat(1000), fc.maxSafeNat()), fc.integer({ min: -2, max: 2 }))
+    .map(([number, offset]) => Math.floor(number / 500_000) * 500_000 + offset)
+    .filter((tokens) => tokens >= 0 && tokens <= Number.MAX_SAFE_INTEGER - 1_000_000);
+  fc.assert(
+    fc.property(inputTokens, (tokens) => {
+      expect(BigInt(price.costOfText(tokens, 0))).toBe((BigInt(tokens) + 500_000n) / 1_000_000n);
+    }),
+    { numRuns: 2000 },
+  );
+});
