@@ -55,7 +55,7 @@ const exchange = fc
   .record({
     handshake: fc.constantFrom(null, null, null, {}),
     attempts: fc.array(attempt, { minLength: 1, maxLength: 2 }),
-    relayed: fc.nat({ max: 2 }),
+    relayed: fc.constantFrom(0, 0, 0, 1),
     hasResponse: fc.constantFrom(true, true, true, false),
     ok: fc.constantFrom(true, true, true, false),
     model: fc.constantFrom(...MODELS),
@@ -93,5 +93,5 @@ test("one known charge: the amounts are those of the list of charges", () => {
     { numRuns: 3000 },
   );
   // Otherwise nothing would be compared.
-  expect(count).toBeGreaterThan(100);
+  expect(count).toBeGreaterThan(20);
 });
