@@ -1,5 +1,6 @@
 // `npm run bench [name…]`: runs all benchmarks or the named ones, and prints their results.
 import { benchAdmin } from "./admin.bench.ts";
+import { benchAllocations } from "./allocations.bench.ts";
 import { benchCanary } from "./canary.bench.ts";
 import { benchCache, benchCacheRedis } from "./cache.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
@@ -23,6 +24,7 @@ import { benchUsage } from "./usage.bench.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
+  allocations: benchAllocations,
   canary: benchCanary,
   cache: benchCache,
   "cache-redis": benchCacheRedis,
