@@ -380,6 +380,11 @@ export interface RequestContext extends PluginContext {
     /** Sets a header of the response to the client, whether it is from a provider, a plugin or the gateway itself. */
     setResponseHeader(name: string, value: string): void;
     /**
+     * Reports the state of a limit: sets `X-RateLimit-<name>-Limit`, `-Remaining` and `-Reset`, which takes less time than `setResponseHeader`
+     * for each of them.
+     */
+    reportLimit(state: ReportedLimit): void;
+    /**
      * Reports the state of a limit of tokens in the header fields of OpenAI (`x-ratelimit-remaining-tokens` and so on); of several, the
      * one with the fewest tokens left counts. Those of the provider move to `X-GW-Provider-RateLimit-*`.
      */
@@ -452,16 +457,18 @@ export interface ReadonlyHeaders {
     entries(): IterableIterator<[string, string]>;
 }
 
-export interface TokenLimitState {
-    /**
-     * Also sets `X-RateLimit-<name>-Limit`, `-Remaining` and `-Reset`, which takes less time than `setResponseHeader` for each of them. Such as
-     * `per_key_tokens`.
-     */
-    readonly name?: string;
+export interface ReportedLimit {
+    /** Such as `per_key`. */
+    readonly name: string;
     readonly limit: number;
     readonly remaining: number;
     /** Unix time in seconds. */
     readonly resetAt: number;
+}
+
+export interface TokenLimitState extends Omit<ReportedLimit, "name"> {
+    /** As for `reportLimit`, such as `per_key_tokens`. Without it, only the header fields of OpenAI are set. */
+    readonly name?: string;
 }
 
 export interface PluginResponse {

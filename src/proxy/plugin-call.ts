@@ -72,13 +72,17 @@ export class PluginCall {
     this.exchange.ownHeaders.set(name, value);
   }
 
+  reportLimit(fields: LimitFields, numbers: LimitNumbers): void {
+    this.exchange.ownHeaders.setLimit(fields, numbers);
+  }
+
   /** `fields` are those of a limit with a name. */
   reportTokenLimit(fields: LimitFields | null, given: LimitNumbers): void {
     const { exchange } = this;
-    const numbers = fields === null ? given : exchange.ownHeaders.setLimit(fields, given);
+    if (fields !== null) exchange.ownHeaders.setLimit(fields, given);
     // Of several limits, the one with the fewest tokens left counts.
-    if (exchange.tokenLimit === null || numbers.remaining < exchange.tokenLimit.remaining)
-      exchange.tokenLimit = numbers;
+    if (exchange.tokenLimit === null || given.remaining < exchange.tokenLimit.remaining)
+      exchange.tokenLimit = given;
   }
 
   /** Throws if the response is invalid. */

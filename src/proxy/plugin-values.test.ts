@@ -6,7 +6,7 @@ import {
   checkHeaderValue,
   checkSize,
   checkStatus,
-  checkTokenLimit,
+  checkLimit,
 } from "./plugin-values.ts";
 
 test("a status", () => {
@@ -40,11 +40,11 @@ test("bytes, and their size", () => {
   );
 });
 
-test("the numbers of a token limit, which are written into header fields", () => {
+test("the numbers of a limit, which are written into header fields", () => {
   const state = { limit: 10, remaining: 3, resetAt: 1_800_000_000 };
-  expect(() => checkTokenLimit(state)).not.toThrow();
+  expect(() => checkLimit(state)).not.toThrow();
   for (const name of ["limit", "remaining", "resetAt"]) {
     const invalid: unknown = { ...state, [name]: "1\r\nX-Other: 2" };
-    expect(() => checkTokenLimit(invalid as typeof state)).toThrow("of a token limit must be numbers");
+    expect(() => checkLimit(invalid as typeof state)).toThrow("of a limit must be numbers");
   }
 });

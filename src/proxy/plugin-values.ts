@@ -29,13 +29,14 @@ function hasLineBreakOrNul(value: string): boolean {
 }
 
 /** Returns the numbers, which are written into header fields as they are. */
-export function checkTokenLimit({
+/** Returns a copy: it is written later, and a plugin may change its object. */
+export function checkLimit({
   limit,
   remaining,
   resetAt,
 }: TokenLimitState): Pick<TokenLimitState, "limit" | "remaining" | "resetAt"> {
   if (typeof limit !== "number" || typeof remaining !== "number" || typeof resetAt !== "number")
-    throw new Error("limit, remaining and resetAt of a token limit must be numbers");
+    throw new Error("limit, remaining and resetAt of a limit must be numbers");
   return { limit, remaining, resetAt };
 }
 

@@ -8,6 +8,7 @@ import {
   type ServiceCallOptions,
   type ServiceRequest,
   type ServiceResponse,
+  type ReportedLimit,
   type TokenLimitState,
 } from "../sdk/index.ts";
 import { clientCredentials } from "./client-credential.ts";
@@ -23,7 +24,7 @@ import {
   checkHeaderName,
   checkHeaderValue,
   checkStatus,
-  checkTokenLimit,
+  checkLimit,
 } from "./plugin-values.ts";
 import { RequestBody } from "./request-body.ts";
 import { limitFieldsOf } from "./token-limit-headers.ts";
@@ -126,10 +127,14 @@ export class PreRequestContext extends CallContext implements RequestContext {
   setResponseHeader(name: string, value: string): void {
     this.#call.setResponseHeader(checkFieldName(name), checkHeaderValue(value));
   }
+  reportLimit(state: ReportedLimit): void {
+    this.#call.reportLimit(limitFieldsOf(state.name), checkLimit(state));
+  }
   reportTokenLimit(state: TokenLimitState): void {
-    // A copy: they are written later, and a plugin may change its object.
-    const checked = checkTokenLimit(state);
-    this.#call.reportTokenLimit(state.name === undefined ? null : limitFieldsOf(state.name), checked);
+    this.#call.reportTokenLimit(
+      state.name === undefined ? null : limitFieldsOf(state.name),
+      checkLimit(state),
+    );
   }
   respond(response: PluginResponse): void {
     checkStatus(response.status);

@@ -101,6 +101,16 @@ test("any fields, also repeated ones in other spellings, with and without a toke
   );
 });
 
+test("a limit that is set after the fields were added is not among them", () => {
+  const set = new ResponseHeaders();
+  set.setLimit(limitFieldsOf("global"), STATE);
+  const headers = new HeaderFields();
+  set.addTo(headers, null, UNIX_MS);
+  set.setLimit(limitFieldsOf("per_key"), STATE);
+  const lines = limitNames("global").map((name, at) => `${name}: ${[10, 7, 190][at]}\r\n`);
+  expect(headers.toLines()).toBe(lines.join(""));
+});
+
 test("limits and budgets that were reserved together are those that are set one by one", () => {
   const names = fc.uniqueArray(fc.constantFrom("global", "per_key", "per_user", "per_label.team"));
   const state = fc.record({ limit: amount, remaining: amount, resetAt: fc.nat() });

@@ -33,7 +33,8 @@ interface SetField {
 }
 
 /** A limit that was reported. Its fields are not among the others. */
-interface SetLimit extends LimitNumbers {
+interface SetLimit {
+  readonly numbers: LimitNumbers;
   readonly fields: LimitFields;
   /** The number of fields that were set before. */
   readonly position: number;
@@ -93,13 +94,11 @@ export class ResponseHeaders {
     this.#reservedPosition = this.#fields?.length ?? 0;
   }
 
-  /** As `set` for each of the fields. Returns a copy of the numbers, which are written later. */
-  setLimit(fields: LimitFields, { limit, remaining, resetAt }: LimitNumbers): LimitNumbers {
+  /** As `set` for each of the fields. The numbers are written later. */
+  setLimit(fields: LimitFields, numbers: LimitNumbers): void {
     this.#expandReserved();
     this.#use(fields.bits);
-    const set = { limit, remaining, resetAt, fields, position: this.#fields?.length ?? 0 };
-    (this.#limits ??= []).push(set);
-    return set;
+    (this.#limits ??= []).push({ numbers, fields, position: this.#fields?.length ?? 0 });
   }
 
   /** As `set` for X-GW-Budget-Remaining. */
@@ -114,7 +113,7 @@ export class ResponseHeaders {
     const copy = new ResponseHeaders();
     this.#forEach(
       ({ name, value }) => copy.set(name, value),
-      (limit) => copy.setLimit(limit.fields, limit),
+      ({ fields, numbers }) => copy.setLimit(fields, numbers),
       (budgets) => copy.setBudgets(budgets),
     );
     return copy;
@@ -123,9 +122,9 @@ export class ResponseHeaders {
   /** Sets the fields, and those of a token limit unless fields that were set have the same names. */
   addTo(headers: HeaderFields, tokenLimit: LimitNumbers | null, unixMs: number): void {
     const isRepeated = this.#mayRepeat && this.#isRepeated();
-    if (!isRepeated && this.#reserved !== null && this.#hasNoOtherLines()) {
-      const lines = this.#reserved.linesWith(tokenLimit, unixMs);
-      headers.addBlock(RATE_LIMIT_PREFIX, lines, REMAINING_BUDGETS.lower);
+    const unwritten = isRepeated ? null : this.#unwrittenLines(tokenLimit, unixMs);
+    if (unwritten !== null) {
+      headers.addBlock(RATE_LIMIT_PREFIX, unwritten, REMAINING_BUDGETS.lower);
       this.#setFields(headers);
       return;
     }
@@ -137,9 +136,12 @@ export class ResponseHeaders {
     else this.#setFields(headers);
   }
 
-  /** Whether there are no lines but those of what was reserved. */
-  #hasNoOtherLines(): boolean {
-    return this.#limits === null && this.#budgets === null && this.#limitLines === "";
+  /** Returns lines that are written when they are sent, if there are none but those of limits or of what was reserved. */
+  #unwrittenLines(tokenLimit: LimitNumbers | null, unixMs: number): FieldLines | null {
+    if (this.#budgets !== null || this.#limitLines !== "") return null;
+    if (this.#reserved === null)
+      return this.#limits === null ? null : new LinesOfLimits(this.#limits, tokenLimit, unixMs);
+    return this.#limits === null ? this.#reserved.linesWith(tokenLimit, unixMs) : null;
   }
 
   /** Sets the fields that are not lines. */
@@ -149,9 +151,7 @@ export class ResponseHeaders {
   }
 
   #writeLimits(): void {
-    if (this.#limits !== null)
-      for (const { fields, limit, remaining, resetAt } of this.#limits)
-        fields.write(writer, limit, remaining, resetAt);
+    if (this.#limits !== null) writeLimits(writer, this.#limits);
     this.#reserved?.writeReserved(writer);
     if (this.#budgets === null) return;
     writeRemaining(writer, this.#budgets);
@@ -164,7 +164,7 @@ export class ResponseHeaders {
     const position = this.#reservedPosition;
     const limits = (this.#limits ??= []);
     for (const [at, fields] of reserved.fields.entries())
-      limits.push({ ...reserved.numbersAt(at), fields, position });
+      limits.push({ numbers: reserved.numbersAt(at), fields, position });
     if (!reserved.hasBudgets) return;
     this.#budgets = reserved.remainingBudgets();
     this.#budgetsPosition = position;
@@ -174,7 +174,7 @@ export class ResponseHeaders {
     this.#forEach(
       ({ name, value }) => headers.set(name.spelling, value),
       (limit) => {
-        const values = valuesOf(limit);
+        const values = valuesOf(limit.numbers);
         for (const [at, { spelling }] of limit.fields.names.entries())
           headers.set(spelling, values[at] ?? "");
       },
@@ -217,6 +217,36 @@ export class ResponseHeaders {
       () => names.push(REMAINING_BUDGETS),
     );
     return names;
+  }
+}
+
+/** The lines of a token limit that is not null, then those of limits. */
+class LinesOfLimits implements FieldLines {
+  readonly #limits: readonly SetLimit[];
+  /** Limits that are set later do not count. */
+  readonly #count: number;
+  readonly #tokenLimit: LimitNumbers | null;
+  readonly #unixMs: number;
+
+  constructor(limits: readonly SetLimit[], tokenLimit: LimitNumbers | null, unixMs: number) {
+    this.#limits = limits;
+    this.#count = limits.length;
+    this.#tokenLimit = tokenLimit;
+    this.#unixMs = unixMs;
+  }
+
+  write(lines: LineWriter): void {
+    if (this.#tokenLimit !== null) writeTokenLimit(lines, this.#tokenLimit, this.#unixMs);
+    writeLimits(lines, this.#limits, this.#count);
+  }
+}
+
+function writeLimits(lines: LineWriter, limits: readonly SetLimit[], count = limits.length): void {
+  for (let at = 0; at < count; at++) {
+    const limit = limits[at];
+    if (limit === undefined) continue;
+    const { remaining, resetAt, limit: amount } = limit.numbers;
+    limit.fields.write(lines, amount, remaining, resetAt);
   }
 }
 

@@ -45,6 +45,7 @@ export type {
   RequestContext,
   ResponseBodyContext,
   ResponseContext,
+  ReportedLimit,
   TokenLimitState,
 } from "./contexts.ts";
 // Earlier names, so that existing plugins still compile.

@@ -1,6 +1,12 @@
 // The request of a plugin under test: the context that its hooks get, and what they have changed.
 /* eslint-disable @typescript-eslint/no-deprecated -- the contexts here implement the deprecated names as well */
-import type { PluginContext, PluginResponse, RequestContext, TokenLimitState } from "./contexts.ts";
+import type {
+  PluginContext,
+  PluginResponse,
+  ReportedLimit,
+  RequestContext,
+  TokenLimitState,
+} from "./contexts.ts";
 import { bodyText, objectIn, parseJson, textIn, userKeyOf } from "./test-body.ts";
 import type { TestEstimate } from "./testing-claims.ts";
 import type { TestedServices, TestServices } from "./testing-services.ts";
@@ -93,6 +99,7 @@ export function requestContext(
     setQuery: (next) => (query = next),
     replaceBody: (next) => (body = typeof next === "string" ? next : Buffer.from(next).toString()),
     setResponseHeader,
+    reportLimit: (state) => reportLimit(state, setResponseHeader),
     reportTokenLimit: (state) => reportTokenLimit(state, setResponseHeader),
     respond,
     setAnswerHeader: setResponseHeader,
@@ -103,11 +110,17 @@ export function requestContext(
 }
 
 function reportTokenLimit(
-  { name, limit, remaining, resetAt }: TokenLimitState,
+  { name, ...numbers }: TokenLimitState,
   setResponseHeader: (name: string, value: string) => void,
 ): void {
-  setResponseHeader("x-ratelimit-remaining-tokens", String(remaining));
-  if (name === undefined) return;
+  setResponseHeader("x-ratelimit-remaining-tokens", String(numbers.remaining));
+  if (name !== undefined) reportLimit({ name, ...numbers }, setResponseHeader);
+}
+
+function reportLimit(
+  { name, limit, remaining, resetAt }: ReportedLimit,
+  setResponseHeader: (name: string, value: string) => void,
+): void {
   setResponseHeader(`X-RateLimit-${name}-Limit`, String(limit));
   setResponseHeader(`X-RateLimit-${name}-Remaining`, String(remaining));
   setResponseHeader(`X-RateLimit-${name}-Reset`, String(resetAt));

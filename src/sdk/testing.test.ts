@@ -83,6 +83,7 @@ describe("pre_request", () => {
           context.setQuery("?a=1");
           context.replaceBody(JSON.stringify({ ...context.json, word }));
           context.setResponseHeader("X-Extra", "yes");
+          context.reportLimit({ name: "words", limit: 9, remaining: 4, resetAt: 70 });
           context.respond({ status: 418, body: { error: "tea" } });
         },
       })),
@@ -94,7 +95,12 @@ describe("pre_request", () => {
       headers: { "x-kept": "2", "x-word": "hello" },
       body: '{"n":1,"word":"hello"}',
       response: { status: 418, body: { error: "tea" } },
-      responseHeaders: { "X-Extra": "yes" },
+      responseHeaders: {
+        "X-Extra": "yes",
+        "X-RateLimit-words-Limit": "9",
+        "X-RateLimit-words-Remaining": "4",
+        "X-RateLimit-words-Reset": "70",
+      },
     });
   });
 

@@ -89,6 +89,7 @@ describe.each(["worker", "process"] as const)("isolation %s", (isolation) => {
       context.replaceBody(JSON.stringify({ ...json, user: gateway.name }));
       context.setQuery("a=" + context.bodySize + context.json.user.length);
       context.setResponseHeader("X-Length", String(context.bodyText.length));
+      context.reportLimit({ name: "words", limit: 9, remaining: 4, resetAt: 1800000000 });
       context.setDetail("done in isolation");`);
     const response = await harness.call([scripted("pre_request", code, { isolation })], {
       headers: { "X-Mine": "yes" },
@@ -99,6 +100,10 @@ describe.each(["worker", "process"] as const)("isolation %s", (isolation) => {
     expect(sent.header("x-gone")).toBeUndefined();
     expect(sent.json()).toMatchObject({ model: CHAT.model, user: expect.any(String) });
     expect(response.headers.get("x-length")).toBe(String(sent.body.length));
+    const limit = ["limit", "remaining", "reset"].map((end) =>
+      response.headers.get(`x-ratelimit-words-${end}`),
+    );
+    expect(limit).toEqual(["9", "4", "1800000000"]);
   });
 
   test("a hook responds, with bytes and with JSON", async () => {

@@ -13,10 +13,10 @@ const MAX_CACHED_SUBJECTS = 1000;
 
 export class CompiledLimit {
   readonly type: LimitType;
-  readonly limitText: string;
-  readonly headers: { readonly limit: string; readonly remaining: string; readonly reset: string };
+  /** In the names of header fields. */
+  readonly name: string;
+  readonly limit: number;
   readonly #keyPrefix: string;
-  readonly #limit: number;
   readonly #windowMs: number;
   readonly #onUnavailable: UnavailablePolicy;
   readonly #claimBySubject = new Map<string, RequestsLimitClaim>();
@@ -28,13 +28,11 @@ export class CompiledLimit {
     instanceId: string,
     onUnavailable: UnavailablePolicy,
   ) {
-    // A colon is not allowed in the name of a header field.
-    const prefix = `X-RateLimit-${type.replace(":", ".")}-`;
     this.type = type;
-    this.limitText = String(limit);
-    this.headers = { limit: `${prefix}Limit`, remaining: `${prefix}Remaining`, reset: `${prefix}Reset` };
+    // A colon is not allowed in the name of a header field.
+    this.name = type.replace(":", ".");
+    this.limit = limit;
     this.#keyPrefix = `${instanceId}:${type}:`;
-    this.#limit = limit;
     this.#windowMs = windowMs;
     this.#onUnavailable = onUnavailable;
   }
@@ -47,7 +45,7 @@ export class CompiledLimit {
         kind: "requests",
         type: this.type,
         key: this.#keyPrefix + subject,
-        limit: this.#limit,
+        limit: this.limit,
         windowMs: this.#windowMs,
         onUnavailable: this.#onUnavailable,
       };

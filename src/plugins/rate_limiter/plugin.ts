@@ -125,7 +125,7 @@ class LimiterClaims implements ClaimSet {
   /** Sets the rate limit headers, and responds with an error if one of the claims is refused. */
   decided(context: RequestContext, decision: ClaimDecision): void {
     const { isReserved, refusedBy, source } = decision;
-    setLimitHeaders(context, this.applied, decision);
+    reportLimits(context, this.applied, decision);
     context.count("decided", source);
     if (this.blocked !== null) respondBlocked(context, this.blocked);
     else if (isReserved) context.count("admitted");
@@ -146,7 +146,7 @@ class LimiterClaims implements ClaimSet {
   }
 }
 
-function setLimitHeaders(
+function reportLimits(
   context: RequestContext,
   limits: readonly CompiledLimit[],
   { states }: ClaimDecision,
@@ -155,10 +155,8 @@ function setLimitHeaders(
     const limit = limits[index];
     const state = states[index];
     if (limit === undefined || state === undefined) continue;
-    const { headers, limitText } = limit;
-    context.setResponseHeader(headers.limit, limitText);
-    context.setResponseHeader(headers.remaining, String(state.remaining));
-    context.setResponseHeader(headers.reset, String(state.resetAt));
+    const { remaining, resetAt } = state;
+    context.reportLimit({ name: limit.name, limit: limit.limit, remaining, resetAt: resetAt ?? 0 });
   }
 }
 

@@ -51,6 +51,7 @@ const CHANGES: readonly ((context: PreRequestContext) => void)[] = [
   (context) => context.replaceBody('{"model":"other"}'),
   (context) => context.setResponseHeader("x-shadow", "1"),
   (context) => context.setResponseHeader("x-shadow", "\u0001"),
+  (context) => context.reportLimit({ name: "a", limit: 1, remaining: 0, resetAt: 5 }),
   (context) => context.reportTokenLimit({ limit: 1, remaining: 0, resetAt: 5 }),
   (context) => context.reportTokenLimit({ name: "a", limit: 1, remaining: 0, resetAt: 5 }),
   (context) => context.holdResponse(Promise.resolve(null)),

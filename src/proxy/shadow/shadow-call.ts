@@ -67,6 +67,12 @@ export class ShadowCall extends PluginCall {
     if (this.#keepsResponse) this.changedExchange().ownHeaders.set(name, value);
   }
 
+  override reportLimit(fields: LimitFields, numbers: LimitNumbers): void {
+    if (!this.#keepsResponse) return;
+    this.changedExchange();
+    super.reportLimit(fields, numbers);
+  }
+
   override reportTokenLimit(fields: LimitFields | null, numbers: LimitNumbers): void {
     if (!this.#keepsResponse) return;
     this.changedExchange();

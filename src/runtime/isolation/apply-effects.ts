@@ -11,6 +11,7 @@ const CHANGES: Readonly<Record<IsolatedHook, readonly string[]>> = {
     "setQuery",
     "replaceBody",
     "setResponseHeader",
+    "reportLimit",
     "reportTokenLimit",
     "respond",
   ],

@@ -12,6 +12,7 @@ import type {
   ServiceRequest,
   ServiceResponse,
   TextRejection,
+  ReportedLimit,
   TokenLimitState,
 } from "../../sdk/index.ts";
 import {
@@ -101,6 +102,9 @@ class IsolatedRequestContext extends BaseContext implements RequestContext {
   }
   setResponseHeader(name: string, value: string): void {
     record(this.#call, "setResponseHeader", name, value);
+  }
+  reportLimit(state: ReportedLimit): void {
+    record(this.#call, "reportLimit", state);
   }
   reportTokenLimit(state: TokenLimitState): void {
     record(this.#call, "reportTokenLimit", state);
