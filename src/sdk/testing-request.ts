@@ -99,8 +99,7 @@ export function requestContext(
     setQuery: (next) => (query = next),
     replaceBody: (next) => (body = typeof next === "string" ? next : Buffer.from(next).toString()),
     setResponseHeader,
-    reportLimit: (state) => reportLimit(state, setResponseHeader),
-    reportTokenLimit: (state) => reportTokenLimit(state, setResponseHeader),
+    ...limitReports(setResponseHeader),
     respond,
     setAnswerHeader: setResponseHeader,
     answer: respond,
@@ -109,21 +108,19 @@ export function requestContext(
   return { context, result: () => ({ ...sent(), ...withEarlierNames(response, responseHeaders) }) };
 }
 
-function reportTokenLimit(
-  { name, ...numbers }: TokenLimitState,
+function limitReports(
   setResponseHeader: (name: string, value: string) => void,
-): void {
-  setResponseHeader("x-ratelimit-remaining-tokens", String(numbers.remaining));
-  if (name !== undefined) reportLimit({ name, ...numbers }, setResponseHeader);
-}
-
-function reportLimit(
-  { name, limit, remaining, resetAt }: ReportedLimit,
-  setResponseHeader: (name: string, value: string) => void,
-): void {
-  setResponseHeader(`X-RateLimit-${name}-Limit`, String(limit));
-  setResponseHeader(`X-RateLimit-${name}-Remaining`, String(remaining));
-  setResponseHeader(`X-RateLimit-${name}-Reset`, String(resetAt));
+): Pick<RequestContext, "reportLimit" | "reportTokenLimit"> {
+  const reportLimit = ({ name, limit, remaining, resetAt }: ReportedLimit) => {
+    setResponseHeader(`X-RateLimit-${name}-Limit`, String(limit));
+    setResponseHeader(`X-RateLimit-${name}-Remaining`, String(remaining));
+    setResponseHeader(`X-RateLimit-${name}-Reset`, String(resetAt));
+  };
+  const reportTokenLimit = ({ name, ...numbers }: TokenLimitState) => {
+    setResponseHeader("x-ratelimit-remaining-tokens", String(numbers.remaining));
+    if (name !== undefined) reportLimit({ name, ...numbers });
+  };
+  return { reportLimit, reportTokenLimit };
 }
 
 function withEarlierNames(
