@@ -2,16 +2,13 @@
 // depend on the speed of the machine.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { OTHER_CORES, reserveGatewayCore } from "./cores.ts";
-import { temporaryFolder } from "./gatehouse.ts";
+import { setUpLoad } from "./load-setup.ts";
 import { warm } from "./measure-round.ts";
-import { nginx, startNginxProvider } from "./nginx.ts";
 import { residentBytesOf } from "./process-usage.ts";
 import { printTable } from "./report.ts";
 import { PREPARE, type Subject } from "./subjects.ts";
-import { prepareWorkloads, type Workload } from "./workload.ts";
-import { newConversations, runWrk, wrk } from "./wrk.ts";
-import { freePort } from "../test/support/free-port.ts";
+import type { Workload } from "./workload.ts";
+import { newConversations, runWrk } from "./wrk.ts";
 
 const SECONDS = 3;
 const CONNECTIONS = 64;
@@ -19,23 +16,19 @@ const WARM_REQUESTS = 100_000;
 /** Kinds of which a request has less are not shown. */
 const MIN_OBJECTS = 0.5;
 const WAIT_MS = 100;
+/** Counting takes about a second. */
+const MAX_WAITS = 300;
 
 type Counts = Readonly<Record<string, number>>;
 
 export async function benchAllocations(): Promise<void> {
-  if (wrk === null || nginx === null) {
-    console.log("SKIPPED allocations: wrk or nginx is not installed");
-    return;
-  }
-  reserveGatewayCore();
-  const folder = temporaryFolder();
-  const provider = freePort();
-  startNginxProvider(folder, provider, OTHER_CORES);
-  const [workload] = prepareWorkloads(folder, "1k");
+  const setup = setUpLoad("allocations");
+  if (setup === null) return;
+  const { folder, provider, workload } = setup;
   for (const id of ["bare", "keyed", "full"]) {
     const prepared = await PREPARE[id]!(folder, provider);
     if (typeof prepared === "string") throw new Error(prepared);
-    await measure(prepared, workload!, join(folder, `objects-${id}`));
+    await measure(prepared, workload, join(folder, `objects-${id}`));
   }
 }
 
@@ -75,7 +68,10 @@ async function measure(subject: Subject, workload: Workload, countsFile: string)
 
 async function countObjects(pid: number, file: string): Promise<Counts> {
   process.kill(pid, "SIGUSR2");
-  while (!existsSync(file)) await Bun.sleep(WAIT_MS);
+  for (let waits = 0; !existsSync(file); waits++) {
+    if (waits === MAX_WAITS) throw new Error(`the gateway did not write ${file}`);
+    await Bun.sleep(WAIT_MS);
+  }
   // The file may exist before it is complete.
   await Bun.sleep(WAIT_MS);
   return JSON.parse(readFileSync(file, "utf8")) as Counts;

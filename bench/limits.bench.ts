@@ -1,14 +1,10 @@
 // CPU time of three token limits and two budgets through the whole request path: two gateways that differ only in these, in alternating bursts.
-import { OTHER_CORES, reserveGatewayCore } from "./cores.ts";
-import { temporaryFolder } from "./gatehouse.ts";
+import { setUpLoad } from "./load-setup.ts";
 import { warm } from "./measure-round.ts";
-import { nginx, startNginxProvider } from "./nginx.ts";
 import { usageOf } from "./process-usage.ts";
 import { median, printTable } from "./report.ts";
 import { PREPARE } from "./subjects.ts";
-import { prepareWorkloads } from "./workload.ts";
-import { newConversations, runWrk, wrk, type Load } from "./wrk.ts";
-import { freePort } from "../test/support/free-port.ts";
+import { newConversations, runWrk, type Load } from "./wrk.ts";
 
 const BURSTS = 16;
 const BURST_SECONDS = 2;
@@ -16,15 +12,9 @@ const CONNECTIONS = 64;
 const WARM_REQUESTS = 100_000;
 
 export async function benchLimits(): Promise<void> {
-  if (wrk === null || nginx === null) {
-    console.log("SKIPPED limits: wrk or nginx is not installed");
-    return;
-  }
-  reserveGatewayCore();
-  const folder = temporaryFolder();
-  const provider = freePort();
-  startNginxProvider(folder, provider, OTHER_CORES);
-  const [workload] = prepareWorkloads(folder, "1k");
+  const setup = setUpLoad("limits");
+  if (setup === null) return;
+  const { folder, provider, workload } = setup;
   const subjects = [];
   for (const id of ["keyed", "limited"]) {
     const prepared = await PREPARE[id]!(folder, provider);
@@ -33,8 +23,8 @@ export async function benchLimits(): Promise<void> {
     const load: Omit<Load, "seconds"> = {
       url: started.url,
       headers: prepared.headers,
-      bodyFile: workload!.bodyFile,
-      conversations: newConversations(workload!.turnFiles),
+      bodyFile: workload.bodyFile,
+      conversations: newConversations(workload.turnFiles),
       connections: CONNECTIONS,
     };
     await warm(load, BURST_SECONDS, WARM_REQUESTS);
