@@ -129,6 +129,19 @@ test("the other fields have the values of the parsed request", () => {
   );
 });
 
+test("nothing of a request stays after `forget`", () => {
+  reader.read(Buffer.from('{"tools":[{"name":"a"}],"max_tokens":"text","n":2}'));
+  expect(reader.further).toEqual(["text", 2]);
+  reader.forget();
+  const { others, further, units, isCounted } = reader;
+  expect({ others, further, units, isCounted }).toEqual({
+    others: {},
+    further: [undefined, undefined],
+    units: 0,
+    isCounted: true,
+  });
+});
+
 describe("unusual spellings count as the parsed request", () => {
   test.each([
     ["an empty object", "{}"],

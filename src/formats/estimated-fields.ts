@@ -83,10 +83,13 @@ export class EstimatedFieldReader implements EstimatedFields {
     );
   }
 
-  /** `bytes` must be a JSON object in UTF-8 that was validated. Returns itself, because it is called for every request. */
+  /**
+   * `bytes` must be a JSON object in UTF-8 that was validated. Returns itself, because it is called for every request: call `forget` when the
+   * fields were used.
+   */
   read(bytes: Uint8Array): EstimatedFields {
     openTexts(bytes);
-    this.#reset();
+    this.forget();
     let at = bytes[0] === OPEN_BRACE ? 0 : indexOfByte(bytes, OPEN_BRACE, 0);
     for (at = skipSpace(bytes, at + 1); bytes[at] === QUOTE; at = nextItem(bytes, at)) {
       const keyEnd = endOfString(bytes, at + 1);
@@ -105,7 +108,8 @@ export class EstimatedFieldReader implements EstimatedFields {
     return this;
   }
 
-  #reset(): void {
+  /** Drops what was read: a body must not stay in memory until the next request. */
+  forget(): void {
     this.units = 0;
     this.isCounted = true;
     this.others = NOTHING;

@@ -56,7 +56,9 @@ const fieldReader = new EstimatedFieldReader(OUTPUT_FIELDS);
 export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): RequestSize {
   const { others, further, units, isCounted } = fieldReader.read(bytes);
   const inputTokens = isCounted ? estimateCountedTokens(units) : estimateRequestTokens(others, units);
-  return sizeWith(inputTokens, further, others["generationConfig"], operation);
+  const size = sizeWith(inputTokens, further, others["generationConfig"], operation);
+  fieldReader.forget();
+  return size;
 }
 
 export function requestSizeOf(body: JsonObject, operation: Operation | null): RequestSize {
