@@ -36,6 +36,21 @@ describe("received bytes", () => {
   });
 });
 
+describe("a body that was taken", () => {
+  test.each([
+    ["is freed together with the headers before it", LARGE_BUFFER_BYTES, 0],
+    ["is left to the collector if it is small", LARGE_BUFFER_BYTES - 1, LARGE_BUFFER_BYTES - 1],
+  ])("%s", (_, size, left) => {
+    const bodyBudget = new BodyBudget(10 * LARGE_BUFFER_BYTES, new ManualClock());
+    const limits = { maxBodyBytes: 10 * LARGE_BUFFER_BYTES, deadlines: deadlines(), bodyBudget };
+    const body = IncomingBody.complete(Buffer.alloc(200 + size).subarray(200), limits);
+    const bytes = body.take();
+    expect(bytes.byteLength).toBe(size);
+    body.free();
+    expect(bytes.byteLength).toBe(left);
+  });
+});
+
 describe("bytes that nothing reads are freed", () => {
   test("of a body that was refused", () => {
     const limits = {

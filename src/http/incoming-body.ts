@@ -5,7 +5,7 @@ import { toError } from "../base/to-error.ts";
 import { SMALL_BODY_BYTES, type ArrivingBody, type BodyBudget } from "./body-budget.ts";
 import { ChunkCollector } from "./chunk-collector.ts";
 import type { CoarseDeadlines, Deadline } from "./coarse-deadlines.ts";
-import { freeBuffer, freeReceived } from "./free-memory.ts";
+import { freeBuffer, freeReceived, LARGE_BUFFER_BYTES } from "./free-memory.ts";
 
 /** Every PACE_BYTES of a body, and its end, must arrive within PACE_MS of the previous ones. */
 export const PACE_MS = 60_000;
@@ -34,7 +34,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
   /** Null before the first piece. */
   #chunks: ChunkCollector | null = null;
   #bytes: Uint8Array | null = null;
-  /** The memory of a large body that was taken. */
+  /** The memory of a body that was taken, if it is worth to be freed. It has no bytes of other requests. */
   #memory: ArrayBufferLike | null = null;
   /** Bytes that count in the budget. */
   #counted = 0;
@@ -119,11 +119,11 @@ export class IncomingBody implements Deadline, ArrivingBody {
     const bytes = this.#bytes;
     if (bytes === null) throw new Error("the body is not complete, or was taken before");
     this.#bytes = null;
-    if (!this.#isSmall && bytes.byteLength > SMALL_BODY_BYTES) this.#memory = bytes.buffer;
+    if (bytes.byteLength >= LARGE_BUFFER_BYTES) this.#memory = bytes.buffer;
     return bytes;
   }
 
-  /** Frees the memory of a large body that was taken. What still refers to it becomes empty. */
+  /** Frees the memory of a body that was taken, unless it is small. What still refers to it becomes empty. */
   free(): void {
     const memory = this.#memory;
     this.#memory = null;
