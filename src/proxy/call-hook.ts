@@ -53,6 +53,7 @@ export function finishCall(call: PluginCall, startedAt: number): OutgoingRespons
     run.verdict = "answered";
   }
   run.ended(exchange.clock.now() - startedAt);
+  call.endBodyView();
   return created;
 }
 

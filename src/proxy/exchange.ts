@@ -68,6 +68,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   upload: ForwardedBody | null = null;
   /** Null if there is none, and after `releaseBody`. */
   body: RequestBody | null = null;
+  /** Plugins that may still refer to the memory of the body. */
+  bodyViews = 0;
   /** Fields of the body; they stay available after `releaseBody`. */
   fields: BodyFields = NO_FIELDS;
   /** For an estimate of the input after `releaseBodyWithSample`; null if there is no JSON object. */
@@ -205,10 +207,9 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     this.incomingBody = null;
   }
 
-  /** Whether nothing else refers to the memory of the body: no plugin had it, it is not captured, and it has been sent. */
+  /** Whether nothing else refers to the memory of the body: no plugin has it, it is not captured, and it has been sent. */
   #ownsBody(): boolean {
-    if (this.bodies !== null || this.shadow !== null) return false;
-    if (this.gateway?.chain?.needsRequestBody === true) return false;
+    if (this.bodies !== null || this.shadow !== null || this.bodyViews > 0) return false;
     if (this.#hedgeAttempt?.holdsBody === true) return false;
     return this.body !== null && this.#attempt !== null && !this.#attempt.holdsBody;
   }

@@ -43,6 +43,8 @@ export class PluginCall {
   readonly run: PluginRun;
   /** Set by pre_request hooks that respond instead of a provider. */
   response: PluginResponse | null = null;
+  /** The plugin may refer to the memory of the body. */
+  #hasBodyView = false;
 
   constructor(
     exchange: Exchange,
@@ -66,6 +68,23 @@ export class PluginCall {
   /** Returns the body whose bytes and JSON the plugin gets. */
   readableBody(): RequestBody | null {
     return this.exchange.body;
+  }
+
+  /** Returns the memory of the body. It is not freed while the plugin may refer to it. */
+  viewBody(): Uint8Array | null {
+    const body = this.readableBody();
+    if (body !== null && !this.#hasBodyView) {
+      this.#hasBodyView = true;
+      this.exchange.bodyViews++;
+    }
+    return body?.bytes ?? null;
+  }
+
+  /** The hook has ended. The plugins of Gatehouse keep no part of a body; others may. */
+  endBodyView(): void {
+    if (!this.#hasBodyView || !this.link.isBuiltIn) return;
+    this.#hasBodyView = false;
+    this.exchange.bodyViews--;
   }
 
   setResponseHeader(name: FieldName, value: string): void {

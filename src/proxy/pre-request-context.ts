@@ -68,7 +68,7 @@ export class PreRequestContext extends CallContext implements RequestContext {
     return body === null ? null : new Uint8Array(body.bytes);
   }
   get bodyView(): Uint8Array | null {
-    return this.#wholeBody() === null ? null : (this.#call.readableBody()?.bytes ?? null);
+    return this.#wholeBody() === null ? null : this.#call.viewBody();
   }
   get bodyText(): string | null {
     return this.#wholeBody()?.text ?? null;

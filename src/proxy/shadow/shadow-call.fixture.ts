@@ -1,5 +1,5 @@
 // A request, and the entry and the parts with which a plugin in shadow mode runs on it.
-import { systemClock } from "../../base/clock.ts";
+import { systemClock, type Clock } from "../../base/clock.ts";
 import { HeaderFields } from "../../http/header-fields.ts";
 import type { ClientRequest } from "../../http/server/client-request.ts";
 import { OffLoop } from "../../off-loop/off-loop.ts";
@@ -57,8 +57,8 @@ export const linkOf = (name: string, beside: ShadowLink | null = null): ShadowLi
   beside,
 });
 
-export function newExchange(text = TEXT): Exchange {
-  const exchange = new Exchange(REQUEST, EMPTY_SNAPSHOT, "id", systemClock);
+export function newExchange(text = TEXT, clock: Clock = systemClock): Exchange {
+  const exchange = new Exchange(REQUEST, EMPTY_SNAPSHOT, "id", clock);
   // A Buffer, as the listener reads it: slice() of it is a view.
   const bytes = Buffer.from(text);
   exchange.setBody(RequestBody.scan({ bytes, isJson: true, contentType: null, isTraced: false }));

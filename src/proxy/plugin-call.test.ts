@@ -1,0 +1,69 @@
+// The memory of a body is freed when it was sent, unless a plugin may still refer to it.
+import { expect, test } from "bun:test";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
+import { BodyBudget } from "../http/body-budget.ts";
+import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
+import { LARGE_BUFFER_BYTES } from "../http/free-memory.ts";
+import { IncomingBody } from "../http/incoming-body.ts";
+import { UpstreamResponse } from "../upstream/upstream-response.ts";
+import { callHook } from "./call-hook.ts";
+import { PluginCall } from "./plugin-call.ts";
+import { PreRequestContext } from "./pre-request-context.ts";
+import { linkOf, newExchange, PARTS } from "./shadow/shadow-call.fixture.ts";
+
+const TEXT = JSON.stringify({ model: "m", messages: [], padding: " ".repeat(LARGE_BUFFER_BYTES) });
+const HOOK_TIMEOUT_MS = 5000;
+
+type Hook = (context: PreRequestContext) => unknown;
+
+const read: Hook = (context) => context.bodyView?.byteLength;
+const readLater: Hook = async (context) => {
+  await Promise.resolve();
+  return read(context);
+};
+const readAndFail: Hook = (context) => {
+  throw new Error(`broken after ${String(read(context))} bytes`);
+};
+const readAndWait: Hook = (context) => (read(context) === 0 ? null : new Promise(() => undefined));
+const copy: Hook = (context) => [context.body, context.bodyText, context.json].length;
+
+test.each<[string, [isBuiltIn: boolean, hook: Hook][], boolean]>([
+  ["is freed without plugins", [], true],
+  ["is freed if a plugin of Gatehouse had it", [[true, read]], true],
+  ["is freed if a plugin of Gatehouse had it until its promise was resolved", [[true, readLater]], true],
+  ["is freed if other plugins had copies only", [[false, copy]], true],
+  ["is kept if another plugin had it", [[false, read]], false],
+  [
+    "is kept if another plugin had it before one of Gatehouse",
+    [
+      [false, read],
+      [true, read],
+    ],
+    false,
+  ],
+  ["is kept if a plugin of Gatehouse failed", [[true, readAndFail]], false],
+  ["is kept if a plugin of Gatehouse did not finish in time", [[true, readAndWait]], false],
+])("the memory of a body %s", async (_, plugins, isFreed) => {
+  const clock = new ManualClock();
+  const deadlines = new CoarseDeadlines(clock);
+  const exchange = newExchange(TEXT, clock);
+  const { bytes } = exchange.body!;
+  const bodyBudget = new BodyBudget(4 * TEXT.length, clock);
+  exchange.incomingBody = IncomingBody.complete(bytes, { maxBodyBytes: TEXT.length, deadlines, bodyBudget });
+  exchange.incomingBody.take();
+  for (const [isBuiltIn, hook] of plugins) {
+    const call = new PluginCall(exchange, { ...linkOf("p"), isBuiltIn }, "pre_request", PARTS);
+    const ended = callHook(call, (_hooks, context) => hook(context), new PreRequestContext(call));
+    // The promises of the hook, before the timeout.
+    await new Promise(setImmediate);
+    clock.advance(HOOK_TIMEOUT_MS);
+    await ended;
+  }
+  const attempt = new UpstreamResponse(deadlines, clock.now(), 1000, 1000);
+  const [pause, resume, cancel] = [() => undefined, () => undefined, () => undefined];
+  attempt.onSent({ holdsBody: false, pause, resume, cancel });
+  exchange.beginAttempt(attempt, false);
+  exchange.releaseBody();
+  expect(bytes.byteLength).toBe(isFreed ? 0 : TEXT.length);
+  expect(bodyBudget.used).toBe(0);
+});
