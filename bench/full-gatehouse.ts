@@ -3,7 +3,7 @@
 // "cached" with an API key and response_cache.
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
 import { MODEL } from "./chat-payload.ts";
-import { createRoute, startGatehouse, targetAt } from "./gatehouse.ts";
+import { createRoute, startGatehouse, targetAt, type Gatehouse } from "./gatehouse.ts";
 
 /** A limit that no benchmark reaches. */
 const UNREACHABLE = { limit: 1_000_000, window: "10s" };
@@ -60,15 +60,25 @@ export async function seedKeyed(
   name: keyof typeof KEYED,
   launcher?: string,
 ): Promise<string> {
-  const { gateway: fields, budgets } = KEYED[name];
   const gatehouse = await startGatehouse({ dataDir, ...(launcher !== undefined && { launcher }) });
+  const key = await addKeyed(gatehouse, providerUrl, name);
+  await gatehouse.stop();
+  return key;
+}
+
+/** Adds a gateway whose rule requires an API key; resolves to the key. */
+export async function addKeyed(
+  gatehouse: Gatehouse,
+  providerUrl: string,
+  name: keyof typeof KEYED,
+): Promise<string> {
+  const { gateway: fields, budgets } = KEYED[name];
   const { gateway } = await createRoute(gatehouse, {
-    gateway: fields,
+    gateway: { name, ...fields },
     targets: [targetAt(providerUrl)],
     rule: { require_api_key: true },
   });
   for (const budget of budgets) await gatehouse.create(`/gateways/${gateway}/budgets`, budget);
   const { key } = await gatehouse.create("/iam/api-keys", { name: "bench", subject: gateway });
-  await gatehouse.stop();
   return key;
 }

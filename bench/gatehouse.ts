@@ -30,7 +30,7 @@ interface LaunchedGatehouse extends PinnedProcess {
   readonly proxyUrl: string;
 }
 
-interface Gatehouse extends LaunchedGatehouse {
+export interface Gatehouse extends LaunchedGatehouse {
   readonly readyMs: number;
   create(path: string, body: unknown): Promise<ApiResponse["body"]>;
 }
