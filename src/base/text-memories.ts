@@ -38,6 +38,9 @@ interface Bounds {
 /** 5 KiB to 1.25 MiB per owner, and 5 MiB together. A conversation of 100 kB has about 50 texts. */
 const BOUNDS: Bounds = { leastPerOwner: 256, mostPerOwner: 65_536, most: 262_144 };
 
+/** Reused, because a table copies the words. */
+const rememberedDigest: Digest = new Int32Array(4);
+
 /** Remembers nothing. */
 export const forgetfulMemory: TextMemory = {
   scope: { owner: "", name: "" },
@@ -138,18 +141,35 @@ class ScopedMemory implements TextMemory {
     const { owner } = this.scope;
     const digest = this.#hash.of(bytes, start, end);
     const value = this.#memories.get(owner, digest);
-    return value >= 0 ? value : this.#unknown(owner, digest);
+    return value >= 0 ? value : new UnknownDigest(this.#memories, owner, digest);
+  }
+}
+
+/** Keeps the words of the digest, because other texts may be hashed before this one is remembered. */
+class UnknownDigest implements UnknownText {
+  readonly #memories: TextMemories;
+  readonly #owner: string;
+  readonly #first: number;
+  readonly #second: number;
+  readonly #third: number;
+  readonly #fourth: number;
+
+  constructor(memories: TextMemories, owner: string, digest: Digest) {
+    this.#memories = memories;
+    this.#owner = owner;
+    this.#first = digest[0] ?? 0;
+    this.#second = digest[1] ?? 0;
+    this.#third = digest[2] ?? 0;
+    this.#fourth = digest[3] ?? 0;
   }
 
-  /** Apart, because the closure would allocate its scope for every text. */
-  #unknown(owner: string, digest: Digest): UnknownText {
-    // Copied, because other texts may be hashed before this one is remembered.
-    const copy = digest.slice();
-    return {
-      remember: (result) => {
-        if (Number.isInteger(result) && result >= 0 && result <= MAX_VALUE)
-          this.#memories.set(owner, copy, result);
-      },
-    };
+  remember(value: number): void {
+    if (!Number.isInteger(value) || value < 0 || value > MAX_VALUE) return;
+    const digest = rememberedDigest;
+    digest[0] = this.#first;
+    digest[1] = this.#second;
+    digest[2] = this.#third;
+    digest[3] = this.#fourth;
+    this.#memories.set(this.#owner, digest, value);
   }
 }

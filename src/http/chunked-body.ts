@@ -131,10 +131,11 @@ const COPIED_BYTES = 1000;
 /** Returns a part of the bytes, which may share their memory. */
 export function partOf(bytes: Buffer, from: number, to: number): Uint8Array {
   if (from === 0 && to === bytes.length) return bytes;
-  // Buffer overrides `slice` with a method that makes a view.
-  return to - from <= COPIED_BYTES
-    ? Uint8Array.prototype.slice.call(bytes, from, to)
-    : bytes.subarray(from, to);
+  if (to - from > COPIED_BYTES) return bytes.subarray(from, to);
+  // The `slice` of Uint8Array calls the constructor of Buffer, which takes three times as long.
+  const part = new Uint8Array(to - from);
+  bytes.copy(part, 0, from, to);
+  return part;
 }
 
 function parseChunkSize(line: string): number {

@@ -5,6 +5,7 @@ import { BoundedCache } from "../base/bounded-cache.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
+import { LastJsonText } from "../base/last-json-text.ts";
 import { ID_KEY_SUFFIXES } from "../formats/stored-ids.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
@@ -20,6 +21,7 @@ const scanner = new JsonScanner([...AMBIGUITY_MATTERS, "user", "models", "fallba
   strictCount: AMBIGUITY_MATTERS.length,
   keySuffixes: ID_KEY_SUFFIXES,
 });
+const lastModel = new LastJsonText();
 const MODEL = 0;
 const STREAM = 1;
 const MESSAGES = 2;
@@ -256,7 +258,8 @@ function withProblem(modelProblem: ModelProblem): BodyFields {
 }
 
 function scannedFields(bytes: Uint8Array): BodyFields {
-  const model = scannedValue(bytes, MODEL);
+  const modelStart = scanner.startOf(MODEL);
+  const model = modelStart < 0 ? undefined : lastModel.parse(bytes, modelStart, scanner.endOf(MODEL));
   return {
     isObject: true,
     model: textIn(model),
