@@ -6,6 +6,8 @@
 const KINDS: usize = 0;
 const FOLDED: usize = 0x10000;
 const TABLES: usize = 0x30000;
+/** The numbers of special positions and of decoded units after `normalize`. */
+const COUNTS: usize = 0x30020;
 const INPUT: usize = 0x30040;
 const CODES: usize = 0x50080;
 const SPECIALS: usize = 0x900c0;
@@ -23,11 +25,8 @@ const BACKSLASH: u32 = 0x5c;
 const INVALID: i32 = -1;
 const BLOCK: usize = 16;
 
-/** Number of special positions after `normalize`. */
-export let specialCount: i32 = 0;
-/** Number of decoded units after `normalize`. */
-export let unitCount: i32 = 0;
-
+let specialCount: i32 = 0;
+let unitCount: i32 = 0;
 let length: usize = 0;
 /** Whether the unit before is whitespace or was removed, and whether this run of units has left a unit. */
 let isInRun: bool = false;
@@ -51,7 +50,7 @@ export function prepare(): void {
   }
 }
 
-/** Normalizes `bytes` bytes at INPUT, valid UTF-8, to CODES and SPECIALS. Returns the number of normalized units, or INVALID. */
+/** Normalizes `bytes` bytes at INPUT, valid UTF-8, to CODES and SPECIALS, and writes COUNTS. Returns the number of normalized units, or INVALID. */
 export function normalize(bytes: usize): i32 {
   const end = INPUT + bytes;
   const highBits = i8x16(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -100,6 +99,8 @@ export function normalize(bytes: usize): i32 {
   }
   // Zeros, so that a matcher may look a few units past the end.
   v128.store(CODES + (length << 1), i64x2.splat(0));
+  store<i32>(COUNTS, specialCount);
+  store<i32>(COUNTS, unitCount, 4);
   return <i32>length;
 }
 

@@ -1,12 +1,17 @@
-// Runs the automaton of a prefilter over a block of code units, from six positions at the same time, and records where triggers end.
+// Runs the automaton of a prefilter over a block of code units, from six positions at the same time, and records where triggers end, except for
+// those that the units around them reject.
 // AssemblyScript, not TypeScript: `npm run build:wasm` compiles this file to src/plugins/code_sanitation/read-triggers-wasm.ts.
 
-// The layout of the memory, as in src/plugins/code_sanitation/trigger-memory.ts.
-const CODES: usize = 0x10000;
-const RECORDS: usize = 0x12000;
+// The layout of the memory, as in src/plugins/code_sanitation/trigger-memory.ts and src/plugins/code_sanitation/trigger-filter.ts.
+const SYMBOLS: usize = 0x120000;
+const RECORDS: usize = 0x135000;
 /** The bytes for the records of one reading, which are moved together at the end. */
 const READING_BYTES: usize = 0x4000;
-const TRANSITIONS: usize = 0x2a000;
+const REJECTED: usize = 0x14d000;
+const SECOND_KINDS: usize = 0x14d100;
+const CHECKS: usize = 0x14e000;
+const ROWS: usize = 0x19e000;
+const TRANSITIONS: usize = 0x1be000;
 
 // As in src/plugins/code_sanitation/prefilter.ts: a transition is a state below 2^15, and the bit above it marks the end of a trigger.
 const MARK: u32 = 0x8000;
@@ -15,19 +20,42 @@ const STATE_MASK: u32 = 0x7fff;
 const ROW_SHIFT: usize = 7;
 const ROW_MASK: usize = (<usize>STATE_MASK) << ROW_SHIFT;
 
+// As in src/plugins/code_sanitation/trigger-filter.ts and src/plugins/code_sanitation/candidates.ts.
+const MAX_CHECKS: u32 = 0x1000;
+const CHECK_SHIFT: usize = 4;
+const UNKNOWN: u32 = 0;
+const NONE: u32 = 1;
+const NON_ASCII: u32 = 0x80;
+const NEAR_START_UNITS: u32 = 128;
+/** The bytes of the half of a row that is for positions near the start of a text. */
+const NEAR_START_BYTES: usize = 258;
+
 const UNCERTAIN: i32 = -1;
 /** In the result of `read`: the number of records is above these bits, the state below. */
 const COUNT_SHIFT: i32 = 15;
 
+/** The address of the block, its position in the text, and the number of records that were rejected. */
+let block: usize = 0;
+let blockStart: u32 = 0;
+let rejected: u32 = 0;
+
 /**
- * Reads `length` units at CODES, and as many at the distances 1 to 5 times `distance` after them, and writes a record for each trigger, in ascending
- * order: the state in which the trigger ended and, above 16 bits, the number of units before its end. Returns the state after the last unit and the
- * number of records.
+ * Reads `length` units at `codes`, which are located at `from` in the text, and as many at the distances 1 to 5 times `distance` after them. Writes a
+ * record for each trigger that is not rejected, in ascending order: the state in which the trigger ended and, above 16 bits, the number of
+ * units before its end. Returns the state after the last unit and the number of records. The units of the text before the block must be there as well, as many as
+ * the longest trigger has and one more, and two units after it. A zero precedes and zeros follow the text.
  *
  * Each reading but the first, which begins in `state`, begins in the root. After the units that it shares with the reading before, it is in the
  * right state if that is not deeper than their number. The states below `knownStates` are not. Returns UNCERTAIN if there was another one.
  */
-export function read(state: u32, length: usize, distance: usize, knownStates: u32): i32 {
+export function read(
+  state: u32,
+  length: usize,
+  distance: usize,
+  knownStates: u32,
+  codes: usize,
+  from: u32,
+): i32 {
   let first = state;
   let second: u32 = 0;
   let third: u32 = 0;
@@ -45,8 +73,8 @@ export function read(state: u32, length: usize, distance: usize, knownStates: u3
   const toFourth = toSecond + toThird;
   const toFifth = toThird << 1;
   const toSixth = toFifth + toSecond;
-  const end = CODES + (length << 1);
-  for (let at = CODES; at < end; at += 2) {
+  const end = codes + (length << 1);
+  for (let at = codes; at < end; at += 2) {
     const afterFirst = next(first, at);
     const afterSecond = next(second, at + toSecond);
     const afterThird = next(third, at + toThird);
@@ -55,7 +83,7 @@ export function read(state: u32, length: usize, distance: usize, knownStates: u3
     const afterSixth = next(sixth, at + toSixth);
     if (isMarked(afterFirst | afterSecond | afterThird | afterFourth | afterFifth | afterSixth)) {
       // The number of units, above 16 bits.
-      const before = (<u32>(at - CODES)) << 15;
+      const before = (<u32>(at - codes)) << 15;
       if (isMarked(afterFirst)) firstRecord = add(firstRecord, before, first);
       if (isMarked(afterSecond)) secondRecord = add(secondRecord, before, second);
       if (isMarked(afterThird)) thirdRecord = add(thirdRecord, before, third);
@@ -78,20 +106,24 @@ export function read(state: u32, length: usize, distance: usize, knownStates: u3
     isBelow(fifth, knownStates);
   if (!isKnown) return UNCERTAIN;
   const overlap = length - distance;
-  let to = firstRecord;
+  block = codes;
+  blockStart = from;
+  rejected = 0;
+  let to = move(0, firstRecord, distance, 0, RECORDS);
   to = move(1, secondRecord, distance, overlap, to);
   to = move(2, thirdRecord, distance, overlap, to);
   to = move(3, fourthRecord, distance, overlap, to);
   to = move(4, fifthRecord, distance, overlap, to);
   to = move(5, sixthRecord, distance, overlap, to);
+  store<u32>(REJECTED, rejected);
   const count = <i32>((to - RECORDS) >> 2);
   return (count << COUNT_SHIFT) | (<i32>(sixth & STATE_MASK));
 }
 
-/** Returns the transition from the state of `transition` with the unit at `at`. The symbols of units are at 0, times two. */
+/** Returns the transition from the state of `transition` with the unit at `at`. The symbols are multiplied by two. */
 function next(transition: u32, at: usize): u32 {
   const row = ((<usize>transition) << ROW_SHIFT) & ROW_MASK;
-  return <u32>load<u16>(row + <usize>load<u8>(<usize>load<u16>(at)), TRANSITIONS);
+  return <u32>load<u16>(row + <usize>load<u8>(<usize>load<u16>(at), SYMBOLS), TRANSITIONS);
 }
 
 function isMarked(transition: u32): bool {
@@ -109,7 +141,8 @@ function add(record: usize, before: u32, transition: u32): usize {
 }
 
 /**
- * Moves the records of a reading to `to`, without those of the overlap, which the reading before has as well. Returns the address after them.
+ * Moves the records of a reading to `to`, without those of the overlap, which the reading before has as well, and without those that are rejected.
+ * Returns the address after them.
  */
 function move(reading: usize, end: usize, distance: usize, overlap: usize, to: usize): usize {
   const start = (<u32>overlap) << 16;
@@ -117,8 +150,45 @@ function move(reading: usize, end: usize, distance: usize, overlap: usize, to: u
   for (let at = RECORDS + reading * READING_BYTES; at < end; at += 4) {
     const record = load<u32>(at);
     if (record < start) continue;
-    store<u32>(to, record + offset);
-    to += 4;
+    const moved = record + offset;
+    store<u32>(to, moved);
+    if (mayMatch(moved & STATE_MASK, moved >> 16)) to += 4;
+    else rejected++;
   }
   return to;
+}
+
+/**
+ * Returns false if no pattern can match where the triggers of `state` end, before the unit at `position` of the block. The same checks as in
+ * src/plugins/code_sanitation/detector.ts, as far as their tables are known here.
+ */
+function mayMatch(state: u32, position: u32): bool {
+  const row = <usize>load<u32>((<usize>state) << 2, ROWS);
+  if (row == 0) return true;
+  const at = block + ((<usize>position) << 1);
+  const half: usize = blockStart + position > NEAR_START_UNITS ? NEAR_START_BYTES : 0;
+  const list = <u32>load<u16>(row + half + (indexOf(<u32>load<u16>(at)) << 1));
+  if (list == NONE) return false;
+  if (list == UNKNOWN || list >= MAX_CHECKS) return true;
+  const check = CHECKS + ((<usize>list) << CHECK_SHIFT);
+  const second = <u32>load<u16>(at, 2);
+  if ((load<u32>(check) & bitOf(second)) == 0) return false;
+  const precededBy = <usize>load<u32>(check, 4);
+  if (precededBy != 0) {
+    const before = <usize>load<u32>(check, 12) + 1;
+    if (load<u8>(precededBy + indexOf(<u32>load<u16>(at - (before << 1)))) == 0) return false;
+  }
+  const afterWhitespace = <usize>load<u32>(check, 8);
+  if (afterWhitespace == 0) return true;
+  return (load<u32>(afterWhitespace + (indexOf(second) << 2)) & bitOf(<u32>load<u16>(at, 4))) != 0;
+}
+
+/** Returns the index of a unit in a set: units outside of ASCII share one. */
+function indexOf(unit: u32): usize {
+  return <usize>(unit < NON_ASCII ? unit : NON_ASCII);
+}
+
+/** Returns the bit of the kind of a second unit. */
+function bitOf(unit: u32): u32 {
+  return 1 << (<u32>load<u8>(indexOf(unit), SECOND_KINDS));
 }

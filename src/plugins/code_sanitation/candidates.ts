@@ -8,6 +8,8 @@ import type { Pattern } from "./pattern.ts";
 import type { Trigger } from "./prefilter.ts";
 import { ANY_SECOND, unionOfPrefixes, type PrefixSet } from "./prefix-set.ts";
 import type { Language } from "./settings.ts";
+import { TriggerFilter, type ListConditions } from "./trigger-filter.ts";
+import type { TableOwner } from "./trigger-memory.ts";
 
 export interface PatternName {
   readonly language: Language;
@@ -41,16 +43,8 @@ export interface Candidate {
 }
 
 /** Candidates whose triggers end at the same position with the same unit after them, and conditions that reject all of them. */
-interface CandidateList {
+interface CandidateList extends ListConditions {
   readonly candidates: readonly Candidate[];
-  /** The bits of the units that may be the second one after the trigger, for at least one of the candidates. */
-  readonly seconds: number;
-  /** What may follow whitespace after the trigger, for at least one of the candidates; null for anything. */
-  readonly afterWhitespace: PrefixSet | null;
-  /** Units that may precede at least one of the triggers; null for any. */
-  readonly precededBy: CharSet | null;
-  /** Length of the triggers, if they all have the same. */
-  readonly triggerLength: number;
 }
 
 /** Triggers that end after this position are too far from the start of the text for patterns that match only there. */
@@ -87,24 +81,41 @@ const UNKNOWN = 0;
 const NONE = 1;
 const MAX_LISTS = 0xffff;
 
+/** In #rows: no trigger ends in the state. */
+const NO_ROW = -1;
+
 /** The candidates by state of the prefilter, position and unit. */
-export class CandidateTable {
+export class CandidateTable implements TableOwner {
   readonly #states: readonly (StateTriggers | undefined)[];
   /** By state: the start of its row in #numbers. */
   readonly #rows: Int32Array;
   /** Indexes in #lists. */
-  readonly #numbers: Uint16Array;
+  #numbers: Uint16Array;
+  /** Null before the triggers are read by WebAssembly. */
+  #filter: TriggerFilter | null = null;
   readonly #lists: (CandidateList | null)[] = [null, null];
 
   constructor(states: readonly (StateTriggers | undefined)[]) {
     this.#states = states;
-    this.#rows = new Int32Array(states.length);
+    this.#rows = new Int32Array(states.length).fill(NO_ROW);
     let length = 0;
     for (const [state, triggers] of states.entries()) {
+      if (triggers === undefined) continue;
       this.#rows[state] = length;
-      if (triggers !== undefined) length += ROW_LENGTH;
+      length += ROW_LENGTH;
     }
     this.#numbers = new Uint16Array(length);
+  }
+
+  get tableBytes(): number {
+    return this.#numbers.byteLength;
+  }
+
+  moveTables(buffer: ArrayBuffer, start: number): void {
+    const filter = new TriggerFilter(buffer, start, this.#rows, this.#numbers);
+    for (const [number, list] of this.#lists.entries()) if (list !== null) filter.add(number, list);
+    this.#filter = filter;
+    this.#numbers = filter.numbers;
   }
 
   /** Returns the candidates for the triggers of `state` that end at `end`, where `unit` follows; null if there are none. */
@@ -120,7 +131,11 @@ export class CandidateTable {
     const list = this.#states[state]?.candidatesBefore(code, end <= NEAR_START_UNITS) ?? null;
     const known = this.#lists.indexOf(list, NONE);
     if (known >= 0) this.#numbers[index] = known;
-    else if (this.#lists.length < MAX_LISTS) this.#numbers[index] = this.#lists.push(list) - 1;
+    else if (this.#lists.length < MAX_LISTS) {
+      const number = this.#lists.push(list) - 1;
+      if (list !== null) this.#filter?.add(number, list);
+      this.#numbers[index] = number;
+    }
     return list;
   }
 }

@@ -95,7 +95,9 @@ export function compileEntries(entries: readonly PatternEntry[]): CompiledPatter
   const states = prefilter.triggersByState.map((triggers) =>
     triggers.length === 0 ? undefined : new StateTriggers(triggers),
   );
-  return { prefilter, states, candidates: new CandidateTable(states), cleanStrings: new CleanStrings() };
+  const candidates = new CandidateTable(states);
+  prefilter.memory.tableOwner = candidates;
+  return { prefilter, states, candidates, cleanStrings: new CleanStrings() };
 }
 
 function triggersOf(owner: PatternEntry): PatternTrigger[] {

@@ -17,7 +17,6 @@ import type { LookBehind } from "./look-behind.ts";
 import { NO_MATCH } from "./matcher.ts";
 import type { Pattern } from "./pattern.ts";
 import { hasPrefix, secondUnitBit } from "./prefix-set.ts";
-import { normalizeJson } from "./normalize-json.ts";
 import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import type { Language } from "./settings.ts";
@@ -57,7 +56,7 @@ export interface Detector {
    * Whether nothing is found in the content of a long JSON string. Takes half the time of the others. Counts the same steps for a clean string,
    * else none: find out with one of the others, also if the string cannot be read in this way.
    */
-  isCleanJson(bytes: Uint8Array, start: number, end: number): boolean;
+  isCleanJson(bytes: Buffer, start: number, end: number): boolean;
   /** Returns all findings by position. They may overlap, but a trigger inside an earlier match of the same variant is skipped. */
   findAll(text: string): Finding[];
   /** The same for the text in `units` from `start` up to `end`. Positions of the findings are relative to `start`. */
@@ -135,9 +134,9 @@ class PatternDetector implements Detector {
     return finding;
   }
 
-  isCleanJson(bytes: Uint8Array, start: number, end: number): boolean {
+  isCleanJson(bytes: Buffer, start: number, end: number): boolean {
     const work = this.#work;
-    const text = normalizeJson(bytes, start, end, work);
+    const text = this.#patterns.prefilter.memory.normalizeJson(bytes, start, end, work);
     // The others remember short strings.
     if (text === null || text.decodedUnits <= MAX_CLEAN_UNITS) return false;
     const before = work.steps;
@@ -201,10 +200,11 @@ class PatternDetector implements Detector {
     // A trigger is recorded when the unit after it is read, so read one unit past the range.
     for (let start = from; start <= to;) {
       start = scanner.scan(this.#patterns.prefilter, input.codes, start, to + 1);
+      // Every trigger takes a step, so that the work does not depend on which of them WebAssembly rejects.
+      input.work.steps += scanner.count + scanner.rejected;
+      checkWork(input.work);
       covered = this.#matchRecorded(input, found, covered);
       if (onlyFirst && found.length > 0) return true;
-      // Triggers without candidates take steps too.
-      checkWork(input.work);
     }
     return false;
   }
@@ -215,11 +215,9 @@ class PatternDetector implements Detector {
     const { candidates: table } = this.#patterns;
     const { codes, work } = input;
     let rightmost = covered;
-    let steps = 0;
     for (let index = 0; index < count; index++) {
       const end = triggerEnds[index] ?? 0;
       if (end <= rightmost) continue;
-      steps++;
       // Without a comparison with the length of the text: zeros follow it.
       const list = table.at(triggerStates[index] ?? 0, end, codes[end] ?? 0);
       if (list === null) continue;
@@ -228,12 +226,9 @@ class PatternDetector implements Detector {
       if ((seconds & secondUnitBit(second)) === 0) continue;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, end - triggerLength - 1))) continue;
       if (afterWhitespace !== null && !hasPrefix(afterWhitespace, second, codes[end + 2] ?? 0)) continue;
-      work.steps += steps;
-      steps = 0;
       rightmost = this.#matchCandidates(input, candidates, end, found, rightmost);
       checkWork(work);
     }
-    work.steps += steps;
     return rightmost;
   }
 

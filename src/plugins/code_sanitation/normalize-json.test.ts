@@ -4,18 +4,21 @@ import fc from "fast-check";
 import { MAX_CLEAN_UNITS } from "./clean-strings.ts";
 import { compileDetector } from "./detector.ts";
 import { unescapeUnits } from "./json-unescape.ts";
-import { normalizeJson } from "./normalize-json.ts";
+import { createNormalizer } from "./normalize-json.ts";
 import { normalize } from "./normalize.ts";
 import { LANGUAGES } from "./settings.ts";
+import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
 import { anyCharacter } from "../../../test/support/characters.ts";
 
 const work = () => ({ steps: 0, limit: Infinity });
 
+const normalizer = createNormalizer(new WebAssembly.Memory({ initial: 32, maximum: 32 }));
+
 /** The result of the module. */
 function fast(json: string) {
   const bytes = Buffer.from(`#${json}#`);
-  const text = normalizeJson(bytes, 1, bytes.length - 1, work());
-  if (text === null) return null;
+  const text = normalizer?.normalize(bytes, 1, bytes.length - 1, work());
+  if (text === undefined || text === null) return null;
   const { codes, length, specials, decodedUnits } = text;
   return {
     text: String.fromCharCode(...codes.subarray(0, length)),
@@ -105,6 +108,8 @@ describe("a JSON string", () => {
 
 describe("isCleanJson", () => {
   const detector = compileDetector(LANGUAGES);
+  // The module is used after so many units.
+  detector.findAll("z".repeat(MIN_READ_UNITS));
   const code = fc.constantFrom(
     "<script>",
     "' or 1=1 --",
@@ -113,7 +118,12 @@ describe("isCleanJson", () => {
     "union select",
     "%3Cscript%3E",
   );
-  const mixed = fc.array(fc.oneof(piece, code), { maxLength: 20 }).map((pieces) => pieces.join(""));
+  const short = fc.array(fc.oneof(piece, code), { maxLength: 20 }).map((pieces) => pieces.join(""));
+  /** The pieces are located in the second or third block that the automaton reads, or across two blocks. */
+  const long = fc
+    .tuple(fc.nat(), short)
+    .map(([units, text]) => `${"z".repeat(BLOCK_UNITS - 100 + (units % (BLOCK_UNITS + 100)))}${text}`);
+  const mixed = fc.oneof({ weight: 3, arbitrary: short }, long);
 
   test("agrees with the scan of the decoded text of long strings and counts the same steps if it is clean", () => {
     fc.assert(

@@ -9,10 +9,10 @@ import type { WorkCounter } from "./work-budget.ts";
 // The layout of the memory, as in wasm/normalize-json.ts.
 const KINDS = 0;
 const FOLDED_UNITS = 0x10000;
+const COUNTS = 0x30020;
 const INPUT = 0x30040;
-const CODES = 0x50080;
+export const CODES = 0x50080;
 const SPECIALS = 0x900c0;
-const PAGES = 18;
 /** Longer strings are normalized in the other way. */
 const MAX_INPUT_BYTES = 0x20000;
 /** Zeros after the last unit. */
@@ -21,18 +21,17 @@ const PADDING = 8;
 interface NormalizeModule {
   /** Returns the number of units, or -1 for invalid JSON. */
   readonly normalize: (bytes: number) => number;
-  readonly specialCount: { readonly value: number };
-  readonly unitCount: { readonly value: number };
   readonly prepare: () => void;
 }
 
 /** The text of the string that was normalized last. Its source map is empty. */
-interface NormalizedJson extends NormalizedText {
+export interface NormalizedJson extends NormalizedText {
   /** The number of decoded units before normalization. */
   readonly decodedUnits: number;
 }
 
-class JsonNormalizer implements NormalizedJson {
+/** Has the text of the string that was normalized last: a scan is synchronous. */
+export class JsonNormalizer implements NormalizedJson {
   readonly codes: Uint16Array;
   readonly parent = null;
   readonly sourceMap = new SourceMap();
@@ -41,6 +40,8 @@ class JsonNormalizer implements NormalizedJson {
   decodedUnits = 0;
   work: WorkCounter = { steps: 0, limit: Infinity };
   readonly #input: Uint8Array;
+  /** The numbers of special positions and of decoded units. */
+  readonly #counts: Int32Array;
   readonly #module: NormalizeModule;
 
   constructor({ buffer }: WebAssembly.Memory, module: NormalizeModule) {
@@ -49,44 +50,36 @@ class JsonNormalizer implements NormalizedJson {
     new Uint16Array(buffer, FOLDED_UNITS, FOLDED.length).set(FOLDED);
     module.prepare();
     this.#input = new Uint8Array(buffer, INPUT, MAX_INPUT_BYTES);
+    this.#counts = new Int32Array(buffer, COUNTS, 2);
     this.codes = new Uint16Array(buffer, CODES, MAX_INPUT_BYTES + PADDING);
     this.specials.positions = new Int32Array(buffer, SPECIALS, MAX_INPUT_BYTES);
   }
 
-  normalize(bytes: Uint8Array, start: number, end: number, work: WorkCounter): boolean {
-    this.#input.set(bytes.subarray(start, end));
-    const { normalize, specialCount, unitCount } = this.#module;
-    this.length = normalize(end - start);
-    this.specials.count = specialCount.value;
-    this.decodedUnits = unitCount.value;
+  /**
+   * Normalizes the content of a JSON string, which must be valid UTF-8. Returns null if it is too long, or is not valid JSON. The next call
+   * overwrites the text.
+   */
+  normalize(bytes: Buffer, start: number, end: number, work: WorkCounter): NormalizedJson | null {
+    if (end - start > MAX_INPUT_BYTES) return null;
+    // Unlike set(), copy() needs no object for the part.
+    bytes.copy(this.#input, 0, start, end);
+    const length = this.#module.normalize(end - start);
+    if (length < 0) return null;
+    this.length = length;
+    this.specials.count = this.#counts[0] ?? 0;
+    this.decodedUnits = this.#counts[1] ?? 0;
     this.work = work;
-    return this.length >= 0;
+    return this;
   }
 }
 
-/** Created with the first string. Null where the runtime does not support WebAssembly with SIMD, as on x64 processors without AVX. */
-let normalizer: JsonNormalizer | null | undefined;
+/** Compiled with its first use. */
+let compiled: WebAssembly.Module | undefined;
 
-/**
- * Normalizes the content of a JSON string, which must be valid UTF-8. Returns null if it is too long, or is not valid JSON. The next call
- * overwrites the text: a scan is synchronous.
- */
-export function normalizeJson(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  work: WorkCounter,
-): NormalizedJson | null {
-  if (end - start > MAX_INPUT_BYTES) return null;
-  if (normalizer === undefined) normalizer = createNormalizer();
-  if (normalizer === null) return null;
-  return normalizer.normalize(bytes, start, end, work) ? normalizer : null;
-}
-
-function createNormalizer(): JsonNormalizer | null {
+/** Returns null where the runtime does not support WebAssembly with SIMD, as on x64 processors without AVX. */
+export function createNormalizer(memory: WebAssembly.Memory): JsonNormalizer | null {
   try {
-    const memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES });
-    const compiled = new WebAssembly.Module(Buffer.from(WASM, "base64"));
+    compiled ??= new WebAssembly.Module(Buffer.from(WASM, "base64"));
     const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
     // The compiler of the module checks these types; WebAssembly converts arguments and results.
     return new JsonNormalizer(memory, exports as unknown as NormalizeModule);

@@ -16,7 +16,8 @@ const WHITESPACE_KIND = 27;
 const DIGIT_KIND = 28;
 const QUOTE_KIND = 29;
 const END_KIND = 30;
-const SECOND_UNIT_KIND = new Uint8Array(NON_ASCII);
+/** By unit, indexed as in a CharSet: the number of the bit of a second unit. */
+export const SECOND_UNIT_KIND = new Uint8Array(CHAR_SET_SIZE).fill(OTHER_KIND);
 for (let code = 0; code < NON_ASCII; code++) SECOND_UNIT_KIND[code] = kindOf(code);
 
 function kindOf(code: number): number {
@@ -29,7 +30,7 @@ function kindOf(code: number): number {
 
 /** Returns the bit of a second unit. */
 export function secondUnitBit(second: number): number {
-  return 1 << (second < NON_ASCII ? (SECOND_UNIT_KIND[second] ?? OTHER_KIND) : OTHER_KIND);
+  return 1 << (SECOND_UNIT_KIND[second < NON_ASCII ? second : NON_ASCII] ?? OTHER_KIND);
 }
 
 /** Returns whether a text in the set may start with these two units. */

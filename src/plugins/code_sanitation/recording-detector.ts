@@ -72,7 +72,7 @@ export class RecordingDetector implements Detector {
     return finding;
   }
 
-  isCleanJson(bytes: Uint8Array, start: number, end: number): boolean {
+  isCleanJson(bytes: Buffer, start: number, end: number): boolean {
     return this.#detector.isCleanJson(bytes, start, end);
   }
 

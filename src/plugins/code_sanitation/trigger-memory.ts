@@ -1,15 +1,24 @@
-// The memory of a prefilter's automaton, which JavaScript and a WebAssembly module (wasm/read-triggers.ts) read. The module reads a block
-// of units from six positions at the same time, because each lookup waits for the one before it.
+// The memory of a prefilter's automaton, which JavaScript and WebAssembly read. One module normalizes JSON strings (wasm/normalize-json.ts), the
+// other reads a block of units from six positions at the same time (wasm/read-triggers.ts), because each lookup waits for the one before it.
+// Both use the same memory, so that normalized units are not copied.
+import { CODES, createNormalizer, type JsonNormalizer, type NormalizedJson } from "./normalize-json.ts";
 import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
 import { WASM } from "./read-triggers-wasm.ts";
+import type { WorkCounter } from "./work-budget.ts";
 
-// The layout of the memory, as in wasm/read-triggers.ts. The symbols of units are at 0. Those of most units are 0, which is not written.
+// The layout of the memory, as in wasm/read-triggers.ts; that of wasm/normalize-json.ts is before it. The symbols of most units are 0, which
+// is not written.
+const SYMBOLS = 0x120000;
 const ASCII_SIZE = 0x80;
-const CODES = 0x10000;
+/** A block of a text that is not located at CODES, with the units before it. */
+const COPIED = 0x130000;
+const RECORDS = 0x135000;
+const REJECTED = 0x14d000;
+const TRANSITIONS = 0x1be000;
 /** The units of a block: as many as there is space for. */
 export const BLOCK_UNITS = 0x1000;
-const RECORDS = 0x12000;
-const TRANSITIONS = 0x2a000;
+/** The units after a block by which the module rejects triggers. */
+const UNITS_AFTER = 2;
 const PAGE_BYTES = 0x10000;
 
 /** How many units before its part a reading begins, if no deeper state is reached where a part begins. Nearly all texts reach none there. */
@@ -33,7 +42,21 @@ const UNCERTAIN = -1;
 const COUNT_SHIFT = 15;
 
 interface ReadModule {
-  readonly read: (state: number, length: number, distance: number, knownStates: number) => number;
+  readonly read: (
+    state: number,
+    length: number,
+    distance: number,
+    knownStates: number,
+    codes: number,
+    from: number,
+  ) => number;
+}
+
+/** Has tables with which the module rejects triggers. */
+export interface TableOwner {
+  readonly tableBytes: number;
+  /** Moves the tables to the memory, where `tableBytes` are available from `start`. */
+  moveTables(buffer: ArrayBuffer, start: number): void;
 }
 
 /** A reader of a text, block by block. */
@@ -42,6 +65,8 @@ export interface TriggerSink {
   state: number;
   /** Called in ascending order. `state`: before the unit at `end`. It identifies the triggers that end there. */
   addTrigger(state: number, end: number): void;
+  /** Called with the number of triggers that the module rejected. */
+  addRejected(count: number): void;
 }
 
 /** Compiled with its first use, because compiling takes a millisecond. */
@@ -50,6 +75,10 @@ let compiled: WebAssembly.Module | undefined;
 export class TriggerMemory {
   /** Of WebAssembly memory after MIN_READ_UNITS. */
   transitions: Uint16Array;
+  /** Null for an automaton that reports every trigger. */
+  tableOwner: TableOwner | null = null;
+  /** Null before MIN_READ_UNITS, and where WebAssembly with SIMD is not available. */
+  #normalizer: JsonNormalizer | null = null;
   /** Null before MIN_READ_UNITS, and where WebAssembly is not available. */
   #reader: BlockReader | null = null;
   #unitsLeft = MIN_READ_UNITS;
@@ -61,76 +90,95 @@ export class TriggerMemory {
     this.#shallowStates = shallowStates;
   }
 
+  /** Normalizes the content of a JSON string. Returns null if this has to be done in JavaScript. The next call overwrites the text. */
+  normalizeJson(bytes: Buffer, start: number, end: number, work: WorkCounter): NormalizedJson | null {
+    if (this.#unitsLeft > 0) this.#countUnits(end - start);
+    return this.#normalizer === null ? null : this.#normalizer.normalize(bytes, start, end, work);
+  }
+
   /**
-   * Reads the units from `from` up to `to`, at most BLOCK_UNITS, except for up to five at the end, and reports the triggers in them to `sink`.
-   * Returns how many units it read: 0 if the block is too short, or if it is not worth it yet.
+   * Reads the units from `from` up to `to`, at most BLOCK_UNITS, except for up to five at the end, and reports the triggers in them to `sink`, except
+   * for those that the tables reject. Returns how many units it read: 0 if the block is too short, or if it is not worth it yet.
    */
   read(codes: Uint16Array, from: number, to: number, maxTriggerLength: number, sink: TriggerSink): number {
     const units = to - from;
     if (units < MIN_UNITS || units <= maxTriggerLength) return 0;
     if (this.#unitsLeft > 0) this.#countUnits(units);
-    return this.#reader?.read(codes, from, to, maxTriggerLength, sink) ?? 0;
+    const reader = this.#reader;
+    if (reader === null) return 0;
+    const block =
+      codes === this.#normalizer?.codes ? CODES + 2 * from : reader.copy(codes, from, to, maxTriggerLength);
+    return reader.read(block, from, to, maxTriggerLength, sink);
   }
 
   #countUnits(units: number): void {
     this.#unitsLeft -= units;
     if (this.#unitsLeft > 0) return;
-    this.#reader = createReader(this.transitions, this.#shallowStates);
-    if (this.#reader !== null) this.transitions = this.#reader.transitions;
-  }
-}
-
-/** Returns null where WebAssembly is not available. */
-function createReader(transitions: Uint16Array, shallowStates: number): BlockReader | null {
-  const pages = Math.ceil((TRANSITIONS + transitions.byteLength) / PAGE_BYTES);
-  try {
-    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-    compiled ??= new WebAssembly.Module(Buffer.from(WASM, "base64"));
-    const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
-    // The compiler of the module checks these types; WebAssembly converts arguments and results.
-    return new BlockReader(memory, exports as unknown as ReadModule, transitions, shallowStates);
-  } catch {
-    return null;
+    const { transitions, tableOwner } = this;
+    const tables = TRANSITIONS + transitions.byteLength;
+    const pages = Math.ceil((tables + (tableOwner?.tableBytes ?? 0)) / PAGE_BYTES);
+    try {
+      const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+      compiled ??= new WebAssembly.Module(Buffer.from(WASM, "base64"));
+      const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
+      // The compiler of the module checks these types; WebAssembly converts arguments and results.
+      this.#reader = new BlockReader(memory, exports as unknown as ReadModule, this.#shallowStates);
+      this.transitions = new Uint16Array(memory.buffer, TRANSITIONS, transitions.length);
+      this.transitions.set(transitions);
+      tableOwner?.moveTables(memory.buffer, tables);
+      this.#normalizer = createNormalizer(memory);
+    } catch {
+      // WebAssembly is not available.
+    }
   }
 }
 
 class BlockReader {
-  readonly transitions: Uint16Array;
   readonly #module: ReadModule;
   readonly #shallowStates: number;
-  readonly #codes: Uint16Array;
+  readonly #copied: Uint16Array;
   readonly #records: Uint32Array;
+  readonly #rejected: Uint32Array;
 
-  constructor(
-    { buffer }: WebAssembly.Memory,
-    module: ReadModule,
-    transitions: Uint16Array,
-    shallowStates: number,
-  ) {
-    const symbols = new Uint8Array(buffer, 0, ASCII_SIZE);
+  constructor({ buffer }: WebAssembly.Memory, module: ReadModule, shallowStates: number) {
+    const symbols = new Uint8Array(buffer, SYMBOLS, ASCII_SIZE);
     for (let code = 0; code < ASCII_SIZE; code++) symbols[code] = 2 * (UNIT_SYMBOLS[code] ?? 0);
-    this.transitions = new Uint16Array(buffer, TRANSITIONS, transitions.length);
-    this.transitions.set(transitions);
     this.#module = module;
     this.#shallowStates = shallowStates;
-    this.#codes = new Uint16Array(buffer, CODES, BLOCK_UNITS);
+    this.#copied = new Uint16Array(buffer, COPIED, 2 * BLOCK_UNITS + UNITS_AFTER);
     this.#records = new Uint32Array(buffer, RECORDS, BLOCK_UNITS);
+    this.#rejected = new Uint32Array(buffer, REJECTED, 1);
   }
 
-  read(codes: Uint16Array, from: number, to: number, maxTriggerLength: number, sink: TriggerSink): number {
-    this.#codes.set(codes.subarray(from, to));
-    const units = this.#read(from, to - from, OVERLAP, this.#shallowStates, sink);
+  /** Copies a block and the units around it that reject triggers. Returns the address of the block. */
+  copy(codes: Uint16Array, from: number, to: number, maxTriggerLength: number): number {
+    // One unit before the first trigger. A trigger is shorter than the block.
+    const start = Math.max(0, from - maxTriggerLength - 1);
+    this.#copied.set(codes.subarray(start, to + UNITS_AFTER));
+    return COPIED + 2 * (from - start);
+  }
+
+  read(block: number, from: number, to: number, maxTriggerLength: number, sink: TriggerSink): number {
+    const units = this.#read(block, from, to - from, OVERLAP, this.#shallowStates, sink);
     // A state is at most as deep as the longest trigger.
-    return units > 0 ? units : this.#read(from, to - from, maxTriggerLength, STATE_MASK + 1, sink);
+    return units > 0 ? units : this.#read(block, from, to - from, maxTriggerLength, STATE_MASK + 1, sink);
   }
 
   /** Returns how many units were read: 0 if a state from `knownStates` was reached where a part begins. */
-  #read(from: number, units: number, overlap: number, knownStates: number, sink: TriggerSink): number {
+  #read(
+    block: number,
+    from: number,
+    units: number,
+    overlap: number,
+    knownStates: number,
+    sink: TriggerSink,
+  ): number {
     const length = Math.floor((units + (READINGS - 1) * overlap) / READINGS);
     const distance = length - overlap;
-    const result = this.#module.read(sink.state, length, distance, knownStates);
+    const result = this.#module.read(sink.state, length, distance, knownStates, block, from);
     if (result === UNCERTAIN) return 0;
     sink.state = result & STATE_MASK;
+    sink.addRejected(this.#rejected[0] ?? 0);
     const count = result >>> COUNT_SHIFT;
     const records = this.#records;
     for (let index = 0; index < count; index++) {

@@ -14,12 +14,15 @@ export const triggerStates = new Int16Array(BLOCK_UNITS);
 export class TriggerScanner implements TriggerSink {
   /** Number of recorded triggers. */
   count = 0;
+  /** Number of triggers that are not recorded, because no pattern can match there. */
+  rejected = 0;
   /** State of the automaton after the last block. Set it to 0 before the first block of a text. */
   state = 0;
 
   /** Reads a block of the units from `from` up to `to`, records the triggers in it, and returns the end of the block. */
   scan(prefilter: Prefilter<unknown>, codes: Uint16Array, from: number, to: number): number {
     this.count = 0;
+    this.rejected = 0;
     const end = Math.min(from + BLOCK_UNITS, to);
     const rest = from + prefilter.memory.read(codes, from, end, prefilter.maxTriggerLength, this);
     if (rest < end) this.#read(prefilter, codes, rest, end);
@@ -29,6 +32,10 @@ export class TriggerScanner implements TriggerSink {
   addTrigger(state: number, end: number): void {
     triggerStates[this.count] = state;
     triggerEnds[this.count++] = end;
+  }
+
+  addRejected(count: number): void {
+    this.rejected = count;
   }
 
   #read({ memory }: Prefilter<unknown>, codes: Uint16Array, from: number, to: number): void {

@@ -1,0 +1,209 @@
+// WebAssembly rejects only triggers where no pattern can match, and this changes neither findings nor counted work.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { DIGIT, isInClass, WHITESPACE } from "./char-classes.ts";
+import { charSet, charSetHas } from "./char-set.ts";
+import { keyword, seq } from "./combinators.ts";
+import { compileEntries, entriesOf, type CompiledPatterns } from "./compiled-patterns.ts";
+import { detectorOf } from "./detector.ts";
+import { patternsOf } from "./languages/by-language.ts";
+import { pattern, type Pattern } from "./pattern.ts";
+import { Prefilter } from "./prefilter.ts";
+import { hasPrefix } from "./prefix-set.ts";
+import type { Language } from "./settings.ts";
+import { TriggerFilter } from "./trigger-filter.ts";
+import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
+import { ows } from "./tokens.ts";
+import { triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
+
+const LANGUAGE: Language = "sql";
+const PATTERNS = patternsOf(LANGUAGE);
+
+/** Triggers, texts that patterns find or ignore, and what separates them. */
+const PIECES = [
+  ...PATTERNS.flatMap(({ triggers }) => triggers),
+  ...PATTERNS.flatMap(({ finds, ignores }) => [...finds, ...ignores]),
+];
+const SEPARATORS = [
+  "",
+  " ",
+  "\n",
+  "x",
+  "é",
+  "'",
+  "1",
+  "(",
+  ". ",
+  " the wind and the sea or the sky for all ",
+];
+const textOf = (maxLength: number) =>
+  fc
+    .array(fc.tuple(fc.nat(), fc.constantFrom(...SEPARATORS)), { maxLength, size: "max" })
+    .map((parts) =>
+      parts.map(([piece, separator]) => `${PIECES[piece % PIECES.length] ?? ""}${separator}`).join(""),
+    );
+/** Texts whose pieces are located where one block ends and the next begins. */
+const acrossBlocks = fc
+  .tuple(fc.nat(), textOf(4))
+  .map(([units, text]) => `${"z".repeat(BLOCK_UNITS - (units % 40))} ${text}${"z".repeat(200)}`);
+const anyText = fc.oneof(textOf(10), textOf(60), textOf(300), acrossBlocks);
+
+interface Recorded {
+  readonly ends: number[];
+  /** Recorded or rejected. */
+  readonly count: number;
+}
+
+function unitsOf(text: string): Uint16Array {
+  const units = new Uint16Array(text.length + 8);
+  for (let index = 0; index < text.length; index++) units[index] = text.charCodeAt(index);
+  return units;
+}
+
+/** Returns where triggers are recorded. `known`: looks up their candidates, so that they may be rejected the next time. */
+function scan(prefilter: Prefilter<unknown>, text: string, known?: CompiledPatterns): Recorded {
+  const units = unitsOf(text);
+  const scanner = new TriggerScanner();
+  const ends: number[] = [];
+  let count = 0;
+  for (let from = 0; from <= text.length;) {
+    from = scanner.scan(prefilter, units, from, text.length + 1);
+    count += scanner.count + scanner.rejected;
+    for (let index = 0; index < scanner.count; index++) {
+      const end = triggerEnds[index]!;
+      ends.push(end);
+      known?.candidates.at(triggerStates[index]!, end, units[end]!);
+    }
+  }
+  return { ends, count };
+}
+
+/** Whether the units around the trigger before `end` allow a match of the pattern. */
+function mayMatch(pattern: Pattern, trigger: string, units: Uint16Array, end: number): boolean {
+  const { precededBy, followedBy, requiredAfter, guard, before } = pattern;
+  const [next, second, third] = [units[end]!, units[end + 1]!, units[end + 2]!];
+  const start = end - trigger.length;
+  if (start > Math.min(guard?.maxPosition ?? Infinity, before?.maxPosition ?? Infinity)) return false;
+  if (precededBy !== null && !charSetHas(precededBy, start > 0 ? units[start - 1]! : 0)) return false;
+  if (followedBy !== null && !charSetHas(followedBy, next)) return false;
+  if (requiredAfter === null) return true;
+  if (!hasPrefix(requiredAfter.prefixes, next, second)) return false;
+  const { afterWhitespace } = requiredAfter;
+  return (
+    !isInClass(next, WHITESPACE) || afterWhitespace === null || hasPrefix(afterWhitespace, second, third)
+  );
+}
+
+/** Returns the ends of all triggers with a pattern that may match. */
+function search(text: string): number[] {
+  const lower = text.toLowerCase();
+  const units = unitsOf(text);
+  const ends = new Set<number>();
+  for (const pattern of PATTERNS) {
+    for (const trigger of pattern.triggers) {
+      const wanted = trigger.toLowerCase();
+      for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + 1)) {
+        const end = at + wanted.length;
+        if (mayMatch(pattern, wanted, units, end)) ends.add(end);
+      }
+    }
+  }
+  return [...ends].sort((one, other) => one - other);
+}
+
+describe("the filter of recorded triggers", () => {
+  const filtered = compileEntries(entriesOf(LANGUAGE, PATTERNS));
+  /** Without tables: records every trigger. */
+  const complete = new Prefilter(filtered.prefilter.triggersByState.flat());
+  for (const prefilter of [filtered.prefilter, complete]) scan(prefilter, "z".repeat(MIN_READ_UNITS));
+
+  test("keeps every trigger where a pattern may match, and counts all", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const all = scan(complete, text);
+        for (const { ends, count } of [
+          scan(filtered.prefilter, text, filtered),
+          scan(filtered.prefilter, text, filtered),
+        ]) {
+          expect(search(text).filter((end) => !ends.includes(end))).toEqual([]);
+          expect(ends.filter((end) => !all.ends.includes(end))).toEqual([]);
+          expect(count).toBe(all.count);
+        }
+      }),
+      { numRuns: 500, endOnFailure: true },
+    );
+  });
+
+  test("rejects nearly all triggers of prose once their candidates are known", () => {
+    const prose =
+      "The fog came in for a while, and the order of the ships or the hour did not matter. ".repeat(60);
+    const first = scan(filtered.prefilter, prose, filtered);
+    const second = scan(filtered.prefilter, prose, filtered);
+    expect(second.count).toBe(first.count);
+    expect(second.ends.length).toBeLessThan(second.count / 4);
+  });
+});
+
+test("findings and steps are the same with and without WebAssembly", () => {
+  const results = (detector: ReturnType<typeof detectorOf>, text: string) =>
+    detector.limitWork(Infinity, () => ({ findings: detector.findAll(text), steps: detector.workDone }));
+  const warm = detectorOf(LANGUAGE, PATTERNS);
+  warm.findAll("z".repeat(MIN_READ_UNITS));
+  fc.assert(
+    fc.property(fc.oneof(textOf(10), textOf(60), acrossBlocks), (text) => {
+      // A detector that has read less than MIN_READ_UNITS does not use it.
+      expect(results(warm, text)).toEqual(results(detectorOf(LANGUAGE, PATTERNS), text));
+    }),
+    { numRuns: 60, endOnFailure: true },
+  );
+});
+
+describe("the units around a trigger are read", () => {
+  // Only a digit may precede the trigger, and two certain units follow the whitespace after it.
+  const patterns = [
+    pattern("sql.test", ["trigger"], {
+      precededBy: charSet(DIGIT),
+      after: seq(ows, keyword(["select"])),
+      catches: "a word after a number",
+      finds: [],
+      ignores: [],
+    }),
+  ];
+  const around = (text: string, units: number) => `${"z".repeat(units)}${text}${"z".repeat(BLOCK_UNITS)}`;
+
+  test("across the boundary of two blocks", () => {
+    const detector = detectorOf(LANGUAGE, patterns);
+    detector.findAll(around("1trigger select ", MIN_READ_UNITS));
+    for (let units = BLOCK_UNITS - 20; units < BLOCK_UNITS + 20; units++) {
+      expect(detector.findAll(around("1trigger select ", units)), String(units)).toHaveLength(1);
+      for (const text of ["-trigger select ", "1trigger solect ", "1trigger ", "1triggers"])
+        expect(detector.findAll(around(text, units))).toEqual([]);
+    }
+  });
+
+  test("after the end of a range of a text", () => {
+    const compiled = compileEntries(entriesOf(LANGUAGE, patterns));
+    scan(compiled.prefilter, around("1trigger select ", MIN_READ_UNITS), compiled);
+    const scanner = new TriggerScanner();
+    for (let end = 200; end < 212; end++) {
+      // Otherwise the text of the round before would be there.
+      scan(compiled.prefilter, "z".repeat(BLOCK_UNITS));
+      const units = unitsOf(around("1trigger select ", end - "1trigger".length));
+      scanner.scan(compiled.prefilter, units, 0, end + 1);
+      expect([...triggerEnds.subarray(0, scanner.count)]).toEqual([end]);
+    }
+  });
+});
+
+test("tables that do not fit are left out, and overwrite nothing", () => {
+  const buffer = new ArrayBuffer(0x200000);
+  const rows = Int32Array.of(0, 10, -1);
+  const filter = new TriggerFilter(buffer, 0x1f0000, rows, Uint16Array.of(7));
+  const before = new Uint8Array(buffer).slice(0x19e000);
+  for (let number = 2; number < 10_000; number++) {
+    const precededBy = charSet(DIGIT).slice();
+    filter.add(number, { seconds: -1, afterWhitespace: null, precededBy, triggerLength: 1 });
+  }
+  expect(Buffer.compare(new Uint8Array(buffer).slice(0x19e000), before)).toBe(0);
+  expect(filter.numbers[0]).toBe(7);
+});
