@@ -24,7 +24,6 @@ const ROW_MASK: usize = (<usize>STATE_MASK) << ROW_SHIFT;
 const MAX_CHECKS: u32 = 0x1000;
 const CHECK_SHIFT: usize = 4;
 const UNKNOWN: u32 = 0;
-const NONE: u32 = 1;
 const NON_ASCII: u32 = 0x80;
 const NEAR_START_UNITS: u32 = 128;
 /** The bytes of the half of a row that is for positions near the start of a text. */
@@ -34,10 +33,10 @@ const UNCERTAIN: i32 = -1;
 /** In the result of `read`: the number of records is above these bits, the state below. */
 const COUNT_SHIFT: i32 = 15;
 
-/** The address of the block, its position in the text, and the number of records that were rejected. */
+/** The address of the block, its position in the text, and the number of records before any was rejected. */
 let block: usize = 0;
 let blockStart: u32 = 0;
-let rejected: u32 = 0;
+let recorded: u32 = 0;
 
 /**
  * Reads `length` units at `codes`, which are located at `from` in the text, and as many at the distances 1 to 5 times `distance` after them. Writes a
@@ -84,12 +83,12 @@ export function read(
     if (isMarked(afterFirst | afterSecond | afterThird | afterFourth | afterFifth | afterSixth)) {
       // The number of units, above 16 bits.
       const before = (<u32>(at - codes)) << 15;
-      if (isMarked(afterFirst)) firstRecord = add(firstRecord, before, first);
-      if (isMarked(afterSecond)) secondRecord = add(secondRecord, before, second);
-      if (isMarked(afterThird)) thirdRecord = add(thirdRecord, before, third);
-      if (isMarked(afterFourth)) fourthRecord = add(fourthRecord, before, fourth);
-      if (isMarked(afterFifth)) fifthRecord = add(fifthRecord, before, fifth);
-      if (isMarked(afterSixth)) sixthRecord = add(sixthRecord, before, sixth);
+      firstRecord = add(firstRecord, before, first, afterFirst);
+      secondRecord = add(secondRecord, before, second, afterSecond);
+      thirdRecord = add(thirdRecord, before, third, afterThird);
+      fourthRecord = add(fourthRecord, before, fourth, afterFourth);
+      fifthRecord = add(fifthRecord, before, fifth, afterFifth);
+      sixthRecord = add(sixthRecord, before, sixth, afterSixth);
     }
     first = afterFirst;
     second = afterSecond;
@@ -108,15 +107,15 @@ export function read(
   const overlap = length - distance;
   block = codes;
   blockStart = from;
-  rejected = 0;
+  recorded = 0;
   let to = move(0, firstRecord, distance, 0, RECORDS);
   to = move(1, secondRecord, distance, overlap, to);
   to = move(2, thirdRecord, distance, overlap, to);
   to = move(3, fourthRecord, distance, overlap, to);
   to = move(4, fifthRecord, distance, overlap, to);
   to = move(5, sixthRecord, distance, overlap, to);
-  store<u32>(REJECTED, rejected);
   const count = <i32>((to - RECORDS) >> 2);
+  store<u32>(REJECTED, recorded - <u32>count);
   return (count << COUNT_SHIFT) | (<i32>(sixth & STATE_MASK));
 }
 
@@ -134,10 +133,10 @@ function isBelow(transition: u32, states: u32): bool {
   return (transition & STATE_MASK) < states;
 }
 
-/** Writes a record and returns the address of the next one. */
-function add(record: usize, before: u32, transition: u32): usize {
+/** Writes a record and returns the address of the next one: the same if `after` is not marked. A branch would often be mispredicted. */
+function add(record: usize, before: u32, transition: u32, after: u32): usize {
   store<u32>(record, before | (transition & STATE_MASK));
-  return record + 4;
+  return record + <usize>((after & MARK) >> 13);
 }
 
 /**
@@ -152,35 +151,31 @@ function move(reading: usize, end: usize, distance: usize, overlap: usize, to: u
     if (record < start) continue;
     const moved = record + offset;
     store<u32>(to, moved);
-    if (mayMatch(moved & STATE_MASK, moved >> 16)) to += 4;
-    else rejected++;
+    to += mayMatch(moved & STATE_MASK, moved >> 16) << 2;
+    recorded++;
   }
   return to;
 }
 
 /**
- * Returns false if no pattern can match where the triggers of `state` end, before the unit at `position` of the block. The same checks as in
- * src/plugins/code_sanitation/detector.ts, as far as their tables are known here.
+ * Returns 0 if no pattern can match where the triggers of `state` end, before the unit at `position` of the block, and otherwise 1. The same checks as
+ * in src/plugins/code_sanitation/detector.ts, as far as their tables are known here. All of them, because a processor cannot predict which one rejects.
  */
-function mayMatch(state: u32, position: u32): bool {
+function mayMatch(state: u32, position: u32): usize {
   const row = <usize>load<u32>((<usize>state) << 2, ROWS);
-  if (row == 0) return true;
+  if (row == 0) return 1;
   const at = block + ((<usize>position) << 1);
   const half: usize = blockStart + position > NEAR_START_UNITS ? NEAR_START_BYTES : 0;
   const list = <u32>load<u16>(row + half + (indexOf(<u32>load<u16>(at)) << 1));
-  if (list == NONE) return false;
-  if (list == UNKNOWN || list >= MAX_CHECKS) return true;
-  const check = CHECKS + ((<usize>list) << CHECK_SHIFT);
+  const check = CHECKS + ((<usize>(list < MAX_CHECKS ? list : UNKNOWN)) << CHECK_SHIFT);
   const second = <u32>load<u16>(at, 2);
-  if ((load<u32>(check) & bitOf(second)) == 0) return false;
-  const precededBy = <usize>load<u32>(check, 4);
-  if (precededBy != 0) {
-    const before = <usize>load<u32>(check, 12) + 1;
-    if (load<u8>(precededBy + indexOf(<u32>load<u16>(at - (before << 1)))) == 0) return false;
-  }
-  const afterWhitespace = <usize>load<u32>(check, 8);
-  if (afterWhitespace == 0) return true;
-  return (load<u32>(afterWhitespace + (indexOf(second) << 2)) & bitOf(<u32>load<u16>(at, 4))) != 0;
+  const before = load<u16>(at - ((<usize>load<u32>(check, 12)) << 1));
+  const afterWhitespace = load<u32>(<usize>load<u32>(check, 8) + (indexOf(second) << 2));
+  return (
+    (<usize>((load<u32>(check) & bitOf(second)) != 0)) &
+    (<usize>load<u8>(<usize>load<u32>(check, 4) + indexOf(<u32>before))) &
+    (<usize>((afterWhitespace & bitOf(<u32>load<u16>(at, 4))) != 0))
+  );
 }
 
 /** Returns the index of a unit in a set: units outside of ASCII share one. */

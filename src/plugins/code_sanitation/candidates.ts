@@ -8,7 +8,7 @@ import type { Pattern } from "./pattern.ts";
 import type { Trigger } from "./prefilter.ts";
 import { ANY_SECOND, unionOfPrefixes, type PrefixSet } from "./prefix-set.ts";
 import type { Language } from "./settings.ts";
-import { TriggerFilter, type ListConditions } from "./trigger-filter.ts";
+import { NONE, TriggerFilter, UNKNOWN, type ListConditions } from "./trigger-filter.ts";
 import type { TableOwner } from "./trigger-memory.ts";
 
 export interface PatternName {
@@ -75,10 +75,6 @@ export class StateTriggers {
 
 /** Entries of a row: by unit, as in a CharSet, first for positions near the start of a text. */
 const ROW_LENGTH = CHAR_SET_SIZE * 2;
-/** In #numbers: the list is not created yet, because most are never used. */
-const UNKNOWN = 0;
-/** In #numbers: there are no candidates. Most recorded triggers have none, and this is found without loading an object. */
-const NONE = 1;
 const MAX_LISTS = 0xffff;
 
 /** In #rows: no trigger ends in the state. */

@@ -1,7 +1,7 @@
 // The tables with which a WebAssembly module (wasm/read-triggers.ts) rejects triggers by the units around them: those of the lists of
 // candidates, which are added when they are first used. Most recorded triggers are rejected, and the module does it in a third of the time.
 import { CHAR_SET_SIZE, type CharSet } from "./char-set.ts";
-import { SECOND_UNIT_KIND, type PrefixSet } from "./prefix-set.ts";
+import { ANY_SECOND, SECOND_UNIT_KIND, type PrefixSet } from "./prefix-set.ts";
 
 // The layout of the memory, as in wasm/read-triggers.ts.
 const SECOND_KINDS = 0x14d100;
@@ -10,10 +10,24 @@ const SETS = 0x15e000;
 const SETS_END = 0x19e000;
 const ROWS = 0x19e000;
 
+/** The number of a list that is not created yet, because most are never used. */
+export const UNKNOWN = 0;
+/** The number of an empty list. Most recorded triggers have it, and this is found without loading an object. */
+export const NONE = 1;
 /** The lists from this number are not checked by the module. */
 const MAX_CHECKS = 0x1000;
-/** The numbers of a check: bits of second units, addresses of two sets, 0 for none, and the length of the triggers. */
+/** The numbers of a check: bits of second units, addresses of two sets, and how far before the end of a trigger the unit before it is. */
 const CHECK_LENGTH = 4;
+
+/** Sets of all units, for conditions that any unit meets: the module looks up all conditions. */
+const ANY_UNIT: CharSet = new Uint8Array(CHAR_SET_SIZE).fill(1);
+const ANY_PREFIX: PrefixSet = new Int32Array(CHAR_SET_SIZE).fill(ANY_SECOND);
+const ANYTHING: ListConditions = {
+  seconds: ANY_SECOND,
+  afterWhitespace: null,
+  precededBy: null,
+  triggerLength: 0,
+};
 
 /** Conditions that reject all candidates of a list. */
 export interface ListConditions {
@@ -44,22 +58,28 @@ export class TriggerFilter {
     new Uint8Array(buffer, SECOND_KINDS, CHAR_SET_SIZE).set(SECOND_UNIT_KIND);
     const addresses = new Uint32Array(buffer, ROWS, rows.length);
     for (const [state, row] of rows.entries()) if (row >= 0) addresses[state] = start + row * 2;
+    this.add(UNKNOWN, ANYTHING);
+    this.add(NONE, { ...ANYTHING, seconds: 0 });
   }
 
   /** Adds the conditions of a list. Call it before the number is written. */
   add(number: number, { seconds, precededBy, afterWhitespace, triggerLength }: ListConditions): void {
     if (number >= MAX_CHECKS) return;
-    const check = [seconds, this.#addressOf(precededBy), this.#addressOf(afterWhitespace), triggerLength];
+    const check = [
+      seconds,
+      this.#addressOf(precededBy ?? ANY_UNIT, ANY_UNIT),
+      this.#addressOf(afterWhitespace ?? ANY_PREFIX, ANY_PREFIX),
+      triggerLength + 1,
+    ];
     this.#checks.set(check, number * CHECK_LENGTH);
   }
 
-  /** Returns the address of a set; 0 if any unit is in it, or if there is no space left. */
-  #addressOf(set: CharSet | PrefixSet | null): number {
-    if (set === null) return 0;
+  /** Returns the address of a set, or that of `any` if there is no space left. */
+  #addressOf(set: CharSet | PrefixSet, any: CharSet | PrefixSet): number {
     const known = this.#addresses.get(set);
     if (known !== undefined) return known;
     const address = this.#setsEnd;
-    if (address + set.byteLength > SETS_END) return 0;
+    if (address + set.byteLength > SETS_END) return this.#addresses.get(any) ?? 0;
     if (set instanceof Int32Array) new Int32Array(this.#buffer, address, set.length).set(set);
     else new Uint8Array(this.#buffer, address, set.length).set(set);
     // Sets of numbers need an address that is a multiple of four.
