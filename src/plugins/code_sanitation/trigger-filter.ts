@@ -54,7 +54,11 @@ export class TriggerFilter {
     this.#buffer = buffer;
     this.#checks = new Int32Array(buffer, CHECKS, MAX_CHECKS * CHECK_LENGTH);
     this.numbers = new Uint16Array(buffer, start, numbers.length);
-    this.numbers.set(numbers);
+    // Nearly all are UNKNOWN: what is not written takes no memory.
+    for (let index = 0; index < numbers.length; index++) {
+      const number = numbers[index] ?? UNKNOWN;
+      if (number !== UNKNOWN) this.numbers[index] = number;
+    }
     new Uint8Array(buffer, SECOND_KINDS, CHAR_SET_SIZE).set(SECOND_UNIT_KIND);
     const addresses = new Uint32Array(buffer, ROWS, rows.length);
     for (const [state, row] of rows.entries()) if (row >= 0) addresses[state] = start + row * 2;
