@@ -34,7 +34,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
   /** Null before the first piece. */
   #chunks: ChunkCollector | null = null;
   #bytes: Uint8Array | null = null;
-  /** The memory of a body that was taken, if it is worth to be freed. It has no bytes of other requests. */
+  /** The memory of a body that was taken, if it is worth freeing. It has no bytes of other requests. */
   #memory: ArrayBufferLike | null = null;
   /** Bytes that count in the budget. */
   #counted = 0;

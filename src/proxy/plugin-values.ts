@@ -28,8 +28,7 @@ function hasLineBreakOrNul(value: string): boolean {
   return false;
 }
 
-/** Returns the numbers, which are written into header fields as they are. */
-/** Returns a copy: it is written later, and a plugin may change its object. */
+/** Returns a copy of the numbers: they are written into header fields later, and a plugin may change its object. */
 export function checkLimit({
   limit,
   remaining,
