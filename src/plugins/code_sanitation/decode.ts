@@ -1,11 +1,11 @@
 // One round of decoding: replaces percent-encoding, HTML entities and backslash escapes in one pass.
-import { DIGIT, HEX, hexValue, isInClass, NEWLINE, toLower, WORD } from "./char-classes.ts";
+import { DIGIT, hexValue, isInClass, NEWLINE, toLower } from "./char-classes.ts";
 import { AMPERSAND, BACKSLASH, CLOSE_BRACE, HASH, OPEN_BRACE, PERCENT, SEMICOLON } from "./char-codes.ts";
-import { charSet, charSetHas } from "./char-set.ts";
 import { endOfWord, lowerCaseText } from "./keyword-set.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
-import { checkWork, stepsToRead } from "./work-budget.ts";
+import type { SyntaxCandidates } from "./syntax-candidates.ts";
+import { checkWork } from "./work-budget.ts";
 
 /** The HTML entities for ASCII and invisible characters: all that code consists of. */
 const ENTITIES: ReadonlyMap<string, string> = new Map(
@@ -79,11 +79,13 @@ interface Escape {
 }
 
 /** Returns the text with every escape replaced by the character it encodes; null if there is no escape. */
-export function decodeEscapes(input: NormalizedText, depth: number): RewrittenText | null {
+export function decodeEscapes(
+  input: NormalizedText,
+  { positions, count, hasEscapes }: SyntaxCandidates,
+  depth: number,
+): RewrittenText | null {
+  if (!hasEscapes) return null;
   let rewriter: Rewriter | null = null;
-  const { positions, count } = input.specials;
-  input.work.steps += stepsToRead(count);
-  checkWork(input.work);
   let done = 0;
   for (let special = 0; special < count; special++) {
     const index = positions[special] ?? 0;
@@ -92,22 +94,12 @@ export function decodeEscapes(input: NormalizedText, depth: number): RewrittenTe
     // A text can consist of these characters only, and no pattern is tried meanwhile.
     input.work.steps++;
     checkWork(input.work);
-    if (!mayStartEscape(code, input.codes[index + 1] ?? 0)) continue;
     const escape = readEscape(input, index, code);
     if (escape === null) continue;
     (rewriter ??= new Rewriter(input, depth)).replace(escape.code, index, escape.end);
     done = escape.end;
   }
   return rewriter?.finish() ?? null;
-}
-
-const AFTER_PERCENT = charSet(HEX, "uU");
-const AFTER_AMPERSAND = charSet(WORD, "#");
-
-/** Rejects most percent signs and ampersands that start no escape by the unit after them. */
-function mayStartEscape(first: number, next: number): boolean {
-  if (first === PERCENT) return charSetHas(AFTER_PERCENT, next);
-  return first !== AMPERSAND || charSetHas(AFTER_AMPERSAND, next);
 }
 
 function readEscape(input: NormalizedText, at: number, first: number): Escape | null {

@@ -19,16 +19,21 @@ import {
 import { charSet, charSetHas } from "./char-set.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
+import type { SyntaxCandidates } from "./syntax-candidates.ts";
 import { checkWork, stepsToRead } from "./work-budget.ts";
 
 /**
  * Replaces comments by spaces, as a database does between two words. Of MySQL's conditional comments only the delimiters are
  * replaced, because MySQL executes their content. Returns null if there is no comment.
  */
-export function replaceComments(input: NormalizedText, depth: number): RewrittenText | null {
+export function replaceComments(
+  input: NormalizedText,
+  { positions, count, hasComments }: SyntaxCandidates,
+  depth: number,
+): RewrittenText | null {
+  if (!hasComments) return null;
   let rewriter: Rewriter | null = null;
   const comments = new CommentEnds(input);
-  const { positions, count } = input.specials;
   input.work.steps += stepsToRead(count);
   checkWork(input.work);
   let done = 0;
@@ -85,11 +90,15 @@ const SPECIALS_PER_CHECK = 64;
  * Removes syntax without effect from within words, such as `c''at`, `c$@at`, `'sys'.'tem'` or a comment in a keyword. Returns
  * null if there is none.
  */
-export function removeNoOpSyntax(input: NormalizedText, depth: number): RewrittenText | null {
+export function removeNoOpSyntax(
+  input: NormalizedText,
+  { positions, count }: SyntaxCandidates,
+  depth: number,
+): RewrittenText | null {
+  if (count === 0) return null;
   let rewriter: Rewriter | null = null;
   const comments = new CommentEnds(input);
-  const { positions, count } = input.specials;
-  input.work.steps += stepsToRead(count * 3);
+  input.work.steps += stepsToRead(count * 2);
   checkWork(input.work);
   let done = 0;
   /** Comments that replaceComments replaces with the same effect: start, end, start, end, … */

@@ -4,6 +4,7 @@ import { removeNoOpSyntax, replaceComments } from "./deobfuscate.ts";
 import { normalize } from "./normalize.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import { releaseParents } from "./scratch-buffer.ts";
+import { findSyntax } from "./syntax-candidates.ts";
 import { checkWork, stepsToScan, type WorkCounter } from "./work-budget.ts";
 
 /** Double percent-encoding is common, and entities in percent-encoding in JSON occur; receivers decode no deeper. */
@@ -49,15 +50,17 @@ function visitNormalized(text: NormalizedText, visit: VariantVisitor): void {
 
 function visitDecoded(normalized: NormalizedText, visit: VariantVisitor): void {
   let text = normalized;
+  let candidates = findSyntax(text);
   for (let round = 1; round <= DECODING_ROUNDS; round++) {
-    const decoded = decodeEscapes(text, round);
+    const decoded = decodeEscapes(text, candidates, round);
     if (decoded === null) break;
     text = decoded.text;
     if (visit(text, decoded.changedRanges)) return;
+    candidates = findSyntax(text);
   }
   const depth = DECODING_ROUNDS + 1;
-  const withoutComments = replaceComments(text, depth);
+  const withoutComments = replaceComments(text, candidates, depth);
   if (withoutComments !== null && visit(withoutComments.text, withoutComments.changedRanges)) return;
-  const joined = removeNoOpSyntax(text, depth);
+  const joined = removeNoOpSyntax(text, candidates, depth);
   if (joined !== null) visit(joined.text, joined.changedRanges);
 }
