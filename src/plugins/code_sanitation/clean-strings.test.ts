@@ -33,6 +33,25 @@ test("knows no string that was not added, whatever strings were added before it"
   );
 });
 
+test("any two strings are known at the same time", () => {
+  const short = fc.string({ minLength: 1, maxLength: MAX_CLEAN_UNITS });
+  fc.assert(
+    fc.property(short, short, (one, other) => {
+      fc.pre(one !== other);
+      expect(stepsOfBoth(one, other)).toEqual([7, 9]);
+    }),
+  );
+  // Keys of every chat request, which have the same slot.
+  expect(stepsOfBoth("model", "content")).toEqual([7, 9]);
+});
+
+function stepsOfBoth(one: string, other: string): number[] {
+  const clean = new CleanStrings();
+  clean.add(unitsOf(one), 0, one.length, 7);
+  clean.add(unitsOf(other), 0, other.length, 9);
+  return [one, other].map((text) => clean.stepsOf(unitsOf(text), 0, text.length));
+}
+
 test("a string takes the same steps when it is known", () => {
   const work = { steps: 0, limit: Infinity };
   const detector = compileDetector(["sql", "shell"], work);
