@@ -1,16 +1,20 @@
-// Decodes the content of a JSON string and normalizes it, 16 bytes at a time where it is ASCII without escapes. AssemblyScript, not
+// Decodes the content of a JSON string and normalizes it, 32 bytes at a time: a mask has a bit for each byte, its lane, and what has to be changed in a
+// block is found without branches, because a processor cannot predict where a text has line ends, quotes and spaces. AssemblyScript, not
 // TypeScript: `npm run build:wasm` compiles this file to src/plugins/code_sanitation/normalize-json-wasm.ts. The rules are those of
 // src/plugins/code_sanitation/normalize.ts; its tables are copied into the memory.
 
 // The layout of the memory, as in src/plugins/code_sanitation/normalize-json.ts.
 const KINDS: usize = 0;
 const FOLDED: usize = 0x10000;
-const TABLES: usize = 0x30000;
+/** By the low four bits of an ASCII character: a bit for each value of its high four bits with which it is special. */
+const SPECIAL_TABLE: usize = 0x30000;
 /** The numbers of special positions and of decoded units after `normalize`. */
 const COUNTS: usize = 0x30020;
 const INPUT: usize = 0x30040;
 const CODES: usize = 0x50080;
-const SPECIALS: usize = 0x900c0;
+const SPECIALS: usize = 0x90100;
+/** By a mask of eight lanes: the numbers of the lanes in it, one byte each. */
+const LANE_NUMBERS: usize = 0x110200;
 
 // As in src/plugins/code_sanitation/char-classes.ts.
 const SPECIAL_UNIT: u32 = 1;
@@ -23,127 +27,222 @@ const BACKSLASH: u32 = 0x5c;
 
 /** The result for a string with an escape that JSON does not have. */
 const INVALID: i32 = -1;
-const BLOCK: usize = 16;
+const BLOCK: usize = 32;
+const BLOCK_LANES: u64 = 0xffffffff;
+const EVEN_LANES: u64 = 0x55555555;
+/** A block with more bytes than this that are not handled in blocks is normalized byte by byte. */
+const MAX_OTHER_BYTES: u64 = 4;
+/** The units that `findSpecials` reads at a time, in bytes. */
+const GROUP_BYTES: usize = 128;
 
-let specialCount: i32 = 0;
-let unitCount: i32 = 0;
-let length: usize = 0;
-/** Whether the unit before is whitespace or was removed, and whether this run of units has left a unit. */
-let isInRun: bool = false;
-let hasUnit: bool = false;
+/** Where the next normalized unit is written, and the number of decoded units. */
+let to: usize = 0;
+let unitCount: u32 = 0;
+/** 1 if the last unit is whitespace, which the next whitespace is merged with, and if it is a newline. */
+let isInRun: u64 = 0;
+let isNewlineRun: u64 = 0;
 
-/**
- * Writes two tables of 16 bytes: by the low four bits of an ASCII character, a bit for each value of its high four bits with which it is
- * special, and with which it is not copied as it is. Call once, after the tables of all units were written.
- */
+/** Writes the tables. Call once, after the tables of all units were written. */
 export function prepare(): void {
   const one: u8 = 1;
   for (let byte: usize = 0; byte < 0x80; byte++) {
-    const kind = <u32>load<u8>(KINDS + byte);
+    if (((<u32>load<u8>(KINDS + byte)) & SPECIAL_UNIT) == 0) continue;
     const high = <u8>(byte >> 4);
     const bit = one << high;
-    const low = byte & 15;
-    const table = TABLES + low;
-    if ((kind & SPECIAL_UNIT) != 0) store<u8>(table, load<u8>(table) | bit);
-    if ((kind & FOLDED_UNIT) != 0 || byte == <usize>BACKSLASH || byte == <usize>NEWLINE)
-      store<u8>(table, load<u8>(table, 16) | bit, 16);
+    const table = SPECIAL_TABLE + (byte & 15);
+    store<u8>(table, load<u8>(table) | bit);
+  }
+  for (let mask: usize = 0; mask < 0x100; mask++) {
+    let entry = LANE_NUMBERS + (mask << 3);
+    for (let lane: usize = 0; lane < 8; lane++) if (((mask >> lane) & 1) != 0) store<u8>(entry++, <u8>lane);
   }
 }
 
 /** Normalizes `bytes` bytes at INPUT, valid UTF-8, to CODES and SPECIALS, and writes COUNTS. Returns the number of normalized units, or INVALID. */
 export function normalize(bytes: usize): i32 {
   const end = INPUT + bytes;
-  const highBits = i8x16(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
-  const specialTable = v128.load(TABLES);
-  const otherTable = v128.load(TABLES, 16);
-  length = 0;
-  specialCount = 0;
+  const one: u64 = 1;
+  let codes = CODES;
+  let units: u32 = 0;
+  let inRun: u64 = 0;
+  let newlineRun: u64 = 0;
   unitCount = 0;
-  isInRun = false;
-  hasUnit = false;
   let at = INPUT;
-  while (at + BLOCK <= end) {
-    const block = v128.load(at);
-    const low = v128.and(block, i8x16.splat(0x0f));
-    const high = i8x16.swizzle(highBits, i8x16.shr_u(block, 4));
-    const others = v128.and(i8x16.swizzle(otherTable, low), high);
-    const spaces = <u32>i8x16.bitmask(i8x16.eq(block, i8x16.splat(<i8>SPACE)));
-    const isRepeated = spaces & ((spaces << 1) | (<u32>isInRun));
-    // The bytes that are not copied as they are. Those from 0x80 have the sign bit.
-    const rest = (<u32>i8x16.bitmask(v128.or(i8x16.ne(others, i64x2.splat(0)), block))) | isRepeated;
-    const codes = CODES + (length << 1);
-    v128.store(codes, i16x8.extend_low_i8x16_u(block));
-    v128.store(codes, i16x8.extend_high_i8x16_u(block), 16);
-    let specials = <u32>(
-      i8x16.bitmask(i8x16.ne(v128.and(i8x16.swizzle(specialTable, low), high), i64x2.splat(0)))
-    );
-    if (rest == 0) {
-      for (; specials != 0; specials &= specials - 1) addSpecial(length + <usize>ctz(specials));
-      addCopied(BLOCK, spaces);
+  while (at < end) {
+    const left = v128.load(at);
+    const right = v128.load(at, 16);
+    const others = lanesOf(isOther(left), isOther(right));
+    const spaces = lanesOf(isByte(left, 0x20), isByte(right, 0x20));
+    const backslashes = lanesOf(isByte(left, 0x5c), isByte(right, 0x5c));
+    const size = end - at;
+    if ((others | backslashes | (spaces & ((spaces << 1) | inRun))) == 0 && size >= BLOCK) {
+      v128.store(codes, i16x8.extend_low_i8x16_u(left));
+      v128.store(codes, i16x8.extend_high_i8x16_u(left), 16);
+      v128.store(codes, i16x8.extend_low_i8x16_u(right), 32);
+      v128.store(codes, i16x8.extend_high_i8x16_u(right), 48);
+      codes += 2 * BLOCK;
+      units += <u32>BLOCK;
+      inRun = spaces >> 31;
+      newlineRun = 0;
       at += BLOCK;
       continue;
     }
-    const copied = <usize>ctz(rest);
-    specials &= (1 << (<u32>copied)) - 1;
-    for (; specials != 0; specials &= specials - 1) addSpecial(length + <usize>ctz(specials));
-    if (copied > 0) addCopied(copied, spaces);
-    at += copied;
+    const starts = escapeStarts(backslashes);
+    const escaped = starts << 1;
+    const newlines = escaped & lanesOf(isEither(left, 0x6e, 0x72), isEither(right, 0x6e, 0x72));
+    const escapedSpaces = newlines | (escaped & lanesOf(isByte(left, 0x74), isByte(right, 0x74)));
+    const escapedSyntax = backslashes | lanesOf(isEither(left, 0x22, 0x2f), isEither(right, 0x22, 0x2f));
+    const rest = others | (escaped & BLOCK_LANES & ~(escapedSpaces | escapedSyntax));
+    const blockSize = <u64>(size < BLOCK ? size : BLOCK);
+    const blockEnd = one << blockSize;
+    let stop = ctz(rest | blockEnd);
+    const restLanes = ctz(~(rest >> stop));
+    // An escape is not divided: it is normalized with the next block or byte by byte.
+    const isDivided = (escaped >> stop) & 1;
+    stop -= isDivided;
+    const lanes = (one << stop) - 1;
+    // The whitespace of a run is merged to its last lane. The carry of an addition is located after the runs that have a newline.
+    const runs = (spaces | escapedSpaces | (escapedSpaces >> 1)) & lanes;
+    const runEnds = runs & ~(runs >> 1);
+    const merged = runs & inRun;
+    const newlineEnds = ((runs + ((newlines & lanes) | (merged & newlineRun))) & ~runs) >> 1;
+    const kept = lanes & ~((starts | runs) ^ runEnds);
+    codes -= (<usize>merged) << 1;
+    const start = codes;
+    codes = add(left, kept & 0xff, codes);
+    codes = add(upperHalf(left), (kept >> 8) & 0xff, codes);
+    codes = add(right, (kept >> 16) & 0xff, codes);
+    codes = add(upperHalf(right), kept >> 24, codes);
+    // Nearly always one run or none; without one, this writes after the units.
+    let changed = newlineEnds | (runEnds & escapedSpaces);
     do {
-      at = normalizeNext(at, end);
-      if (at == 0) return INVALID;
-    } while (at < end && isNotCopied(<u32>load<u8>(at)));
-  }
-  while (at < end) {
-    at = normalizeNext(at, end);
+      const lane = changed & (0 - changed);
+      const position = <usize>popcnt(kept & (lane - 1));
+      store<u16>(start + (position << 1), (lane & newlineEnds) != 0 ? <u16>NEWLINE : <u16>SPACE);
+      changed ^= lane;
+    } while (changed != 0);
+    units += <u32>(stop - popcnt(starts & lanes));
+    if (stop == <u64>BLOCK) {
+      inRun = runs >> 31;
+      newlineRun = newlineEnds >> 31;
+      at += BLOCK;
+      continue;
+    }
+    if (stop > 0) {
+      inRun = (runs >> (stop - 1)) & 1;
+      newlineRun = (newlineEnds >> (stop - 1)) & 1;
+      at += <usize>stop;
+      if (restLanes == 0 || at == end) continue;
+    }
+    to = codes;
+    isInRun = inRun;
+    isNewlineRun = newlineRun;
+    const count = popcnt(rest) > MAX_OTHER_BYTES ? BLOCK : <usize>(isDivided + restLanes);
+    at = normalizeBytes(at, at + count, end);
     if (at == 0) return INVALID;
+    codes = to;
+    inRun = isInRun;
+    newlineRun = isNewlineRun;
   }
   // Zeros, so that a matcher may look a few units past the end.
-  v128.store(CODES + (length << 1), i64x2.splat(0));
-  store<i32>(COUNTS, specialCount);
-  store<i32>(COUNTS, unitCount, 4);
-  return <i32>length;
+  for (let offset: usize = 0; offset < GROUP_BYTES; offset += 16) v128.store(codes + offset, i64x2.splat(0));
+  store<i32>(COUNTS, findSpecials(codes));
+  store<i32>(COUNTS, unitCount + units, 4);
+  return <i32>((codes - CODES) >> 1);
 }
 
-/** Whether a byte after one that is not copied is not copied either, as in indented lines and outside of ASCII. */
-function isNotCopied(byte: u32): bool {
-  return byte >= 0x80 || byte == BACKSLASH || (byte == SPACE && isInRun);
+/** Bytes that are not handled in blocks: those from 0x7f and control characters, as signed numbers. */
+function isOther(bytes: v128): v128 {
+  return i8x16.lt_s(i8x16.add(bytes, i8x16.splat(1)), i8x16.splat(0x21));
 }
 
-/** Adds units that were copied as they are. `spaces` has the bits of those that are spaces. */
-function addCopied(units: usize, spaces: u32): void {
-  length += units;
-  unitCount += <i32>units;
-  isInRun = hasUnit = ((spaces >> (<u32>units - 1)) & 1) != 0;
+function isByte(bytes: v128, byte: i8): v128 {
+  return i8x16.eq(bytes, i8x16.splat(byte));
 }
 
-/** Normalizes one character or escape. Returns the address after it, or 0 if it is invalid. */
-function normalizeNext(at: usize, end: usize): usize {
-  const byte = <u32>load<u8>(at);
-  if (byte < 0x80) {
-    if (byte == BACKSLASH) return normalizeEscape(at, end);
-    addUnit(byte);
-    return at + 1;
+function isEither(bytes: v128, one: i8, other: i8): v128 {
+  return v128.or(isByte(bytes, one), isByte(bytes, other));
+}
+
+function upperHalf(bytes: v128): v128 {
+  return i64x2.shuffle(bytes, bytes, 1, 1);
+}
+
+function lanesOf(left: v128, right: v128): u64 {
+  return (<u64>(<u32>i8x16.bitmask(left))) | ((<u64>(<u32>i8x16.bitmask(right))) << 16);
+}
+
+/** Returns the backslashes that begin an escape: of those that follow each other, every second one from the first. */
+function escapeStarts(backslashes: u64): u64 {
+  const firsts = backslashes & ~(backslashes << 1);
+  // The carry of an addition clears the backslashes that follow one in an even lane.
+  const fromEven = backslashes & ~(backslashes + (firsts & EVEN_LANES));
+  return (fromEven & EVEN_LANES) | ((backslashes ^ fromEven) & ~EVEN_LANES);
+}
+
+/** Writes those of the first eight bytes whose lanes are kept. Returns the address after them. */
+function add(bytes: v128, kept: u64, codes: usize): usize {
+  const numbers = v128.load64_zero(LANE_NUMBERS + ((<usize>kept) << 3));
+  v128.store(codes, i16x8.extend_low_i8x16_u(i8x16.swizzle(bytes, numbers)));
+  return codes + ((<usize>popcnt(kept)) << 1);
+}
+
+/** Normalizes the characters and escapes that begin before `limit`. Returns the address after them, or 0 if one is invalid. */
+function normalizeBytes(from: usize, limit: usize, end: usize): usize {
+  let at = from;
+  let codes = to;
+  let inRun = isInRun;
+  let units = unitCount;
+  while (at < limit && at < end) {
+    let unit = <u32>load<u8>(at);
+    if (unit == BACKSLASH) {
+      const escape = readEscape(at, end);
+      if (escape == 0) return 0;
+      at += <usize>(escape >> 16);
+      unit = escape & 0xffff;
+    } else if (unit < 0x80) at++;
+    else if (unit < 0xe0) {
+      unit = ((unit & 0x1f) << 6) | continuation(at, 1);
+      at += 2;
+    } else if (unit < 0xf0) {
+      unit = ((unit & 0x0f) << 12) | (continuation(at, 1) << 6) | continuation(at, 2);
+      at += 3;
+    } else {
+      const code =
+        ((unit & 7) << 18) | (continuation(at, 1) << 12) | (continuation(at, 2) << 6) | continuation(at, 3);
+      store<u16>(codes, <u16>(0xd7c0 + (code >> 10)));
+      codes += 2;
+      units++;
+      unit = 0xdc00 | (code & 0x3ff);
+      at += 4;
+    }
+    units++;
+    const folded = <u32>load<u16>(FOLDED + ((<usize>unit) << 1));
+    if (((<u32>load<u8>(KINDS + <usize>unit)) & (WHITESPACE_UNIT | FOLDED_UNIT)) == 0 || folded > SPACE) {
+      store<u16>(codes, <u16>folded);
+      codes += 2;
+      inRun = 0;
+    } else if (folded != REMOVED) {
+      const isNewline = <u64>(folded == NEWLINE);
+      codes -= (<usize>inRun) << 1;
+      isNewlineRun = isNewline | (inRun & isNewlineRun);
+      store<u16>(codes, isNewlineRun != 0 ? <u16>NEWLINE : <u16>SPACE);
+      codes += 2;
+      inRun = 1;
+    }
   }
-  if (byte < 0xe0) {
-    addUnit(((byte & 0x1f) << 6) | continuation(at, 1));
-    return at + 2;
-  }
-  if (byte < 0xf0) {
-    addUnit(((byte & 0x0f) << 12) | (continuation(at, 1) << 6) | continuation(at, 2));
-    return at + 3;
-  }
-  const code =
-    ((byte & 7) << 18) | (continuation(at, 1) << 12) | (continuation(at, 2) << 6) | continuation(at, 3);
-  addUnit(0xd7c0 + (code >> 10));
-  addUnit(0xdc00 | (code & 0x3ff));
-  return at + 4;
+  to = codes;
+  unitCount = units;
+  isInRun = inRun;
+  return at;
 }
 
 function continuation(at: usize, offset: usize): u32 {
   return (<u32>load<u8>(at + offset)) & 0x3f;
 }
 
-function normalizeEscape(at: usize, end: usize): usize {
+/** Returns the unit of an escape and, above 16 bits, its number of bytes. Returns 0 if it is invalid. */
+function readEscape(at: usize, end: usize): u32 {
   if (at + 2 > end) return 0;
   const letter = <u32>load<u8>(at, 1);
   if (letter == 0x75) {
@@ -154,9 +253,7 @@ function normalizeEscape(at: usize, end: usize): usize {
       (hexValue((digits >> 8) & 0xff) << 8) |
       (hexValue((digits >> 16) & 0xff) << 4) |
       hexValue(digits >> 24);
-    if (unit > 0xffff) return 0;
-    addUnit(unit);
-    return at + 6;
+    return unit > 0xffff ? 0 : (6 << 16) | unit;
   }
   let unit = letter;
   if (letter == 0x6e) unit = 0x0a;
@@ -165,8 +262,7 @@ function normalizeEscape(at: usize, end: usize): usize {
   else if (letter == 0x62) unit = 0x08;
   else if (letter == 0x66) unit = 0x0c;
   else if (letter != 0x22 && letter != 0x5c && letter != 0x2f) return 0;
-  addUnit(unit);
-  return at + 2;
+  return (2 << 16) | unit;
 }
 
 /** Above 0xffff if the byte is not a hexadecimal digit. */
@@ -176,25 +272,36 @@ function hexValue(byte: u32): u32 {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : 0x10000;
 }
 
-function addUnit(unit: u32): void {
-  unitCount++;
-  const folded = <u32>load<u16>(FOLDED + ((<usize>unit) << 1));
-  if (((<u32>load<u8>(KINDS + <usize>unit)) & (WHITESPACE_UNIT | FOLDED_UNIT)) == 0 || folded > SPACE) {
-    if (((<u32>load<u8>(KINDS + <usize>folded)) & SPECIAL_UNIT) != 0) addSpecial(length);
-    store<u16>(CODES + (length++ << 1), <u16>folded);
-    isInRun = false;
-    hasUnit = false;
-    return;
+/** Writes the positions of the special units before `end`, after which a group of zeros is located. Returns their number. */
+function findSpecials(end: usize): i32 {
+  const table = v128.load(SPECIAL_TABLE);
+  let special = SPECIALS;
+  for (let at = CODES; at < end; at += GROUP_BYTES) {
+    let lanes =
+      specialLanes(at, table) |
+      (specialLanes(at + 32, table) << 16) |
+      (specialLanes(at + 64, table) << 32) |
+      (specialLanes(at + 96, table) << 48);
+    const next = special + ((<usize>popcnt(lanes)) << 2);
+    const position = <u32>((at - CODES) >> 1);
+    // Four at a time: the number of special units cannot be predicted. What is written after the last one is overwritten.
+    while (lanes != 0) {
+      for (let offset: usize = 0; offset < 16; offset += 4) {
+        store<u32>(special + offset, position + <u32>ctz(lanes));
+        lanes &= lanes - 1;
+      }
+      special += 16;
+    }
+    special = next;
   }
-  isInRun = true;
-  if (folded == REMOVED) return;
-  if (!hasUnit) {
-    store<u16>(CODES + (length++ << 1), <u16>folded);
-    hasUnit = true;
-  } else if (folded == NEWLINE) store<u16>(CODES - 2 + (length << 1), <u16>NEWLINE);
+  return <i32>((special - SPECIALS) >> 2);
 }
 
-function addSpecial(position: usize): void {
-  store<u32>(SPECIALS + ((<usize>specialCount) << 2), <u32>position);
-  specialCount++;
+/** Returns the special ones of 16 units. Narrowing changes the units of more than eight bits to 0 or 0xff. */
+function specialLanes(at: usize, table: v128): u64 {
+  const highBits = i8x16(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
+  const bytes = i8x16.narrow_i16x8_u(v128.load(at), v128.load(at, 16));
+  const lows = i8x16.swizzle(table, v128.and(bytes, i8x16.splat(0x0f)));
+  const highs = i8x16.swizzle(highBits, i8x16.shr_u(bytes, 4));
+  return <u64>(<u32>i8x16.bitmask(i8x16.ne(v128.and(lows, highs), i64x2.splat(0))));
 }

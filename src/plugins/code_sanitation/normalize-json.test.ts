@@ -78,6 +78,11 @@ const piece = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 8 }).map((text) => JSON.stringify(text).slice(1, -1)),
 );
 const json = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(""));
+/** Several of them are located in the same block of the module, and runs of whitespace continue in the next block. */
+const shortPiece = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom(" ", "\\n", "\\t", "\\r", "\\\\", '\\"', "n", "t", "<", "word") },
+  { weight: 1, arbitrary: fc.constantFrom("a sentence of prose", "é", "\u200b", "\u3000", "\\u000a", "\\b") },
+);
 
 describe("a JSON string", () => {
   test("is normalized as its decoded text is", () => {
@@ -86,6 +91,29 @@ describe("a JSON string", () => {
         expect(fast(content)).toEqual(slow(content));
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  test("is normalized as its decoded text is if it has many escapes and much whitespace", () => {
+    fc.assert(
+      fc.property(fc.array(shortPiece, { minLength: 10, maxLength: 120, size: "max" }), (pieces) => {
+        const content = pieces.join("");
+        expect(fast(content)).toEqual(slow(content));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("with an invalid escape anywhere is not read", () => {
+    const escape = fc.constantFrom("\\x", "\\ ", "\\%", "\\N", "\\u12g4", "\\u 123", "\\é");
+    fc.assert(
+      fc.property(json, escape, json, (before, invalid, after) => {
+        expect(fast(`${before}${invalid}${after}`)).toBeNull();
+        // What the string before had at the same place is not read.
+        fast(`${before}\\n`);
+        expect(fast(`${before}\\`)).toBeNull();
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -12,7 +12,7 @@ const FOLDED_UNITS = 0x10000;
 const COUNTS = 0x30020;
 const INPUT = 0x30040;
 export const CODES = 0x50080;
-const SPECIALS = 0x900c0;
+const SPECIALS = 0x90100;
 /** Longer strings are normalized in the other way. */
 const MAX_INPUT_BYTES = 0x20000;
 /** Zeros after the last unit. */
