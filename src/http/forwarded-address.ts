@@ -13,7 +13,9 @@ export function clientAddressOf(peerAddress: string, headers: ReadableFields, tr
 export function forwardedAddress(proxyAddress: string, headers: ReadableFields, trusted: BlockList): string {
   const chain = headers.get("x-forwarded-for");
   if (chain !== null) return rightmostUntrusted(chain, trusted) ?? proxyAddress;
-  const realIp = normalizeAddress(headers.get("x-real-ip") ?? "");
+  const reported = headers.get("x-real-ip");
+  if (reported === null) return proxyAddress;
+  const realIp = normalizeAddress(reported);
   return isIP(realIp) === 0 ? proxyAddress : realIp;
 }
 

@@ -55,6 +55,18 @@ describe("normalization", () => {
     );
   });
 
+  test("does not depend on the URL before", () => {
+    const urls = fc.constantFrom("/a", "/a?b", "/b", "/a/../b", "/a/..%2fb", "http://a/b?c");
+    fc.assert(
+      fc.property(urls, urls, (one, other) => {
+        const alone = { ...requestTargetOf(one) };
+        requestTargetOf(other);
+        expect(requestTargetOf(one)).toEqual(alone);
+        expect(requestTargetOf(one)).toEqual(alone);
+      }),
+    );
+  });
+
   test("changes nothing when it is repeated", () => {
     fc.assert(
       fc.property(path, (given) => {

@@ -12,11 +12,22 @@ export interface RequestTarget {
 /** Paths without these need no normalization and have no problem. */
 const NEEDS_CHECK = /[%\\;]|\/\./;
 
+/** Of the last URL: most requests have the same one as the request before, and each request needs it twice. */
+let lastUrl: string | null = null;
+let lastTarget: RequestTarget = { path: "/", query: "", pathProblem: null };
+
+export function requestTargetOf(url: string): RequestTarget {
+  if (url === lastUrl) return lastTarget;
+  lastTarget = readTarget(url);
+  lastUrl = url;
+  return lastTarget;
+}
+
 /**
  * Bun resolves dot segments and replaces the host of an absolute-form target by the Host header, but only if the Host header
  * parses as the authority of a URL. Otherwise it reports the target as received, with or without a host before it.
  */
-export function requestTargetOf(url: string): RequestTarget {
+function readTarget(url: string): RequestTarget {
   const start = url.startsWith("/") ? 0 : pathStartOf(url);
   const fragment = url.indexOf("#", start);
   const end = fragment < 0 ? url.length : fragment;

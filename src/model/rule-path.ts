@@ -4,8 +4,11 @@
 export const RESERVED_PREFIXES = ["/api", "/console", "/metrics", "/healthz", "/readyz"] as const;
 
 const RESERVED: ReadonlySet<string> = new Set(RESERVED_PREFIXES);
+/** The letters after the slash: most paths of requests are rejected by theirs. */
+const FIRST_LETTERS: ReadonlySet<number> = new Set(RESERVED_PREFIXES.map((prefix) => prefix.charCodeAt(1)));
 
 export function reservedPrefixOf(path: string): string | null {
+  if (!FIRST_LETTERS.has(path.charCodeAt(1))) return null;
   const end = path.indexOf("/", 1);
   const first = end < 0 ? path : path.slice(0, end);
   return RESERVED.has(first) ? first : null;

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "../base/errors.ts";
-import { writeRequestHead, type OutgoingRequest } from "./outgoing-request.ts";
+import { requestTargetOf, writeRequestHead, type OutgoingRequest } from "./outgoing-request.ts";
 
 const ORIGIN = { host: "provider.test", basePath: "/base" };
 
@@ -53,5 +53,20 @@ test("property: earlier requests, also refused ones, do not change what is sent 
       }
     }),
     { numRuns: 2000 },
+  );
+});
+
+test("the target of a request does not depend on the request before", () => {
+  const parts = fc.constantFrom("", "/a", "/a/b", "/b", "?q", "/a b", "/\ud800");
+  fc.assert(
+    fc.property(fc.array(fc.tuple(parts, parts), { maxLength: 10 }), (pairs) => {
+      for (const [basePath, path] of pairs) {
+        const joined = basePath + path;
+        const target = joined.startsWith("/") ? joined : `/${joined}`;
+        expect(requestTargetOf(path, { ...ORIGIN, basePath })).toBe(
+          target.replaceAll(" ", "%20").replaceAll("\ud800", "%EF%BF%BD"),
+        );
+      }
+    }),
   );
 });

@@ -92,11 +92,19 @@ function writeLength(writer: LineWriter, length: number): void {
   writer.lineEnd();
 }
 
+/** The last target, which the next request mostly has, too. */
+const last = { basePath: "", path: "", target: "/" };
+
 /** Returns path and query as in the request line. */
 export function requestTargetOf(path: string, { basePath }: RequestOrigin): string {
+  if (path === last.path && basePath === last.basePath) return last.target;
   let target = basePath + path;
   if (target === "" || target.startsWith("?")) target = `/${target}`;
-  return TARGET.test(target) ? target : encodeURI(target.toWellFormed());
+  if (!TARGET.test(target)) target = encodeURI(target.toWellFormed());
+  last.path = path;
+  last.basePath = basePath;
+  last.target = target;
+  return target;
 }
 
 function invalidHeader(name: string): GatehouseError {
