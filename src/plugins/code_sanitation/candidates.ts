@@ -95,8 +95,8 @@ export class CandidateTable implements TableOwner {
     this.#states = states;
     this.#rows = new Int32Array(states.length).fill(NO_ROW);
     let length = 0;
-    for (const [state, triggers] of states.entries()) {
-      if (triggers === undefined) continue;
+    for (let state = 0; state < states.length; state++) {
+      if (states[state] === undefined) continue;
       this.#rows[state] = length;
       length += ROW_LENGTH;
     }

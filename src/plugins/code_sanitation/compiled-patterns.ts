@@ -100,9 +100,12 @@ export function compileEntries(entries: readonly PatternEntry[]): CompiledPatter
   return { prefilter, states, candidates, cleanStrings: new CleanStrings() };
 }
 
+const DIGIT = /\d/;
+
 function triggersOf(owner: PatternEntry): PatternTrigger[] {
   const { triggers, followedBy } = owner.pattern;
-  return triggers.map((text) => ({ text, hasDigits: /\d/.test(text), owner, followedBy }));
+  const mayHaveDigits = DIGIT.test(triggers.join());
+  return triggers.map((text) => ({ text, hasDigits: mayHaveDigits && DIGIT.test(text), owner, followedBy }));
 }
 
 /** JavaScript and HTML share patterns. If both are selected, keeps one of each equivalent pair, with both names. */

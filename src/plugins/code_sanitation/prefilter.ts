@@ -48,7 +48,6 @@ export class Prefilter<Owner> {
 
   constructor(triggers: readonly Trigger<Owner>[]) {
     const texts = triggers.map(({ text }) => text.toLowerCase());
-    checkTexts(texts);
     this.maxTriggerLength = Math.max(0, ...texts.map(({ length }) => length));
     const maxStates = texts.reduce((states, { length }) => states + length, 1);
     if (maxStates > MAX_STATES)
@@ -83,6 +82,8 @@ export class Prefilter<Owner> {
     for (let depth = 0; level.length > 0; depth++) {
       for (const entry of level) {
         const symbol = UNIT_SYMBOLS[entry.text.charCodeAt(depth)] ?? 0;
+        if (symbol === 0)
+          throw new Error(`trigger ${JSON.stringify(entry.text)} has a character without a symbol`);
         const index = (entry.state << ROW_BITS) | symbol;
         let child = transitions[index] ?? 0;
         if (child === 0) {
@@ -132,8 +133,9 @@ export class Prefilter<Owner> {
   #markTransitions(): void {
     // Many triggers share a set, so convert each set to symbols once.
     const symbolsBySet = new Map<CharSet | null, Uint8Array>();
-    for (const [state, triggers] of this.triggersByState.entries()) {
-      for (const { followedBy } of triggers) {
+    // An index loop, because most states have no triggers, and this runs once, before it is compiled.
+    for (let state = 0; state < this.triggersByState.length; state++) {
+      for (const { followedBy } of this.triggersByState[state] ?? NO_TRIGGERS) {
         let symbols = symbolsBySet.get(followedBy);
         if (symbols === undefined) symbolsBySet.set(followedBy, (symbols = this.#symbolsOf(followedBy)));
         this.#markRow(state << ROW_BITS, symbols);
@@ -157,13 +159,6 @@ export class Prefilter<Owner> {
       if (set === null || charSetHas(set, code)) symbols.add(UNIT_SYMBOLS[code] ?? 0);
     return Uint8Array.from(symbols);
   }
-}
-
-function checkTexts(texts: readonly string[]): void {
-  for (const text of texts)
-    for (let index = 0; index < text.length; index++)
-      if (UNIT_SYMBOLS[text.charCodeAt(index)] === 0)
-        throw new Error(`trigger ${JSON.stringify(text)} has a character without a symbol`);
 }
 
 function concatenate<T>(some: readonly T[], others: readonly T[]): readonly T[] {
