@@ -62,20 +62,45 @@ const ENTITIES: ReadonlyMap<string, string> = new Map(
 );
 /** Browsers decode these without a semicolon too. */
 const WITHOUT_SEMICOLON = new Set(["amp", "gt", "lt", "nbsp", "quot"]);
-const CONTROL_ESCAPES: ReadonlyMap<number, number> = new Map(
-  Object.entries({ n: NEWLINE, r: 0x0d, t: 0x09, v: 0x0b, f: 0x0c }).map(([letter, code]) => [
-    letter.charCodeAt(0),
-    code,
-  ]),
-);
+
+/** In SHORT_ESCAPES: a longer escape may start with the character. */
+const MAY_BE_LONGER = -1;
+/** By the character after a backslash: what an escape of these two characters encodes. Any other character encodes itself. */
+const SHORT_ESCAPES = shortEscapes();
+
+function shortEscapes(): Int16Array {
+  const codes = Int16Array.from({ length: 0x80 }, (_, code) => code);
+  for (const [letter, code] of Object.entries({ n: NEWLINE, r: 0x0d, t: 0x09, v: 0x0b, f: 0x0c }))
+    codes[letter.charCodeAt(0)] = code;
+  // A backslash at the end of a line continues it.
+  codes[NEWLINE] = 0;
+  for (const character of "uUxX01234567") codes[character.charCodeAt(0)] = MAY_BE_LONGER;
+  return codes;
+}
 
 /** The work of looking up the name of an entity. */
 const STEPS_PER_NAME = 8;
 
-/** The decoded code point of an escape, and the position after the escape. */
-interface Escape {
-  readonly code: number;
-  readonly end: number;
+/** The decoded code point of an escape and, in the lowest bits, its length, which is at most 16: thousands of escapes need no objects. */
+type Escape = number;
+const LENGTH_BITS = 5;
+const NO_ESCAPE: Escape = -1;
+
+function escapeOf(code: number, length: number): Escape {
+  return (code << LENGTH_BITS) | length;
+}
+
+function codeOf(escape: Escape): number {
+  return escape >> LENGTH_BITS;
+}
+
+function lengthOf(escape: Escape): number {
+  return escape & ((1 << LENGTH_BITS) - 1);
+}
+
+/** Returns the escape that `units` more belong to. */
+function extended(escape: Escape, units: number): Escape {
+  return escape === NO_ESCAPE ? NO_ESCAPE : escape + units;
 }
 
 /** Returns the text with every escape replaced by the character it encodes; null if there is no escape. */
@@ -95,31 +120,31 @@ export function decodeEscapes(
     input.work.steps++;
     checkWork(input.work);
     const escape = readEscape(input, index, code);
-    if (escape === null) continue;
-    (rewriter ??= new Rewriter(input, depth)).replace(escape.code, index, escape.end);
-    done = escape.end;
+    if (escape === NO_ESCAPE) continue;
+    done = index + lengthOf(escape);
+    (rewriter ??= new Rewriter(input, depth)).replace(codeOf(escape), index, done);
   }
   return rewriter?.finish() ?? null;
 }
 
-function readEscape(input: NormalizedText, at: number, first: number): Escape | null {
-  if (first === PERCENT) return readPercent(input, at);
-  return first === AMPERSAND ? readEntity(input, at) : readBackslash(input, at);
+function readEscape(input: NormalizedText, at: number, first: number): Escape {
+  if (first === BACKSLASH) return readBackslash(input, at);
+  return first === PERCENT ? readPercent(input, at) : readEntity(input, at);
 }
 
 /** `%41`, `%u0041`, and UTF-8 sequences of `%xx`. Includes overlong forms, because some servers accept them. */
-function readPercent(input: NormalizedText, at: number): Escape | null {
-  if (toLower(unitAt(input, at + 1)) === 0x75) return readHex(input, at + 2, 4, 4);
+function readPercent(input: NormalizedText, at: number): Escape {
+  if (toLower(unitAt(input, at + 1)) === 0x75) return extended(readHex(input, at + 2, 4, 4), 2);
   const first = readByte(input, at);
-  if (first < 0) return null;
+  if (first < 0) return NO_ESCAPE;
   const following = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
   let code = following === 0 ? first : first & (0x3f >> following);
   for (let index = 1; index <= following; index++) {
     const byte = readByte(input, at + index * 3);
-    if ((byte & 0xc0) !== 0x80 || byte < 0) return { code: first, end: at + 3 };
+    if ((byte & 0xc0) !== 0x80 || byte < 0) return escapeOf(first, 3);
     code = (code << 6) | (byte & 0x3f);
   }
-  return { code, end: at + 3 + following * 3 };
+  return escapeOf(code, 3 + following * 3);
 }
 
 function readByte(input: NormalizedText, at: number): number {
@@ -130,34 +155,37 @@ function readByte(input: NormalizedText, at: number): number {
   return low < 0 ? -1 : high * 16 + low;
 }
 
-function readEntity(input: NormalizedText, at: number): Escape | null {
+function readEntity(input: NormalizedText, at: number): Escape {
   if (unitAt(input, at + 1) === HASH) {
     const isHex = toLower(unitAt(input, at + 2)) === 0x78;
-    const number = isHex ? readHex(input, at + 3, 1, 12) : readDecimal(input, at + 2);
-    return number === null ? null : withSemicolon(input, number);
+    const number = isHex
+      ? extended(readHex(input, at + 3, 1, 12), 3)
+      : extended(readDecimal(input, at + 2), 2);
+    return withSemicolon(input, at, number);
   }
   const end = endOfWord(input, at + 1);
   input.work.steps += STEPS_PER_NAME;
   const name = lowerCaseText(input, at + 1, Math.min(end, at + 12));
   const character = ENTITIES.get(name);
-  if (character === undefined) return null;
-  if (unitAt(input, end) !== SEMICOLON && !WITHOUT_SEMICOLON.has(name)) return null;
-  return withSemicolon(input, { code: character.charCodeAt(0), end });
+  if (character === undefined) return NO_ESCAPE;
+  if (unitAt(input, end) !== SEMICOLON && !WITHOUT_SEMICOLON.has(name)) return NO_ESCAPE;
+  return withSemicolon(input, at, escapeOf(character.charCodeAt(0), end - at));
 }
 
-function withSemicolon(input: NormalizedText, escape: Escape): Escape {
-  return unitAt(input, escape.end) === SEMICOLON ? { code: escape.code, end: escape.end + 1 } : escape;
+function withSemicolon(input: NormalizedText, at: number, escape: Escape): Escape {
+  if (escape === NO_ESCAPE) return NO_ESCAPE;
+  return unitAt(input, at + lengthOf(escape)) === SEMICOLON ? extended(escape, 1) : escape;
 }
 
-function readDecimal(input: NormalizedText, at: number): Escape | null {
+function readDecimal(input: NormalizedText, at: number): Escape {
   let end = at;
   let code = 0;
   while (end - at < 12 && isInClass(unitAt(input, end), DIGIT))
     code = Math.min(code * 10 + unitAt(input, end++) - 0x30, 0x110000);
-  return end === at ? null : { code, end };
+  return end === at ? NO_ESCAPE : escapeOf(code, end - at);
 }
 
-function readHex(input: NormalizedText, at: number, minDigits: number, maxDigits: number): Escape | null {
+function readHex(input: NormalizedText, at: number, minDigits: number, maxDigits: number): Escape {
   const { codes } = input;
   // Zeros follow the text, so that it needs no comparison with its length.
   const last = Math.min(at + maxDigits, codes.length);
@@ -168,45 +196,43 @@ function readHex(input: NormalizedText, at: number, minDigits: number, maxDigits
     if (value < 0) break;
     code = Math.min(code * 16 + value, 0x110000);
   }
-  return end - at < minDigits ? null : { code, end };
+  return end - at < minDigits ? NO_ESCAPE : escapeOf(code, end - at);
 }
 
 /** JavaScript, JSON, CSS and octal escapes. Any other escaped character is that character. */
-function readBackslash(input: NormalizedText, at: number): Escape | null {
-  if (at + 1 >= input.length) return null;
-  const next = unitAt(input, at + 1);
-  const letter = toLower(next);
-  if (letter === 0x75) {
-    const escape = readUnicode(input, at + 2);
-    if (escape !== null) return escape;
-  }
-  if (letter === 0x78) {
-    const escape = readHex(input, at + 2, 2, 2);
-    if (escape !== null) return escape;
-  }
-  const numeric = isInClass(next, DIGIT) ? readNumericEscape(input, at + 1) : null;
-  if (numeric !== null) return numeric;
-  if (next === NEWLINE) return { code: 0, end: at + 2 };
-  return { code: CONTROL_ESCAPES.get(next) ?? next, end: at + 2 };
+function readBackslash(input: NormalizedText, at: number): Escape {
+  if (at + 1 >= input.length) return NO_ESCAPE;
+  const next = input.codes[at + 1] ?? 0;
+  const short = next < 0x80 ? (SHORT_ESCAPES[next] ?? 0) : next;
+  if (short !== MAY_BE_LONGER) return escapeOf(short, 2);
+  const longer = readLongEscape(input, at + 1, next);
+  return longer === NO_ESCAPE ? escapeOf(next, 2) : extended(longer, 1);
 }
 
-function readUnicode(input: NormalizedText, at: number): Escape | null {
+/** An escape of more than one character after the backslash, without the backslash. */
+function readLongEscape(input: NormalizedText, at: number, first: number): Escape {
+  const letter = toLower(first);
+  if (letter === 0x75) return extended(readUnicode(input, at + 1), 1);
+  if (letter === 0x78) return extended(readHex(input, at + 1, 2, 2), 1);
+  return readNumericEscape(input, at);
+}
+
+function readUnicode(input: NormalizedText, at: number): Escape {
   if (unitAt(input, at) !== OPEN_BRACE) return readHex(input, at, 4, 4);
-  const escape = readHex(input, at + 1, 1, 8);
-  return escape !== null && unitAt(input, escape.end) === CLOSE_BRACE
-    ? { code: escape.code, end: escape.end + 1 }
-    : null;
+  const escape = extended(readHex(input, at + 1, 1, 8), 1);
+  const isClosed = escape !== NO_ESCAPE && unitAt(input, at + lengthOf(escape)) === CLOSE_BRACE;
+  return isClosed ? extended(escape, 1) : NO_ESCAPE;
 }
 
 /** `\0061 ` as in CSS, or octal `\141` as in C and the shell. */
-function readNumericEscape(input: NormalizedText, at: number): Escape | null {
+function readNumericEscape(input: NormalizedText, at: number): Escape {
   if (unitAt(input, at) === 0x30 && unitAt(input, at + 1) === 0x30) {
     const css = readHex(input, at, 4, 6);
-    if (css !== null) return css;
+    if (css !== NO_ESCAPE) return css;
   }
   let end = at;
   let code = 0;
   while (end - at < 3 && unitAt(input, end) >= 0x30 && unitAt(input, end) <= 0x37)
     code = code * 8 + unitAt(input, end++) - 0x30;
-  return end - at >= 2 && code >= 0x20 && code < 0x7f ? { code, end } : null;
+  return end - at >= 2 && code >= 0x20 && code < 0x7f ? escapeOf(code, end - at) : NO_ESCAPE;
 }

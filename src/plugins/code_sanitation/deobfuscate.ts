@@ -28,12 +28,13 @@ import { checkWork, stepsToRead } from "./work-budget.ts";
  */
 export function replaceComments(
   input: NormalizedText,
-  { positions, count, hasComments }: SyntaxCandidates,
+  candidates: SyntaxCandidates,
   depth: number,
 ): RewrittenText | null {
+  const { positions, count, hasComments } = candidates;
   if (!hasComments) return null;
   let rewriter: Rewriter | null = null;
-  const comments = new CommentEnds(input);
+  const comments = new CommentEnds(input, candidates);
   input.work.steps += stepsToRead(count);
   checkWork(input.work);
   let done = 0;
@@ -62,22 +63,27 @@ function endOfConditionalStart(input: NormalizedText, at: number): number {
   return end;
 }
 
-/** Finds the ends of comments. Queries must be in ascending order, so that the text is searched only once. */
+/** Finds the ends of comments. Queries must be in ascending order, so that the candidates are searched only once. */
 class CommentEnds {
-  readonly #input: NormalizedText;
-  #position = 0;
+  readonly #codes: Uint16Array;
+  readonly #candidates: SyntaxCandidates;
+  /** The candidates before this one are before the last query, or end no comment. */
+  #next = 0;
 
-  constructor(input: NormalizedText) {
-    this.#input = input;
+  constructor({ codes }: NormalizedText, candidates: SyntaxCandidates) {
+    this.#codes = codes;
+    this.#candidates = candidates;
   }
 
   /** Returns the position after the first comment end at or after `at`; -1 if there is none. */
   after(at: number): number {
-    const { codes, length } = this.#input;
-    let position = Math.max(this.#position, at);
-    while (position < length && (codes[position] !== STAR || codes[position + 1] !== SLASH)) position++;
-    this.#position = position;
-    return position >= length ? -1 : position + 2;
+    const codes = this.#codes;
+    const { positions, count } = this.#candidates;
+    for (; this.#next < count; this.#next++) {
+      const position = positions[this.#next] ?? 0;
+      if (position >= at && codes[position] === STAR && codes[position + 1] === SLASH) return position + 2;
+    }
+    return -1;
   }
 }
 
@@ -92,12 +98,13 @@ const SPECIALS_PER_CHECK = 64;
  */
 export function removeNoOpSyntax(
   input: NormalizedText,
-  { positions, count }: SyntaxCandidates,
+  candidates: SyntaxCandidates,
   depth: number,
 ): RewrittenText | null {
+  const { positions, count } = candidates;
   if (count === 0) return null;
   let rewriter: Rewriter | null = null;
-  const comments = new CommentEnds(input);
+  const comments = new CommentEnds(input, candidates);
   input.work.steps += stepsToRead(count * 2);
   checkWork(input.work);
   let done = 0;

@@ -33,6 +33,7 @@ export interface NormalizedJson extends NormalizedText {
 /** Has the text of the string that was normalized last: a scan is synchronous. */
 export class JsonNormalizer implements NormalizedJson {
   readonly codes: Uint16Array;
+  readonly bytes: Buffer;
   readonly parent = null;
   readonly sourceMap = new SourceMap();
   readonly specials = new PositionList();
@@ -52,6 +53,7 @@ export class JsonNormalizer implements NormalizedJson {
     this.#input = new Uint8Array(buffer, INPUT, MAX_INPUT_BYTES);
     this.#counts = new Int32Array(buffer, COUNTS, 2);
     this.codes = new Uint16Array(buffer, CODES, MAX_INPUT_BYTES + PADDING);
+    this.bytes = Buffer.from(buffer, CODES, this.codes.byteLength);
     this.specials.positions = new Int32Array(buffer, SPECIALS, MAX_INPUT_BYTES);
   }
 

@@ -4,6 +4,8 @@ import type { WorkCounter } from "./work-budget.ts";
 
 export interface NormalizedText {
   readonly codes: Uint16Array;
+  /** The memory of `codes`. Copying a part of it needs no object for the part. */
+  readonly bytes: Buffer;
   readonly length: number;
   readonly work: WorkCounter;
   /** The text that this one was created from by decoding or deobfuscation; null if it is the original text. */

@@ -12,7 +12,7 @@ const STEPS_PER_CHANGE = 8;
 /** A JSON body can consist of many short strings, and each has its own rewriters. */
 const STEPS_PER_REWRITER = 15;
 /** Below this length a loop copies faster than a native call. */
-const SHORT_COPY = 64;
+const SHORT_COPY = 24;
 
 export interface RewrittenText {
   readonly text: NormalizedText;
@@ -26,7 +26,8 @@ export class Rewriter {
   readonly #codes: Uint16Array;
   readonly #changedRanges: number[] = [];
   #length = 0;
-  #isChanged = false;
+  /** Whether the next unit that is copied does not follow the source of the unit before it. */
+  #isShifted = false;
   /** The parent's units before this position were copied, replaced or removed. */
   #done = 0;
   /** Number of the parent's special positions that were processed. */
@@ -37,6 +38,8 @@ export class Rewriter {
     parent.work.steps += STEPS_PER_REWRITER;
     this.#buffer = scratchBufferFor(parent.length, depth);
     this.#codes = this.#buffer.codes;
+    // Every change replaces a special character, so there are not more than in the parent.
+    this.#buffer.specials.reserve(parent.specials.count);
   }
 
   /** Replaces `from` up to `to` of the parent by one unit. Merges whitespace and removes invisible characters. */
@@ -52,6 +55,7 @@ export class Rewriter {
     this.#buffer.sourceMap.add(this.#length, from, to);
     if (UNIT_KIND[folded] === SPECIAL_UNIT) this.#buffer.specials.add(this.#length);
     this.#codes[this.#length++] = folded;
+    this.#isShifted = false;
   }
 
   /** Removes units of the parent. */
@@ -63,7 +67,7 @@ export class Rewriter {
   removeUnrecorded(from: number, to: number): void {
     this.#copyUpTo(from);
     this.#done = to;
-    this.#isChanged = true;
+    this.#isShifted = true;
   }
 
   finish(): RewrittenText {
@@ -79,7 +83,7 @@ export class Rewriter {
     checkWork(work);
     this.#copyUpTo(from);
     this.#done = to;
-    this.#isChanged = true;
+    this.#isShifted = true;
     const ranges = this.#changedRanges;
     const last = ranges.length - 1;
     const start = Math.max(0, this.#length - MAX_PATTERN_REACH);
@@ -92,28 +96,36 @@ export class Rewriter {
   #copyUpTo(end: number): void {
     const from = this.#done;
     if (end <= from) return;
-    if (this.#isChanged) this.#buffer.sourceMap.add(this.#length, from, from + 1);
+    if (this.#isShifted) this.#buffer.sourceMap.add(this.#length, from, from + 1);
+    this.#isShifted = false;
     this.#copySpecials(from, end);
-    const source = this.#parent.codes;
-    const codes = this.#codes;
-    const shift = this.#length - from;
-    if (end - from < SHORT_COPY)
-      for (let index = from; index < end; index++) codes[index + shift] = source[index] ?? 0;
-    else codes.set(source.subarray(from, end), this.#length);
+    if (end - from < SHORT_COPY) this.#copyShort(from, end);
+    else this.#parent.bytes.copy(this.#buffer.bytes, 2 * this.#length, 2 * from, 2 * end);
     this.#length += end - from;
     this.#done = end;
   }
 
+  #copyShort(from: number, end: number): void {
+    const source = this.#parent.codes;
+    const codes = this.#codes;
+    const shift = this.#length - from;
+    for (let index = from; index < end; index++) codes[index + shift] = source[index] ?? 0;
+  }
+
   #copySpecials(from: number, end: number): void {
     const { positions, count } = this.#parent.specials;
+    const { specials } = this.#buffer;
+    const copied = specials.positions;
     const shift = this.#length - from;
     let next = this.#specialsDone;
+    let copiedCount = specials.count;
     while (next < count) {
       const position = positions[next] ?? 0;
       if (position >= end) break;
       next++;
-      if (position >= from) this.#buffer.specials.add(position + shift);
+      if (position >= from) copied[copiedCount++] = position + shift;
     }
     this.#specialsDone = next;
+    specials.count = copiedCount;
   }
 }

@@ -32,6 +32,7 @@ export class CodeUnitBuffer {
 /** A buffer that a normalized text is written to. After `finish` it is that text. */
 export class ScratchBuffer implements NormalizedText {
   readonly codes: Uint16Array;
+  readonly bytes: Buffer;
   readonly sourceMap = new SourceMap();
   readonly specials = new PositionList();
   length = 0;
@@ -40,6 +41,7 @@ export class ScratchBuffer implements NormalizedText {
 
   constructor(units: number) {
     this.codes = new Uint16Array(units + PADDING);
+    this.bytes = Buffer.from(this.codes.buffer);
   }
 
   /** Turns the first `length` units into a normalized text. */
