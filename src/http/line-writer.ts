@@ -134,6 +134,10 @@ export class LineWriter {
   /** Writes a number with one decimal. */
   tenths(value: number): void {
     const count = Math.round(value * 10);
+    if (count >= 0 && count < 1000) {
+      this.#shortTenths(count);
+      return;
+    }
     if (!(count >= 0 && count < MAX_COUNT)) {
       this.#unrecorded((count / 10).toFixed(1));
       return;
@@ -178,6 +182,19 @@ export class LineWriter {
     // The text may have overwritten the parts of the last text after its own.
     if (this.#parts.length > this.#count) this.#parts.length = this.#count;
     this.#length = this.#count = 0;
+  }
+
+  /** Writes fewer than 1000 tenths: most of the times of a request, in milliseconds. */
+  #shortTenths(count: number): void {
+    let at = this.#length;
+    this.#length = count < 100 ? at + 3 : at + 4;
+    this.#grow();
+    const bytes = this.#bytes;
+    const digits = count * 3;
+    if (count >= 100) bytes[at++] = DIGITS[digits] ?? ZERO;
+    bytes[at] = DIGITS[digits + 1] ?? ZERO;
+    bytes[at + 1] = DOT;
+    bytes[at + 2] = DIGITS[digits + 2] ?? ZERO;
   }
 
   /** Writes a text that the next one hardly repeats. */
