@@ -7,6 +7,7 @@ import {
   canMatchAt,
   firstSetOfChoice,
   firstSetOfSequence,
+  negative,
   NO_MATCH,
   readingOneUnit,
   requiredFirstSet,
@@ -14,7 +15,6 @@ import {
   withPart,
   withParts,
   withPrefixes,
-  zeroWidth,
   type Matcher,
 } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
@@ -159,7 +159,7 @@ export function times(min: number, max: number, matcher: Matcher): Matcher {
 /** Negative lookahead: reads nothing, and matches if the matcher does not. */
 export function not(matcher: Matcher): Matcher {
   const required = requiredFirstSet(matcher);
-  const match = zeroWidth((input, at) =>
+  const match = negative(matcher, (input, at) =>
     canMatchAt(required, input, at) && matcher(input, at) >= 0 ? NO_MATCH : at,
   );
   return withPart(match, "lookahead", matcher, not);

@@ -181,3 +181,15 @@ test.each([
   expect(canMatchAt(required, inputOf(`${first}ab`), 0)).toBe(true);
   expect(canMatchAt(required, inputOf(`${first}-b`), 0)).toBe(false);
 });
+
+test.each([
+  ["a literal", seq(not(lit("(")), choice(lit("("), lit("a")))],
+  ["one of several characters", seq(not(oneOf("([")), opt(lit("(")), oneOf("(a"))],
+  ["a choice of characters", seq(ows, not(choice(lit("("), lit("["))), oneOf("(a"))],
+  ["a unit, also after optional text", seq(opt(lit("x")), not(lit("(")), oneOf("(a"))],
+])("rejects by the first unit what must not follow: %s", (_, matcher) => {
+  const required = requiredFirstSet(matcher);
+  expect(canMatchAt(required, inputOf("a"), 0)).toBe(true);
+  expect(canMatchAt(required, inputOf("("), 0)).toBe(false);
+  expect(canMatchAt(required, inputOf(" ("), 0)).toBe(false);
+});

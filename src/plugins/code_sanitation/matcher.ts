@@ -1,14 +1,16 @@
 // Matchers, and the FIRST set of each: what its match can start with. Most matchers that are tried cannot match, and two table
 // lookups in the FIRST set find that out without calling the matcher.
 import { isInClass, NEWLINE, SPACE, WHITESPACE } from "./char-classes.ts";
-import type { CharSet } from "./char-set.ts";
+import { charSetWhere, NON_ASCII, type CharSet } from "./char-set.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import {
+  ANY_SECOND,
   hasPrefix,
   NO_PREFIXES,
   prefixesBefore,
   prefixesStartingWith,
   unionOfPrefixes,
+  withoutFirstUnits,
   type PrefixSet,
 } from "./prefix-set.ts";
 
@@ -67,6 +69,8 @@ export interface FirstSet {
   readonly afterWhitespace: PrefixSet | null;
   /** Every match that reads anything reads one unit, so that what follows it in a sequence is the second unit. */
   readonly readsOneUnit: boolean;
+  /** Set on matchers that read nothing: units that must not follow. */
+  readonly excludedUnits?: CharSet;
 }
 
 /** Returns a matcher whose matches start with one of the prefixes. */
@@ -93,6 +97,18 @@ export function withSeparatedPrefixes(prefixes: PrefixSet, match: MatchFunction)
 /** Returns a matcher that tests the current position and reads nothing. */
 export function zeroWidth(match: MatchFunction): Matcher {
   return withPrefixes(NO_PREFIXES, match, true);
+}
+
+/** Returns a matcher that reads nothing, and that does not match where `matcher` does. */
+export function negative(matcher: Matcher, match: MatchFunction): Matcher {
+  const { firstSet } = matcher;
+  const negated = zeroWidth(match);
+  if (firstSet === undefined || firstSet.mayBeEmpty || !firstSet.readsOneUnit) return negated;
+  // A matcher of one unit matches each of its first units. Not the indexes of the end of the text and of several units.
+  const excludedUnits = charSetWhere(
+    (code) => code > 0 && code < NON_ASCII && firstSet.prefixes[code] === ANY_SECOND,
+  );
+  return Object.assign(negated, { firstSet: { ...negated.firstSet, excludedUnits } });
 }
 
 /** Returns a matcher whose matches start like those of another matcher. */
@@ -139,10 +155,14 @@ function startOfSequence(
   from: number,
 ): Omit<FirstSet, "afterWhitespace" | "readsOneUnit"> | null {
   let prefixes = NO_PREFIXES;
+  const excluded: CharSet[] = [];
   for (let index = from; index < matchers.length; index++) {
     const firstSet = matchers[index]?.firstSet;
     if (firstSet === undefined) return null;
-    prefixes = unionOfPrefixes(prefixes, prefixesInSequence(matchers, index, firstSet));
+    const next = prefixesInSequence(matchers, index, firstSet);
+    // Nothing was read before the first unit, so it follows every matcher before it.
+    prefixes = unionOfPrefixes(prefixes, excluded.reduce(withoutFirstUnits, next));
+    if (firstSet.excludedUnits !== undefined) excluded.push(firstSet.excludedUnits);
     if (!firstSet.mayBeEmpty) return { prefixes, mayBeEmpty: false };
   }
   return { prefixes, mayBeEmpty: true };

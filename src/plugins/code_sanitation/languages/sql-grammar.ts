@@ -1,9 +1,10 @@
 // Building blocks of the patterns for SQL statements: whitespace, select lists and the end of a statement. Comments of the form
 // `/* */` are not part of the grammar: a variant of each text has spaces instead of them (`deobfuscate.ts`).
 import { DIGIT, HEX, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
-import { charSetExcept } from "../char-set.ts";
+import { charSetExcept, charSetWhere } from "../char-set.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
-import { NO_MATCH, type Matcher } from "../matcher.ts";
+import { NO_MATCH, withPrefixes, type Matcher } from "../matcher.ts";
+import { prefixesStartingWith } from "../prefix-set.ts";
 import { digits, end, identifier, quoted, whitespaceMatcher, wordBoundary } from "../tokens.ts";
 
 /** A comment up to the end of the line. Attack tools put a few random letters into it. */
@@ -45,7 +46,10 @@ export const selectList: Matcher = seq(
 );
 
 /** Matches if nothing at all follows. */
-export const textEnd: Matcher = (input, at) => (at >= input.length ? at : NO_MATCH);
+export const textEnd: Matcher = withPrefixes(
+  prefixesStartingWith(charSetWhere((code) => code === 0)),
+  (input, at) => (at >= input.length ? at : NO_MATCH),
+);
 
 /** Matches the end of the line, after at most three dashes, plus signs or spaces. */
 export const lineEnd: Matcher = seq(times(0, 3, oneOf("-+ ")), choice(end, peek(lit("\n"))));
