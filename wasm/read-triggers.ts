@@ -8,8 +8,12 @@ const RECORDS: usize = 0x135000;
 /** The bytes for the records of one reading, which are moved together at the end. */
 const READING_BYTES: usize = 0x4000;
 const REJECTED: usize = 0x14d000;
+/** By unit, as in the sets: the kind of a second unit, the symbol of a unit in a word, and bits of its classes. */
 const SECOND_KINDS: usize = 0x14d100;
+const WORD_SYMBOLS: usize = 0x14d200;
+const CLASSES: usize = 0x14d300;
 const CHECKS: usize = 0x14e000;
+const SETS: usize = 0x15e000;
 const ROWS: usize = 0x19e000;
 const TRANSITIONS: usize = 0x1be000;
 
@@ -29,6 +33,32 @@ const NEAR_START_UNITS: u32 = 128;
 /** The bytes of the half of a row that is for positions near the start of a text. */
 const NEAR_START_BYTES: usize = 258;
 
+/** The bytes of the conditions of a candidate. */
+const CANDIDATE_BYTES: usize = 20;
+
+// As in src/plugins/code_sanitation/word-set.ts.
+const MULTIPLIER: u32 = 0x9e3779b1;
+const HASH_SHIFT: u32 = 19;
+
+// As in src/plugins/code_sanitation/required-before.ts.
+const OPEN_STRING: u32 = 1;
+const NAME_WITH_ON: u32 = 2;
+const SHORT_STRING: usize = 32;
+const MAX_NAME: usize = 26;
+const MIN_NAME: usize = 4;
+const MAX_WHITESPACE: usize = 4;
+
+// The bits of CLASSES.
+const WHITESPACE: u32 = 1;
+const LETTER: u32 = 2;
+const WORD: u32 = 4;
+
+const NEWLINE: u32 = 0x0a;
+const SINGLE_QUOTE: u32 = 0x27;
+const LOWER_CASE: u32 = 0x20;
+const LOWER_N: u32 = 0x6e;
+const LOWER_O: u32 = 0x6f;
+
 const UNCERTAIN: i32 = -1;
 /** In the result of `read`: the number of records is above these bits, the state below. */
 const COUNT_SHIFT: i32 = 15;
@@ -37,12 +67,14 @@ const COUNT_SHIFT: i32 = 15;
 let block: usize = 0;
 let blockStart: u32 = 0;
 let recorded: u32 = 0;
+/** The number of candidates of the triggers that were rejected because none of their candidates can match. */
+let rejectedCandidates: u32 = 0;
 
 /**
  * Reads `length` units at `codes`, which are located at `from` in the text, and as many at the distances 1 to 5 times `distance` after them. Writes a
  * record for each trigger that is not rejected, in ascending order: the state in which the trigger ended and, above 16 bits, the number of
- * units before its end. Returns the state after the last unit and the number of records. The units of the text before the block must be there as well, as many as
- * the longest trigger has and one more, and two units after it. A zero precedes and zeros follow the text.
+ * units before its end. Returns the state after the last unit and the number of records. The units of the text before the block must be there as well, UNITS_BEFORE more
+ * than the longest trigger has, and UNITS_AFTER after it (trigger-memory.ts). A zero precedes and zeros follow the text.
  *
  * Each reading but the first, which begins in `state`, begins in the root. After the units that it shares with the reading before, it is in the
  * right state if that is not deeper than their number. The states below `knownStates` are not. Returns UNCERTAIN if there was another one.
@@ -108,6 +140,7 @@ export function read(
   block = codes;
   blockStart = from;
   recorded = 0;
+  rejectedCandidates = 0;
   let to = move(0, firstRecord, distance, 0, RECORDS);
   to = move(1, secondRecord, distance, overlap, to);
   to = move(2, thirdRecord, distance, overlap, to);
@@ -116,6 +149,7 @@ export function read(
   to = move(5, sixthRecord, distance, overlap, to);
   const count = <i32>((to - RECORDS) >> 2);
   store<u32>(REJECTED, recorded - <u32>count);
+  store<u32>(REJECTED, rejectedCandidates, 4);
   return (count << COUNT_SHIFT) | (<i32>(sixth & STATE_MASK));
 }
 
@@ -169,13 +203,91 @@ function mayMatch(state: u32, position: u32): usize {
   const list = <u32>load<u16>(row + half + (indexOf(<u32>load<u16>(at)) << 1));
   const check = CHECKS + ((<usize>(list < MAX_CHECKS ? list : UNKNOWN)) << CHECK_SHIFT);
   const second = <u32>load<u16>(at, 2);
-  const before = load<u16>(at - ((<usize>load<u32>(check, 12)) << 1));
+  const start = at - ((<usize>load<u8>(check, 12)) << 1);
+  const lastUnits = load<u32>(<usize>load<u32>(check, 4) + (indexOf(<u32>load<u16>(start - 2)) << 2));
   const afterWhitespace = load<u32>(<usize>load<u32>(check, 8) + (indexOf(second) << 2));
-  return (
+  const isPossible =
     (<usize>((load<u32>(check) & bitOf(second)) != 0)) &
-    (<usize>load<u8>(<usize>load<u32>(check, 4) + indexOf(<u32>before))) &
-    (<usize>((afterWhitespace & bitOf(<u32>load<u16>(at, 4))) != 0))
+    (<usize>((lastUnits & bitOf(<u32>load<u16>(start - 4))) != 0)) &
+    (<usize>((afterWhitespace & bitOf(<u32>load<u16>(at, 4))) != 0));
+  const count = <u32>load<u8>(check, 13);
+  if (!isPossible || count == 0) return isPossible;
+  if (mayMatchOneOf(SETS + ((<usize>load<u16>(check, 14)) << 2), count, at)) return 1;
+  rejectedCandidates += count;
+  return 0;
+}
+
+/** Returns whether one of the candidates can match where their triggers end, before the unit at `at`: the conditions of each one of them. */
+function mayMatchOneOf(candidates: usize, count: u32, at: usize): bool {
+  const second = <u32>load<u16>(at, 2);
+  const secondBit = bitOf(second);
+  const thirdBit = bitOf(<u32>load<u16>(at, 4));
+  const hash = wordHashAt(at);
+  const end = candidates + <usize>count * CANDIDATE_BYTES;
+  for (let candidate = candidates; candidate < end; candidate += CANDIDATE_BYTES) {
+    const start = at - ((<usize>load<u8>(candidate, 16)) << 1);
+    const lastUnits = load<u32>(<usize>load<u32>(candidate, 4) + (indexOf(<u32>load<u16>(start - 2)) << 2));
+    const afterWhitespace = load<u32>(<usize>load<u32>(candidate, 8) + (indexOf(second) << 2));
+    const words = load<u32>(<usize>load<u32>(candidate, 12) + ((<usize>(hash >> 5)) << 2)) >> (hash & 31);
+    const isPossible =
+      (<u32>((load<u32>(candidate) & secondBit) != 0)) &
+      (<u32>((lastUnits & bitOf(<u32>load<u16>(start - 4))) != 0)) &
+      (<u32>((afterWhitespace & thirdBit) != 0)) &
+      (words | (<u32>(hash == 0)));
+    if (isPossible && isFoundBefore(<u32>load<u8>(candidate, 17), start)) return true;
+  }
+  return false;
+}
+
+/** Returns the hash of the word at `at`, or after the whitespace there; 0 if there is none. */
+function wordHashAt(at: usize): u32 {
+  const start = at + <usize>((classesOf(<u32>load<u16>(at)) & WHITESPACE) << 1);
+  const first = symbolAt(start);
+  const second = first == 0 ? 0 : symbolAt(start + 2);
+  const third = second == 0 ? 0 : symbolAt(start + 4);
+  const fourth = third == 0 ? 0 : symbolAt(start + 6);
+  const key = first | (second << 5) | (third << 10) | (fourth << 15);
+  return (key * MULTIPLIER) >> HASH_SHIFT;
+}
+
+function symbolAt(at: usize): u32 {
+  return <u32>load<u8>(indexOf(<u32>load<u16>(at)), WORD_SYMBOLS);
+}
+
+/** Returns whether what is searched precedes the trigger that starts at `at`. */
+function isFoundBefore(search: u32, at: usize): bool {
+  if (search == OPEN_STRING) return !closesShortString(at);
+  return search != NAME_WITH_ON || hasNameWithOn(at);
+}
+
+/** As in src/plugins/code_sanitation/required-before.ts, and as the next one. */
+function closesShortString(at: usize): bool {
+  const mark = <u32>load<u16>(at);
+  const first = at - (SHORT_STRING << 1);
+  let index = at - 2;
+  let unit = <u32>load<u16>(index);
+  while (index > first && unit != mark && unit != NEWLINE) {
+    index -= 2;
+    unit = <u32>load<u16>(index);
+  }
+  if (unit != mark) return false;
+  return mark != SINGLE_QUOTE || (classesOf(<u32>load<u16>(index - 2)) & WORD) == 0;
+}
+
+function hasNameWithOn(at: usize): bool {
+  let end = at;
+  while (at - end < MAX_WHITESPACE << 1 && (classesOf(<u32>load<u16>(end - 2)) & WHITESPACE) != 0) end -= 2;
+  let start = end;
+  while (end - start < MAX_NAME << 1 && (classesOf(<u32>load<u16>(start - 2)) & LETTER) != 0) start -= 2;
+  return (
+    end - start >= MIN_NAME << 1 &&
+    ((<u32>load<u16>(start)) | LOWER_CASE) == LOWER_O &&
+    ((<u32>load<u16>(start, 2)) | LOWER_CASE) == LOWER_N
   );
+}
+
+function classesOf(unit: u32): u32 {
+  return <u32>load<u8>(indexOf(unit), CLASSES);
 }
 
 /** Returns the index of a unit in a set: units outside of ASCII share one. */

@@ -1,15 +1,17 @@
 // What is tried where triggers end: lists of candidates, by the unit that follows the triggers and by their distance from the start of
 // the text. Most lists are short, and one or two lookups reject the whole list.
 import { isInClass, WHITESPACE } from "./char-classes.ts";
-import { CHAR_SET_SIZE, NON_ASCII, unionOfCharSets, type CharSet } from "./char-set.ts";
+import { CHAR_SET_SIZE, NON_ASCII } from "./char-set.ts";
 import type { LookBehind } from "./look-behind.ts";
 import type { Matcher } from "./matcher.ts";
 import type { Pattern } from "./pattern.ts";
 import type { Trigger } from "./prefilter.ts";
-import { ANY_SECOND, unionOfPrefixes, type PrefixSet } from "./prefix-set.ts";
+import { ANY_SECOND, prefixesStartingWith, unionOfPrefixes, type PrefixSet } from "./prefix-set.ts";
+import { NEAR_START_UNITS, NO_SEARCH, type Search } from "./required-before.ts";
 import type { Language } from "./settings.ts";
 import { NONE, TriggerFilter, UNKNOWN, type ListConditions } from "./trigger-filter.ts";
 import type { TableOwner } from "./trigger-memory.ts";
+import { NO_WORDS, type WordSet } from "./word-set.ts";
 
 export interface PatternName {
   readonly language: Language;
@@ -30,12 +32,16 @@ export interface Candidate {
   readonly length: number;
   /** The trigger in lower case, if it has digits, which the prefilter does not distinguish; otherwise null. */
   readonly textWithDigits: string | null;
-  /** Null for any, and if the list checks it. */
-  readonly precededBy: CharSet | null;
+  /** The units that may precede the trigger, read backwards; null for any. */
+  readonly lastUnits: PrefixSet | null;
   /** The bits of the units that may be the second one after the trigger. */
   readonly seconds: number;
   /** What may follow whitespace after the trigger; null for anything. */
   readonly afterWhitespace: PrefixSet | null;
+  /** The words that may follow; null for any. */
+  readonly words: WordSet | null;
+  /** What is searched before the trigger. */
+  readonly search: Search;
   readonly guard: LookBehind | null;
   readonly startsAtGuard: boolean;
   readonly after: Matcher | null;
@@ -46,9 +52,6 @@ export interface Candidate {
 interface CandidateList extends ListConditions {
   readonly candidates: readonly Candidate[];
 }
-
-/** Triggers that end after this position are too far from the start of the text for patterns that match only there. */
-const NEAR_START_UNITS = 128;
 
 /** The triggers that end in a state of the prefilter. */
 export class StateTriggers {
@@ -66,7 +69,7 @@ export class StateTriggers {
         mayFollow(pattern, code) && (isNearStart || !matchesOnlyNearStart(pattern, text.length)),
     );
     if (triggers.length === 0) return null;
-    const list = candidateListOf(triggers, code);
+    const list = candidateListOf(triggers, code, isNearStart);
     const known = this.#lists.find(({ candidates }) => isSameList(candidates, list.candidates));
     if (known === undefined) this.#lists.push(list);
     return known ?? list;
@@ -154,29 +157,41 @@ function isSameList(some: readonly Candidate[], others: readonly Candidate[]): b
         each.owner === other?.owner &&
         each.length === other.length &&
         each.seconds === other.seconds &&
-        each.afterWhitespace === other.afterWhitespace
+        each.afterWhitespace === other.afterWhitespace &&
+        each.lastUnits === other.lastUnits &&
+        each.search === other.search
       );
     })
   );
 }
 
+/** Longer triggers that end after NEAR_START_UNITS may start before, where other conditions apply. */
+const MAX_FAR_TRIGGER = 32;
+
 /** Returns the candidates of the triggers, where a unit follows. */
-function candidateListOf(triggers: readonly Trigger<PatternEntry>[], code: number): CandidateList {
+function candidateListOf(
+  triggers: readonly Trigger<PatternEntry>[],
+  code: number,
+  isNearStart: boolean,
+): CandidateList {
   const triggerLength = triggers[0]?.text.length ?? 0;
   // Triggers of different lengths start at different positions, so one lookup cannot reject all of them.
   const areEquallyLong = triggers.every(({ text }) => text.length === triggerLength);
-  const precededBy = areEquallyLong
-    ? unionOfCharSets(triggers.map(({ owner }) => owner.pattern.precededBy))
-    : null;
-  const candidates = triggers.map(({ text, hasDigits, owner }): Candidate => {
-    const { requiredAfter, guard, startsAtGuard, after, before, ...pattern } = owner.pattern;
+  const conditions = triggers.map(({ text, owner }) => requiredBeforeOf(owner.pattern, text, isNearStart));
+  const lastUnits = areEquallyLong ? unionOrAny(conditions.map((each) => each.lastUnits)) : null;
+  const candidates = triggers.map(({ text, hasDigits, owner }, index): Candidate => {
+    const { requiredAfter, guard, startsAtGuard, after, before } = owner.pattern;
+    const words = requiredAfter?.words ?? null;
+    const required = conditions[index];
     return {
       owner,
       length: text.length,
       textWithDigits: hasDigits ? text.toLowerCase() : null,
-      precededBy: pattern.precededBy === precededBy ? null : pattern.precededBy,
+      lastUnits: required?.lastUnits ?? null,
       seconds: requiredAfter?.prefixes[code] ?? ANY_SECOND,
       afterWhitespace: isInClass(code, WHITESPACE) ? (requiredAfter?.afterWhitespace ?? null) : null,
+      words: words === NO_WORDS ? null : words,
+      search: required?.search ?? NO_SEARCH,
       guard,
       startsAtGuard,
       after,
@@ -187,9 +202,20 @@ function candidateListOf(triggers: readonly Trigger<PatternEntry>[], code: numbe
     candidates,
     seconds: candidates.reduce((seconds, each) => seconds | each.seconds, 0),
     afterWhitespace: unionOrAny(candidates.map((each) => each.afterWhitespace)),
-    precededBy,
+    lastUnits,
     triggerLength,
   };
+}
+
+/** Returns what must precede the trigger; null for any units. */
+function requiredBeforeOf(
+  { precededBy, requiredBefore }: Pattern,
+  trigger: string,
+  isNearStart: boolean,
+): { readonly lastUnits: PrefixSet | null; readonly search: Search } {
+  const isFar = !isNearStart && trigger.length <= MAX_FAR_TRIGGER;
+  if (requiredBefore !== null && (isFar || requiredBefore.isAlsoNearStart)) return requiredBefore;
+  return { lastUnits: precededBy === null ? null : prefixesStartingWith(precededBy), search: NO_SEARCH };
 }
 
 /** Returns the union of sets, where null is the set of all prefixes. */

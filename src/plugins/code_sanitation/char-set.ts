@@ -53,17 +53,5 @@ export function charSetIgnoringCase(characters: string): CharSet {
   return charSet(0, characters.toLowerCase() + characters.toUpperCase());
 }
 
-/** Returns the union of sets, where null is the set of all units. */
-export function unionOfCharSets(sets: readonly (CharSet | null)[]): CharSet | null {
-  const [first = null, ...others] = new Set(sets);
-  if (first === null || others.length === 0) return first;
-  const union = first.slice();
-  for (const set of others) {
-    if (set === null) return null;
-    for (let code = 0; code < CHAR_SET_SIZE; code++) if (set[code] === 1) union[code] = 1;
-  }
-  return union;
-}
-
 /** Every unit that does not make an adjacent keyword part of a longer word. */
 export const NOT_WORD: CharSet = charSetExcept(WORD);

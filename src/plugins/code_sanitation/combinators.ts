@@ -15,11 +15,13 @@ import {
   withPart,
   withParts,
   withPrefixes,
+  withWords,
   type Matcher,
 } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { stepsToRead } from "./work-budget.ts";
 import { ANY_SECOND, hasPrefix, prefixesOf, prefixesStartingWith, secondUnitBit } from "./prefix-set.ts";
+import { wordSetOf, wordSetOfLiteral } from "./word-set.ts";
 
 /** Returns a table that is 1 for these ASCII characters in upper and lower case. */
 export function charTable(characters: string): Uint8Array {
@@ -50,7 +52,7 @@ function createLiteral(text: string): Matcher {
     return at + codes.length;
   });
   if (codes.length === 1) readingOneUnit(matcher);
-  return withParts(matcher, { kind: "text", text });
+  return withParts(withWords(wordSetOfLiteral(text), matcher), { kind: "text", text });
 }
 
 /** Matches a literal text, including its case. */
@@ -62,7 +64,7 @@ export function exact(text: string): Matcher {
     }
     return at + text.length;
   });
-  return withParts(matcher, { kind: "text", text });
+  return withParts(withWords(wordSetOfLiteral(text), matcher), { kind: "text", text });
 }
 
 /** Matches all matchers one after the other. */
@@ -262,5 +264,9 @@ export function keyword(keywords: readonly string[] | ReadonlySet<string>): Matc
     const end = endOfWord(input, at);
     return end > at && end - at < MAX_WORD_LENGTH && known.has(input, at, end) ? end : NO_MATCH;
   });
-  return withParts(matcher, { kind: "words", words: [...keywords], rebuild: keyword });
+  return withParts(withWords(wordSetOf(keywords), matcher), {
+    kind: "words",
+    words: [...keywords],
+    rebuild: keyword,
+  });
 }

@@ -112,7 +112,7 @@ test("the steps of hostile texts count what they take: looked up words, called m
   const least = {
     "]| bash": 6,
     "&#x27;rev ": 9,
-    "''||reg delete ssh2.scp://": 4.2,
+    "''||reg delete ssh2.scp://": 3.9,
     "=": 1.1,
     ":": 1.1,
     "!&&+podman run": 3.2,

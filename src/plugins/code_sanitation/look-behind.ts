@@ -4,6 +4,7 @@ import { charSet, charSetHas } from "./char-set.ts";
 import { lowerCaseText, MAX_WORD_LENGTH } from "./keyword-set.ts";
 import { NO_MATCH } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import type { RequiredBefore } from "./required-before.ts";
 import { stepsToRead } from "./work-budget.ts";
 
 type LookBehindFunction = (input: NormalizedText, at: number) => number;
@@ -12,12 +13,19 @@ type LookBehindFunction = (input: NormalizedText, at: number) => number;
 export interface LookBehind extends LookBehindFunction {
   /** The last position where it can match. Undefined: it can match anywhere. */
   readonly maxPosition?: number;
+  /** What must precede for a match; the look-behind is called only if it does. Undefined: anything. */
+  readonly requiredBefore?: RequiredBefore;
 }
 
 /** Returns a look-behind that matches at most at `maxPosition`. The detector does not try its patterns in the rest of a text. */
 export function nearTextStart(maxPosition: number, match: LookBehindFunction): LookBehind {
   const limited = (input: NormalizedText, at: number) => (at > maxPosition ? NO_MATCH : match(input, at));
   return Object.assign(limited, { maxPosition });
+}
+
+/** Returns a look-behind that matches only if the condition is met. */
+export function requiring(requiredBefore: RequiredBefore, match: LookBehindFunction): LookBehind {
+  return Object.assign(match, { requiredBefore });
 }
 
 export const atWordStart: LookBehind = (input, at) =>

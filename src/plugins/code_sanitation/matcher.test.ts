@@ -6,6 +6,7 @@ import { choice, keyword, lit, not, oneOf, opt, peek, run, seq, skipTo, times } 
 import { canMatchAt, requiredFirstSet, type Matcher } from "./matcher.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import { scratchBufferFor } from "./scratch-buffer.ts";
+import { mayHaveWord, wordHashAt } from "./word-set.ts";
 import { end, ows, rws, whitespaceMatcher, wordBoundary } from "./tokens.ts";
 
 /** A matcher and a reference implementation of it: from a position of a text to the end of the match, or -1. */
@@ -55,10 +56,12 @@ const referenceKeyword =
   };
 
 const leaves: Case[] = [
-  ...["a", "ab", "ba", "a ", "(", "(a", "'a", "a1", "--"].map((text) => ({
-    matcher: lit(text),
-    reference: referenceLit(text),
-  })),
+  ...["a", "ab", "ba", "a ", "(", "(a", "'a", "a1", "--", "aba", "abab1", "ba1(", " ab", "\nbab("].map(
+    (text) => ({
+      matcher: lit(text),
+      reference: referenceLit(text),
+    }),
+  ),
   ...["a(", " \n)", "b1-"].map((characters) => ({
     matcher: oneOf(characters),
     reference: referenceOneOf(characters),
@@ -73,7 +76,7 @@ const leaves: Case[] = [
     matcher: end,
     reference: (text, at) => (referenceRun(WHITESPACE, 0, 4)(text, at) >= text.length ? at : -1),
   },
-  ...[["a"], ["ab", "b"], ["b1", "aab"]].map((keywords) => ({
+  ...[["a"], ["ab", "b"], ["b1", "aab"], ["abba", "babab"]].map((keywords) => ({
     matcher: keyword(keywords),
     reference: referenceKeyword(keywords),
   })),
@@ -149,6 +152,11 @@ test("a matcher matches the same as its reference implementation", () => {
         const required = requiredFirstSet(matcher);
         const missed = expected.filter((to, at) => to >= 0 && !canMatchAt(required, input, at));
         expect(missed).toEqual([]);
+        const words = required?.words ?? null;
+        const otherWords = expected.filter(
+          (to, at) => to >= 0 && words !== null && !mayHaveWord(words, wordHashAt(input.codes, at)),
+        );
+        expect(otherWords).toEqual([]);
       }
     }),
     { numRuns: 400 },
@@ -192,4 +200,27 @@ test.each([
   expect(canMatchAt(required, inputOf("a"), 0)).toBe(true);
   expect(canMatchAt(required, inputOf("("), 0)).toBe(false);
   expect(canMatchAt(required, inputOf(" ("), 0)).toBe(false);
+});
+
+test.each([
+  ["a keyword", "abcd", keyword(["abcd", "efg"])],
+  ["a keyword after optional whitespace", " efg", seq(ows, keyword(["abcd", "efg"]))],
+  ["a literal of four letters", "abcdef", lit("abcd")],
+  ["a literal of three letters", "abcx", lit("abc")],
+  ["a short literal that ends its word", "ab(", lit("ab(")],
+  ["one of several alternatives", "efg", choice(lit("abcd"), seq(opt(lit("(")), keyword(["efg"])))],
+  ["an optional word before another one", "efg", seq(opt(lit("abcd")), keyword(["efg"]))],
+])("rejects other words than those it starts with: %s", (_, text, matcher) => {
+  const words = requiredFirstSet(matcher)?.words ?? null;
+  if (words === null) throw new Error("the words are not known");
+  const mayMatch = (text: string) => mayHaveWord(words, wordHashAt(inputOf(text).codes, 0));
+  expect(matcher(inputOf(text), 0)).toBeGreaterThan(0);
+  expect(mayMatch(text)).toBe(true);
+  for (const other of ["abxd", " efgh", "xyz"]) expect(mayMatch(other)).toBe(false);
+  expect(mayMatch("(abxd")).toBe(true);
+});
+
+test("the words of a short literal are not known", () => {
+  for (const matcher of [lit("ab"), lit(" "), seq(lit("\n"), lit("abcd")), seq(oneOf(" +"), lit("abcd"))])
+    expect(requiredFirstSet(matcher)?.words).toBeNull();
 });

@@ -13,6 +13,7 @@ import {
   withoutFirstUnits,
   type PrefixSet,
 } from "./prefix-set.ts";
+import { NO_WORDS, unionOfWordSets, WORD_SYMBOLS, type WordSet } from "./word-set.ts";
 
 export const NO_MATCH = -1;
 
@@ -69,6 +70,8 @@ export interface FirstSet {
   readonly afterWhitespace: PrefixSet | null;
   /** Every match that reads anything reads one unit, so that what follows it in a sequence is the second unit. */
   readonly readsOneUnit: boolean;
+  /** The words that a match may start with, also after whitespace; null for any. */
+  readonly words: WordSet | null;
   /** Set on matchers that read nothing: units that must not follow. */
   readonly excludedUnits?: CharSet;
 }
@@ -77,7 +80,20 @@ export interface FirstSet {
 export function withPrefixes(prefixes: PrefixSet, match: MatchFunction, mayBeEmpty = false): Matcher {
   const hasWhitespace = prefixes[SPACE] !== 0 || prefixes[NEWLINE] !== 0;
   const afterWhitespace = hasWhitespace ? null : NO_PREFIXES;
-  return Object.assign(match, { firstSet: { prefixes, mayBeEmpty, afterWhitespace, readsOneUnit: false } });
+  const words = hasWhitespace || startsWithWord(prefixes) ? null : NO_WORDS;
+  return Object.assign(match, {
+    firstSet: { prefixes, mayBeEmpty, afterWhitespace, readsOneUnit: false, words },
+  });
+}
+
+function startsWithWord(prefixes: PrefixSet): boolean {
+  return prefixes.some((seconds, first) => seconds !== 0 && WORD_SYMBOLS[first] !== 0);
+}
+
+/** Returns the matcher as one whose matches start with one of the words, or with no word. */
+export function withWords(words: WordSet | null, matcher: Matcher): Matcher {
+  const { firstSet } = matcher;
+  return firstSet === undefined ? matcher : Object.assign(matcher, { firstSet: { ...firstSet, words } });
 }
 
 /** Returns the matcher as one whose matches read at most one unit. */
@@ -90,7 +106,13 @@ export function readingOneUnit(matcher: Matcher): Matcher {
 
 /** Returns a matcher whose matches start with one of the prefixes, also after whitespace, which must be one of the prefixes. */
 export function withSeparatedPrefixes(prefixes: PrefixSet, match: MatchFunction): Matcher {
-  const firstSet = { prefixes, mayBeEmpty: false, afterWhitespace: prefixes, readsOneUnit: false };
+  const firstSet = {
+    prefixes,
+    mayBeEmpty: false,
+    afterWhitespace: prefixes,
+    readsOneUnit: false,
+    words: null,
+  };
   return Object.assign(match, { firstSet });
 }
 
@@ -146,14 +168,19 @@ export function firstSetOfSequence(matchers: readonly Matcher[]): FirstSet | und
   if (start === null) return undefined;
   const [only] = matchers;
   const readsOneUnit = matchers.length === 1 && only?.firstSet?.readsOneUnit === true;
-  return { ...start, afterWhitespace: afterWhitespaceOf(matchers), readsOneUnit };
+  return {
+    ...start,
+    afterWhitespace: afterWhitespaceOf(matchers),
+    readsOneUnit,
+    words: wordsOfSequence(matchers),
+  };
 }
 
 /** The prefixes of the sequence that starts at index `from`; null if it can start with anything. */
 function startOfSequence(
   matchers: readonly Matcher[],
   from: number,
-): Omit<FirstSet, "afterWhitespace" | "readsOneUnit"> | null {
+): Pick<FirstSet, "prefixes" | "mayBeEmpty"> | null {
   let prefixes = NO_PREFIXES;
   const excluded: CharSet[] = [];
   for (let index = from; index < matchers.length; index++) {
@@ -192,15 +219,31 @@ function afterWhitespaceOf(matchers: readonly Matcher[]): PrefixSet | null {
   return prefixes;
 }
 
+/** The words that a sequence may start with, also after whitespace; null for any. */
+function wordsOfSequence(matchers: readonly Matcher[]): WordSet | null {
+  let words = NO_WORDS;
+  for (const { firstSet, skippedUnits } of matchers) {
+    if (firstSet === undefined) return null;
+    // What is skipped after the first whitespace is no word.
+    if (skippedUnits !== undefined && !startsWithWord(firstSet.prefixes)) continue;
+    if (firstSet.words === null) return null;
+    words = unionOfWordSets(words, firstSet.words);
+    if (!firstSet.mayBeEmpty) return words;
+  }
+  return words;
+}
+
 /** Returns the FIRST set of a choice: the union of the alternatives. */
 export function firstSetOfChoice(matchers: readonly Matcher[]): FirstSet | undefined {
   const all = matchers.map(({ firstSet }) => firstSet).filter((firstSet) => firstSet !== undefined);
   if (all.length < matchers.length) return undefined;
   const afterWhitespace = all.map((each) => each.afterWhitespace).filter((prefixes) => prefixes !== null);
+  const words = all.map((each) => each.words).filter((set) => set !== null);
   return {
     prefixes: unionOfPrefixes(...all.map((each) => each.prefixes)),
     mayBeEmpty: all.some((each) => each.mayBeEmpty),
     afterWhitespace: afterWhitespace.length < all.length ? null : unionOfPrefixes(...afterWhitespace),
     readsOneUnit: all.every((each) => each.readsOneUnit),
+    words: words.length < all.length ? null : unionOfWordSets(...words),
   };
 }

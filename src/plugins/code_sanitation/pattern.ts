@@ -3,6 +3,7 @@ import { NOT_WORD, type CharSet } from "./char-set.ts";
 import { atWordStart, type LookBehind } from "./look-behind.ts";
 import { requiredFirstSet, type FirstSet, type Matcher } from "./matcher.ts";
 import { firstUnitsOf } from "./prefix-set.ts";
+import { allRequiredBefore, type RequiredBefore } from "./required-before.ts";
 import type { Sensitivity } from "./settings.ts";
 
 /** Describes a pattern to its readers, and to the test that checks every pattern with its texts. */
@@ -33,6 +34,8 @@ export interface Pattern extends PatternTexts {
   readonly followedBy: CharSet | null;
   /** What must follow the trigger for `after` to match; `after` is called only if it does. */
   readonly requiredAfter: FirstSet | null;
+  /** What must precede the trigger for `guard` and `before` to match, including `precededBy`. */
+  readonly requiredBefore: RequiredBefore | null;
   /** Checked before `after`. Use it for a look-behind that is cheaper than `after` and rejects most candidates. */
   readonly guard: LookBehind | null;
   /** The match starts where `guard` returned. */
@@ -72,6 +75,7 @@ export function pattern(id: string, triggers: readonly string[], conditions: Pat
     precededBy: isAtWordStart ? NOT_WORD : precededBy,
     followedBy,
     requiredAfter,
+    requiredBefore: allRequiredBefore(precededBy, [guard?.requiredBefore, before?.requiredBefore]),
     guard,
     startsAtGuard: start !== null,
     after,

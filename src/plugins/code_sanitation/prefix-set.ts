@@ -99,6 +99,11 @@ export function prefixesBefore(set: PrefixSet, next: PrefixSet): PrefixSet {
   return prefixes;
 }
 
+/** Returns the prefixes that are in both sets. */
+export function intersectionOfPrefixes(one: PrefixSet, other: PrefixSet): PrefixSet {
+  return one.map((seconds, first) => seconds & (other[first] ?? 0));
+}
+
 /** Returns the prefixes that start with none of the units. */
 export function withoutFirstUnits(prefixes: PrefixSet, units: CharSet): PrefixSet {
   return prefixes.map((seconds, first) => (units[first] === 1 ? 0 : seconds));

@@ -1,23 +1,31 @@
 // WebAssembly rejects only triggers where no pattern can match, and this changes neither findings nor counted work.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { DIGIT, isInClass, WHITESPACE } from "./char-classes.ts";
-import { charSet, charSetHas } from "./char-set.ts";
+import { DIGIT } from "./char-classes.ts";
+import { StateTriggers } from "./candidates.ts";
+import { charSet, charSetHas, NON_ASCII } from "./char-set.ts";
 import { keyword, seq } from "./combinators.ts";
 import { compileEntries, entriesOf, type CompiledPatterns } from "./compiled-patterns.ts";
 import { detectorOf } from "./detector.ts";
 import { patternsOf } from "./languages/by-language.ts";
+import type { LookBehind } from "./look-behind.ts";
+import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import { canMatchAt } from "./matcher.ts";
 import { pattern, type Pattern } from "./pattern.ts";
 import { Prefilter } from "./prefilter.ts";
-import { hasPrefix } from "./prefix-set.ts";
+import { hasPrefix, prefixesStartingWith } from "./prefix-set.ts";
+import { isFoundBefore, NEAR_START_UNITS } from "./required-before.ts";
+import { scratchBufferFor } from "./scratch-buffer.ts";
 import type { Language } from "./settings.ts";
 import { TriggerFilter } from "./trigger-filter.ts";
 import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
 import { ows } from "./tokens.ts";
+import { mayHaveWord, wordHashAt } from "./word-set.ts";
 import { triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
 
 const LANGUAGE: Language = "sql";
-const PATTERNS = patternsOf(LANGUAGE);
+/** Those of which patterns have the most conditions on the units around a trigger. */
+const PATTERNS = (["sql", "shell", "html"] as const).flatMap((language) => patternsOf(language));
 
 /** Triggers, texts that patterns find or ignore, and what separates them. */
 const PIECES = [
@@ -78,37 +86,50 @@ function scan(prefilter: Prefilter<unknown>, text: string, known?: CompiledPatte
   return { ends, count };
 }
 
-/** Whether the units around the trigger before `end` allow a match of the pattern. */
-function mayMatch(pattern: Pattern, trigger: string, units: Uint16Array, end: number): boolean {
-  const { precededBy, followedBy, requiredAfter, guard, before } = pattern;
-  const [next, second, third] = [units[end]!, units[end + 1]!, units[end + 2]!];
-  const start = end - trigger.length;
-  if (start > Math.min(guard?.maxPosition ?? Infinity, before?.maxPosition ?? Infinity)) return false;
-  if (precededBy !== null && !charSetHas(precededBy, start > 0 ? units[start - 1]! : 0)) return false;
-  if (followedBy !== null && !charSetHas(followedBy, next)) return false;
-  if (requiredAfter === null) return true;
-  if (!hasPrefix(requiredAfter.prefixes, next, second)) return false;
-  const { afterWhitespace } = requiredAfter;
-  return (
-    !isInClass(next, WHITESPACE) || afterWhitespace === null || hasPrefix(afterWhitespace, second, third)
-  );
+interface Match {
+  readonly pattern: Pattern;
+  readonly trigger: string;
+  readonly end: number;
 }
 
-/** Returns the ends of all triggers with a pattern that may match. */
-function search(text: string): number[] {
+/** Returns all triggers with a pattern whose conditions are met, as they are written in the pattern. */
+function matchesIn(text: string): Match[] {
   const lower = text.toLowerCase();
-  const units = unitsOf(text);
-  const ends = new Set<number>();
+  const input = inputOf(text);
+  const matches: Match[] = [];
   for (const pattern of PATTERNS) {
     for (const trigger of pattern.triggers) {
       const wanted = trigger.toLowerCase();
       for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + 1)) {
         const end = at + wanted.length;
-        if (mayMatch(pattern, wanted, units, end)) ends.add(end);
+        if (isMatch(pattern, input, at, end)) matches.push({ pattern, trigger, end });
       }
     }
   }
-  return [...ends].sort((one, other) => one - other);
+  return matches;
+}
+
+function isMatch(pattern: Pattern, input: NormalizedText, start: number, end: number): boolean {
+  const { precededBy, followedBy, guard, after, before } = pattern.conditions;
+  return (
+    (precededBy === undefined || charSetHas(precededBy, unitAt(input, start - 1))) &&
+    (followedBy === undefined || charSetHas(followedBy, unitAt(input, end))) &&
+    (pattern.conditions.start ?? guard ?? anywhere)(input, start) >= 0 &&
+    // The FIRST set of some matchers is a condition of its own.
+    canMatchAt(pattern.requiredAfter, input, end) &&
+    (after === undefined || after(input, end) >= 0) &&
+    (before ?? anywhere)(input, start) >= 0
+  );
+}
+
+const anywhere: LookBehind = (_, at) => at;
+
+/** Returns the text as input of matchers, without normalization. */
+function inputOf(text: string): NormalizedText {
+  const codes = unitsOf(text);
+  const buffer = scratchBufferFor(text.length, 0);
+  buffer.codes.set(codes);
+  return buffer.finish(text.length, null, { steps: 0, limit: Infinity });
 }
 
 describe("the filter of recorded triggers", () => {
@@ -121,11 +142,12 @@ describe("the filter of recorded triggers", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const all = scan(complete, text);
+        const matchEnds = matchesIn(text).map(({ end }) => end);
         for (const { ends, count } of [
           scan(filtered.prefilter, text, filtered),
           scan(filtered.prefilter, text, filtered),
         ]) {
-          expect(search(text).filter((end) => !ends.includes(end))).toEqual([]);
+          expect(matchEnds.filter((end) => !ends.includes(end))).toEqual([]);
           expect(ends.filter((end) => !all.ends.includes(end))).toEqual([]);
           expect(count).toBe(all.count);
         }
@@ -142,6 +164,35 @@ describe("the filter of recorded triggers", () => {
     expect(second.count).toBe(first.count);
     expect(second.ends.length).toBeLessThan(second.count / 4);
   });
+});
+
+test("what must be around a trigger is there wherever a pattern matches", () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const input = inputOf(text);
+      for (const { pattern, trigger, end } of matchesIn(text)) {
+        const owner = { pattern, names: [{ language: LANGUAGE, pattern: pattern.id }] };
+        const state = new StateTriggers([
+          { text: trigger, hasDigits: /\d/.test(trigger), owner, followedBy: pattern.followedBy },
+        ]);
+        const list = state.candidatesBefore(Math.min(unitAt(input, end), NON_ASCII), end <= NEAR_START_UNITS);
+        const candidate = list?.candidates[0];
+        const start = end - trigger.length;
+        expect(candidate).toBeDefined();
+        if (candidate === undefined) return;
+        const { lastUnits, words, search } = candidate;
+        const around = text.slice(start - 2, end + 5);
+        expect([around, words === null || mayHaveWord(words, wordHashAt(input.codes, end))]).toEqual([
+          around,
+          true,
+        ]);
+        const [last, other] = [unitAt(input, start - 1), unitAt(input, start - 2)];
+        expect([around, lastUnits === null || hasPrefix(lastUnits, last, other)]).toEqual([around, true]);
+        expect([around, isFoundBefore(search, input, start)]).toEqual([around, true]);
+      }
+    }),
+    { numRuns: 500, endOnFailure: true },
+  );
 });
 
 test("findings and steps are the same with and without WebAssembly", () => {
@@ -201,8 +252,8 @@ test("tables that do not fit are left out, and overwrite nothing", () => {
   const filter = new TriggerFilter(buffer, 0x1f0000, rows, Uint16Array.of(7));
   const before = new Uint8Array(buffer).slice(0x19e000);
   for (let number = 2; number < 10_000; number++) {
-    const precededBy = charSet(DIGIT).slice();
-    filter.add(number, { seconds: -1, afterWhitespace: null, precededBy, triggerLength: 1 });
+    const lastUnits = prefixesStartingWith(charSet(DIGIT)).slice();
+    filter.add(number, { candidates: [], seconds: -1, afterWhitespace: null, lastUnits, triggerLength: 1 });
   }
   expect(Buffer.compare(new Uint8Array(buffer).slice(0x19e000), before)).toBe(0);
   expect(filter.numbers[0]).toBe(7);

@@ -1,10 +1,15 @@
 // The tables with which a WebAssembly module (wasm/read-triggers.ts) rejects triggers by the units around them: those of the lists of
 // candidates, which are added when they are first used. Most recorded triggers are rejected, and the module does it in a third of the time.
-import { CHAR_SET_SIZE, type CharSet } from "./char-set.ts";
+import { isInClass, LETTER, WHITESPACE, WORD } from "./char-classes.ts";
+import { CHAR_SET_SIZE } from "./char-set.ts";
 import { ANY_SECOND, SECOND_UNIT_KIND, type PrefixSet } from "./prefix-set.ts";
+import { NO_SEARCH, type Search } from "./required-before.ts";
+import { NO_WORDS, WORD_SYMBOLS, type WordSet } from "./word-set.ts";
 
 // The layout of the memory, as in wasm/read-triggers.ts.
 const SECOND_KINDS = 0x14d100;
+const SYMBOLS = 0x14d200;
+const CLASSES = 0x14d300;
 const CHECKS = 0x14e000;
 const SETS = 0x15e000;
 const SETS_END = 0x19e000;
@@ -16,29 +21,66 @@ export const UNKNOWN = 0;
 export const NONE = 1;
 /** The lists from this number are not checked by the module. */
 const MAX_CHECKS = 0x1000;
-/** The numbers of a check: bits of second units, addresses of two sets, and how far before the end of a trigger the unit before it is. */
+/**
+ * The numbers of a check: bits of second units, addresses of two sets, and in bytes the length of the triggers, how many
+ * candidates are checked one by one, and where they are.
+ */
 const CHECK_LENGTH = 4;
+/** The numbers of a candidate: bits of second units, addresses of three sets, and in bytes the length of the trigger and what is searched. */
+const MAX_CANDIDATES = 0xff;
 
 /** Sets of all units, for conditions that any unit meets: the module looks up all conditions. */
-const ANY_UNIT: CharSet = new Uint8Array(CHAR_SET_SIZE).fill(1);
 const ANY_PREFIX: PrefixSet = new Int32Array(CHAR_SET_SIZE).fill(ANY_SECOND);
+const ANY_WORD: WordSet = NO_WORDS.map(() => -1);
 const ANYTHING: ListConditions = {
+  candidates: [],
   seconds: ANY_SECOND,
   afterWhitespace: null,
-  precededBy: null,
+  lastUnits: null,
   triggerLength: 0,
 };
 
+/** Conditions that reject one candidate of a list. */
+interface CandidateConditions {
+  readonly length: number;
+  readonly seconds: number;
+  readonly afterWhitespace: PrefixSet | null;
+  readonly lastUnits: PrefixSet | null;
+  readonly words: WordSet | null;
+  readonly search: Search;
+}
+
 /** Conditions that reject all candidates of a list. */
 export interface ListConditions {
+  readonly candidates: readonly CandidateConditions[];
   /** The bits of the units that may be the second one after the trigger, for at least one of the candidates. */
   readonly seconds: number;
   /** What may follow whitespace after the trigger, for at least one of the candidates; null for anything. */
   readonly afterWhitespace: PrefixSet | null;
-  /** Units that may precede at least one of the triggers; null for any. */
-  readonly precededBy: CharSet | null;
+  /** The units that may precede at least one of the triggers, read backwards; null for any. */
+  readonly lastUnits: PrefixSet | null;
   /** Length of the triggers, if they all have the same. */
   readonly triggerLength: number;
+}
+
+// The bits of the classes of units that the module needs.
+const UNIT_CLASSES = Uint8Array.from(
+  { length: CHAR_SET_SIZE },
+  (_, code) =>
+    (isInClass(code, WHITESPACE) ? 1 : 0) |
+    (isInClass(code, LETTER) ? 2 : 0) |
+    (isInClass(code, WORD) ? 4 : 0),
+);
+
+/** Returns whether a candidate has no conditions but those of its list, so that checking the candidates one by one would never reject all of them. */
+function addsNothing(candidate: CandidateConditions, list: ListConditions): boolean {
+  return (
+    candidate.seconds === list.seconds &&
+    candidate.afterWhitespace === list.afterWhitespace &&
+    candidate.lastUnits === list.lastUnits &&
+    candidate.words === null &&
+    candidate.search === NO_SEARCH
+  );
 }
 
 export class TriggerFilter {
@@ -46,7 +88,7 @@ export class TriggerFilter {
   readonly numbers: Uint16Array;
   readonly #buffer: ArrayBuffer;
   readonly #checks: Int32Array;
-  readonly #addresses = new Map<CharSet | PrefixSet, number>();
+  readonly #addresses = new Map<PrefixSet | WordSet, number>();
   #setsEnd = SETS;
 
   /** `start`: where the numbers are written. `rows`: by state, where its row begins in the numbers; -1 for none. */
@@ -60,6 +102,8 @@ export class TriggerFilter {
       if (number !== UNKNOWN) this.numbers[index] = number;
     }
     new Uint8Array(buffer, SECOND_KINDS, CHAR_SET_SIZE).set(SECOND_UNIT_KIND);
+    new Uint8Array(buffer, SYMBOLS, CHAR_SET_SIZE).set(WORD_SYMBOLS);
+    new Uint8Array(buffer, CLASSES, CHAR_SET_SIZE).set(UNIT_CLASSES);
     const addresses = new Uint32Array(buffer, ROWS, rows.length);
     for (const [state, row] of rows.entries()) if (row >= 0) addresses[state] = start + row * 2;
     this.add(UNKNOWN, ANYTHING);
@@ -67,27 +111,46 @@ export class TriggerFilter {
   }
 
   /** Adds the conditions of a list. Call it before the number is written. */
-  add(number: number, { seconds, precededBy, afterWhitespace, triggerLength }: ListConditions): void {
+  add(number: number, conditions: ListConditions): void {
     if (number >= MAX_CHECKS) return;
+    const { seconds, lastUnits, afterWhitespace, triggerLength } = conditions;
     const check = [
       seconds,
-      this.#addressOf(precededBy ?? ANY_UNIT, ANY_UNIT),
+      this.#addressOf(lastUnits ?? ANY_PREFIX, ANY_PREFIX),
       this.#addressOf(afterWhitespace ?? ANY_PREFIX, ANY_PREFIX),
-      triggerLength + 1,
+      triggerLength | this.#addCandidates(conditions),
     ];
     this.#checks.set(check, number * CHECK_LENGTH);
   }
 
+  /** Adds the conditions of candidates that are checked one by one. Returns their number and address as in a check; 0 for none. */
+  #addCandidates(list: ListConditions): number {
+    const { candidates } = list;
+    if (candidates.length > MAX_CANDIDATES || candidates.some((each) => addsNothing(each, list))) return 0;
+    const numbers = candidates.flatMap(({ length, seconds, afterWhitespace, lastUnits, words, search }) => [
+      seconds,
+      this.#addressOf(lastUnits ?? ANY_PREFIX, ANY_PREFIX),
+      this.#addressOf(afterWhitespace ?? ANY_PREFIX, ANY_PREFIX),
+      this.#addressOf(words ?? ANY_WORD, ANY_WORD),
+      length | (search << 8),
+    ]);
+    const address = this.#setsEnd;
+    if (address + 4 * numbers.length > SETS_END) return 0;
+    new Int32Array(this.#buffer, address, numbers.length).set(numbers);
+    this.#setsEnd += 4 * numbers.length;
+    return (candidates.length << 8) | (((address - SETS) >> 2) << 16);
+  }
+
   /** Returns the address of a set, or that of `any` if there is no space left. */
-  #addressOf(set: CharSet | PrefixSet, any: CharSet | PrefixSet): number {
+  #addressOf<Set extends PrefixSet | WordSet>(set: Set, any: Set): number {
     const known = this.#addresses.get(set);
     if (known !== undefined) return known;
     const address = this.#setsEnd;
     if (address + set.byteLength > SETS_END) return this.#addresses.get(any) ?? 0;
-    if (set instanceof Int32Array) new Int32Array(this.#buffer, address, set.length).set(set);
-    else new Uint8Array(this.#buffer, address, set.length).set(set);
-    // Sets of numbers need an address that is a multiple of four.
-    this.#setsEnd = (address + set.byteLength + 3) & ~3;
+    new Uint8Array(this.#buffer, address, set.byteLength).set(
+      new Uint8Array(set.buffer, set.byteOffset, set.byteLength),
+    );
+    this.#setsEnd += set.byteLength;
     this.#addresses.set(set, address);
     return address;
   }

@@ -17,8 +17,9 @@ const REJECTED = 0x14d000;
 const TRANSITIONS = 0x1be000;
 /** The units of a block: as many as there is space for. */
 export const BLOCK_UNITS = 0x1000;
-/** The units after a block by which the module rejects triggers. */
-const UNITS_AFTER = 2;
+/** The units before a trigger and after a block by which the module rejects triggers. */
+const UNITS_BEFORE = 34;
+const UNITS_AFTER = 4;
 const PAGE_BYTES = 0x10000;
 
 /** How many units before its part a reading begins, if no deeper state is reached where a part begins. Nearly all texts reach none there. */
@@ -65,8 +66,8 @@ export interface TriggerSink {
   state: number;
   /** Called in ascending order. `state`: before the unit at `end`. It identifies the triggers that end there. */
   addTrigger(state: number, end: number): void;
-  /** Called with the number of triggers that the module rejected. */
-  addRejected(count: number): void;
+  /** Called with the number of triggers that the module rejected, and of the candidates that it checked for them one by one. */
+  addRejected(count: number, candidates: number): void;
 }
 
 /** Compiled with its first use, because compiling takes a millisecond. */
@@ -145,15 +146,15 @@ class BlockReader {
     for (let code = 0; code < ASCII_SIZE; code++) symbols[code] = 2 * (UNIT_SYMBOLS[code] ?? 0);
     this.#module = module;
     this.#shallowStates = shallowStates;
-    this.#copied = new Uint16Array(buffer, COPIED, 2 * BLOCK_UNITS + UNITS_AFTER);
+    this.#copied = new Uint16Array(buffer, COPIED, UNITS_BEFORE + 2 * BLOCK_UNITS + UNITS_AFTER);
     this.#records = new Uint32Array(buffer, RECORDS, BLOCK_UNITS);
-    this.#rejected = new Uint32Array(buffer, REJECTED, 1);
+    this.#rejected = new Uint32Array(buffer, REJECTED, 2);
   }
 
   /** Copies a block and the units around it that reject triggers. Returns the address of the block. */
   copy(codes: Uint16Array, from: number, to: number, maxTriggerLength: number): number {
-    // One unit before the first trigger. A trigger is shorter than the block.
-    const start = Math.max(0, from - maxTriggerLength - 1);
+    // A trigger is shorter than the block.
+    const start = Math.max(0, from - maxTriggerLength - UNITS_BEFORE);
     this.#copied.set(codes.subarray(start, to + UNITS_AFTER));
     return COPIED + 2 * (from - start);
   }
@@ -178,7 +179,7 @@ class BlockReader {
     const result = this.#module.read(sink.state, length, distance, knownStates, block, from);
     if (result === UNCERTAIN) return 0;
     sink.state = result & STATE_MASK;
-    sink.addRejected(this.#rejected[0] ?? 0);
+    sink.addRejected(this.#rejected[0] ?? 0, this.#rejected[1] ?? 0);
     const count = result >>> COUNT_SHIFT;
     const records = this.#records;
     for (let index = 0; index < count; index++) {

@@ -31,6 +31,10 @@ export interface WorkCounter {
   limit: number;
 }
 
+export function unlimitedWork(): WorkCounter {
+  return { steps: 0, limit: Infinity };
+}
+
 /** Thrown by a scan that exceeds its limit. */
 export class WorkExhausted extends Error {
   constructor() {

@@ -149,44 +149,6 @@ function isQuoteOrNewline(code: number): boolean {
   return code === 0 || code === NEWLINE || isInClass(code, QUOTE);
 }
 
-const CODE_BEFORE_BACKTICK = charSet(WORD, "=;&\"'$@-");
-/** Matches if code precedes the backtick directly. In Markdown, a space or an opening bracket precedes it. */
-export const backtickAfterCode: LookBehind = (input, at) => {
-  const before = unitAt(input, at - 1);
-  if (charSetHas(CODE_BEFORE_BACKTICK, before)) return isScriptAssignment(input, at) ? NO_MATCH : at;
-  const isNested = before === OPEN_PAREN || before === OPEN_BRACE;
-  return isNested && unitAt(input, at - 2) === DOLLAR ? at : NO_MATCH;
-};
-
-const MENTION_LENGTH = 40;
-/** Matches unless a string starts with a name in backticks and continues with a word: "`id` is required". */
-export const notMentionedInString: LookBehind = (input, at) => {
-  if (!isInClass(unitAt(input, at - 1), QUOTE)) return at;
-  let close = at + 1;
-  while (close - at < MENTION_LENGTH && close < input.length && unitAt(input, close) !== BACKTICK) close++;
-  input.work.steps += stepsOfLoop(close - at);
-  return isInClass(unitAt(input, close + 1), WHITESPACE) && isInClass(unitAt(input, close + 2), LETTER)
-    ? NO_MATCH
-    : at;
-};
-
-/** Matches if the backtick is the start of a call's argument: `print(`id`)`. */
-export const backtickInCall: LookBehind = (input, at) =>
-  unitAt(input, at - 1) === OPEN_PAREN && isInClass(unitAt(input, at - 2), WORD) ? at : NO_MATCH;
-
-/** Returns whether the backtick is the value of an assignment on a line of its own, which is a line of a script. */
-function isScriptAssignment(input: NormalizedText, at: number): boolean {
-  if (unitAt(input, at - 1) !== EQUALS) return false;
-  const start = at - 1 - wordBefore(input, at - 1).length;
-  return start > 1 && unitAt(input, start - 1) === NEWLINE;
-}
-
-/** Matches unless a word and a space precede, as in "the `ls` command". */
-export const backtickOutsideProse: LookBehind = (input, at) =>
-  isInClass(unitAt(input, at - 1), WHITESPACE | WORD) && isInClass(unitAt(input, at - 2), LETTER)
-    ? NO_MATCH
-    : at;
-
 /** Names that are also nouns or verbs: "in the file /usr/share/…" is a sentence. */
 const commandNameInProse = commandOf(
   splitWords(`

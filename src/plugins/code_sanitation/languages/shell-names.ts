@@ -3,9 +3,10 @@ import { isInClass, QUOTE, SPACE, WORD } from "../char-classes.ts";
 import { DOLLAR, DOT, SLASH } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { isTextAt, KeywordSet, splitWords } from "../keyword-set.ts";
-import { NO_MATCH, withPrefixes, type Matcher } from "../matcher.ts";
+import { NO_MATCH, withPrefixes, withWords, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { hasPrefix, prefixesOf } from "../prefix-set.ts";
+import { wordSetOf } from "../word-set.ts";
 import { stepsToRead } from "../work-budget.ts";
 import { COMMANDS } from "./shell-commands.ts";
 
@@ -16,7 +17,7 @@ const STRING_QUOTES = charSet(0, "'\"");
 export function commandOf(names: Iterable<string>): Matcher {
   const known = new KeywordSet(names);
   const prefixes = prefixesOf([...names].flatMap((name) => [name, `'${name}`, `"${name}`]));
-  return withPrefixes(prefixes, (input, at) => {
+  const match = (input: NormalizedText, at: number): number => {
     if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
     const isQuoted = charSetHas(STRING_QUOTES, unitAt(input, at));
     const start = isQuoted ? at + 1 : at;
@@ -25,7 +26,8 @@ export function commandOf(names: Iterable<string>): Matcher {
     if (!known.has(input, start, end)) return NO_MATCH;
     if (!isQuoted) return unitAt(input, end) === DOT || isTextAt(input, end, "'s") ? NO_MATCH : end;
     return unitAt(input, end) === unitAt(input, at) ? end + 1 : NO_MATCH;
-  });
+  };
+  return withWords(wordSetOf(names), withPrefixes(prefixes, match));
 }
 
 const MAX_NAME = 24;

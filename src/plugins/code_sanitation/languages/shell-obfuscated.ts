@@ -3,10 +3,11 @@ import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
 import { choice, lit, oneOf, opt, run, seq, times, where } from "../combinators.ts";
 import { isSameText, lowerCaseText } from "../keyword-set.ts";
-import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
+import { NO_MATCH, withFirstSetOf, withWords, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../tokens.ts";
+import { wordSetOf } from "../word-set.ts";
 import { PLAIN_COMMANDS } from "./shell-commands.ts";
 import { afterBraceAndCommand, afterCommand, BEFORE_COMMAND } from "./shell-context.ts";
 import { anyCommand, option, path } from "./shell-grammar.ts";
@@ -14,15 +15,20 @@ import { isQuotedWord } from "./shell-names.ts";
 
 const commandPart: Matcher = run(LETTER, 1, 5);
 const commandRest: Matcher = run(LETTER, 1, 12);
-/** `'una'me`: a command name with quotes around part of it. */
-const splitCommand: Matcher = withFirstSetOf(commandPart, false, (input, at) => {
+/** Every start of a command name that a rest follows. */
+const COMMAND_PARTS = wordSetOf(
+  [...PLAIN_COMMANDS].flatMap((name) => Array.from(name, (_, index) => name.slice(0, index))),
+);
+const matchSplitCommand = (input: NormalizedText, at: number): number => {
   const partEnd = commandPart(input, at);
   if (partEnd < 0 || unitAt(input, partEnd) !== unitAt(input, at - 1)) return NO_MATCH;
   const end = commandRest(input, partEnd + 1);
   if (end < 0) return NO_MATCH;
   const command = lowerCaseText(input, at, partEnd) + lowerCaseText(input, partEnd + 1, end);
   return PLAIN_COMMANDS.has(command) ? end : NO_MATCH;
-});
+};
+/** `'una'me`: a command name with quotes around part of it. */
+const splitCommand: Matcher = withWords(COMMAND_PARTS, withFirstSetOf(commandPart, false, matchSplitCommand));
 const functionName = choice(run(WORD, 1, 24), lit(":"));
 const inBackground = seq(opt(lit("()")), ows, oneOf("|&"), ows);
 /** A function that runs itself twice, as in a fork bomb: `f | f &`. */

@@ -12,9 +12,9 @@ import {
   backtickAfterCode,
   backtickInCall,
   backtickOutsideProse,
-  notInScript,
   notMentionedInString,
-} from "./shell-context.ts";
+} from "./shell-backticks.ts";
+import { notInScript } from "./shell-context.ts";
 import {
   anyCommand,
   binaryPath,

@@ -4,9 +4,10 @@ import { DIGIT, isInClass, NEWLINE, QUOTE, WHITESPACE, WORD } from "../char-clas
 import { BACKTICK, EQUALS, SINGLE_QUOTE } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { charTable } from "../combinators.ts";
-import { nearTextStart, wordBefore, type LookBehind } from "../look-behind.ts";
+import { nearTextStart, requiring, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
+import { closesShortString, farFromStart, OPEN_STRING, precededByPairs } from "../required-before.ts";
 import { stepsToRead } from "../work-budget.ts";
 
 /** How far to look back for the opening quote of a string. */
@@ -19,9 +20,13 @@ const MAX_GAP = 8;
 
 const VALUE_UNITS = charTable("abcdefghijklmnopqrstuvwxyz0123456789_.-,%*@$\\/");
 const NAME_UNITS = charTable("abcdefghijklmnopqrstuvwxyz0123456789_.-[]$");
-const VALUE_ENDS = charSet(WORD, ")%>\\");
+const VALUE_ENDS = ")%>\\";
+const VALUE_END_UNITS = charSet(WORD, VALUE_ENDS);
 const STRING_PREFIXES = charTable("bfru");
-const GAP_UNITS = charTable(") \n+}]");
+const GAP = ") \n+}]";
+const GAP_UNITS = charTable(GAP);
+/** The work of looking back for the start of a short string. */
+const STEPS_OF_SHORT_STRING = 2;
 
 function isIn(table: Uint8Array, code: number): boolean {
   return table[code] === 1;
@@ -104,7 +109,7 @@ export const unpairedQuote: LookBehind = (input, at) => (closesString(input, at)
 const followsValue: LookBehind = (input, at) => {
   const before = unitAt(input, at - 1);
   const isValue =
-    charSetHas(VALUE_ENDS, before) || (before === unitAt(input, at) && isInClass(before, QUOTE));
+    charSetHas(VALUE_END_UNITS, before) || (before === unitAt(input, at) && isInClass(before, QUOTE));
   if (!isValue) return isFieldStart(input, at) ? at : NO_MATCH;
   // `f"` and `rb'` start a string in Python.
   const prefix = startOfRun(input, at, STRING_PREFIXES, 2);
@@ -112,27 +117,16 @@ const followsValue: LookBehind = (input, at) => {
   return isPrefix ? NO_MATCH : at;
 };
 
-/** Nearly all strings of programs are shorter. */
-const SHORT_STRING = 32;
-
-/** Returns true only if closesString does. Looks back less far, so that it costs less than what follows a quote. */
-function closesShortString(input: NormalizedText, at: number): boolean {
-  const { codes } = input;
-  const mark = codes[at] ?? 0;
-  const first = Math.max(0, at - SHORT_STRING);
-  let index = at - 1;
-  while (index >= first && codes[index] !== mark && codes[index] !== NEWLINE) index--;
-  input.work.steps += stepsToRead(at - index);
-  return (
-    index >= first &&
-    codes[index] === mark &&
-    (mark !== SINGLE_QUOTE || !isInClass(unitAt(input, index - 1), WORD))
-  );
-}
-
-/** Matches as followsValue does, unless the quote closes a short string. */
-export const mayEndValue: LookBehind = (input, at) =>
-  followsValue(input, at) < 0 || closesShortString(input, at) ? NO_MATCH : at;
+/** Matches as followsValue does, unless the quote closes a short string, which costs less to find out than what follows the quote. */
+export const mayEndValue: LookBehind = requiring(
+  // A field starts only near the start of a text.
+  farFromStart(precededByPairs([[charSet(WORD | QUOTE, VALUE_ENDS), null]], OPEN_STRING)),
+  (input, at) => {
+    if (followsValue(input, at) < 0) return NO_MATCH;
+    input.work.steps += STEPS_OF_SHORT_STRING;
+    return closesShortString(input, at) ? NO_MATCH : at;
+  },
+);
 
 /** Matches if the trigger starts with a quote that closes no string and follows a value: `x'`, `)'`, or the start of a field. */
 export const quoteAfterValue: LookBehind = (input, at) =>
@@ -144,23 +138,31 @@ function skipGapBack(input: NormalizedText, at: number): number {
   return start - 1;
 }
 
+/** A quote precedes, with optional whitespace and closing brackets in between. */
+const AFTER_QUOTE = farFromStart(
+  precededByPairs([
+    [charSet(QUOTE), null],
+    [charSet(0, GAP), charSet(QUOTE, GAP)],
+  ]),
+);
+
 /** Matches after a value that a field starts with, such as `1) `, and after a quote that ends a value, such as `x') `. */
-export const afterInjectedValue: LookBehind = (input, at) => {
+export const afterInjectedValue: LookBehind = requiring(AFTER_QUOTE, (input, at) => {
   const mark = skipGapBack(input, at);
   if (mark < 0) return at;
   if (isInClass(unitAt(input, mark), QUOTE)) return quoteAfterValue(input, mark);
   if (mark > MAX_FIELD_START + MAX_VALUE) return NO_MATCH;
   const start = startOfRun(input, mark + 1, VALUE_UNITS, MAX_VALUE);
   return isFieldStart(input, start) && hasDigit(input, start, mark + 1) ? start : NO_MATCH;
-};
+});
 
 /** Matches after a quote that ends a value, with optional whitespace and closing brackets in between. */
-export const afterUnpairedQuote: LookBehind = (input, at) => {
+export const afterUnpairedQuote: LookBehind = requiring(AFTER_QUOTE, (input, at) => {
   const mark = skipGapBack(input, at);
   const code = unitAt(input, mark);
   // A backtick after a word starts a template of JavaScript.
   return isInClass(code, QUOTE) && code !== BACKTICK ? quoteAfterValue(input, mark) : NO_MATCH;
-};
+});
 
 /** Matches after a value that is all that a field has so far. */
 export const afterWholeValue: LookBehind = nearTextStart(MAX_FIELD_START + MAX_VALUE, (input, at) => {
@@ -184,5 +186,6 @@ export const afterLeadingValue: LookBehind = nearTextStart(
 );
 
 /** Matches after a value like afterInjectedValue, but not at the start of a field. */
-export const afterValue: LookBehind = (input, at) =>
-  at <= MAX_GAP && skipGapBack(input, at) < 0 ? NO_MATCH : afterInjectedValue(input, at);
+export const afterValue: LookBehind = requiring(AFTER_QUOTE, (input, at) =>
+  at <= MAX_GAP && skipGapBack(input, at) < 0 ? NO_MATCH : afterInjectedValue(input, at),
+);

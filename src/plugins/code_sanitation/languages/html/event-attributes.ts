@@ -1,19 +1,18 @@
 // Event attributes such as `onerror=`. JavaScript and HTML share the pattern.
-import { isInClass, LETTER, toLower, WHITESPACE, WORD } from "../../char-classes.ts";
+import { LETTER, WHITESPACE, WORD } from "../../char-classes.ts";
 import { charSet, charSetExcept, charSetHas } from "../../char-set.ts";
 import { choice, except, lit, not, oneOf, opt, run, seq, times } from "../../combinators.ts";
 import { lowerCaseText, splitWords } from "../../keyword-set.ts";
-import { skipWhitespaceBack, wordBefore, type LookBehind } from "../../look-behind.ts";
+import { requiring, skipWhitespaceBack, wordBefore, type LookBehind } from "../../look-behind.ts";
 import { NO_MATCH, type Matcher } from "../../matcher.ts";
 import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern, type PatternConditions } from "../../pattern.ts";
+import { NAME_WITH_ON, precededByPairs, startOfNameWithOn } from "../../required-before.ts";
 import { digits, end, identifier, ows, quote } from "../../tokens.ts";
-import { stepsToRead } from "../../work-budget.ts";
 import { beforeAnyTag, isInTag } from "./tag-grammar.ts";
 
-const MAX_EVENT_NAME_LENGTH = 26;
-const LOWER_N = 0x6e;
-const LOWER_O = 0x6f;
+/** The work of looking back for a name. */
+const STEPS_OF_NAME = 2;
 
 /** Event names without `on`. Outside of a tag only these match. */
 const EVENTS = new Set(
@@ -57,14 +56,9 @@ const BEFORE_ATTRIBUTE = charSetExcept(WORD, ".-$@:");
 
 /** Matches an attribute name of `on` and letters before `=`. */
 const eventName: LookBehind = (input, at) => {
-  const nameEnd = skipWhitespaceBack(input, at);
-  let start = nameEnd;
-  while (nameEnd - start < MAX_EVENT_NAME_LENGTH && isInClass(unitAt(input, start - 1), LETTER)) start--;
-  input.work.steps += stepsToRead(nameEnd - start);
-  if (nameEnd - start < 4) return NO_MATCH;
-  if (toLower(unitAt(input, start)) !== LOWER_O || toLower(unitAt(input, start + 1)) !== LOWER_N)
-    return NO_MATCH;
-  return charSetHas(BEFORE_ATTRIBUTE, unitAt(input, start - 1)) ? start : NO_MATCH;
+  const start = startOfNameWithOn(input, at);
+  input.work.steps += STEPS_OF_NAME;
+  return start >= 0 && charSetHas(BEFORE_ATTRIBUTE, unitAt(input, start - 1)) ? start : NO_MATCH;
 };
 
 /** A function that a program assigns: `onChange = (event) => …`, `onload = function () …`. */
@@ -99,7 +93,14 @@ const codeAttributeValue: Matcher = choice(
 /** Not JSX, which has the handler in braces: that is a program. */
 const notBraces: Matcher = not(oneOf("{="));
 
-const eventAttribute: LookBehind = (input, at) => {
+const AFTER_NAME = precededByPairs(
+  [
+    [charSet(LETTER), charSet(LETTER)],
+    [charSet(WHITESPACE), charSet(LETTER | WHITESPACE)],
+  ],
+  NAME_WITH_ON,
+);
+const eventAttribute: LookBehind = requiring(AFTER_NAME, (input, at) => {
   const start = eventName(input, at);
   if (start < 0) return NO_MATCH;
   const nameEnd = skipWhitespaceBack(input, at);
@@ -108,7 +109,7 @@ const eventAttribute: LookBehind = (input, at) => {
   if (DECLARATION_KEYWORDS.has(wordBefore(input, skipWhitespaceBack(input, start)))) return NO_MATCH;
   if (isInTag(input, start)) return start;
   return EVENTS.has(event) && codeAttributeValue(input, at + 1) >= 0 ? start : NO_MATCH;
-};
+});
 
 /** One object for all languages, so that the detector recognizes equal patterns. */
 const EVENT_ATTRIBUTE: PatternConditions = {

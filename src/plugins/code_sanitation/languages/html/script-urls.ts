@@ -3,10 +3,11 @@ import { isInClass, toLower, WHITESPACE, WORD } from "../../char-classes.ts";
 import { charSet } from "../../char-set.ts";
 import { choice, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../../combinators.ts";
 import { splitWords } from "../../keyword-set.ts";
-import type { LookBehind } from "../../look-behind.ts";
+import { requiring, type LookBehind } from "../../look-behind.ts";
 import { NO_MATCH, type Matcher } from "../../matcher.ts";
 import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern, type PatternConditions } from "../../pattern.ts";
+import { precededByPairs } from "../../required-before.ts";
 import { digits, end, identifier, ows, quote } from "../../tokens.ts";
 import { inTag } from "./tag-grammar.ts";
 
@@ -16,9 +17,17 @@ const REVERSED_SCHEMES = ["javascript", "vbscript", "livescript", "jscript"].map
 );
 const SCRIPT_LENGTH = "script".length;
 
+const WHITESPACE_OR_P = charSet(WHITESPACE, "pP");
+const WHITESPACE_OR_T = charSet(WHITESPACE, "tT");
+const AFTER_SCHEME = precededByPairs([[charSet(0, "tT"), WHITESPACE_OR_P]]);
+const AFTER_SPLIT_SCHEME = precededByPairs([
+  [charSet(0, "tT"), WHITESPACE_OR_P],
+  [charSet(WHITESPACE), WHITESPACE_OR_T],
+]);
+
 /** Returns a look-behind for the name of a script scheme before `:`. Browsers ignore whitespace inside it. */
 function schemeBefore(isSplit: boolean): LookBehind {
-  return (input, at) => {
+  return requiring(isSplit ? AFTER_SPLIT_SCHEME : AFTER_SCHEME, (input, at) => {
     for (const letters of REVERSED_SCHEMES) {
       let index = at - 1;
       let matched = 0;
@@ -38,7 +47,7 @@ function schemeBefore(isSplit: boolean): LookBehind {
       if (matched < SCRIPT_LENGTH) return NO_MATCH;
     }
     return NO_MATCH;
-  };
+  });
 }
 
 const scriptScheme = schemeBefore(false);
