@@ -5,8 +5,8 @@
 // The layout of the memory, as in src/plugins/code_sanitation/trigger-memory.ts and src/plugins/code_sanitation/trigger-filter.ts.
 const SYMBOLS: usize = 0x120000;
 const RECORDS: usize = 0x135000;
-/** The bytes for the records of one reading, which are moved together at the end. */
-const READING_BYTES: usize = 0x4000;
+/** The transition with each unit of a block. The state before the block is located before it, and a group of zeros follows. */
+const TAKEN: usize = 0x139080;
 const REJECTED: usize = 0x14d000;
 /** By unit, as in the sets: the kind of a second unit, the symbol of a unit in a word, and bits of its classes. */
 const SECOND_KINDS: usize = 0x14d100;
@@ -18,7 +18,6 @@ const ROWS: usize = 0x19e000;
 const TRANSITIONS: usize = 0x1be000;
 
 // As in src/plugins/code_sanitation/prefilter.ts: a transition is a state below 2^15, and the bit above it marks the end of a trigger.
-const MARK: u32 = 0x8000;
 const STATE_MASK: u32 = 0x7fff;
 /** The bytes of a row: 64 transitions of two bytes. */
 const ROW_SHIFT: usize = 7;
@@ -63,10 +62,12 @@ const UNCERTAIN: i32 = -1;
 /** In the result of `read`: the number of records is above these bits, the state below. */
 const COUNT_SHIFT: i32 = 15;
 
-/** The address of the block, its position in the text, and the number of records before any was rejected. */
+/** The transitions that are searched for marks at a time, in bytes. */
+const GROUP_BYTES: usize = 128;
+
+/** The address of the block and its position in the text. */
 let block: usize = 0;
 let blockStart: u32 = 0;
-let recorded: u32 = 0;
 /** The number of candidates of the triggers that were rejected because none of their candidates can match. */
 let rejectedCandidates: u32 = 0;
 
@@ -78,6 +79,9 @@ let rejectedCandidates: u32 = 0;
  *
  * Each reading but the first, which begins in `state`, begins in the root. After the units that it shares with the reading before, it is in the
  * right state if that is not deeper than their number. The states below `knownStates` are not. Returns UNCERTAIN if there was another one.
+ *
+ * The loop writes every transition and has no branch: a processor cannot predict where triggers end. In the units that two readings share, the
+ * transitions of the first one of them remain, because it reaches them later.
  */
 export function read(
   state: u32,
@@ -93,41 +97,28 @@ export function read(
   let fourth: u32 = 0;
   let fifth: u32 = 0;
   let sixth: u32 = 0;
-  let firstRecord = RECORDS;
-  let secondRecord = RECORDS + READING_BYTES;
-  let thirdRecord = RECORDS + 2 * READING_BYTES;
-  let fourthRecord = RECORDS + 3 * READING_BYTES;
-  let fifthRecord = RECORDS + 4 * READING_BYTES;
-  let sixthRecord = RECORDS + 5 * READING_BYTES;
   const toSecond = distance << 1;
   const toThird = toSecond << 1;
   const toFourth = toSecond + toThird;
   const toFifth = toThird << 1;
   const toSixth = toFifth + toSecond;
   const end = codes + (length << 1);
+  let to = TAKEN;
   for (let at = codes; at < end; at += 2) {
-    const afterFirst = next(first, at);
-    const afterSecond = next(second, at + toSecond);
-    const afterThird = next(third, at + toThird);
-    const afterFourth = next(fourth, at + toFourth);
-    const afterFifth = next(fifth, at + toFifth);
-    const afterSixth = next(sixth, at + toSixth);
-    if (isMarked(afterFirst | afterSecond | afterThird | afterFourth | afterFifth | afterSixth)) {
-      // The number of units, above 16 bits.
-      const before = (<u32>(at - codes)) << 15;
-      firstRecord = add(firstRecord, before, first, afterFirst);
-      secondRecord = add(secondRecord, before, second, afterSecond);
-      thirdRecord = add(thirdRecord, before, third, afterThird);
-      fourthRecord = add(fourthRecord, before, fourth, afterFourth);
-      fifthRecord = add(fifthRecord, before, fifth, afterFifth);
-      sixthRecord = add(sixthRecord, before, sixth, afterSixth);
-    }
-    first = afterFirst;
-    second = afterSecond;
-    third = afterThird;
-    fourth = afterFourth;
-    fifth = afterFifth;
-    sixth = afterSixth;
+    first = next(first, at);
+    second = next(second, at + toSecond);
+    third = next(third, at + toThird);
+    fourth = next(fourth, at + toFourth);
+    fifth = next(fifth, at + toFifth);
+    sixth = next(sixth, at + toSixth);
+    // In this order: if the distance is 0, the transitions of the first reading remain.
+    store<u16>(to + toSixth, sixth);
+    store<u16>(to + toFifth, fifth);
+    store<u16>(to + toFourth, fourth);
+    store<u16>(to + toThird, third);
+    store<u16>(to + toSecond, second);
+    store<u16>(to, first);
+    to += 2;
   }
   const isKnown =
     isBelow(first, knownStates) &&
@@ -136,21 +127,10 @@ export function read(
     isBelow(fourth, knownStates) &&
     isBelow(fifth, knownStates);
   if (!isKnown) return UNCERTAIN;
-  const overlap = length - distance;
+  store<u16>(TAKEN - 2, state);
   block = codes;
   blockStart = from;
-  recorded = 0;
-  rejectedCandidates = 0;
-  let to = move(0, firstRecord, distance, 0, RECORDS);
-  to = move(1, secondRecord, distance, overlap, to);
-  to = move(2, thirdRecord, distance, overlap, to);
-  to = move(3, fourthRecord, distance, overlap, to);
-  to = move(4, fifthRecord, distance, overlap, to);
-  to = move(5, sixthRecord, distance, overlap, to);
-  const count = <i32>((to - RECORDS) >> 2);
-  store<u32>(REJECTED, recorded - <u32>count);
-  store<u32>(REJECTED, rejectedCandidates, 4);
-  return (count << COUNT_SHIFT) | (<i32>(sixth & STATE_MASK));
+  return (record(to + toSixth) << COUNT_SHIFT) | (<i32>(sixth & STATE_MASK));
 }
 
 /** Returns the transition from the state of `transition` with the unit at `at`. The symbols are multiplied by two. */
@@ -159,36 +139,36 @@ function next(transition: u32, at: usize): u32 {
   return <u32>load<u16>(row + <usize>load<u8>(<usize>load<u16>(at), SYMBOLS), TRANSITIONS);
 }
 
-function isMarked(transition: u32): bool {
-  return (transition & MARK) != 0;
-}
-
 function isBelow(transition: u32, states: u32): bool {
   return (transition & STATE_MASK) < states;
 }
 
-/** Writes a record and returns the address of the next one: the same if `after` is not marked. A branch would often be mispredicted. */
-function add(record: usize, before: u32, transition: u32, after: u32): usize {
-  store<u32>(record, before | (transition & STATE_MASK));
-  return record + <usize>((after & MARK) >> 13);
+/** Writes the records of the marked transitions before `end`, and how many were rejected. Returns the number of records. */
+function record(end: usize): i32 {
+  for (let offset: usize = 0; offset < GROUP_BYTES; offset += 16) v128.store(end + offset, i64x2.splat(0));
+  let to = RECORDS;
+  let marked: u32 = 0;
+  rejectedCandidates = 0;
+  for (let at = TAKEN; at < end; at += GROUP_BYTES) {
+    let marks = marksOf(at) | (marksOf(at + 32) << 16) | (marksOf(at + 64) << 32) | (marksOf(at + 96) << 48);
+    marked += <u32>popcnt(marks);
+    for (; marks != 0; marks &= marks - 1) {
+      const transition = at + ((<usize>ctz(marks)) << 1);
+      const state = (<u32>load<u16>(transition - 2)) & STATE_MASK;
+      const position = <u32>((transition - TAKEN) >> 1);
+      store<u32>(to, (position << 16) | state);
+      to += mayMatch(state, position) << 2;
+    }
+  }
+  const count = <i32>((to - RECORDS) >> 2);
+  store<u32>(REJECTED, marked - <u32>count);
+  store<u32>(REJECTED, rejectedCandidates, 4);
+  return count;
 }
 
-/**
- * Moves the records of a reading to `to`, without those of the overlap, which the reading before has as well, and without those that are rejected.
- * Returns the address after them.
- */
-function move(reading: usize, end: usize, distance: usize, overlap: usize, to: usize): usize {
-  const start = (<u32>overlap) << 16;
-  const offset = (<u32>(reading * distance)) << 16;
-  for (let at = RECORDS + reading * READING_BYTES; at < end; at += 4) {
-    const record = load<u32>(at);
-    if (record < start) continue;
-    const moved = record + offset;
-    store<u32>(to, moved);
-    to += mayMatch(moved & STATE_MASK, moved >> 16) << 2;
-    recorded++;
-  }
-  return to;
+/** Returns a bit for each of 16 transitions: 1 if it is marked. Narrowing keeps the sign, which is the mark. */
+function marksOf(at: usize): u64 {
+  return <u64>(<u32>i8x16.bitmask(i8x16.narrow_i16x8_s(v128.load(at), v128.load(at, 16))));
 }
 
 /**

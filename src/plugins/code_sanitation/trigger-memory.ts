@@ -80,7 +80,7 @@ export class TriggerMemory {
   tableOwner: TableOwner | null = null;
   /** Null before MIN_READ_UNITS, and where WebAssembly with SIMD is not available. */
   #normalizer: JsonNormalizer | null = null;
-  /** Null before MIN_READ_UNITS, and where WebAssembly is not available. */
+  /** Null before MIN_READ_UNITS, and where WebAssembly with SIMD is not available. */
   #reader: BlockReader | null = null;
   #unitsLeft = MIN_READ_UNITS;
   readonly #shallowStates: number;
@@ -129,7 +129,7 @@ export class TriggerMemory {
       tableOwner?.moveTables(memory.buffer, tables);
       this.#normalizer = createNormalizer(memory);
     } catch {
-      // WebAssembly is not available.
+      // WebAssembly with SIMD is not available.
     }
   }
 }

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { LETTER } from "./char-classes.ts";
 import { charSet, charSetHas } from "./char-set.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
-import { MIN_READ_UNITS } from "./trigger-memory.ts";
+import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
 import { triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
 
 const LETTERS = charSet(LETTER);
@@ -114,5 +114,24 @@ test("a trigger may be longer than the text, and nothing of the text before is f
   for (const units of [127, 150, 199, 200, 201, 202, 260, 1000]) {
     for (const text of ["y".repeat(1000), "k".repeat(units), `${"k".repeat(units)}z`])
       expect(scan(prefilter, text)).toEqual(search(triggers, text));
+  }
+});
+
+test("finds a trigger that ends in a block or with it", () => {
+  const prefilter = warmPrefilter(TRIGGERS);
+  for (const { text: trigger } of TRIGGERS) {
+    for (let end = BLOCK_UNITS - 2; end <= BLOCK_UNITS + trigger.length; end++) {
+      const text = `${"z".repeat(end - trigger.length)}${trigger}${"z".repeat(300)}`;
+      expect(scan(prefilter, text)).toEqual(search(TRIGGERS, text));
+    }
+  }
+});
+
+test("finds long triggers in a block that is hardly longer, and that began in the block before", () => {
+  const triggers = ["k".repeat(200), "kz", "y"].map((text) => triggerOf(text));
+  const prefilter = warmPrefilter(triggers);
+  for (let units = 195; units < 215; units++) {
+    const text = `${"z".repeat(BLOCK_UNITS - 100)}${"k".repeat(100 + units)}`;
+    expect(scan(prefilter, text)).toEqual(search(triggers, text));
   }
 });
