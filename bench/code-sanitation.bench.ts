@@ -60,6 +60,11 @@ export function benchCodeSanitation(): Promise<void> {
   clean.push(measured("100 kB prompt in its JSON body", inBody, body.length));
   printTable("code_sanitation, nine languages, clean prompt, median", clean);
 
+  printTable(
+    `code_sanitation, JSON strings of ${STRING_UNITS.toLocaleString("en")} characters, fastest of ${STRING_ROUNDS} rounds`,
+    jsonStringCosts(detector),
+  );
+
   printTable("code_sanitation, a conversation of 100 kB as a JSON body, median", conversationCosts(detector));
 
   const hostile = Object.entries(HOSTILE).map(([name, piece]): Measurement => {
@@ -78,6 +83,9 @@ export function benchCodeSanitation(): Promise<void> {
   );
   return Promise.resolve();
 }
+
+const STRING_UNITS = 2000;
+const STRING_ROUNDS = 60;
 
 const MESSAGE_SIZES = [1000, 2000, 4000];
 const CONVERSATION_BYTES = 100_000;
@@ -135,17 +143,9 @@ function microsecondsOf(bodies: () => Uint8Array, inspect: (body: Uint8Array) =>
 
 /** The cost of texts that do not repeat: processors predict the branches of a repeated paragraph. */
 function ordinaryCosts(scan: (text: string) => unknown): Measurement[] {
-  const documents = sourcesOf("docs", "md");
-  const texts = {
-    "Markdown of docs": documents,
-    "sentences of docs": sentencesOf(documents),
-    sources: sourcesOf("src"),
-  };
-  return Object.entries(texts).flatMap(([name, text]) =>
+  return Object.entries(ordinaryTexts()).flatMap(([name, text]) =>
     [100_000, 800].map((size): Measurement => {
-      const pieces = Array.from({ length: Math.min(500, Math.floor(text.length / size)) }, (_, index) =>
-        text.slice(index * size, (index + 1) * size),
-      );
+      const pieces = piecesOf(text, size);
       const scanAll = () => {
         for (const piece of pieces) scan(piece);
       };
@@ -156,6 +156,38 @@ function ordinaryCosts(scan: (text: string) => unknown): Measurement[] {
       return measured(`${name}, ${size.toLocaleString("en")} bytes each`, each, size);
     }),
   );
+}
+
+function ordinaryTexts(): Record<string, string> {
+  const documents = sourcesOf("docs", "md");
+  return {
+    "Markdown of docs": documents,
+    "sentences of docs": sentencesOf(documents),
+    sources: sourcesOf("src"),
+  };
+}
+
+function piecesOf(text: string, size: number): string[] {
+  return Array.from({ length: Math.min(500, Math.floor(text.length / size)) }, (_, index) =>
+    text.slice(index * size, (index + 1) * size),
+  );
+}
+
+/** The cost of the same texts as strings of a JSON body, which are inspected in their bytes. Those in which something is found do not count. */
+function jsonStringCosts(detector: Detector): Measurement[] {
+  return Object.entries(ordinaryTexts()).map(([name, text]): Measurement => {
+    const isClean = (json: Buffer) => detector.isCleanJson(json, 1, json.length - 1);
+    // Twice, because the tables are created with the first strings.
+    const strings = piecesOf(text, STRING_UNITS).map((piece) => Buffer.from(JSON.stringify(piece)));
+    const clean = strings.filter((json) => isClean(json) || isClean(json));
+    const bytes = clean.reduce((sum, json) => sum + json.length, 0);
+    const rounds = Array.from({ length: STRING_ROUNDS }, () => {
+      const started = performance.now();
+      for (const json of clean) isClean(json);
+      return ((performance.now() - started) / bytes) * 1e6;
+    });
+    return { what: name, value: Math.min(...rounds), unit: "ns/byte", note: `${clean.length} strings` };
+  });
 }
 
 /** Returns the lines of paragraphs without Markdown syntax. */
