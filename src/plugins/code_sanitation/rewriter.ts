@@ -25,6 +25,8 @@ export class Rewriter {
   readonly #buffer: ScratchBuffer;
   readonly #codes: Uint16Array;
   readonly #changedRanges: number[] = [];
+  /** The end of the last changed range, which is added when the next one starts: mostly it grows. */
+  #rangeEnd = -1;
   #length = 0;
   /** Whether the next unit that is copied does not follow the source of the unit before it. */
   #isShifted = false;
@@ -72,6 +74,7 @@ export class Rewriter {
 
   finish(): RewrittenText {
     this.#copyUpTo(this.#parent.length);
+    if (this.#rangeEnd >= 0) this.#changedRanges.push(this.#rangeEnd);
     const text = this.#buffer.finish(this.#length, this.#parent, this.#parent.work);
     return { text, changedRanges: this.#changedRanges };
   }
@@ -84,12 +87,14 @@ export class Rewriter {
     this.#copyUpTo(from);
     this.#done = to;
     this.#isShifted = true;
-    const ranges = this.#changedRanges;
-    const last = ranges.length - 1;
     const start = Math.max(0, this.#length - MAX_PATTERN_REACH);
-    const end = this.#length + MAX_PATTERN_REACH;
-    if (last > 0 && start <= (ranges[last] ?? 0)) ranges[last] = end;
-    else ranges.push(start, end);
+    if (start > this.#rangeEnd) this.#startRange(start);
+    this.#rangeEnd = this.#length + MAX_PATTERN_REACH;
+  }
+
+  #startRange(start: number): void {
+    if (this.#rangeEnd >= 0) this.#changedRanges.push(this.#rangeEnd);
+    this.#changedRanges.push(start);
   }
 
   /** Copies the units between two changes at once: nearly all text is unchanged. */
