@@ -7,6 +7,8 @@ const SYMBOLS: usize = 0x120000;
 const RECORDS: usize = 0x135000;
 /** The transition with each unit of a block. The state before the block is located before it, and a group of zeros follows. */
 const TAKEN: usize = 0x139080;
+/** The triggers that their lists do not reject: the record and the address of the check. */
+const POSSIBLE: usize = 0x13c000;
 const REJECTED: usize = 0x14d000;
 /** By unit, as in the sets: the kind of a second unit, the symbol of a unit in a word, and bits of its classes. */
 const SECOND_KINDS: usize = 0x14d100;
@@ -68,8 +70,6 @@ const GROUP_BYTES: usize = 128;
 /** The address of the block and its position in the text. */
 let block: usize = 0;
 let blockStart: u32 = 0;
-/** The number of candidates of the triggers that were rejected because none of their candidates can match. */
-let rejectedCandidates: u32 = 0;
 
 /**
  * Reads `length` units at `codes`, which are located at `from` in the text, and as many at the distances 1 to 5 times `distance` after them. Writes a
@@ -146,9 +146,8 @@ function isBelow(transition: u32, states: u32): bool {
 /** Writes the records of the marked transitions before `end`, and how many were rejected. Returns the number of records. */
 function record(end: usize): i32 {
   for (let offset: usize = 0; offset < GROUP_BYTES; offset += 16) v128.store(end + offset, i64x2.splat(0));
-  let to = RECORDS;
+  let possible = POSSIBLE;
   let marked: u32 = 0;
-  rejectedCandidates = 0;
   for (let at = TAKEN; at < end; at += GROUP_BYTES) {
     let marks = marksOf(at) | (marksOf(at + 32) << 16) | (marksOf(at + 64) << 32) | (marksOf(at + 96) << 48);
     marked += <u32>popcnt(marks);
@@ -156,14 +155,34 @@ function record(end: usize): i32 {
       const transition = at + ((<usize>ctz(marks)) << 1);
       const state = (<u32>load<u16>(transition - 2)) & STATE_MASK;
       const position = <u32>((transition - TAKEN) >> 1);
-      store<u32>(to, (position << 16) | state);
-      to += mayMatch(state, position) << 2;
+      const check = checkOf(state, position);
+      store<u32>(possible, (position << 16) | state);
+      store<u32>(possible, <u32>check, 4);
+      possible += mayMatch(check, block + ((<usize>position) << 1)) << 3;
     }
   }
-  const count = <i32>((to - RECORDS) >> 2);
+  const count = recordPossible(possible);
   store<u32>(REJECTED, marked - <u32>count);
-  store<u32>(REJECTED, rejectedCandidates, 4);
   return count;
+}
+
+/** Writes the records of those triggers of which one candidate can match. Returns their number. */
+function recordPossible(end: usize): i32 {
+  let to = RECORDS;
+  let rejectedCandidates: u32 = 0;
+  for (let at = POSSIBLE; at < end; at += 8) {
+    const record = load<u32>(at);
+    const check = <usize>load<u32>(at, 4);
+    const candidates = SETS + ((<usize>load<u16>(check, 14)) << 2);
+    const count = <u32>load<u8>(check, 13);
+    const isRejected =
+      count != 0 && !mayMatchOneOf(candidates, count, block + ((<usize>(record >> 16)) << 1));
+    store<u32>(to, record);
+    to += isRejected ? 0 : 4;
+    rejectedCandidates += isRejected ? count : 0;
+  }
+  store<u32>(REJECTED, rejectedCandidates, 4);
+  return <i32>((to - RECORDS) >> 2);
 }
 
 /** Returns a bit for each of 16 transitions: 1 if it is marked. Narrowing keeps the sign, which is the mark. */
@@ -171,17 +190,21 @@ function marksOf(at: usize): u64 {
   return <u64>(<u32>i8x16.bitmask(i8x16.narrow_i16x8_s(v128.load(at), v128.load(at, 16))));
 }
 
-/**
- * Returns 0 if no pattern can match where the triggers of `state` end, before the unit at `position` of the block, and otherwise 1. The same checks as
- * in src/plugins/code_sanitation/detector.ts, as far as their tables are known here. All of them, because a processor cannot predict which one rejects.
- */
-function mayMatch(state: u32, position: u32): usize {
+/** Returns the address of the check of the triggers of `state` that end before the unit at `position` of the block; CHECKS if there is none. */
+function checkOf(state: u32, position: u32): usize {
   const row = <usize>load<u32>((<usize>state) << 2, ROWS);
-  if (row == 0) return 1;
   const at = block + ((<usize>position) << 1);
   const half: usize = blockStart + position > NEAR_START_UNITS ? NEAR_START_BYTES : 0;
   const list = <u32>load<u16>(row + half + (indexOf(<u32>load<u16>(at)) << 1));
-  const check = CHECKS + ((<usize>(list < MAX_CHECKS ? list : UNKNOWN)) << CHECK_SHIFT);
+  const isKnown = (<u32>(row != 0)) & (<u32>(list < MAX_CHECKS));
+  return CHECKS + ((<usize>(isKnown != 0 ? list : UNKNOWN)) << CHECK_SHIFT);
+}
+
+/**
+ * Returns 0 if no pattern can match where triggers end, before the unit at `at`, and otherwise 1. The same checks as
+ * in src/plugins/code_sanitation/detector.ts, as far as their tables are known here. All of them, because a processor cannot predict which one rejects.
+ */
+function mayMatch(check: usize, at: usize): usize {
   const second = <u32>load<u16>(at, 2);
   const start = at - ((<usize>load<u8>(check, 12)) << 1);
   const lastUnits = load<u32>(<usize>load<u32>(check, 4) + (indexOf(<u32>load<u16>(start - 2)) << 2));
@@ -190,11 +213,7 @@ function mayMatch(state: u32, position: u32): usize {
     (<usize>((load<u32>(check) & bitOf(second)) != 0)) &
     (<usize>((lastUnits & bitOf(<u32>load<u16>(start - 4))) != 0)) &
     (<usize>((afterWhitespace & bitOf(<u32>load<u16>(at, 4))) != 0));
-  const count = <u32>load<u8>(check, 13);
-  if (!isPossible || count == 0) return isPossible;
-  if (mayMatchOneOf(SETS + ((<usize>load<u16>(check, 14)) << 2), count, at)) return 1;
-  rejectedCandidates += count;
-  return 0;
+  return isPossible | (<usize>(check == CHECKS));
 }
 
 /** Returns whether one of the candidates can match where their triggers end, before the unit at `at`: the conditions of each one of them. */
