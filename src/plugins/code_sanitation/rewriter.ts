@@ -11,8 +11,6 @@ const MAX_PATTERN_REACH = 256;
 const STEPS_PER_CHANGE = 8;
 /** A JSON body can consist of many short strings, and each has its own rewriters. */
 const STEPS_PER_REWRITER = 15;
-/** Below this length a loop copies faster than a native call. */
-const SHORT_COPY = 24;
 
 export interface RewrittenText {
   readonly text: NormalizedText;
@@ -104,17 +102,9 @@ export class Rewriter {
     if (this.#isShifted) this.#buffer.sourceMap.add(this.#length, from, from + 1);
     this.#isShifted = false;
     this.#copySpecials(from, end);
-    if (end - from < SHORT_COPY) this.#copyShort(from, end);
-    else this.#parent.bytes.copy(this.#buffer.bytes, 2 * this.#length, 2 * from, 2 * end);
+    this.#parent.bytes.copy(this.#buffer.bytes, 2 * this.#length, 2 * from, 2 * end);
     this.#length += end - from;
     this.#done = end;
-  }
-
-  #copyShort(from: number, end: number): void {
-    const source = this.#parent.codes;
-    const codes = this.#codes;
-    const shift = this.#length - from;
-    for (let index = from; index < end; index++) codes[index + shift] = source[index] ?? 0;
   }
 
   #copySpecials(from: number, end: number): void {
