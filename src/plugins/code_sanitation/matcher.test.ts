@@ -221,6 +221,12 @@ test.each([
 });
 
 test("the words of a short literal are not known", () => {
-  for (const matcher of [lit("ab"), lit(" "), seq(lit("\n"), lit("abcd")), seq(oneOf(" +"), lit("abcd"))])
+  for (const matcher of [
+    lit("ab"),
+    lit(" "),
+    seq(not(lit("x")), rws),
+    seq(lit("\n"), lit("abcd")),
+    seq(oneOf(" +"), lit("abcd")),
+  ])
     expect(requiredFirstSet(matcher)?.words).toBeNull();
 });

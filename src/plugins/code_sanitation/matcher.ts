@@ -222,15 +222,20 @@ function afterWhitespaceOf(matchers: readonly Matcher[]): PrefixSet | null {
 /** The words that a sequence may start with, also after whitespace; null for any. */
 function wordsOfSequence(matchers: readonly Matcher[]): WordSet | null {
   let words = NO_WORDS;
+  let requiresWhitespace = false;
   for (const { firstSet, skippedUnits } of matchers) {
     if (firstSet === undefined) return null;
     // What is skipped after the first whitespace is no word.
-    if (skippedUnits !== undefined && !startsWithWord(firstSet.prefixes)) continue;
+    if (skippedUnits !== undefined && !startsWithWord(firstSet.prefixes)) {
+      requiresWhitespace ||= !firstSet.mayBeEmpty;
+      continue;
+    }
     if (firstSet.words === null) return null;
     words = unionOfWordSets(words, firstSet.words);
     if (!firstSet.mayBeEmpty) return words;
   }
-  return words;
+  // Any word may follow whitespace that is the whole match.
+  return requiresWhitespace ? null : words;
 }
 
 /** Returns the FIRST set of a choice: the union of the alternatives. */
