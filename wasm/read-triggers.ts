@@ -53,8 +53,22 @@ const MAX_WHITESPACE: usize = 4;
 const WHITESPACE: u32 = 1;
 const LETTER: u32 = 2;
 const WORD: u32 = 4;
+const QUOTE: u32 = 8;
+
+// As in src/plugins/code_sanitation/search-after.ts.
+const CLOSED_WORD: u32 = 1;
+const BATCH_CONDITION: u32 = 2;
+const MAX_CLOSED_WORD: usize = 24;
+const MAX_COMPARED: usize = 40;
+const MAX_GROUP: usize = 24;
 
 const NEWLINE: u32 = 0x0a;
+const SPACE: u32 = 0x20;
+const OPEN_PAREN: u32 = 0x28;
+const CLOSE_PAREN: u32 = 0x29;
+const DASH: u32 = 0x2d;
+const EQUALS: u32 = 0x3d;
+const CLOSE_BRACKET: u32 = 0x5d;
 const SINGLE_QUOTE: u32 = 0x27;
 const LOWER_CASE: u32 = 0x20;
 const LOWER_N: u32 = 0x6e;
@@ -169,7 +183,7 @@ function record(end: usize): i32 {
 /** Writes the records of those triggers of which one candidate can match. Returns their number. */
 function recordPossible(end: usize): i32 {
   let to = RECORDS;
-  let rejectedCandidates: u32 = 0;
+  let rejectedWork: u32 = 0;
   for (let at = POSSIBLE; at < end; at += 8) {
     const record = load<u32>(at);
     const check = <usize>load<u32>(at, 4);
@@ -179,9 +193,9 @@ function recordPossible(end: usize): i32 {
       count != 0 && !mayMatchOneOf(candidates, count, block + ((<usize>(record >> 16)) << 1));
     store<u32>(to, record);
     to += isRejected ? 0 : 4;
-    rejectedCandidates += isRejected ? count : 0;
+    rejectedWork += isRejected ? <u32>load<u8>(candidates, 19) : 0;
   }
-  store<u32>(REJECTED, rejectedCandidates, 4);
+  store<u32>(REJECTED, rejectedWork, 4);
   return <i32>((to - RECORDS) >> 2);
 }
 
@@ -233,7 +247,9 @@ function mayMatchOneOf(candidates: usize, count: u32, at: usize): bool {
       (<u32>((lastUnits & bitOf(<u32>load<u16>(start - 4))) != 0)) &
       (<u32>((afterWhitespace & thirdBit) != 0)) &
       (words | (<u32>(hash == 0)));
-    if (isPossible && isFoundBefore(<u32>load<u8>(candidate, 17), start)) return true;
+    if (!isPossible) continue;
+    if (isFoundBefore(<u32>load<u8>(candidate, 17), start) && isFoundAfter(<u32>load<u8>(candidate, 18), at))
+      return true;
   }
   return false;
 }
@@ -242,9 +258,10 @@ function mayMatchOneOf(candidates: usize, count: u32, at: usize): bool {
 function wordHashAt(at: usize): u32 {
   const start = at + <usize>((classesOf(<u32>load<u16>(at)) & WHITESPACE) << 1);
   const first = symbolAt(start);
-  const second = first == 0 ? 0 : symbolAt(start + 2);
-  const third = second == 0 ? 0 : symbolAt(start + 4);
-  const fourth = third == 0 ? 0 : symbolAt(start + 6);
+  // Without branches: a processor cannot predict how long words are.
+  const second = symbolAt(start + 2) & -(<u32>(first != 0));
+  const third = symbolAt(start + 4) & -(<u32>(second != 0));
+  const fourth = symbolAt(start + 6) & -(<u32>(third != 0));
   const key = first | (second << 5) | (third << 10) | (fourth << 15);
   return (key * MULTIPLIER) >> HASH_SHIFT;
 }
@@ -282,6 +299,65 @@ function hasNameWithOn(at: usize): bool {
     end - start >= MIN_NAME << 1 &&
     ((<u32>load<u16>(start)) | LOWER_CASE) == LOWER_O &&
     ((<u32>load<u16>(start, 2)) | LOWER_CASE) == LOWER_N
+  );
+}
+
+/** Returns whether what is searched follows at `at`. As in src/plugins/code_sanitation/search-after.ts, and as the next ones. */
+function isFoundAfter(search: u32, at: usize): bool {
+  if (search == CLOSED_WORD) return hasClosedWord(at);
+  return search != BATCH_CONDITION || mayBeBatchCondition(at);
+}
+
+function hasClosedWord(at: usize): bool {
+  let end = at;
+  let unit = <u32>load<u16>(end);
+  while (end - at < MAX_CLOSED_WORD << 1 && ((classesOf(unit) & WORD) != 0 || unit == DASH)) {
+    end += 2;
+    unit = <u32>load<u16>(end);
+  }
+  if (end == at) return true;
+  const next = <u32>load<u16>(end, 2);
+  return (classesOf(unit) & QUOTE) != 0 && (next == SPACE || (classesOf(next) & LETTER) != 0);
+}
+
+function mayBeBatchCondition(at: usize): bool {
+  const isGroup = <u32>load<u16>(at) == OPEN_PAREN;
+  const start = isGroup ? at + 2 : at;
+  let end = start;
+  while (end - start < MAX_COMPARED << 1 && (classesOf(<u32>load<u16>(end)) & WORD) != 0) end += 2;
+  if (end == start || isConditionWord(lowerCasePair(start)) || isComparison(end)) return true;
+  if (!isGroup) return false;
+  for (let index = start; index - start <= MAX_GROUP << 1; index += 2) {
+    const unit = <u32>load<u16>(index);
+    if (unit == CLOSE_PAREN || unit == CLOSE_BRACKET) return isComparison(index + 2);
+    if (unit == NEWLINE) return false;
+  }
+  return false;
+}
+
+/** Returns two units as one number, in lower case if they are letters. */
+function lowerCasePair(at: usize): u32 {
+  return load<u32>(at) | (LOWER_CASE << 16) | LOWER_CASE;
+}
+
+/** The start of `not`, `exist`, `defined`, `errorlevel`. */
+function isConditionWord(pair: u32): bool {
+  return pair == 0x6f006e || pair == 0x780065 || pair == 0x650064 || pair == 0x720065;
+}
+
+/** Whether `==`, or the start of `equ`, `neq`, `gtr`, `geq`, `lss`, `leq` follows. */
+function isComparison(at: usize): bool {
+  let start = at;
+  while (start - at < MAX_WHITESPACE << 1 && (classesOf(<u32>load<u16>(start)) & WHITESPACE) != 0) start += 2;
+  if (load<u32>(start) == 0x3d003d) return <u32>load<u16>(start, 4) != EQUALS;
+  const pair = lowerCasePair(start);
+  return (
+    pair == 0x710065 ||
+    pair == 0x65006e ||
+    pair == 0x740067 ||
+    pair == 0x650067 ||
+    pair == 0x73006c ||
+    pair == 0x65006c
   );
 }
 

@@ -8,6 +8,7 @@ import type { Pattern } from "./pattern.ts";
 import type { Trigger } from "./prefilter.ts";
 import { ANY_SECOND, prefixesStartingWith, unionOfPrefixes, type PrefixSet } from "./prefix-set.ts";
 import { NEAR_START_UNITS, NO_SEARCH, type Search } from "./required-before.ts";
+import { NOTHING_AFTER, type SearchAfter } from "./search-after.ts";
 import type { Language } from "./settings.ts";
 import { NONE, TriggerFilter, UNKNOWN, type ListConditions } from "./trigger-filter.ts";
 import type { TableOwner } from "./trigger-memory.ts";
@@ -40,8 +41,9 @@ export interface Candidate {
   readonly afterWhitespace: PrefixSet | null;
   /** The words that may follow; null for any. */
   readonly words: WordSet | null;
-  /** What is searched before the trigger. */
+  /** What is searched before and after the trigger. */
   readonly search: Search;
+  readonly searchAfter: SearchAfter;
   readonly guard: LookBehind | null;
   readonly startsAtGuard: boolean;
   readonly after: Matcher | null;
@@ -180,7 +182,7 @@ function candidateListOf(
   const conditions = triggers.map(({ text, owner }) => requiredBeforeOf(owner.pattern, text, isNearStart));
   const lastUnits = areEquallyLong ? unionOrAny(conditions.map((each) => each.lastUnits)) : null;
   const candidates = triggers.map(({ text, hasDigits, owner }, index): Candidate => {
-    const { requiredAfter, guard, startsAtGuard, after, before } = owner.pattern;
+    const { requiredAfter, searchAfter, guard, startsAtGuard, after, before } = owner.pattern;
     const words = requiredAfter?.words ?? null;
     const required = conditions[index];
     return {
@@ -192,6 +194,7 @@ function candidateListOf(
       afterWhitespace: isInClass(code, WHITESPACE) ? (requiredAfter?.afterWhitespace ?? null) : null,
       words: words === NO_WORDS ? null : words,
       search: required?.search ?? NO_SEARCH,
+      searchAfter,
       guard,
       startsAtGuard,
       after,
@@ -200,11 +203,21 @@ function candidateListOf(
   });
   return {
     candidates,
+    work: candidates.reduce((steps, each) => steps + stepsToCheck(each), 0),
     seconds: candidates.reduce((seconds, each) => seconds | each.seconds, 0),
     afterWhitespace: unionOrAny(candidates.map((each) => each.afterWhitespace)),
     lastUnits,
     triggerLength,
   };
+}
+
+/** The work of a search, which reads a few units. */
+const STEPS_PER_SEARCH = 2;
+
+function stepsToCheck({ search, searchAfter }: Candidate): number {
+  return (
+    1 + (search === NO_SEARCH ? 0 : STEPS_PER_SEARCH) + (searchAfter === NOTHING_AFTER ? 0 : STEPS_PER_SEARCH)
+  );
 }
 
 /** Returns what must precede the trigger; null for any units. */

@@ -18,6 +18,7 @@ import type { Pattern } from "./pattern.ts";
 import { hasPrefix, secondUnitBit } from "./prefix-set.ts";
 import { hasUnitsBefore, isFoundBefore, NO_SEARCH } from "./required-before.ts";
 import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
+import { isFoundAfter, NOTHING_AFTER } from "./search-after.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import type { Language } from "./settings.ts";
 import { sortFindings } from "./sort-findings.ts";
@@ -198,7 +199,7 @@ class PatternDetector implements Detector {
     for (let start = from; start <= to;) {
       start = scanner.scan(this.#patterns.prefilter, input.codes, start, to + 1);
       // Every trigger takes a step, so that the work does not depend on which of them WebAssembly rejects.
-      input.work.steps += scanner.count + scanner.rejected + scanner.rejectedCandidates;
+      input.work.steps += scanner.count + scanner.rejected + scanner.rejectedWork;
       checkWork(input.work);
       covered = this.#matchRecorded(input, found, covered);
       if (onlyFirst && found.length > 0) return true;
@@ -223,7 +224,7 @@ class PatternDetector implements Detector {
       if (lastUnits !== null && !hasUnitsBefore(lastUnits, input, end - triggerLength)) continue;
       if (afterWhitespace !== null && !hasPrefix(afterWhitespace, second, codes[end + 2] ?? 0)) continue;
       // Also inside an earlier match, because WebAssembly, which rejects most of them, does not know it.
-      work.steps += candidates.length;
+      work.steps += list.work;
       if (end <= rightmost) continue;
       rightmost = this.#matchCandidates(input, candidates, end, found, rightmost);
       checkWork(work);
@@ -251,7 +252,8 @@ class PatternDetector implements Detector {
     for (let index = 0; index < candidates.length; index++) {
       const candidate = candidates[index];
       if (candidate === undefined) continue;
-      const { length, textWithDigits, lastUnits, seconds, afterWhitespace, words, search } = candidate;
+      const { length, textWithDigits, lastUnits, seconds, afterWhitespace, words, search, searchAfter } =
+        candidate;
       const { guard, after, before } = candidate;
       // Cheapest conditions first.
       if ((seconds & secondBit) === 0) continue;
@@ -260,6 +262,7 @@ class PatternDetector implements Detector {
       const triggerStart = end - length;
       if (lastUnits !== null && !hasUnitsBefore(lastUnits, input, triggerStart)) continue;
       if (search !== NO_SEARCH && !isFoundBefore(search, input, triggerStart)) continue;
+      if (searchAfter !== NOTHING_AFTER && !isFoundAfter(searchAfter, input, end)) continue;
       if (textWithDigits !== null && !isTextAt(input, triggerStart, textWithDigits)) continue;
       // Several patterns of a trigger have the same guard.
       if (guard === null) guarded = triggerStart;

@@ -13,6 +13,7 @@ import {
   withoutFirstUnits,
   type PrefixSet,
 } from "./prefix-set.ts";
+import type { SearchAfter } from "./search-after.ts";
 import { NO_WORDS, unionOfWordSets, WORD_SYMBOLS, type WordSet } from "./word-set.ts";
 
 export const NO_MATCH = -1;
@@ -25,6 +26,8 @@ export interface Matcher extends MatchFunction {
   readonly firstSet?: FirstSet;
   /** Set on matchers that skip whitespace where there is any; after the first whitespace they skip only these units. */
   readonly skippedUnits?: CharSet;
+  /** What is searched before the matcher is called at a trigger. Undefined: nothing. */
+  readonly searchAfter?: SearchAfter;
   /** Undefined: the matcher is a function of its own, not built from others. */
   readonly parts?: MatcherParts;
 }
@@ -46,6 +49,11 @@ type MatcherParts =
       readonly matchers: readonly Matcher[];
       readonly rebuild: (matchers: readonly Matcher[]) => Matcher;
     };
+
+/** Returns the matcher as one that matches only where the search finds something. */
+export function searching(searchAfter: SearchAfter, matcher: Matcher): Matcher {
+  return Object.assign(matcher, { searchAfter });
+}
 
 /** Returns the matcher with a description of its parts. */
 export function withParts(matcher: Matcher, parts: MatcherParts): Matcher {

@@ -4,6 +4,7 @@ import { atWordStart, type LookBehind } from "./look-behind.ts";
 import { requiredFirstSet, type FirstSet, type Matcher } from "./matcher.ts";
 import { firstUnitsOf } from "./prefix-set.ts";
 import { allRequiredBefore, type RequiredBefore } from "./required-before.ts";
+import { NOTHING_AFTER, type SearchAfter } from "./search-after.ts";
 import type { Sensitivity } from "./settings.ts";
 
 /** Describes a pattern to its readers, and to the test that checks every pattern with its texts. */
@@ -34,6 +35,8 @@ export interface Pattern extends PatternTexts {
   readonly followedBy: CharSet | null;
   /** What must follow the trigger for `after` to match; `after` is called only if it does. */
   readonly requiredAfter: FirstSet | null;
+  /** What is searched after the trigger before `after` is called. */
+  readonly searchAfter: SearchAfter;
   /** What must precede the trigger for `guard` and `before` to match, including `precededBy`. */
   readonly requiredBefore: RequiredBefore | null;
   /** Checked before `after`. Use it for a look-behind that is cheaper than `after` and rejects most candidates. */
@@ -75,6 +78,7 @@ export function pattern(id: string, triggers: readonly string[], conditions: Pat
     precededBy: isAtWordStart ? NOT_WORD : precededBy,
     followedBy,
     requiredAfter,
+    searchAfter: after?.searchAfter ?? NOTHING_AFTER,
     requiredBefore: allRequiredBefore(precededBy, [guard?.requiredBefore, before?.requiredBefore]),
     guard,
     startsAtGuard: start !== null,

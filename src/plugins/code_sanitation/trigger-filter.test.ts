@@ -16,6 +16,7 @@ import { Prefilter } from "./prefilter.ts";
 import { hasPrefix, prefixesStartingWith } from "./prefix-set.ts";
 import { isFoundBefore, NEAR_START_UNITS } from "./required-before.ts";
 import { scratchBufferFor } from "./scratch-buffer.ts";
+import { isFoundAfter } from "./search-after.ts";
 import type { Language } from "./settings.ts";
 import { TriggerFilter } from "./trigger-filter.ts";
 import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
@@ -180,7 +181,7 @@ test("what must be around a trigger is there wherever a pattern matches", () => 
         const start = end - trigger.length;
         expect(candidate).toBeDefined();
         if (candidate === undefined) return;
-        const { lastUnits, words, search } = candidate;
+        const { lastUnits, words, search, searchAfter } = candidate;
         const around = text.slice(start - 2, end + 5);
         expect([around, words === null || mayHaveWord(words, wordHashAt(input.codes, end))]).toEqual([
           around,
@@ -189,6 +190,7 @@ test("what must be around a trigger is there wherever a pattern matches", () => 
         const [last, other] = [unitAt(input, start - 1), unitAt(input, start - 2)];
         expect([around, lastUnits === null || hasPrefix(lastUnits, last, other)]).toEqual([around, true]);
         expect([around, isFoundBefore(search, input, start)]).toEqual([around, true]);
+        expect([around, isFoundAfter(searchAfter, input, end)]).toEqual([around, true]);
       }
     }),
     { numRuns: 500, endOnFailure: true },
@@ -253,7 +255,14 @@ test("tables that do not fit are left out, and overwrite nothing", () => {
   const before = new Uint8Array(buffer).slice(0x19e000);
   for (let number = 2; number < 10_000; number++) {
     const lastUnits = prefixesStartingWith(charSet(DIGIT)).slice();
-    filter.add(number, { candidates: [], seconds: -1, afterWhitespace: null, lastUnits, triggerLength: 1 });
+    filter.add(number, {
+      work: 0,
+      candidates: [],
+      seconds: -1,
+      afterWhitespace: null,
+      lastUnits,
+      triggerLength: 1,
+    });
   }
   expect(Buffer.compare(new Uint8Array(buffer).slice(0x19e000), before)).toBe(0);
   expect(filter.numbers[0]).toBe(7);

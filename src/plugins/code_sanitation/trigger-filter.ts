@@ -1,9 +1,10 @@
 // The tables with which a WebAssembly module (wasm/read-triggers.ts) rejects triggers by the units around them: those of the lists of
 // candidates, which are added when they are first used. Most recorded triggers are rejected, and the module does it in a third of the time.
-import { isInClass, LETTER, WHITESPACE, WORD } from "./char-classes.ts";
+import { isInClass, LETTER, QUOTE, WHITESPACE, WORD } from "./char-classes.ts";
 import { CHAR_SET_SIZE } from "./char-set.ts";
 import { ANY_SECOND, SECOND_UNIT_KIND, type PrefixSet } from "./prefix-set.ts";
 import { NO_SEARCH, type Search } from "./required-before.ts";
+import { NOTHING_AFTER, type SearchAfter } from "./search-after.ts";
 import { NO_WORDS, WORD_SYMBOLS, type WordSet } from "./word-set.ts";
 
 // The layout of the memory, as in wasm/read-triggers.ts.
@@ -26,13 +27,18 @@ const MAX_CHECKS = 0x1000;
  * candidates are checked one by one, and where they are.
  */
 const CHECK_LENGTH = 4;
-/** The numbers of a candidate: bits of second units, addresses of three sets, and in bytes the length of the trigger and what is searched. */
-const MAX_CANDIDATES = 0xff;
+/**
+ * The numbers of a candidate: bits of second units, addresses of three sets, and in bytes the length of the trigger, what is searched before and after it, and
+ * the work of the list.
+ */
+/** The work of a list is a byte, and not less than the number of candidates. */
+const MAX_WORK = 0xff;
 
 /** Sets of all units, for conditions that any unit meets: the module looks up all conditions. */
 const ANY_PREFIX: PrefixSet = new Int32Array(CHAR_SET_SIZE).fill(ANY_SECOND);
 const ANY_WORD: WordSet = NO_WORDS.map(() => -1);
 const ANYTHING: ListConditions = {
+  work: 0,
   candidates: [],
   seconds: ANY_SECOND,
   afterWhitespace: null,
@@ -48,10 +54,13 @@ interface CandidateConditions {
   readonly lastUnits: PrefixSet | null;
   readonly words: WordSet | null;
   readonly search: Search;
+  readonly searchAfter: SearchAfter;
 }
 
 /** Conditions that reject all candidates of a list. */
 export interface ListConditions {
+  /** The steps of checking the conditions of each candidate. */
+  readonly work: number;
   readonly candidates: readonly CandidateConditions[];
   /** The bits of the units that may be the second one after the trigger, for at least one of the candidates. */
   readonly seconds: number;
@@ -69,7 +78,8 @@ const UNIT_CLASSES = Uint8Array.from(
   (_, code) =>
     (isInClass(code, WHITESPACE) ? 1 : 0) |
     (isInClass(code, LETTER) ? 2 : 0) |
-    (isInClass(code, WORD) ? 4 : 0),
+    (isInClass(code, WORD) ? 4 : 0) |
+    (isInClass(code, QUOTE) ? 8 : 0),
 );
 
 /** Returns whether a candidate has no conditions but those of its list, so that checking the candidates one by one would never reject all of them. */
@@ -79,7 +89,8 @@ function addsNothing(candidate: CandidateConditions, list: ListConditions): bool
     candidate.afterWhitespace === list.afterWhitespace &&
     candidate.lastUnits === list.lastUnits &&
     candidate.words === null &&
-    candidate.search === NO_SEARCH
+    candidate.search === NO_SEARCH &&
+    candidate.searchAfter === NOTHING_AFTER
   );
 }
 
@@ -125,14 +136,14 @@ export class TriggerFilter {
 
   /** Adds the conditions of candidates that are checked one by one. Returns their number and address as in a check; 0 for none. */
   #addCandidates(list: ListConditions): number {
-    const { candidates } = list;
-    if (candidates.length > MAX_CANDIDATES || candidates.some((each) => addsNothing(each, list))) return 0;
-    const numbers = candidates.flatMap(({ length, seconds, afterWhitespace, lastUnits, words, search }) => [
-      seconds,
-      this.#addressOf(lastUnits ?? ANY_PREFIX, ANY_PREFIX),
-      this.#addressOf(afterWhitespace ?? ANY_PREFIX, ANY_PREFIX),
-      this.#addressOf(words ?? ANY_WORD, ANY_WORD),
-      length | (search << 8),
+    const { candidates, work } = list;
+    if (work > MAX_WORK || candidates.some((each) => addsNothing(each, list))) return 0;
+    const numbers = candidates.flatMap((each) => [
+      each.seconds,
+      this.#addressOf(each.lastUnits ?? ANY_PREFIX, ANY_PREFIX),
+      this.#addressOf(each.afterWhitespace ?? ANY_PREFIX, ANY_PREFIX),
+      this.#addressOf(each.words ?? ANY_WORD, ANY_WORD),
+      each.length | (each.search << 8) | (each.searchAfter << 16) | (work << 24),
     ]);
     const address = this.#setsEnd;
     if (address + 4 * numbers.length > SETS_END) return 0;

@@ -19,7 +19,7 @@ const TRANSITIONS = 0x1be000;
 export const BLOCK_UNITS = 0x1000;
 /** The units before a trigger and after a block by which the module rejects triggers. */
 const UNITS_BEFORE = 34;
-const UNITS_AFTER = 4;
+const UNITS_AFTER = 52;
 const PAGE_BYTES = 0x10000;
 
 /** How many units before its part a reading begins, if no deeper state is reached where a part begins. Nearly all texts reach none there. */
@@ -66,8 +66,8 @@ export interface TriggerSink {
   state: number;
   /** Called in ascending order. `state`: before the unit at `end`. It identifies the triggers that end there. */
   addTrigger(state: number, end: number): void;
-  /** Called with the number of triggers that the module rejected, and of the candidates that it checked for them one by one. */
-  addRejected(count: number, candidates: number): void;
+  /** Called with the number of triggers that the module rejected, and the steps of checking the conditions of their candidates. */
+  addRejected(count: number, work: number): void;
 }
 
 /** Compiled with its first use, because compiling takes a millisecond. */

@@ -16,8 +16,8 @@ export class TriggerScanner implements TriggerSink {
   count = 0;
   /** Number of triggers that are not recorded, because no pattern can match there. */
   rejected = 0;
-  /** Number of their candidates, of those that only the conditions of each candidate rejected. */
-  rejectedCandidates = 0;
+  /** The steps of checking the conditions of their candidates. */
+  rejectedWork = 0;
   /** State of the automaton after the last block. Set it to 0 before the first block of a text. */
   state = 0;
 
@@ -25,7 +25,7 @@ export class TriggerScanner implements TriggerSink {
   scan(prefilter: Prefilter<unknown>, codes: Uint16Array, from: number, to: number): number {
     this.count = 0;
     this.rejected = 0;
-    this.rejectedCandidates = 0;
+    this.rejectedWork = 0;
     const end = Math.min(from + BLOCK_UNITS, to);
     const rest = from + prefilter.memory.read(codes, from, end, prefilter.maxTriggerLength, this);
     if (rest < end) this.#read(prefilter, codes, rest, end);
@@ -37,9 +37,9 @@ export class TriggerScanner implements TriggerSink {
     triggerEnds[this.count++] = end;
   }
 
-  addRejected(count: number, candidates: number): void {
+  addRejected(count: number, work: number): void {
     this.rejected = count;
-    this.rejectedCandidates = candidates;
+    this.rejectedWork = work;
   }
 
   #read({ memory }: Prefilter<unknown>, codes: Uint16Array, from: number, to: number): void {

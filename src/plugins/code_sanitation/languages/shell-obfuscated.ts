@@ -3,9 +3,10 @@ import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
 import { choice, lit, oneOf, opt, run, seq, times, where } from "../combinators.ts";
 import { isSameText, lowerCaseText } from "../keyword-set.ts";
-import { NO_MATCH, withFirstSetOf, withWords, type Matcher } from "../matcher.ts";
+import { NO_MATCH, searching, withFirstSetOf, withWords, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import { CLOSED_WORD } from "../search-after.ts";
 import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../tokens.ts";
 import { wordSetOf } from "../word-set.ts";
 import { PLAIN_COMMANDS } from "./shell-commands.ts";
@@ -28,7 +29,10 @@ const matchSplitCommand = (input: NormalizedText, at: number): number => {
   return PLAIN_COMMANDS.has(command) ? end : NO_MATCH;
 };
 /** `'una'me`: a command name with quotes around part of it. */
-const splitCommand: Matcher = withWords(COMMAND_PARTS, withFirstSetOf(commandPart, false, matchSplitCommand));
+const splitCommand: Matcher = searching(
+  CLOSED_WORD,
+  withWords(COMMAND_PARTS, withFirstSetOf(commandPart, false, matchSplitCommand)),
+);
 const functionName = choice(run(WORD, 1, 24), lit(":"));
 const inBackground = seq(opt(lit("()")), ows, oneOf("|&"), ows);
 /** A function that runs itself twice, as in a fork bomb: `f | f &`. */
@@ -171,7 +175,10 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
       "'time' who knows",
     ],
     precededBy: NOT_WORD,
-    after: where(isQuotedWord, seq(anyCommand, quote, lit(" "), choice(path, option, seq(anyCommand, end)))),
+    after: searching(
+      CLOSED_WORD,
+      where(isQuotedWord, seq(anyCommand, quote, lit(" "), choice(path, option, seq(anyCommand, end)))),
+    ),
   }),
 ];
 

@@ -158,9 +158,11 @@ const STEPS_PER_COMPONENT = 3;
 const STEPS_PER_CLASS = 2;
 const STEPS_PER_LOOKUP = 6;
 const REST_OF_PATH = prefixesStartingWith(charSet(LETTER, "?[/*!^]"));
+/** No name matches two stars. Comments of programs start with them. */
+const REST_AFTER_STAR = prefixesStartingWith(charSet(LETTER, "?[/!^]"));
 
 /** Matches after a trigger that starts with `/` the rest of a path in which a component is a wildcard form of a known name. */
-const hiddenPath: Matcher = withPrefixes(REST_OF_PATH, (input, at) => {
+function matchHiddenPath(input: NormalizedText, at: number): number {
   let start = startOfPath(input, at);
   for (let count = 0; count < MAX_COMPONENTS; count++) {
     const names = count === 0 ? DIRECTORY_INDEX : FILE_INDEX;
@@ -177,7 +179,9 @@ const hiddenPath: Matcher = withPrefixes(REST_OF_PATH, (input, at) => {
     start = glob.end + 1;
   }
   return NO_MATCH;
-});
+}
+const hiddenPath: Matcher = withPrefixes(REST_OF_PATH, (input, at) => matchHiddenPath(input, at));
+const hiddenPathAfterStar: Matcher = withPrefixes(REST_AFTER_STAR, (input, at) => matchHiddenPath(input, at));
 
 /** Returns the start of the first component: a trigger is `/` and at most five units. */
 function startOfPath(input: NormalizedText, at: number): number {
@@ -186,39 +190,49 @@ function startOfPath(input: NormalizedText, at: number): number {
   return start;
 }
 
+/** Forms of every directory with a wildcard in place of one letter. */
+function hiddenDirectories(wildcardFor: (letter: string) => string): string[] {
+  return DIRECTORIES.flatMap((name) =>
+    Array.from(
+      name,
+      (letter, index) => `/${name.slice(0, index)}${wildcardFor(letter)}${name.slice(index + 1)}/passwd`,
+    ),
+  );
+}
+
 export const SHELL_WILDCARDS: readonly Pattern[] = [
-  pattern("shell.wildcard-path", WILDCARD_IN_DIRECTORY, {
-    catches: "a path with wildcards in the name of a directory of the system",
-    from: "relaxed",
-    finds: [
-      "/???/b?sh",
-      "/e?c/passwd",
-      "/[b]in/ls",
-      "/et*/*wd",
-      "/*tc/hosts",
-      "/us[r]",
-      "/?t*/p?sswd",
-      ...DIRECTORIES.flatMap((name) =>
-        Array.from(name, (_, index) => [
-          `${name.slice(0, index)}?${name.slice(index + 1)}`,
-          `${name.slice(0, index)}*${name.slice(index + 1)}`,
-          `${name.slice(0, index)}[${name[index] ?? ""}]${name.slice(index + 1)}`,
-        ])
-          .flat()
-          .map((directory) => `/${directory}/passwd`),
-      ),
-    ],
-    ignores: [
-      "/blog/[id]/page",
-      "split(/b*/g)",
-      "/* eslint */",
-      "example.com/e?c/x",
-      "Who wants to go to /us?",
-      "/???/notes",
-    ],
-    precededBy: BEFORE_PATH,
-    after: hiddenPath,
-  }),
+  pattern(
+    "shell.wildcard-path",
+    WILDCARD_IN_DIRECTORY.filter((trigger) => !trigger.endsWith("*")),
+    {
+      catches: "a path with wildcards in the name of a directory of the system",
+      from: "relaxed",
+      finds: [
+        "/???/b?sh",
+        "/e?c/passwd",
+        "/[b]in/ls",
+        "/us[r]",
+        "/?t*/p?sswd",
+        ...hiddenDirectories(() => "?"),
+        ...hiddenDirectories((letter) => `[${letter}]`),
+      ],
+      ignores: ["/blog/[id]/page", "example.com/e?c/x", "Who wants to go to /us?", "/???/notes"],
+      precededBy: BEFORE_PATH,
+      after: hiddenPath,
+    },
+  ),
+  pattern(
+    "shell.wildcard-path",
+    WILDCARD_IN_DIRECTORY.filter((trigger) => trigger.endsWith("*")),
+    {
+      catches: "a path with a star in the name of a directory of the system",
+      from: "relaxed",
+      finds: ["/et*/*wd", "/*tc/hosts", ...hiddenDirectories(() => "*")],
+      ignores: ["split(/b*/g)", "/* eslint */", "/** A comment. */", "example.com/e*c/x"],
+      precededBy: BEFORE_PATH,
+      after: hiddenPathAfterStar,
+    },
+  ),
   pattern("shell.wildcard-path", ["/etc/", "/bin/", "/usr/"], {
     catches: "a path with wildcards in the name of a well-known file",
     from: "relaxed",

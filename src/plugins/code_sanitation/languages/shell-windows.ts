@@ -17,10 +17,11 @@ import {
 } from "../combinators.ts";
 import { endOfWord, KeywordSet, splitWords } from "../keyword-set.ts";
 import { atWordStart } from "../look-behind.ts";
-import type { Matcher } from "../matcher.ts";
+import { searching, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { hasPrefix, prefixesOf } from "../prefix-set.ts";
+import { BATCH_CONDITION } from "../search-after.ts";
 import { digits, end, identifier, ows, quote, quoted, rws } from "../tokens.ts";
 import { BEFORE_COMMAND, notInSentence } from "./shell-context.ts";
 import { address, drive } from "./shell-grammar.ts";
@@ -145,18 +146,21 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
       "gif exist a del b",
     ],
     before: atWordStart,
-    after: where(
-      mayCompare,
-      seq(
-        opt(seq(lit("/i"), rws)),
-        opt(seq(lit("not"), rws)),
-        choice(
-          seq(lit("exist"), rws, choice(quoted(60), except(' \n"', 1, 60)), batchBody),
-          seq(lit("defined"), rws, run(WORD, 1, 24), batchBody),
-          seq(lit("errorlevel"), rws, digits, batchBody),
-          seq(ifOperand, batchComparison, ifOperand, batchBody),
-          seq(lit("("), ifOperand, batchComparison, ifOperand, lit(")"), batchBody),
-          seq(lit("%"), except("%\n ", 1, 24), lit("%"), batchComparison),
+    after: searching(
+      BATCH_CONDITION,
+      where(
+        mayCompare,
+        seq(
+          opt(seq(lit("/i"), rws)),
+          opt(seq(lit("not"), rws)),
+          choice(
+            seq(lit("exist"), rws, choice(quoted(60), except(' \n"', 1, 60)), batchBody),
+            seq(lit("defined"), rws, run(WORD, 1, 24), batchBody),
+            seq(lit("errorlevel"), rws, digits, batchBody),
+            seq(ifOperand, batchComparison, ifOperand, batchBody),
+            seq(lit("("), ifOperand, batchComparison, ifOperand, lit(")"), batchBody),
+            seq(lit("%"), except("%\n ", 1, 24), lit("%"), batchComparison),
+          ),
         ),
       ),
     ),

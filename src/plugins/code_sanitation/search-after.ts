@@ -1,0 +1,75 @@
+// What must follow a trigger for some patterns to match, farther than the first two units: conditions that take less time than the matcher of the
+// pattern, and that WebAssembly checks as well (wasm/read-triggers.ts).
+import { isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "./char-classes.ts";
+import { CLOSE_BRACKET, CLOSE_PAREN, DASH, EQUALS, OPEN_PAREN } from "./char-codes.ts";
+import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import { hasPrefix, prefixesOf } from "./prefix-set.ts";
+
+export const NOTHING_AFTER = 0;
+/** A word, a quote, and a space or letter: `'cat' x`, `'una'me`. */
+export const CLOSED_WORD = 1;
+/** A condition of a batch file: a comparison after a name or a group, or one of its words. */
+export const BATCH_CONDITION = 2;
+/** What is searched after a trigger. The numbers are those of wasm/read-triggers.ts. */
+export type SearchAfter = typeof NOTHING_AFTER | typeof CLOSED_WORD | typeof BATCH_CONDITION;
+
+/** Returns whether what is searched follows at `at`. */
+export function isFoundAfter(search: SearchAfter, input: NormalizedText, at: number): boolean {
+  if (search === CLOSED_WORD) return hasClosedWord(input, at);
+  return search === NOTHING_AFTER || mayBeBatchCondition(input, at);
+}
+
+const MAX_WORD = 24;
+
+/** Returns false if a word is there that is not followed by a quote and a space or letter. */
+function hasClosedWord(input: NormalizedText, at: number): boolean {
+  let end = at;
+  while (end - at < MAX_WORD && isInName(unitAt(input, end))) end++;
+  if (end === at) return true;
+  const next = unitAt(input, end + 1);
+  return isInClass(unitAt(input, end), QUOTE) && (next === SPACE || isInClass(next, LETTER));
+}
+
+function isInName(code: number): boolean {
+  return isInClass(code, WORD) || code === DASH;
+}
+
+const MAX_NAME = 40;
+const MAX_GROUP = 24;
+const MAX_WHITESPACE = 4;
+/** Words that a condition of a batch file starts with, and operators. */
+const CONDITION_WORDS = prefixesOf(["not", "exist", "defined", "errorlevel"]);
+const COMPARISON_WORDS = prefixesOf(["equ", "neq", "gtr", "geq", "lss", "leq"]);
+
+/** Returns false for most conditions of programs, `if (name …` and `if name …`: no comparison follows. */
+function mayBeBatchCondition(input: NormalizedText, at: number): boolean {
+  const isGroup = unitAt(input, at) === OPEN_PAREN;
+  const start = isGroup ? at + 1 : at;
+  let end = start;
+  while (end - start < MAX_NAME && isInClass(unitAt(input, end), WORD)) end++;
+  if (end === start || hasPrefix(CONDITION_WORDS, unitAt(input, start), unitAt(input, start + 1)))
+    return true;
+  if (isComparison(input, end)) return true;
+  const groupEnd = isGroup ? endOfGroup(input, start) : -1;
+  return groupEnd >= 0 && isComparison(input, groupEnd);
+}
+
+function isComparison(input: NormalizedText, at: number): boolean {
+  let start = at;
+  while (start - at < MAX_WHITESPACE && isInClass(unitAt(input, start), WHITESPACE)) start++;
+  const first = unitAt(input, start);
+  const second = unitAt(input, start + 1);
+  // `===` is JavaScript.
+  if (first === EQUALS) return second === EQUALS && unitAt(input, start + 2) !== EQUALS;
+  return hasPrefix(COMPARISON_WORDS, first, second);
+}
+
+/** Returns the position after the bracket that ends a group; -1 if there is none. */
+function endOfGroup(input: NormalizedText, start: number): number {
+  for (let index = start; index - start <= MAX_GROUP; index++) {
+    const code = unitAt(input, index);
+    if (code === CLOSE_PAREN || code === CLOSE_BRACKET) return index + 1;
+    if (code === NEWLINE) return -1;
+  }
+  return -1;
+}
