@@ -118,7 +118,7 @@ test("the steps of hostile texts count what they take: looked up words, called m
     "!&&+podman run": 3.2,
     " /p*capture3": 2,
     "and(": 2.8,
-    "%": 0.7,
+    "%": 1.2,
     file_: 2,
     "receiverofanothermethod.eval(": 11,
   };
