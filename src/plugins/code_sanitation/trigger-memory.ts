@@ -24,8 +24,8 @@ const PAGE_BYTES = 0x10000;
 
 /** How many units before its part a reading begins, if no deeper state is reached where a part begins. Nearly all texts reach none there. */
 export const OVERLAP = 8;
-/** Below this number of units, more than one reading costs more than it saves, because the others start before their part. */
-const MIN_UNITS = 128;
+/** Shorter texts are read by JavaScript: the calls, and the units that two readings share, take as long as what the module saves. */
+const MIN_UNITS = 40;
 /**
  * The module is used for an automaton that has read so many units, in 0.2 ms: its memory takes a millisecond to create, and the runtime
  * has fast memory for a few modules only. Detectors of single patterns, of which tests create thousands, never need it.

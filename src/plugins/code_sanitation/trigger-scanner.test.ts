@@ -95,7 +95,8 @@ test("finds the same before and after the module is used", () => {
 test("finds one trigger wherever it is located", () => {
   const prefilter = warmPrefilter(TRIGGERS);
   const length = fc.oneof(
-    fc.constantFrom(127, 128, 129, 4095, 4096, 4097),
+    fc.constantFrom(38, 39, 40, 41, 4095, 4096, 4097),
+    fc.integer({ min: 0, max: 200 }),
     fc.integer({ min: 0, max: 9000 }),
   );
   fc.assert(
