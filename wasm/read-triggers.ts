@@ -58,7 +58,8 @@ const QUOTE: u32 = 8;
 // As in src/plugins/code_sanitation/search-after.ts.
 const CLOSED_WORD: u32 = 1;
 const BATCH_CONDITION: u32 = 2;
-const MAX_CLOSED_WORD: usize = 24;
+const NAME_AND_PATH: u32 = 3;
+const MAX_WORD: usize = 24;
 const MAX_COMPARED: usize = 40;
 const MAX_GROUP: usize = 24;
 
@@ -67,8 +68,13 @@ const SPACE: u32 = 0x20;
 const OPEN_PAREN: u32 = 0x28;
 const CLOSE_PAREN: u32 = 0x29;
 const DASH: u32 = 0x2d;
+const DOT: u32 = 0x2e;
+const SLASH: u32 = 0x2f;
+const COLON: u32 = 0x3a;
+const LESS: u32 = 0x3c;
 const EQUALS: u32 = 0x3d;
 const CLOSE_BRACKET: u32 = 0x5d;
+const TILDE: u32 = 0x7e;
 const SINGLE_QUOTE: u32 = 0x27;
 const LOWER_CASE: u32 = 0x20;
 const LOWER_N: u32 = 0x6e;
@@ -305,19 +311,43 @@ function hasNameWithOn(at: usize): bool {
 /** Returns whether what is searched follows at `at`. As in src/plugins/code_sanitation/search-after.ts, and as the next ones. */
 function isFoundAfter(search: u32, at: usize): bool {
   if (search == CLOSED_WORD) return hasClosedWord(at);
+  if (search == NAME_AND_PATH) return hasNameAndPath(at);
   return search != BATCH_CONDITION || mayBeBatchCondition(at);
 }
 
 function hasClosedWord(at: usize): bool {
+  const end = endOfName(at);
+  if (end == at) return true;
+  const next = <u32>load<u16>(end, 2);
+  return (classesOf(<u32>load<u16>(end)) & QUOTE) != 0 && (next == SPACE || (classesOf(next) & LETTER) != 0);
+}
+
+function endOfName(at: usize): usize {
   let end = at;
   let unit = <u32>load<u16>(end);
-  while (end - at < MAX_CLOSED_WORD << 1 && ((classesOf(unit) & WORD) != 0 || unit == DASH)) {
+  while (end - at < MAX_WORD << 1 && ((classesOf(unit) & WORD) != 0 || unit == DASH)) {
     end += 2;
     unit = <u32>load<u16>(end);
   }
-  if (end == at) return true;
-  const next = <u32>load<u16>(end, 2);
-  return (classesOf(unit) & QUOTE) != 0 && (next == SPACE || (classesOf(next) & LETTER) != 0);
+  return end;
+}
+
+function skipWhitespace(at: usize): usize {
+  let end = at;
+  while (end - at < MAX_WHITESPACE << 1 && (classesOf(<u32>load<u16>(end)) & WHITESPACE) != 0) end += 2;
+  return end;
+}
+
+function hasNameAndPath(at: usize): bool {
+  const start = skipWhitespace(at);
+  const end = endOfName(start);
+  const after = <u32>load<u16>(end);
+  if (end == start || after == SLASH || after == LESS) return true;
+  const path = skipWhitespace(end);
+  if (path == end) return false;
+  const first = <u32>load<u16>(path);
+  if (first == SLASH || first == DOT || first == TILDE) return true;
+  return (classesOf(first) & LETTER) != 0 && <u32>load<u16>(path, 2) == COLON;
 }
 
 function mayBeBatchCondition(at: usize): bool {
@@ -347,8 +377,7 @@ function isConditionWord(pair: u32): bool {
 
 /** Whether `==`, or the start of `equ`, `neq`, `gtr`, `geq`, `lss`, `leq` follows. */
 function isComparison(at: usize): bool {
-  let start = at;
-  while (start - at < MAX_WHITESPACE << 1 && (classesOf(<u32>load<u16>(start)) & WHITESPACE) != 0) start += 2;
+  const start = skipWhitespace(at);
   if (load<u32>(start) == 0x3d003d) return <u32>load<u16>(start, 4) != EQUALS;
   const pair = lowerCasePair(start);
   return (

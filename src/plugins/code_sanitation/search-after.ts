@@ -1,7 +1,8 @@
 // What must follow a trigger for some patterns to match, farther than the first two units: conditions that take less time than the matcher of the
 // pattern, and that WebAssembly checks as well (wasm/read-triggers.ts).
 import { isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "./char-classes.ts";
-import { CLOSE_BRACKET, CLOSE_PAREN, DASH, EQUALS, OPEN_PAREN } from "./char-codes.ts";
+import { CLOSE_BRACKET, CLOSE_PAREN, COLON, DASH, EQUALS, LESS, OPEN_PAREN, SLASH } from "./char-codes.ts";
+import { charSet, charSetHas } from "./char-set.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { hasPrefix, prefixesOf } from "./prefix-set.ts";
 
@@ -10,33 +11,64 @@ export const NOTHING_AFTER = 0;
 export const CLOSED_WORD = 1;
 /** A condition of a batch file: a comparison after a name or a group, or one of its words. */
 export const BATCH_CONDITION = 2;
+/** A name and, after whitespace, what a path starts with; or a name and `/` or `<`. */
+export const NAME_AND_PATH = 3;
 /** What is searched after a trigger. The numbers are those of wasm/read-triggers.ts. */
-export type SearchAfter = typeof NOTHING_AFTER | typeof CLOSED_WORD | typeof BATCH_CONDITION;
+export type SearchAfter =
+  typeof NOTHING_AFTER | typeof CLOSED_WORD | typeof BATCH_CONDITION | typeof NAME_AND_PATH;
 
 /** Returns whether what is searched follows at `at`. */
 export function isFoundAfter(search: SearchAfter, input: NormalizedText, at: number): boolean {
   if (search === CLOSED_WORD) return hasClosedWord(input, at);
+  if (search === NAME_AND_PATH) return hasNameAndPath(input, at);
   return search === NOTHING_AFTER || mayBeBatchCondition(input, at);
 }
 
 const MAX_WORD = 24;
+const MAX_WHITESPACE = 4;
 
-/** Returns false if a word is there that is not followed by a quote and a space or letter. */
-function hasClosedWord(input: NormalizedText, at: number): boolean {
+function skipWhitespace(input: NormalizedText, at: number): number {
+  let end = at;
+  while (end - at < MAX_WHITESPACE && isInClass(unitAt(input, end), WHITESPACE)) end++;
+  return end;
+}
+
+/** Returns the end of the name at a position; the position itself if there is none. */
+function endOfName(input: NormalizedText, at: number): number {
   let end = at;
   while (end - at < MAX_WORD && isInName(unitAt(input, end))) end++;
-  if (end === at) return true;
-  const next = unitAt(input, end + 1);
-  return isInClass(unitAt(input, end), QUOTE) && (next === SPACE || isInClass(next, LETTER));
+  return end;
 }
 
 function isInName(code: number): boolean {
   return isInClass(code, WORD) || code === DASH;
 }
 
+/** Returns false if a word is there that is not followed by a quote and a space or letter. */
+function hasClosedWord(input: NormalizedText, at: number): boolean {
+  const end = endOfName(input, at);
+  if (end === at) return true;
+  const next = unitAt(input, end + 1);
+  return isInClass(unitAt(input, end), QUOTE) && (next === SPACE || isInClass(next, LETTER));
+}
+
+const PATH_STARTS = charSet(0, "/.~");
+
+/** Returns false if a name is there without a path after it. */
+function hasNameAndPath(input: NormalizedText, at: number): boolean {
+  const start = skipWhitespace(input, at);
+  const end = endOfName(input, start);
+  const after = unitAt(input, end);
+  if (end === start || after === SLASH || after === LESS) return true;
+  const path = skipWhitespace(input, end);
+  if (path === end) return false;
+  const first = unitAt(input, path);
+  // `C:\` is a drive.
+  return charSetHas(PATH_STARTS, first) || (isInClass(first, LETTER) && unitAt(input, path + 1) === COLON);
+}
+
 const MAX_NAME = 40;
 const MAX_GROUP = 24;
-const MAX_WHITESPACE = 4;
 /** Words that a condition of a batch file starts with, and operators. */
 const CONDITION_WORDS = prefixesOf(["not", "exist", "defined", "errorlevel"]);
 const COMPARISON_WORDS = prefixesOf(["equ", "neq", "gtr", "geq", "lss", "leq"]);
@@ -55,8 +87,7 @@ function mayBeBatchCondition(input: NormalizedText, at: number): boolean {
 }
 
 function isComparison(input: NormalizedText, at: number): boolean {
-  let start = at;
-  while (start - at < MAX_WHITESPACE && isInClass(unitAt(input, start), WHITESPACE)) start++;
+  const start = skipWhitespace(input, at);
   const first = unitAt(input, start);
   const second = unitAt(input, start + 1);
   // `===` is JavaScript.

@@ -3,20 +3,27 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { DIGIT } from "./char-classes.ts";
 import { StateTriggers } from "./candidates.ts";
-import { charSet, charSetHas, NON_ASCII } from "./char-set.ts";
+import { charSet, charSetExcept, charSetHas, NON_ASCII } from "./char-set.ts";
 import { keyword, seq } from "./combinators.ts";
 import { compileEntries, entriesOf, type CompiledPatterns } from "./compiled-patterns.ts";
 import { detectorOf } from "./detector.ts";
 import { patternsOf } from "./languages/by-language.ts";
-import type { LookBehind } from "./look-behind.ts";
+import { requiring, type LookBehind } from "./look-behind.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
-import { canMatchAt } from "./matcher.ts";
+import { canMatchAt, searching } from "./matcher.ts";
 import { pattern, type Pattern } from "./pattern.ts";
 import { Prefilter } from "./prefilter.ts";
 import { hasPrefix, prefixesStartingWith } from "./prefix-set.ts";
-import { isFoundBefore, NEAR_START_UNITS } from "./required-before.ts";
+import {
+  farFromStart,
+  isFoundBefore,
+  NAME_WITH_ON,
+  NEAR_START_UNITS,
+  OPEN_STRING,
+  precededByPairs,
+} from "./required-before.ts";
 import { scratchBufferFor } from "./scratch-buffer.ts";
-import { isFoundAfter } from "./search-after.ts";
+import { BATCH_CONDITION, CLOSED_WORD, isFoundAfter, NAME_AND_PATH } from "./search-after.ts";
 import type { Language } from "./settings.ts";
 import { TriggerFilter } from "./trigger-filter.ts";
 import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
@@ -209,6 +216,77 @@ test("findings and steps are the same with and without WebAssembly", () => {
     }),
     { numRuns: 60, endOnFailure: true },
   );
+});
+
+describe("WebAssembly rejects no trigger that JavaScript does not reject", () => {
+  const conditions = { catches: "a test", finds: [], ignores: [] };
+  const searchesBefore = [OPEN_STRING, NAME_WITH_ON] as const;
+  const searchesAfter = [CLOSED_WORD, BATCH_CONDITION, NAME_AND_PATH] as const;
+  const cases: [string, Pattern][] = [
+    ...searchesBefore.map((search): [string, Pattern] => [
+      `search ${search} before the trigger`,
+      pattern("sql.test", ["'"], {
+        ...conditions,
+        guard: requiring(farFromStart(precededByPairs([[charSetExcept(0), null]], search)), (input, at) =>
+          at <= NEAR_START_UNITS || isFoundBefore(search, input, at) ? at : -1,
+        ),
+      }),
+    ]),
+    ...searchesAfter.map((search): [string, Pattern] => [
+      `search ${search} after the trigger`,
+      pattern("sql.test", ["'"], {
+        ...conditions,
+        after: searching(search, (input, at) => (isFoundAfter(search, input, at) ? at : -1)),
+      }),
+    ]),
+    [
+      "words",
+      pattern("sql.test", ["'"], {
+        ...conditions,
+        after: seq(ows, keyword(["on", "not", "exist", "x1", "_"])),
+      }),
+    ],
+    [
+      "pairs of units before the trigger",
+      pattern("sql.test", ["'"], {
+        ...conditions,
+        guard: requiring(precededByPairs([[charSet(DIGIT), charSet(0, " x")]]), (input, at) =>
+          charSetHas(charSet(DIGIT), unitAt(input, at - 1)) &&
+          charSetHas(charSet(0, " x"), unitAt(input, at - 2))
+            ? at
+            : -1,
+        ),
+      }),
+    ],
+  ];
+  const piece = fc.constantFrom(
+    ..."'\"` \n/<.~:()[]=!-_ox1é",
+    ..."on not exist not defined errorlevel equ neq gtr geq lss leq == === ' ' ' onload name".split(" "),
+    " ",
+    "a word of more than thirty-two letters",
+  );
+  const texts = fc.array(fc.array(piece, { minLength: 100, maxLength: 300, size: "max" }), {
+    minLength: 2,
+    maxLength: 4,
+  });
+
+  test.each(cases)("%s", (_, tested) => {
+    const warm = detectorOf(LANGUAGE, [tested]);
+    warm.findAll("z".repeat(MIN_READ_UNITS));
+    let found = 0;
+    fc.assert(
+      fc.property(texts, (lists) => {
+        for (const list of lists) {
+          const text = `${list.join("")}${"z".repeat(MIN_READ_UNITS / 100)}`;
+          const findings = warm.findAll(text);
+          found += findings.length;
+          expect(findings).toEqual(detectorOf(LANGUAGE, [tested]).findAll(text));
+        }
+      }),
+      { numRuns: 60, endOnFailure: true },
+    );
+    expect(found).toBeGreaterThan(0);
+  });
 });
 
 describe("the units around a trigger are read", () => {

@@ -3,9 +3,10 @@ import { WHITESPACE, WORD } from "../char-classes.ts";
 import { CLOSE_PAREN } from "../char-codes.ts";
 import { charSet } from "../char-set.ts";
 import { choice, except, lit, not, run, seq, where } from "../combinators.ts";
-import { NO_MATCH, zeroWidth } from "../matcher.ts";
+import { NO_MATCH, searching, zeroWidth } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import { NAME_AND_PATH } from "../search-after.ts";
 import { end, ows, rws } from "../tokens.ts";
 import { callOfValue, callPatterns, inQuotesOrBrackets } from "./calls.ts";
 import {
@@ -150,13 +151,16 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
     from: "balanced",
     finds: ["see `cat /etc/fstab`", "see `cat<<<x`", "see `/bin/cat /etc/x`"],
     ignores: ["see `ls -la`", "see `/bin/sh`"],
-    after: seq(
-      ows,
-      where(
-        mayStartCommand,
-        choice(seq(binaryPath, rws, path), seq(anyCommand, choice(seq(rws, path), lit("<<<")))),
+    after: searching(
+      NAME_AND_PATH,
+      seq(
+        ows,
+        where(
+          mayStartCommand,
+          choice(seq(binaryPath, rws, path), seq(anyCommand, choice(seq(rws, path), lit("<<<")))),
+        ),
+        searchLine("`", lit("`"), 80),
       ),
-      searchLine("`", lit("`"), 80),
     ),
   }),
   pattern("shell.backtick", ["`"], {
