@@ -260,7 +260,7 @@ describe("WebAssembly rejects no trigger that JavaScript does not reject", () =>
     ],
   ];
   const piece = fc.constantFrom(
-    ..."'\"` \n/<.~:()[]=!-_ox1é",
+    ...Array.from("'\"` \n/<.~:()[]=!-_ox1é"),
     ..."on not exist not defined errorlevel equ neq gtr geq lss leq == === ' ' ' onload name".split(" "),
     " ",
     "a word of more than thirty-two letters",
