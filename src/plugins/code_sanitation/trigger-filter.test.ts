@@ -13,7 +13,7 @@ import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { canMatchAt, searching } from "./matcher.ts";
 import { pattern, type Pattern } from "./pattern.ts";
 import { Prefilter } from "./prefilter.ts";
-import { hasPrefix, prefixesStartingWith } from "./prefix-set.ts";
+import { hasPrefix, prefixesStartingWith, type PrefixSet } from "./prefix-set.ts";
 import {
   farFromStart,
   isFoundBefore,
@@ -25,10 +25,10 @@ import {
 import { scratchBufferFor } from "./scratch-buffer.ts";
 import { BATCH_CONDITION, CLOSED_WORD, isFoundAfter, NAME_AND_PATH } from "./search-after.ts";
 import type { Language } from "./settings.ts";
-import { TriggerFilter } from "./trigger-filter.ts";
+import { TriggerFilter, type ListConditions } from "./trigger-filter.ts";
 import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
 import { ows } from "./tokens.ts";
-import { mayHaveWord, wordHashAt } from "./word-set.ts";
+import { mayHaveWord, wordHashAt, wordSetOf } from "./word-set.ts";
 import { triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
 
 const LANGUAGE: Language = "sql";
@@ -326,14 +326,53 @@ describe("the units around a trigger are read", () => {
   });
 });
 
-test("tables that do not fit are left out, and overwrite nothing", () => {
+describe("tables that do not fit", () => {
+  const CHECKS = 0x14e000;
+  const SETS = 0x15e000;
+  const SETS_END = 0x19e000;
   const buffer = new ArrayBuffer(0x200000);
-  const rows = Int32Array.of(0, 10, -1);
-  const filter = new TriggerFilter(buffer, 0x1f0000, rows, Uint16Array.of(7));
-  const before = new Uint8Array(buffer).slice(0x19e000);
-  for (let number = 2; number < 10_000; number++) {
-    const lastUnits = prefixesStartingWith(charSet(DIGIT)).slice();
-    filter.add(number, {
+  const filter = new TriggerFilter(buffer, 0x1f0000, Int32Array.of(0, 10, -1), Uint16Array.of(7));
+  const after = new Uint8Array(buffer).slice(SETS_END);
+  /** Every list has another set. */
+  const listOf = (number: number, candidates: ListConditions["candidates"] = []): ListConditions => ({
+    work: candidates.length,
+    candidates,
+    seconds: -1,
+    afterWhitespace: null,
+    lastUnits: prefixesStartingWith(charSet(DIGIT)).map((seconds, code) => (code === 65 ? number : seconds)),
+    triggerLength: 1,
+  });
+  for (let number = 2; number < 10_000; number++) filter.add(number, listOf(number));
+
+  test("are left out, and overwrite nothing", () => {
+    expect(Buffer.compare(new Uint8Array(buffer).slice(SETS_END), after)).toBe(0);
+    expect(filter.numbers[0]).toBe(7);
+  });
+
+  test("are replaced by sets that reject nothing", () => {
+    const conditions = {
+      length: 1,
+      seconds: -1,
+      afterWhitespace: null,
+      lastUnits: null,
+      search: 0,
+      searchAfter: 0,
+    } as const;
+    filter.add(2, listOf(20_000, [{ ...conditions, words: wordSetOf(["select"]) }]));
+    const [, lastUnits = 0, afterWhitespace = 0, candidates = 0] = new Int32Array(buffer, CHECKS + 2 * 16, 4);
+    expect(lastUnits).toBe(afterWhitespace);
+    const candidate = new Int32Array(buffer, SETS + (candidates >>> 16) * 4, 4);
+    expect((candidates >>> 8) & 0xff).toBe(1);
+    expect([...candidate].slice(1, 3)).toEqual([lastUnits, lastUnits]);
+    expect(new Uint32Array(buffer, candidate[3], 256).every((bits) => bits === 0xffffffff)).toBe(true);
+  });
+});
+
+test("equal sets share their space", () => {
+  const buffer = new ArrayBuffer(0x200000);
+  const filter = new TriggerFilter(buffer, 0x1f0000, Int32Array.of(0), Uint16Array.of(7));
+  const addressOf = (lastUnits: PrefixSet) => {
+    filter.add(2, {
       work: 0,
       candidates: [],
       seconds: -1,
@@ -341,7 +380,9 @@ test("tables that do not fit are left out, and overwrite nothing", () => {
       lastUnits,
       triggerLength: 1,
     });
-  }
-  expect(Buffer.compare(new Uint8Array(buffer).slice(0x19e000), before)).toBe(0);
-  expect(filter.numbers[0]).toBe(7);
+    return new Int32Array(buffer, 0x14e000 + 2 * 16, 4)[1];
+  };
+  const digits = prefixesStartingWith(charSet(DIGIT));
+  expect(addressOf(digits.slice())).toBe(addressOf(digits));
+  expect(addressOf(prefixesStartingWith(charSet(0, "x")))).not.toBe(addressOf(digits));
 });

@@ -100,6 +100,7 @@ export class TriggerFilter {
   readonly #buffer: ArrayBuffer;
   readonly #checks: Int32Array;
   readonly #addresses = new Map<PrefixSet | WordSet, number>();
+  readonly #addressesByContent = new Map<string, number>();
   #setsEnd = SETS;
 
   /** `start`: where the numbers are written. `rows`: by state, where its row begins in the numbers; -1 for none. */
@@ -117,6 +118,8 @@ export class TriggerFilter {
     new Uint8Array(buffer, CLASSES, CHAR_SET_SIZE).set(UNIT_CLASSES);
     const addresses = new Uint32Array(buffer, ROWS, rows.length);
     for (const [state, row] of rows.entries()) if (row >= 0) addresses[state] = start + row * 2;
+    // Before there may be no space left for it.
+    this.#addressOf(ANY_WORD, ANY_WORD);
     this.add(UNKNOWN, ANYTHING);
     this.add(NONE, { ...ANYTHING, seconds: 0 });
   }
@@ -156,12 +159,17 @@ export class TriggerFilter {
   #addressOf<Set extends PrefixSet | WordSet>(set: Set, any: Set): number {
     const known = this.#addresses.get(set);
     if (known !== undefined) return known;
-    const address = this.#setsEnd;
-    if (address + set.byteLength > SETS_END) return this.#addresses.get(any) ?? 0;
-    new Uint8Array(this.#buffer, address, set.byteLength).set(
-      new Uint8Array(set.buffer, set.byteOffset, set.byteLength),
-    );
-    this.#setsEnd += set.byteLength;
+    const bytes = Buffer.from(set.buffer, set.byteOffset, set.byteLength);
+    // Most unions are equal to another one.
+    const content = bytes.toString("latin1");
+    let address = this.#addressesByContent.get(content);
+    if (address === undefined) {
+      address = this.#setsEnd;
+      if (address + bytes.length > SETS_END) return this.#addresses.get(any) ?? 0;
+      new Uint8Array(this.#buffer, address, bytes.length).set(bytes);
+      this.#setsEnd += bytes.length;
+      this.#addressesByContent.set(content, address);
+    }
     this.#addresses.set(set, address);
     return address;
   }
