@@ -183,7 +183,6 @@ function candidateListOf(
   const lastUnits = areEquallyLong ? unionOrAny(conditions.map((each) => each.lastUnits)) : null;
   const candidates = triggers.map(({ text, hasDigits, owner }, index): Candidate => {
     const { requiredAfter, searchAfter, guard, startsAtGuard, after, before } = owner.pattern;
-    const words = requiredAfter?.words ?? null;
     const required = conditions[index];
     return {
       owner,
@@ -192,7 +191,7 @@ function candidateListOf(
       lastUnits: required?.lastUnits ?? null,
       seconds: requiredAfter?.prefixes[code] ?? ANY_SECOND,
       afterWhitespace: isInClass(code, WHITESPACE) ? (requiredAfter?.afterWhitespace ?? null) : null,
-      words: words === NO_WORDS ? null : words,
+      words: wordsAfter(owner.pattern),
       search: required?.search ?? NO_SEARCH,
       searchAfter,
       guard,
@@ -209,6 +208,19 @@ function candidateListOf(
     lastUnits,
     triggerLength,
   };
+}
+
+/** By pattern, which has the same in all its lists. */
+const knownWords = new WeakMap<Pattern, WordSet | null>();
+
+/** Returns the words that may follow the trigger; null for any. */
+function wordsAfter(pattern: Pattern): WordSet | null {
+  let words = knownWords.get(pattern);
+  if (words !== undefined) return words;
+  words = pattern.requiredAfter?.words() ?? null;
+  if (words === NO_WORDS) words = null;
+  knownWords.set(pattern, words);
+  return words;
 }
 
 /** The work of a search, which reads a few units. */

@@ -52,7 +52,10 @@ function createLiteral(text: string): Matcher {
     return at + codes.length;
   });
   if (codes.length === 1) readingOneUnit(matcher);
-  return withParts(withWords(wordSetOfLiteral(text), matcher), { kind: "text", text });
+  return withParts(
+    withWords(() => wordSetOfLiteral(text), matcher),
+    { kind: "text", text },
+  );
 }
 
 /** Matches a literal text, including its case. */
@@ -64,7 +67,10 @@ export function exact(text: string): Matcher {
     }
     return at + text.length;
   });
-  return withParts(withWords(wordSetOfLiteral(text), matcher), { kind: "text", text });
+  return withParts(
+    withWords(() => wordSetOfLiteral(text), matcher),
+    { kind: "text", text },
+  );
 }
 
 /** Matches all matchers one after the other. */
@@ -264,9 +270,12 @@ export function keyword(keywords: readonly string[] | ReadonlySet<string>): Matc
     const end = endOfWord(input, at);
     return end > at && end - at < MAX_WORD_LENGTH && known.has(input, at, end) ? end : NO_MATCH;
   });
-  return withParts(withWords(wordSetOf(keywords), matcher), {
-    kind: "words",
-    words: [...keywords],
-    rebuild: keyword,
-  });
+  return withParts(
+    withWords(() => wordSetOf(keywords), matcher),
+    {
+      kind: "words",
+      words: [...keywords],
+      rebuild: keyword,
+    },
+  );
 }

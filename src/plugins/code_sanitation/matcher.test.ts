@@ -152,7 +152,7 @@ test("a matcher matches the same as its reference implementation", () => {
         const required = requiredFirstSet(matcher);
         const missed = expected.filter((to, at) => to >= 0 && !canMatchAt(required, input, at));
         expect(missed).toEqual([]);
-        const words = required?.words ?? null;
+        const words = required?.words() ?? null;
         const otherWords = expected.filter(
           (to, at) => to >= 0 && words !== null && !mayHaveWord(words, wordHashAt(input.codes, at)),
         );
@@ -211,7 +211,7 @@ test.each([
   ["one of several alternatives", "efg", choice(lit("abcd"), seq(opt(lit("(")), keyword(["efg"])))],
   ["an optional word before another one", "efg", seq(opt(lit("abcd")), keyword(["efg"]))],
 ])("rejects other words than those it starts with: %s", (_, text, matcher) => {
-  const words = requiredFirstSet(matcher)?.words ?? null;
+  const words = requiredFirstSet(matcher)?.words() ?? null;
   if (words === null) throw new Error("the words are not known");
   const mayMatch = (text: string) => mayHaveWord(words, wordHashAt(inputOf(text).codes, 0));
   expect(matcher(inputOf(text), 0)).toBeGreaterThan(0);
@@ -228,5 +228,5 @@ test("the words of a short literal are not known", () => {
     seq(lit("\n"), lit("abcd")),
     seq(oneOf(" +"), lit("abcd")),
   ])
-    expect(requiredFirstSet(matcher)?.words).toBeNull();
+    expect(requiredFirstSet(matcher)?.words()).toBeNull();
 });

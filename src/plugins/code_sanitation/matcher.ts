@@ -14,7 +14,7 @@ import {
   type PrefixSet,
 } from "./prefix-set.ts";
 import type { SearchAfter } from "./search-after.ts";
-import { NO_WORDS, unionOfWordSets, WORD_SYMBOLS, type WordSet } from "./word-set.ts";
+import { anyWords, noWords, unionOfWords, WORD_SYMBOLS, type WordSet, type WordSource } from "./word-set.ts";
 
 export const NO_MATCH = -1;
 
@@ -78,8 +78,8 @@ export interface FirstSet {
   readonly afterWhitespace: PrefixSet | null;
   /** Every match that reads anything reads one unit, so that what follows it in a sequence is the second unit. */
   readonly readsOneUnit: boolean;
-  /** The words that a match may start with, also after whitespace; null for any. */
-  readonly words: WordSet | null;
+  /** The words that a match may start with, also after whitespace. */
+  readonly words: WordSource;
   /** Set on matchers that read nothing: units that must not follow. */
   readonly excludedUnits?: CharSet;
 }
@@ -88,10 +88,14 @@ export interface FirstSet {
 export function withPrefixes(prefixes: PrefixSet, match: MatchFunction, mayBeEmpty = false): Matcher {
   const hasWhitespace = prefixes[SPACE] !== 0 || prefixes[NEWLINE] !== 0;
   const afterWhitespace = hasWhitespace ? null : NO_PREFIXES;
-  const words = hasWhitespace || startsWithWord(prefixes) ? null : NO_WORDS;
+  const words = hasWhitespace ? anyWords : wordsStartingWith(prefixes);
   return Object.assign(match, {
     firstSet: { prefixes, mayBeEmpty, afterWhitespace, readsOneUnit: false, words },
   });
+}
+
+function wordsStartingWith(prefixes: PrefixSet): WordSource {
+  return () => (startsWithWord(prefixes) ? anyWords() : noWords());
 }
 
 function startsWithWord(prefixes: PrefixSet): boolean {
@@ -99,7 +103,7 @@ function startsWithWord(prefixes: PrefixSet): boolean {
 }
 
 /** Returns the matcher as one whose matches start with one of the words, or with no word. */
-export function withWords(words: WordSet | null, matcher: Matcher): Matcher {
+export function withWords(words: WordSource, matcher: Matcher): Matcher {
   const { firstSet } = matcher;
   return firstSet === undefined ? matcher : Object.assign(matcher, { firstSet: { ...firstSet, words } });
 }
@@ -119,7 +123,7 @@ export function withSeparatedPrefixes(prefixes: PrefixSet, match: MatchFunction)
     mayBeEmpty: false,
     afterWhitespace: prefixes,
     readsOneUnit: false,
-    words: null,
+    words: anyWords,
   };
   return Object.assign(match, { firstSet });
 }
@@ -180,7 +184,7 @@ export function firstSetOfSequence(matchers: readonly Matcher[]): FirstSet | und
     ...start,
     afterWhitespace: afterWhitespaceOf(matchers),
     readsOneUnit,
-    words: wordsOfSequence(matchers),
+    words: () => wordsOfSequence(matchers),
   };
 }
 
@@ -229,7 +233,7 @@ function afterWhitespaceOf(matchers: readonly Matcher[]): PrefixSet | null {
 
 /** The words that a sequence may start with, also after whitespace; null for any. */
 function wordsOfSequence(matchers: readonly Matcher[]): WordSet | null {
-  let words = NO_WORDS;
+  const words: WordSource[] = [];
   let requiresWhitespace = false;
   for (const { firstSet, skippedUnits } of matchers) {
     if (firstSet === undefined) return null;
@@ -238,12 +242,11 @@ function wordsOfSequence(matchers: readonly Matcher[]): WordSet | null {
       requiresWhitespace ||= !firstSet.mayBeEmpty;
       continue;
     }
-    if (firstSet.words === null) return null;
-    words = unionOfWordSets(words, firstSet.words);
-    if (!firstSet.mayBeEmpty) return words;
+    words.push(firstSet.words);
+    if (!firstSet.mayBeEmpty) return unionOfWords(words);
   }
   // Any word may follow whitespace that is the whole match.
-  return requiresWhitespace ? null : words;
+  return requiresWhitespace ? null : unionOfWords(words);
 }
 
 /** Returns the FIRST set of a choice: the union of the alternatives. */
@@ -251,12 +254,11 @@ export function firstSetOfChoice(matchers: readonly Matcher[]): FirstSet | undef
   const all = matchers.map(({ firstSet }) => firstSet).filter((firstSet) => firstSet !== undefined);
   if (all.length < matchers.length) return undefined;
   const afterWhitespace = all.map((each) => each.afterWhitespace).filter((prefixes) => prefixes !== null);
-  const words = all.map((each) => each.words).filter((set) => set !== null);
   return {
     prefixes: unionOfPrefixes(...all.map((each) => each.prefixes)),
     mayBeEmpty: all.some((each) => each.mayBeEmpty),
     afterWhitespace: afterWhitespace.length < all.length ? null : unionOfPrefixes(...afterWhitespace),
     readsOneUnit: all.every((each) => each.readsOneUnit),
-    words: words.length < all.length ? null : unionOfWordSets(...words),
+    words: () => unionOfWords(all.map((each) => each.words)),
   };
 }

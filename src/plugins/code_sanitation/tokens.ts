@@ -15,7 +15,7 @@ import {
 } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { prefixesStartingWith } from "./prefix-set.ts";
-import { NO_WORDS } from "./word-set.ts";
+import { noWords } from "./word-set.ts";
 import { stepsToRead } from "./work-budget.ts";
 
 /** Optional whitespace. A normalized text has one unit per run of whitespace, but a replaced comment may add another. */
@@ -50,7 +50,7 @@ export const end: Matcher = withParts(
       mayBeEmpty: false,
       afterWhitespace: WHITESPACE_OR_END,
       readsOneUnit: false,
-      words: NO_WORDS,
+      words: noWords,
     },
   }),
   { kind: "lookahead", matchers: [], rebuild: () => end },

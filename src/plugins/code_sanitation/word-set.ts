@@ -6,6 +6,9 @@ import { CHAR_SET_SIZE, NON_ASCII } from "./char-set.ts";
 /** A bit for each hash of a word. Different words may have the same hash. */
 export type WordSet = Uint32Array;
 
+/** Creates a set; null for any words. Called when the set is first needed: most patterns are never tried, and a set takes a kilobyte. */
+export type WordSource = () => WordSet | null;
+
 const HASH_BITS = 13;
 const SET_LENGTH = (1 << HASH_BITS) / 32;
 /** A large odd number with bits at irregular places (2^32 divided by the golden ratio). */
@@ -59,6 +62,8 @@ export function mayHaveWord(set: WordSet, hash: number): boolean {
 }
 
 export const NO_WORDS: WordSet = new Uint32Array(SET_LENGTH);
+export const noWords: WordSource = () => NO_WORDS;
+export const anyWords: WordSource = () => null;
 
 /** Returns the set of the words that these ASCII texts start with, ignoring case. */
 export function wordSetOf(texts: Iterable<string>): WordSet {
@@ -94,8 +99,14 @@ function addHash(set: WordSet, hash: number): void {
   if (hash !== NO_WORD) set[hash >>> 5] = (set[hash >>> 5] ?? 0) | (1 << (hash & 31));
 }
 
-/** Returns the union. Sets are not copied if only one has words. */
-export function unionOfWordSets(...sets: readonly WordSet[]): WordSet {
+/** Returns the union; null if one of them is any words. Sets are not copied if only one has words. */
+export function unionOfWords(sources: readonly WordSource[]): WordSet | null {
+  const sets: WordSet[] = [];
+  for (const source of sources) {
+    const set = source();
+    if (set === null) return null;
+    sets.push(set);
+  }
   const [first = NO_WORDS, ...others] = new Set(sets.filter((set) => set !== NO_WORDS));
   return others.length === 0
     ? first

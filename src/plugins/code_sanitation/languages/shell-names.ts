@@ -27,7 +27,7 @@ export function commandOf(names: Iterable<string>): Matcher {
     if (!isQuoted) return unitAt(input, end) === DOT || isTextAt(input, end, "'s") ? NO_MATCH : end;
     return unitAt(input, end) === unitAt(input, at) ? end + 1 : NO_MATCH;
   };
-  return withWords(wordSetOf(names), withPrefixes(prefixes, match));
+  return withWords(() => wordSetOf(names), withPrefixes(prefixes, match));
 }
 
 const MAX_NAME = 24;

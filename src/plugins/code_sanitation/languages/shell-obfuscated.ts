@@ -17,9 +17,8 @@ import { isQuotedWord } from "./shell-names.ts";
 const commandPart: Matcher = run(LETTER, 1, 5);
 const commandRest: Matcher = run(LETTER, 1, 12);
 /** Every start of a command name that a rest follows. */
-const COMMAND_PARTS = wordSetOf(
-  [...PLAIN_COMMANDS].flatMap((name) => Array.from(name, (_, index) => name.slice(0, index))),
-);
+const commandParts = () =>
+  wordSetOf([...PLAIN_COMMANDS].flatMap((name) => Array.from(name, (_, index) => name.slice(0, index))));
 const matchSplitCommand = (input: NormalizedText, at: number): number => {
   const partEnd = commandPart(input, at);
   if (partEnd < 0 || unitAt(input, partEnd) !== unitAt(input, at - 1)) return NO_MATCH;
@@ -31,7 +30,7 @@ const matchSplitCommand = (input: NormalizedText, at: number): number => {
 /** `'una'me`: a command name with quotes around part of it. */
 const splitCommand: Matcher = searching(
   CLOSED_WORD,
-  withWords(COMMAND_PARTS, withFirstSetOf(commandPart, false, matchSplitCommand)),
+  withWords(commandParts, withFirstSetOf(commandPart, false, matchSplitCommand)),
 );
 const functionName = choice(run(WORD, 1, 24), lit(":"));
 const inBackground = seq(opt(lit("()")), ows, oneOf("|&"), ows);
