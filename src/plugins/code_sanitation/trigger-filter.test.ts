@@ -287,6 +287,22 @@ describe("WebAssembly rejects no trigger that JavaScript does not reject", () =>
     );
     expect(found).toBeGreaterThan(0);
   });
+
+  test.each(cases)("%s, at every length up to the longest", (_, tested) => {
+    const warm = detectorOf(LANGUAGE, [tested]);
+    warm.findAll("z".repeat(MIN_READ_UNITS));
+    for (let length = 0; length < 60; length++) {
+      const [name, rest] = ["a".repeat(length), ".".repeat(length)];
+      for (const around of [`'${name}'`, `'${name}' x`, `'${name}==b`, `'(${name}==b`, `'(a${rest})==b`])
+        for (const text of [around, `on${name}${around}`, `'${name} /${around}`]) {
+          const padded = `${"z ".repeat(NEAR_START_UNITS)}${text}${" z".repeat(NEAR_START_UNITS)}`;
+          expect([text, warm.findAll(padded)]).toEqual([
+            text,
+            detectorOf(LANGUAGE, [tested]).findAll(padded),
+          ]);
+        }
+    }
+  });
 });
 
 describe("the units around a trigger are read", () => {
