@@ -48,7 +48,7 @@ function quoted(name: string): string {
 /** Fewer than in use, so that short texts have several windows. */
 const PAGES = 2;
 const WINDOW_BYTES = windowBytesOf(PAGES);
-const simdTextOf = createSimdTexts(PAGES) ?? wordTextOf;
+const simdTextOf = createSimdTexts(PAGES)?.textOf ?? wordTextOf;
 
 test("WebAssembly with SIMD is available, so both implementations are tested", () => {
   expect(simdTextOf).not.toBe(wordTextOf);
@@ -356,7 +356,7 @@ describe("a limit of values", () => {
 });
 
 test("the memory of the module grows for the first text that does not fit", () => {
-  const textOf = createSimdTexts(2, 1) ?? wordTextOf;
+  const textOf = createSimdTexts(2, 1)?.textOf ?? wordTextOf;
   const scanner = new JsonScanner(NAMES, { textOf });
   for (const length of [10, windowBytesOf(1) - 20, windowBytesOf(1) + 20, 10, 3 * windowBytesOf(2), 100]) {
     const long = "x".repeat(length);

@@ -22,9 +22,11 @@ const PAGES = 33;
  * proportion: 2 MiB would cost a gateway with small bodies 5 MiB.
  */
 const FIRST_PAGES = 2;
+/** Where texts begin in the memory. What is before them is free for others, see `lastCopy`. */
+export const ROOM_BYTES = 4096;
 /** The last block of a text may begin at the byte 0 after it. */
 export function windowBytesOf(pages: number): number {
-  return pages * 64 * 1024 - BLOCK_BYTES;
+  return pages * 64 * 1024 - ROOM_BYTES - BLOCK_BYTES;
 }
 
 /** What the module returns for a string that goes on after the window. */
@@ -34,7 +36,11 @@ const NOT_ASCII = 1 << 30;
 
 interface StringEndModule {
   memory: Uint8Array;
+  /** The part of the memory into which texts are copied. */
+  window: Uint8Array;
   windowBytes: number;
+  /** The text that the window has a copy of; null if it has a part of one. */
+  copied: Uint8Array | null;
   readonly endOfString: (start: number, limit: number) => number;
   readonly continueString: (start: number, limit: number) => number;
   /** Makes the memory as large as it may become. Views of it before are unusable: only the last text may be read anyway. */
@@ -56,8 +62,9 @@ class SimdText implements JsonText {
     this.#module = module;
     if (text.length > module.windowBytes) module.grow();
     const isShort = text.length <= module.windowBytes;
-    this.bytes = isShort ? module.memory : text;
+    this.bytes = isShort ? module.window : text;
     if (isShort) this.#copyWindow(0);
+    module.copied = isShort ? text : null;
   }
 
   endOfString(start: number): number {
@@ -81,42 +88,58 @@ class SimdText implements JsonText {
   #endOfLong(start: number): number {
     let at = start;
     if (at - this.#windowStart >= this.#limit) this.#copyWindow(at);
-    let found = this.#module.endOfString(at - this.#windowStart, this.#limit);
+    let found = this.#module.endOfString(ROOM_BYTES + at - this.#windowStart, ROOM_BYTES + this.#limit);
     while (found === UNFINISHED) {
       const unread = this.#windowStart + this.#limit - at;
       // Not reached: the byte 0 ends every string. Without it this loop would not end.
       if (at + unread > this.#text.length) return -1;
       at += unread - (unread % BLOCK_BYTES);
       this.#copyWindow(at);
-      found = this.#module.continueString(0, this.#limit);
+      found = this.#module.continueString(ROOM_BYTES, ROOM_BYTES + this.#limit);
     }
     if (found < 0) return -1;
-    if (found < NOT_ASCII) return this.#windowStart + found;
+    const offset = this.#windowStart - ROOM_BYTES;
+    if (found < NOT_ASCII) return offset + found;
     this.mayHaveHighBytes = true;
-    return this.#windowStart + found - NOT_ASCII;
+    return offset + found - NOT_ASCII;
   }
 
   #copyWindow(start: number): void {
     const text = this.#text;
-    const { memory, windowBytes } = this.#module;
+    const { window, windowBytes } = this.#module;
     this.#windowStart = start;
     if (text.length - start > windowBytes) {
-      memory.set(text.subarray(start, start + windowBytes));
+      window.set(text.subarray(start, start + windowBytes));
       this.#limit = windowBytes - HEX_BYTES;
       return;
     }
     const length = text.length - start;
-    memory.set(start === 0 ? text : text.subarray(start));
+    window.set(start === 0 ? text : text.subarray(start));
     // Bytes of an earlier text may follow. No string contains a byte 0, so the module never reads past it.
-    memory[length] = 0;
+    window[length] = 0;
     this.#limit = length + BLOCK_BYTES;
   }
 }
 
+export interface SimdTexts {
+  readonly textOf: JsonTextOf;
+  /** Returns the memory, with a copy of the text from ROOM_BYTES on, if it is the last one and fits; else null. */
+  readonly lastCopy: (text: Uint8Array) => Uint8Array | null;
+  /** The last text may change, so that its copy is of no use. */
+  readonly forgetCopy: () => void;
+}
+
 /** Returns null where the runtime does not support WebAssembly with SIMD, as on x64 processors without AVX. */
-export function createSimdTexts(pages = PAGES, firstPages = FIRST_PAGES): JsonTextOf | null {
+export function createSimdTexts(pages = PAGES, firstPages = FIRST_PAGES): SimdTexts | null {
   const module = instantiate(firstPages, pages);
-  return module === null ? null : (text) => new SimdText(text, module);
+  if (module === null) return null;
+  return {
+    textOf: (text) => new SimdText(text, module),
+    lastCopy: (text) => (module.copied === text ? module.memory : null),
+    forgetCopy: () => {
+      module.copied = null;
+    },
+  };
 }
 
 function instantiate(initial: number, maximum: number): StringEndModule | null {
@@ -131,7 +154,9 @@ function instantiate(initial: number, maximum: number): StringEndModule | null {
     >;
     const module: StringEndModule = {
       memory: new Uint8Array(memory.buffer),
+      window: new Uint8Array(memory.buffer, ROOM_BYTES),
       windowBytes: windowBytesOf(initial),
+      copied: null,
       endOfString,
       continueString,
       grow() {
@@ -143,6 +168,7 @@ function instantiate(initial: number, maximum: number): StringEndModule | null {
           return;
         }
         module.memory = new Uint8Array(memory.buffer);
+        module.window = new Uint8Array(memory.buffer, ROOM_BYTES);
         module.windowBytes = windowBytesOf(maximum);
       },
     };

@@ -1,4 +1,5 @@
 // Sends bytes over a socket with as few system calls and copies as possible, and keeps what the kernel does not take.
+import { COPY_START, copyOfLastText } from "../base/json-string-end.ts";
 import type { LineWriter } from "./line-writer.ts";
 
 /** Up to this size, headers and body are sent with one system call: copying them costs less than a second call. */
@@ -41,6 +42,8 @@ export class SocketSender {
   sendWritten(headers: LineWriter, body: Uint8Array | null): boolean {
     const bodyStart = headers.length;
     const length = bodyStart + (body?.byteLength ?? 0);
+    const copy = body === null || this.#unsent !== null ? null : copyOfLastText(body);
+    if (body !== null && copy !== null && bodyStart <= COPY_START) return this.#sendCopy(headers, body, copy);
     if (length > SCRATCH_BYTES || this.#unsent !== null) return this.sendMessage(headers.finish(), body);
     headers.finishIn(scratchBuffer, 0);
     if (body !== null) scratchBuffer.set(body, bodyStart);
@@ -75,6 +78,20 @@ export class SocketSender {
     const unsent = this.#unsent;
     this.#unsent = null;
     return unsent === null || this.send(unsent);
+  }
+
+  /** Sends a body from a copy, which is in the cache of the CPU and has room for the headers. */
+  #sendCopy(headers: LineWriter, body: Uint8Array, copy: Uint8Array): boolean {
+    const headersLength = headers.length;
+    const length = headersLength + body.byteLength;
+    const start = COPY_START - headersLength;
+    headers.finishIn(copy, start);
+    const written = this.#socket.write(copy, start, length);
+    if (written < 0) return false;
+    // The next body overwrites the copy.
+    if (written < headersLength) this.#unsent = Buffer.from(copy.subarray(start + written, start + length));
+    else if (written < length) this.#unsent = body.subarray(written - headersLength);
+    return true;
   }
 
   #sendScratch(length: number): boolean {

@@ -1,5 +1,6 @@
-// The memory of a body is freed when it was sent, unless a plugin may still refer to it.
+// The memory of a body is freed when it was sent, unless a plugin may still refer to it. Its copy is sent, unless a plugin may change it.
 import { expect, test } from "bun:test";
+import { copyOfLastText } from "../base/json-string-end.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { BodyBudget } from "../http/body-budget.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
@@ -66,4 +67,15 @@ test.each<[string, [isBuiltIn: boolean, hook: Hook][], boolean]>([
   exchange.releaseBody();
   expect(bytes.byteLength).toBe(isFreed ? 0 : TEXT.length);
   expect(bodyBudget.used).toBe(0);
+});
+
+test.each([
+  ["is sent from its copy after a plugin of Gatehouse had it", true],
+  ["is not sent from its copy after another plugin had it, which may have changed it", false],
+])("a body %s", (_, isBuiltIn) => {
+  const exchange = newExchange(TEXT, new ManualClock());
+  const { bytes } = exchange.body!;
+  expect(copyOfLastText(bytes)).not.toBeNull();
+  new PluginCall(exchange, { ...linkOf("p"), isBuiltIn }, "pre_request", PARTS).viewBody();
+  expect(copyOfLastText(bytes) !== null).toBe(isBuiltIn);
 });

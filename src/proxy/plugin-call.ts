@@ -1,4 +1,5 @@
 // One call of a plugin's hook: the state that the runner and the context of the hook share.
+import { forgetCopyOfLastText } from "../base/json-string-end.ts";
 import type { PluginStage } from "../model/plugin-stage.ts";
 import type { FieldName } from "../http/header-fields.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
@@ -76,6 +77,8 @@ export class PluginCall {
     if (body !== null && !this.#hasBodyView) {
       this.#hasBodyView = true;
       this.exchange.bodyViews++;
+      // A custom plugin must not change the body in place. If it does, the changed body is sent.
+      if (!this.link.isBuiltIn) forgetCopyOfLastText();
     }
     return body?.bytes ?? null;
   }

@@ -1,0 +1,114 @@
+// A message arrives complete and in order, whatever part of it the kernel takes with each call.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { COPY_START, copyOfLastText, forgetCopyOfLastText } from "../base/json-string-end.ts";
+import { JsonScanner } from "../base/json-scanner.ts";
+import { LineWriter } from "./line-writer.ts";
+import { SocketSender } from "./socket-sender.ts";
+
+const scanner = new JsonScanner(["model"]);
+
+/** A socket that takes at most as many bytes as the next of `capacities` says, and then everything. */
+class SlowSocket {
+  readonly calls: Buffer[] = [];
+  readonly #capacities: number[];
+
+  constructor(capacities: number[]) {
+    this.#capacities = [...capacities];
+  }
+
+  get received(): Buffer {
+    return Buffer.concat(this.calls);
+  }
+
+  write(bytes: Uint8Array, offset = 0, length = bytes.byteLength - offset): number {
+    const taken = Math.min(length, this.#capacities.shift() ?? Infinity);
+    this.calls.push(Buffer.from(bytes.subarray(offset, offset + taken)));
+    return taken;
+  }
+}
+
+function headersOf(text: string): LineWriter {
+  const writer = new LineWriter();
+  writer.text(text);
+  return writer;
+}
+
+function scanned(text: string): Buffer {
+  const body = Buffer.from(text);
+  expect(scanner.scan(body)).toBe("object");
+  return body;
+}
+
+describe("a body that was scanned just before", () => {
+  test("is sent with its headers in one call, also if it is large", () => {
+    const body = scanned(JSON.stringify({ model: "m".repeat(1_000_000) }));
+    const socket = new SlowSocket([]);
+    expect(new SocketSender(socket).sendWritten(headersOf("headers"), body)).toBeTrue();
+    expect(socket.calls).toEqual([Buffer.concat([Buffer.from("headers"), body])]);
+  });
+
+  test("is complete, whatever the socket takes and is scanned meanwhile", () => {
+    const sizes = fc.oneof(
+      fc.nat(200),
+      fc.nat(200_000),
+      fc.constantFrom(COPY_START - 1, COPY_START, COPY_START + 1),
+    );
+    fc.assert(
+      fc.property(sizes, sizes, fc.array(sizes, { maxLength: 4 }), (headerSize, bodySize, capacities) => {
+        const headers = "h".repeat(headerSize);
+        const body = scanned(JSON.stringify({ model: "m".repeat(bodySize) }));
+        const socket = new SlowSocket(capacities);
+        const sender = new SocketSender(socket);
+        expect(sender.sendWritten(headersOf(headers), body)).toBeTrue();
+        while (sender.hasUnsent) {
+          scanned(JSON.stringify({ model: "another".repeat(40_000) }));
+          expect(sender.drain()).toBeTrue();
+        }
+        expect(socket.received.equals(Buffer.concat([Buffer.from(headers), body]))).toBeTrue();
+      }),
+    );
+  });
+
+  test("follows what the socket has not taken yet", () => {
+    const socket = new SlowSocket([3]);
+    const sender = new SocketSender(socket);
+    sender.send(Buffer.from("before "));
+    const body = scanned('{"model":"m"}');
+    sender.sendWritten(headersOf("headers "), body);
+    sender.drain();
+    expect(socket.received.toString()).toBe(`before headers ${body.toString()}`);
+  });
+
+  test("is not sent if the socket is closed", () => {
+    const sender = new SocketSender({ write: () => -1 });
+    expect(sender.sendWritten(headersOf("headers"), scanned('{"model":"m"}'))).toBeFalse();
+  });
+});
+
+describe("the copy of a body", () => {
+  test("is that of the last one", () => {
+    const first = scanned('{"model":"first"}');
+    const second = scanned('{"model":"second"}');
+    expect(copyOfLastText(first)).toBeNull();
+    expect(copyOfLastText(Buffer.from(second))).toBeNull();
+    const copy = copyOfLastText(second);
+    expect(second.equals(copy!.subarray(COPY_START, COPY_START + second.length))).toBeTrue();
+  });
+
+  test("is not used if the body may have changed", () => {
+    const body = scanned('{"model":"m"}');
+    forgetCopyOfLastText();
+    expect(copyOfLastText(body)).toBeNull();
+  });
+
+  test("does not exist if it does not fit into the memory", () => {
+    const small = scanned('{"model":"m"}');
+    const large = scanned(JSON.stringify({ model: "m".repeat(2_200_000) }));
+    expect(copyOfLastText(small)).toBeNull();
+    expect(copyOfLastText(large)).toBeNull();
+    const socket = new SlowSocket([]);
+    new SocketSender(socket).sendWritten(headersOf("headers"), large);
+    expect(socket.received.equals(Buffer.concat([Buffer.from("headers"), large]))).toBeTrue();
+  });
+});
