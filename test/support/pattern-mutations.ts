@@ -180,7 +180,8 @@ function mutantsOf(matcher: Matcher): { name: string; mutant: Matcher }[] {
   const { parts } = matcher;
   if (parts === undefined || parts.kind === "text") return [];
   if (parts.kind === "words") {
-    const { words, rebuild } = parts;
+    const { rebuild } = parts;
+    const words = [...parts.words];
     if (words.length < 2 || words.length > MAX_MUTATED_WORDS) return [];
     return words.map((dropped) => ({
       name: `word ${JSON.stringify(dropped)} of ${describe(matcher)}`,
@@ -240,7 +241,7 @@ function describeWhole(matcher: Matcher): string {
   if (token !== undefined) return token;
   if (parts === undefined) return "_";
   if (parts.kind === "text") return JSON.stringify(parts.text);
-  if (parts.kind === "words") return `{${parts.words.slice(0, 4).join(" ")}}`;
+  if (parts.kind === "words") return `{${[...parts.words].slice(0, 4).join(" ")}}`;
   const described = parts.matchers.map(describeWhole);
   if (parts.kind === "sequence") return described.join(" ");
   return `${parts.kind === "choice" ? "" : parts.kind}(${described.join(" | ")})`;

@@ -1,26 +1,43 @@
 // Combinators that build matchers. Matchers do not backtrack and every repetition has a bound, so that the work of a matcher
 // is bounded for any text, however hostile.
-import { toLower, WHITESPACE } from "./char-classes.ts";
-import { CHAR_SET_SIZE, charSet, charSetHas, charSetIgnoringCase, charSetWhere } from "./char-set.ts";
-import { endOfRun, endOfWord, KeywordSet, MAX_WORD_LENGTH } from "./keyword-set.ts";
+import { WHITESPACE } from "./char-classes.ts";
+import {
+  CHAR_SET_SIZE,
+  charSet,
+  charSetHas,
+  charSetIgnoringCase,
+  charSetWhere,
+  type CharSet,
+} from "./char-set.ts";
+import { endOfRun, endOfWord, isTextAt, KeywordSet, MAX_WORD_LENGTH } from "./keyword-set.ts";
 import {
   canMatchAt,
   firstSetOfChoice,
+  firstSetOfPrefixes,
   firstSetOfSequence,
   negative,
   NO_MATCH,
   readingOneUnit,
   requiredFirstSet,
+  withFirstSet,
   withFirstSetOf,
   withPart,
   withParts,
   withPrefixes,
   withWords,
+  type FirstSet,
   type Matcher,
 } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { stepsToRead } from "./work-budget.ts";
-import { ANY_SECOND, hasPrefix, prefixesOf, prefixesStartingWith, secondUnitBit } from "./prefix-set.ts";
+import {
+  ANY_SECOND,
+  hasPrefix,
+  prefixesOf,
+  prefixesStartingWith,
+  secondUnitBit,
+  type PrefixSet,
+} from "./prefix-set.ts";
 import { wordSetOf, wordSetOfLiteral } from "./word-set.ts";
 
 /** Returns a table that is 1 for these ASCII characters in upper and lower case. */
@@ -41,46 +58,45 @@ export function lit(text: string): Matcher {
 }
 
 function createLiteral(text: string): Matcher {
-  const codes = Array.from(text.toLowerCase(), (character) => character.charCodeAt(0));
-  const first = codes[0];
-  const matcher = withPrefixes(prefixesOf([text]), (input, at) => {
-    input.work.steps++;
-    if (toLower(unitAt(input, at)) !== first) return NO_MATCH;
-    for (let index = 1; index < codes.length; index++) {
-      if (toLower(unitAt(input, at + index)) !== codes[index]) return NO_MATCH;
-    }
-    return at + codes.length;
-  });
-  if (codes.length === 1) readingOneUnit(matcher);
-  return withParts(
-    withWords(() => wordSetOfLiteral(text), matcher),
-    { kind: "text", text },
+  const lowerCase = text.toLowerCase();
+  const matcher = withFirstSet(
+    () => firstSetOfLiteral(text),
+    (input, at) => {
+      input.work.steps++;
+      return isTextAt(input, at, lowerCase) ? at + lowerCase.length : NO_MATCH;
+    },
   );
+  return withParts(matcher, { kind: "text", text });
+}
+
+function firstSetOfLiteral(text: string): FirstSet {
+  const firstSet = firstSetOfPrefixes(prefixesOf([text]), false);
+  return { ...firstSet, readsOneUnit: text.length === 1, words: () => wordSetOfLiteral(text) };
 }
 
 /** Matches a literal text, including its case. */
 export function exact(text: string): Matcher {
-  const matcher = withPrefixes(prefixesOf([text]), (input, at) => {
-    input.work.steps++;
-    for (let index = 0; index < text.length; index++) {
-      if (unitAt(input, at + index) !== text.charCodeAt(index)) return NO_MATCH;
-    }
-    return at + text.length;
-  });
-  return withParts(
-    withWords(() => wordSetOfLiteral(text), matcher),
-    { kind: "text", text },
+  const matcher = withFirstSet(
+    () => ({ ...firstSetOfLiteral(text), readsOneUnit: false }),
+    (input, at) => {
+      input.work.steps++;
+      for (let index = 0; index < text.length; index++) {
+        if (unitAt(input, at + index) !== text.charCodeAt(index)) return NO_MATCH;
+      }
+      return at + text.length;
+    },
   );
+  return withParts(matcher, { kind: "text", text });
 }
 
 /** Matches all matchers one after the other. */
 export function seq(...matchers: readonly Matcher[]): Matcher {
-  const firstSet = firstSetOfSequence(matchers);
-  const required = requiredFirstSet({ firstSet });
+  let required: FirstSet | null | undefined;
   const [first = nothing, second = nothing, ...others] = matchers;
   const count = others.length;
   // Most sequences fail at the first or second matcher: these are called without reading a list, and steps are written once.
   const match = (input: NormalizedText, at: number): number => {
+    if (required === undefined) required = requiredFirstSet(matcher);
     if (!canMatchAt(required, input, at)) return NO_MATCH;
     const middle = first(input, at);
     if (middle < 0) {
@@ -93,7 +109,7 @@ export function seq(...matchers: readonly Matcher[]): Matcher {
     input.work.steps += 3 + index;
     return end;
   };
-  const matcher: Matcher = firstSet === undefined ? match : Object.assign(match, { firstSet });
+  const matcher = withFirstSet(() => firstSetOfSequence(matchers), match);
   return withParts(matcher, { kind: "sequence", matchers, rebuild: (others) => seq(...others) });
 }
 
@@ -119,8 +135,7 @@ export function choice(...matchers: readonly Matcher[]): Matcher {
     }
     return NO_MATCH;
   };
-  const firstSet = firstSetOfChoice(matchers);
-  const matcher: Matcher = firstSet === undefined ? match : Object.assign(match, { firstSet });
+  const matcher = withFirstSet(() => firstSetOfChoice(matchers), match);
   return withParts(matcher, { kind: "choice", matchers, rebuild: (others) => choice(...others) });
 }
 
@@ -138,20 +153,25 @@ function alternativesFor(matchers: readonly Matcher[], code: number): Alternativ
 
 /** Matches the matcher or nothing. */
 export function opt(matcher: Matcher): Matcher {
-  const required = requiredFirstSet(matcher);
-  const match = withFirstSetOf(matcher, true, (input, at) => {
+  let required: FirstSet | null | undefined;
+  const match = (input: NormalizedText, at: number): number => {
+    if (required === undefined) required = requiredFirstSet(matcher);
     if (!canMatchAt(required, input, at)) return at;
     const end = matcher(input, at);
     return end < 0 ? at : end;
-  });
-  if (matcher.firstSet?.readsOneUnit === true) readingOneUnit(match);
-  return withPart(match, "optional", matcher, opt);
+  };
+  const optional = withFirstSet(() => {
+    const firstSet = matcher.firstSet?.();
+    return firstSet === undefined ? undefined : { ...firstSet, mayBeEmpty: true };
+  }, match);
+  return withPart(optional, "optional", matcher, opt);
 }
 
 /** Matches the matcher `min` to `max` times. */
 export function times(min: number, max: number, matcher: Matcher): Matcher {
-  const required = requiredFirstSet(matcher);
+  let required: FirstSet | null | undefined;
   const match = withFirstSetOf(matcher, min === 0, (input, at) => {
+    if (required === undefined) required = requiredFirstSet(matcher);
     let end = at;
     for (let count = 0; count < max; count++) {
       input.work.steps++;
@@ -166,10 +186,11 @@ export function times(min: number, max: number, matcher: Matcher): Matcher {
 
 /** Negative lookahead: reads nothing, and matches if the matcher does not. */
 export function not(matcher: Matcher): Matcher {
-  const required = requiredFirstSet(matcher);
-  const match = negative(matcher, (input, at) =>
-    canMatchAt(required, input, at) && matcher(input, at) >= 0 ? NO_MATCH : at,
-  );
+  let required: FirstSet | null | undefined;
+  const match = negative(matcher, (input, at) => {
+    if (required === undefined) required = requiredFirstSet(matcher);
+    return canMatchAt(required, input, at) && matcher(input, at) >= 0 ? NO_MATCH : at;
+  });
   return withPart(match, "lookahead", matcher, not);
 }
 
@@ -201,10 +222,13 @@ export function oneOf(characters: string): Matcher {
 
 function createOneOf(characters: string): Matcher {
   const allowed = charTable(characters);
-  const matcher = withPrefixes(prefixesStartingWith(charSetIgnoringCase(characters)), (input, at) => {
-    input.work.steps++;
-    return at < input.length && allowed[unitAt(input, at)] === 1 ? at + 1 : NO_MATCH;
-  });
+  const matcher = withPrefixes(
+    () => prefixesStartingWith(charSetIgnoringCase(characters)),
+    (input, at) => {
+      input.work.steps++;
+      return at < input.length && allowed[unitAt(input, at)] === 1 ? at + 1 : NO_MATCH;
+    },
+  );
   return withParts(readingOneUnit(matcher), { kind: "text", text: `[${characters}]` });
 }
 
@@ -214,7 +238,7 @@ export function run(classBits: number, min: number, max: number): Matcher {
     const end = endOfRun(input, at, classBits, max);
     return end - at < min ? NO_MATCH : end;
   };
-  const matcher = withPrefixes(prefixesStartingWith(charSet(classBits)), match, min === 0);
+  const matcher = withPrefixes(() => prefixesStartingWith(charSet(classBits)), match, min === 0);
   if (max === 1) readingOneUnit(matcher);
   return classBits === WHITESPACE && min <= 1
     ? Object.assign(matcher, { skippedUnits: charSet(WHITESPACE) })
@@ -237,12 +261,14 @@ export function except(characters: string, min: number, max: number): Matcher {
 /** Skips at most `max` units to the first match of the matcher, but none of the characters in `stops`. */
 export function skipTo(matcher: Matcher, max: number, stops = ""): Matcher {
   const isStop = charTable(stops);
-  const required = requiredFirstSet(matcher);
-  // By unit: 1 if a match can start with it, or if it stops the search.
-  const isChecked = charSetWhere(
-    (code) => required === null || required.prefixes[code] !== 0 || isStop[code] === 1,
-  );
+  let required: FirstSet | null = null;
+  /** By unit: 1 if a match can start with it, or if it stops the search. */
+  let isChecked: CharSet | null = null;
   const match: Matcher = (input, at) => {
+    if (isChecked === null) {
+      required = requiredFirstSet(matcher);
+      isChecked = firstUnitsAnd(isStop, required);
+    }
     const { codes } = input;
     const last = Math.min(at + max, input.length);
     let counted = at;
@@ -261,21 +287,27 @@ export function skipTo(matcher: Matcher, max: number, stops = ""): Matcher {
   return withPart(match, "repetition", matcher, (part) => skipTo(part, max, stops));
 }
 
+function firstUnitsAnd(stops: Uint8Array, required: FirstSet | null): CharSet {
+  return charSetWhere((code) => required === null || required.prefixes[code] !== 0 || stops[code] === 1);
+}
+
 /** Matches a whole word that is in the list, ignoring ASCII case. */
 export function keyword(keywords: readonly string[] | ReadonlySet<string>): Matcher {
-  const known = new KeywordSet(keywords);
-  const prefixes = prefixesOf(keywords);
-  const matcher = withPrefixes(prefixes, (input, at) => {
-    if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
-    const end = endOfWord(input, at);
-    return end > at && end - at < MAX_WORD_LENGTH && known.has(input, at, end) ? end : NO_MATCH;
-  });
+  let known: KeywordSet | null = null;
+  let prefixes: PrefixSet | null = null;
+  const matcher = withPrefixes(
+    () => prefixesOf(keywords),
+    (input, at) => {
+      prefixes ??= prefixesOf(keywords);
+      if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
+      const end = endOfWord(input, at);
+      if (end === at || end - at >= MAX_WORD_LENGTH) return NO_MATCH;
+      known ??= new KeywordSet(keywords);
+      return known.has(input, at, end) ? end : NO_MATCH;
+    },
+  );
   return withParts(
     withWords(() => wordSetOf(keywords), matcher),
-    {
-      kind: "words",
-      words: [...keywords],
-      rebuild: keyword,
-    },
+    { kind: "words", words: keywords, rebuild: keyword },
   );
 }

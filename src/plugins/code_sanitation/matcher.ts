@@ -1,5 +1,6 @@
 // Matchers, and the FIRST set of each: what its match can start with. Most matchers that are tried cannot match, and two table
-// lookups in the FIRST set find that out without calling the matcher.
+// lookups in the FIRST set find that out without calling the matcher. A FIRST set is created when it is first needed: most matchers are never
+// tried, and creating the sets of all of them would take a fifth of the time that the gateway needs to start.
 import { isInClass, NEWLINE, SPACE, WHITESPACE } from "./char-classes.ts";
 import { charSetWhere, NON_ASCII, type CharSet } from "./char-set.ts";
 import type { NormalizedText } from "./normalized-text.ts";
@@ -22,8 +23,8 @@ export const NO_MATCH = -1;
 type MatchFunction = (input: NormalizedText, at: number) => number;
 
 export interface Matcher extends MatchFunction {
-  /** Undefined: a match can start with anything. */
-  readonly firstSet?: FirstSet;
+  /** Undefined, or undefined as the result: a match can start with anything. */
+  readonly firstSet?: FirstSetSource;
   /** Set on matchers that skip whitespace where there is any; after the first whitespace they skip only these units. */
   readonly skippedUnits?: CharSet;
   /** What is searched before the matcher is called at a trigger. Undefined: nothing. */
@@ -41,7 +42,7 @@ type MatcherParts =
   | { readonly kind: "text"; readonly text: string }
   | {
       readonly kind: "words";
-      readonly words: readonly string[];
+      readonly words: readonly string[] | ReadonlySet<string>;
       readonly rebuild: (words: readonly string[]) => Matcher;
     }
   | {
@@ -70,6 +71,9 @@ export function withPart(
   return withParts(matcher, { kind, matchers: [part], rebuild: ([other = part]) => build(other) });
 }
 
+/** Returns the FIRST set, which the first call creates. */
+type FirstSetSource = () => FirstSet | undefined;
+
 export interface FirstSet {
   readonly prefixes: PrefixSet;
   /** The matcher may match without reading a unit. */
@@ -84,14 +88,43 @@ export interface FirstSet {
   readonly excludedUnits?: CharSet;
 }
 
+/** Returns the matcher with a FIRST set that `create` returns. */
+export function withFirstSet(create: FirstSetSource, match: MatchFunction): Matcher {
+  let created: { readonly firstSet: FirstSet | undefined } | null = null;
+  const firstSet = () => (created ??= { firstSet: create() }).firstSet;
+  return Object.assign(match, { firstSet });
+}
+
+/** Returns the matcher with its FIRST set changed. */
+function withChangedFirstSet(
+  { firstSet }: Matcher,
+  changed: (firstSet: FirstSet) => FirstSet,
+  match: MatchFunction,
+): Matcher {
+  if (firstSet === undefined) return match;
+  return withFirstSet(() => {
+    const known = firstSet();
+    return known === undefined ? undefined : changed(known);
+  }, match);
+}
+
 /** Returns a matcher whose matches start with one of the prefixes. */
-export function withPrefixes(prefixes: PrefixSet, match: MatchFunction, mayBeEmpty = false): Matcher {
+export function withPrefixes(
+  prefixes: PrefixSet | (() => PrefixSet),
+  match: MatchFunction,
+  mayBeEmpty = false,
+): Matcher {
+  return withFirstSet(
+    () => firstSetOfPrefixes(typeof prefixes === "function" ? prefixes() : prefixes, mayBeEmpty),
+    match,
+  );
+}
+
+export function firstSetOfPrefixes(prefixes: PrefixSet, mayBeEmpty: boolean): FirstSet {
   const hasWhitespace = prefixes[SPACE] !== 0 || prefixes[NEWLINE] !== 0;
   const afterWhitespace = hasWhitespace ? null : NO_PREFIXES;
   const words = hasWhitespace ? anyWords : wordsStartingWith(prefixes);
-  return Object.assign(match, {
-    firstSet: { prefixes, mayBeEmpty, afterWhitespace, readsOneUnit: false, words },
-  });
+  return { prefixes, mayBeEmpty, afterWhitespace, readsOneUnit: false, words };
 }
 
 function wordsStartingWith(prefixes: PrefixSet): WordSource {
@@ -104,16 +137,12 @@ function startsWithWord(prefixes: PrefixSet): boolean {
 
 /** Returns the matcher as one whose matches start with one of the words, or with no word. */
 export function withWords(words: WordSource, matcher: Matcher): Matcher {
-  const { firstSet } = matcher;
-  return firstSet === undefined ? matcher : Object.assign(matcher, { firstSet: { ...firstSet, words } });
+  return withChangedFirstSet(matcher, (firstSet) => ({ ...firstSet, words }), matcher);
 }
 
 /** Returns the matcher as one whose matches read at most one unit. */
 export function readingOneUnit(matcher: Matcher): Matcher {
-  const { firstSet } = matcher;
-  return firstSet === undefined
-    ? matcher
-    : Object.assign(matcher, { firstSet: { ...firstSet, readsOneUnit: true } });
+  return withChangedFirstSet(matcher, (firstSet) => ({ ...firstSet, readsOneUnit: true }), matcher);
 }
 
 /** Returns a matcher whose matches start with one of the prefixes, also after whitespace, which must be one of the prefixes. */
@@ -125,7 +154,7 @@ export function withSeparatedPrefixes(prefixes: PrefixSet, match: MatchFunction)
     readsOneUnit: false,
     words: anyWords,
   };
-  return Object.assign(match, { firstSet });
+  return Object.assign(match, { firstSet: () => firstSet });
 }
 
 /** Returns a matcher that tests the current position and reads nothing. */
@@ -135,30 +164,30 @@ export function zeroWidth(match: MatchFunction): Matcher {
 
 /** Returns a matcher that reads nothing, and that does not match where `matcher` does. */
 export function negative(matcher: Matcher, match: MatchFunction): Matcher {
-  const { firstSet } = matcher;
-  const negated = zeroWidth(match);
-  if (firstSet === undefined || firstSet.mayBeEmpty || !firstSet.readsOneUnit) return negated;
-  // A matcher of one unit matches each of its first units. Not the indexes of the end of the text and of several units.
-  const excludedUnits = charSetWhere(
-    (code) => code > 0 && code < NON_ASCII && firstSet.prefixes[code] === ANY_SECOND,
-  );
-  return Object.assign(negated, { firstSet: { ...negated.firstSet, excludedUnits } });
+  return withFirstSet(() => {
+    const firstSet = matcher.firstSet?.();
+    const negated = firstSetOfPrefixes(NO_PREFIXES, true);
+    if (firstSet === undefined || firstSet.mayBeEmpty || !firstSet.readsOneUnit) return negated;
+    // A matcher of one unit matches each of its first units. Not the indexes of the end of the text and of several units.
+    const excludedUnits = charSetWhere(
+      (code) => code > 0 && code < NON_ASCII && firstSet.prefixes[code] === ANY_SECOND,
+    );
+    return { ...negated, excludedUnits };
+  }, match);
 }
 
 /** Returns a matcher whose matches start like those of another matcher. */
-export function withFirstSetOf({ firstSet }: Matcher, mayBeEmpty: boolean, match: MatchFunction): Matcher {
-  if (firstSet === undefined) return match;
-  return Object.assign(match, {
-    firstSet: { ...firstSet, mayBeEmpty: mayBeEmpty || firstSet.mayBeEmpty, readsOneUnit: false },
-  });
+export function withFirstSetOf(other: Matcher, mayBeEmpty: boolean, match: MatchFunction): Matcher {
+  return withChangedFirstSet(
+    other,
+    (firstSet) => ({ ...firstSet, mayBeEmpty: mayBeEmpty || firstSet.mayBeEmpty, readsOneUnit: false }),
+    match,
+  );
 }
 
 /** Returns the FIRST set that must apply for a match; null if a match is possible anywhere. */
-export function requiredFirstSet({
-  firstSet,
-}: {
-  readonly firstSet?: FirstSet | undefined;
-}): FirstSet | null {
+export function requiredFirstSet(matcher: Matcher): FirstSet | null {
+  const firstSet = matcher.firstSet?.();
   return firstSet === undefined || firstSet.mayBeEmpty ? null : firstSet;
 }
 
@@ -179,7 +208,7 @@ export function firstSetOfSequence(matchers: readonly Matcher[]): FirstSet | und
   const start = startOfSequence(matchers, 0);
   if (start === null) return undefined;
   const [only] = matchers;
-  const readsOneUnit = matchers.length === 1 && only?.firstSet?.readsOneUnit === true;
+  const readsOneUnit = matchers.length === 1 && only?.firstSet?.()?.readsOneUnit === true;
   return {
     ...start,
     afterWhitespace: afterWhitespaceOf(matchers),
@@ -196,7 +225,7 @@ function startOfSequence(
   let prefixes = NO_PREFIXES;
   const excluded: CharSet[] = [];
   for (let index = from; index < matchers.length; index++) {
-    const firstSet = matchers[index]?.firstSet;
+    const firstSet = matchers[index]?.firstSet?.();
     if (firstSet === undefined) return null;
     const next = prefixesInSequence(matchers, index, firstSet);
     // Nothing was read before the first unit, so it follows every matcher before it.
@@ -218,12 +247,14 @@ function prefixesInSequence(matchers: readonly Matcher[], index: number, firstSe
 /** What may follow whitespace at the start of a sequence; null for anything. */
 function afterWhitespaceOf(matchers: readonly Matcher[]): PrefixSet | null {
   let prefixes = NO_PREFIXES;
-  for (const [index, { firstSet, skippedUnits }] of matchers.entries()) {
+  for (const [index, matcher] of matchers.entries()) {
+    const { skippedUnits } = matcher;
     if (skippedUnits !== undefined) {
       const rest = startOfSequence(matchers, index + 1);
       if (rest === null || rest.mayBeEmpty) return null;
       return unionOfPrefixes(prefixes, prefixesStartingWith(skippedUnits), rest.prefixes);
     }
+    const firstSet = matcher.firstSet?.();
     if (firstSet === undefined || firstSet.afterWhitespace === null) return null;
     prefixes = unionOfPrefixes(prefixes, firstSet.afterWhitespace);
     if (!firstSet.mayBeEmpty) return prefixes;
@@ -235,7 +266,9 @@ function afterWhitespaceOf(matchers: readonly Matcher[]): PrefixSet | null {
 function wordsOfSequence(matchers: readonly Matcher[]): WordSet | null {
   const words: WordSource[] = [];
   let requiresWhitespace = false;
-  for (const { firstSet, skippedUnits } of matchers) {
+  for (const matcher of matchers) {
+    const { skippedUnits } = matcher;
+    const firstSet = matcher.firstSet?.();
     if (firstSet === undefined) return null;
     // What is skipped after the first whitespace is no word.
     if (skippedUnits !== undefined && !startsWithWord(firstSet.prefixes)) {
@@ -251,7 +284,7 @@ function wordsOfSequence(matchers: readonly Matcher[]): WordSet | null {
 
 /** Returns the FIRST set of a choice: the union of the alternatives. */
 export function firstSetOfChoice(matchers: readonly Matcher[]): FirstSet | undefined {
-  const all = matchers.map(({ firstSet }) => firstSet).filter((firstSet) => firstSet !== undefined);
+  const all = matchers.map((matcher) => matcher.firstSet?.()).filter((firstSet) => firstSet !== undefined);
   if (all.length < matchers.length) return undefined;
   const afterWhitespace = all.map((each) => each.afterWhitespace).filter((prefixes) => prefixes !== null);
   return {

@@ -60,29 +60,77 @@ type Conditions = {
 export type PatternConditions = Partial<Conditions & Pick<PatternTexts, "from">> & Omit<PatternTexts, "from">;
 
 export function pattern(id: string, triggers: readonly string[], conditions: PatternConditions): Pattern {
-  const { before = null, after = null, start = null, guard = start, precededBy = null } = conditions;
-  const requiredAfter = after === null ? null : requiredFirstSet(after);
-  const followedBy =
-    conditions.followedBy ?? (requiredAfter === null ? null : firstUnitsOf(requiredAfter.prefixes));
-  // The most frequent look-behind is a test of one unit, so it becomes a table lookup.
-  const isAtWordStart = before === atWordStart;
-  const { catches, finds, ignores, from = "balanced" } = conditions;
-  return {
-    id,
-    catches,
-    finds,
-    ignores,
-    from,
-    triggers,
-    conditions,
-    precededBy: isAtWordStart ? NOT_WORD : precededBy,
-    followedBy,
-    requiredAfter,
-    searchAfter: after?.searchAfter ?? NOTHING_AFTER,
-    requiredBefore: allRequiredBefore(precededBy, [guard?.requiredBefore, before?.requiredBefore]),
-    guard,
-    startsAtGuard: start !== null,
-    after,
-    before: isAtWordStart ? null : before,
-  };
+  return new TablePattern(id, triggers, conditions);
+}
+
+/** Derives conditions that take long to compute when they are first needed, because most patterns are never tried. */
+class TablePattern implements Pattern {
+  readonly id: string;
+  readonly triggers: readonly string[];
+  readonly conditions: PatternConditions;
+  readonly guard: LookBehind | null;
+  readonly after: Matcher | null;
+  readonly before: LookBehind | null;
+  readonly precededBy: CharSet | null;
+  #requiredAfter: FirstSet | null | undefined;
+  #requiredBefore: RequiredBefore | null | undefined;
+
+  constructor(id: string, triggers: readonly string[], conditions: PatternConditions) {
+    const { before = null, after = null, start = null, guard = start, precededBy = null } = conditions;
+    // The most frequent look-behind is a test of one unit, so it becomes a table lookup.
+    const isAtWordStart = before === atWordStart;
+    this.id = id;
+    this.triggers = triggers;
+    this.conditions = conditions;
+    this.guard = guard;
+    this.after = after;
+    this.before = isAtWordStart ? null : before;
+    this.precededBy = isAtWordStart ? NOT_WORD : precededBy;
+  }
+
+  get catches(): string {
+    return this.conditions.catches;
+  }
+
+  get finds(): readonly string[] {
+    return this.conditions.finds;
+  }
+
+  get ignores(): readonly string[] {
+    return this.conditions.ignores;
+  }
+
+  get from(): Sensitivity {
+    return this.conditions.from ?? "balanced";
+  }
+
+  get startsAtGuard(): boolean {
+    return this.conditions.start !== undefined;
+  }
+
+  get searchAfter(): SearchAfter {
+    return this.after?.searchAfter ?? NOTHING_AFTER;
+  }
+
+  get requiredAfter(): FirstSet | null {
+    if (this.#requiredAfter === undefined)
+      this.#requiredAfter = this.after === null ? null : requiredFirstSet(this.after);
+    return this.#requiredAfter;
+  }
+
+  get followedBy(): CharSet | null {
+    const { requiredAfter } = this;
+    return (
+      this.conditions.followedBy ?? (requiredAfter === null ? null : firstUnitsOf(requiredAfter.prefixes))
+    );
+  }
+
+  get requiredBefore(): RequiredBefore | null {
+    if (this.#requiredBefore === undefined)
+      this.#requiredBefore = allRequiredBefore(this.conditions.precededBy ?? null, [
+        this.guard?.requiredBefore,
+        this.before?.requiredBefore,
+      ]);
+    return this.#requiredBefore;
+  }
 }

@@ -45,13 +45,13 @@ const WHITESPACE_OR_END = prefixesStartingWith(
 /** Matches if nothing but whitespace follows. */
 export const end: Matcher = withParts(
   Object.assign((input: NormalizedText, at: number) => (ows(input, at) >= input.length ? at : NO_MATCH), {
-    firstSet: {
+    firstSet: () => ({
       prefixes: WHITESPACE_OR_END,
       mayBeEmpty: false,
       afterWhitespace: WHITESPACE_OR_END,
       readsOneUnit: false,
       words: noWords,
-    },
+    }),
   }),
   { kind: "lookahead", matchers: [], rebuild: () => end },
 );

@@ -5,7 +5,7 @@ import { charSet, charSetHas } from "../char-set.ts";
 import { isTextAt, KeywordSet, splitWords } from "../keyword-set.ts";
 import { NO_MATCH, withPrefixes, withWords, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
-import { hasPrefix, prefixesOf } from "../prefix-set.ts";
+import { hasPrefix, prefixesOf, type PrefixSet } from "../prefix-set.ts";
 import { wordSetOf } from "../word-set.ts";
 import { stepsToRead } from "../work-budget.ts";
 import { COMMANDS } from "./shell-commands.ts";
@@ -14,20 +14,26 @@ import { COMMANDS } from "./shell-commands.ts";
 const STRING_QUOTES = charSet(0, "'\"");
 
 /** Matches one of the command names, optionally in quotes. Not a file name (`cat.txt`) or a possessive (`cat's`). */
-export function commandOf(names: Iterable<string>): Matcher {
-  const known = new KeywordSet(names);
-  const prefixes = prefixesOf([...names].flatMap((name) => [name, `'${name}`, `"${name}`]));
+export function commandOf(names: readonly string[] | ReadonlySet<string>): Matcher {
+  const quotedNames = () => [...names].flatMap((name) => [name, `'${name}`, `"${name}`]);
+  let known: KeywordSet | null = null;
+  let prefixes: PrefixSet | null = null;
   const match = (input: NormalizedText, at: number): number => {
+    prefixes ??= prefixesOf(quotedNames());
     if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
     const isQuoted = charSetHas(STRING_QUOTES, unitAt(input, at));
     const start = isQuoted ? at + 1 : at;
     const end = endOfCommandName(input, start);
     input.work.steps += 1 + stepsToRead(end - start);
+    known ??= new KeywordSet(names);
     if (!known.has(input, start, end)) return NO_MATCH;
     if (!isQuoted) return unitAt(input, end) === DOT || isTextAt(input, end, "'s") ? NO_MATCH : end;
     return unitAt(input, end) === unitAt(input, at) ? end + 1 : NO_MATCH;
   };
-  return withWords(() => wordSetOf(names), withPrefixes(prefixes, match));
+  return withWords(
+    () => wordSetOf(names),
+    withPrefixes(() => prefixesOf(quotedNames()), match),
+  );
 }
 
 const MAX_NAME = 24;
