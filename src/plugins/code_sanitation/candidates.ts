@@ -1,11 +1,12 @@
 // What is tried where triggers end: lists of candidates, by the unit that follows the triggers and by their distance from the start of
 // the text. Most lists are short, and one or two lookups reject the whole list.
+import { ROW_BITS } from "./automaton.ts";
 import { isInClass, WHITESPACE } from "./char-classes.ts";
 import { CHAR_SET_SIZE, NON_ASCII } from "./char-set.ts";
 import type { LookBehind } from "./look-behind.ts";
 import type { Matcher } from "./matcher.ts";
 import type { Pattern } from "./pattern.ts";
-import type { Trigger } from "./prefilter.ts";
+import type { Prefilter, Trigger } from "./prefilter.ts";
 import { ANY_SECOND, prefixesStartingWith, unionOfPrefixes, type PrefixSet } from "./prefix-set.ts";
 import { NEAR_START_UNITS, NO_SEARCH, type Search } from "./required-before.ts";
 import { NOTHING_AFTER, type SearchAfter } from "./search-after.ts";
@@ -87,7 +88,9 @@ const NO_ROW = -1;
 
 /** The candidates by state of the prefilter, position and unit. */
 export class CandidateTable implements TableOwner {
-  readonly #states: readonly (StateTriggers | undefined)[];
+  readonly #prefilter: Prefilter<PatternEntry>;
+  /** By the number of the row. Created when a trigger of the state is first found: most are never found. */
+  readonly #states: (StateTriggers | undefined)[] = [];
   /** By state: the start of its row in #numbers. */
   readonly #rows: Int32Array;
   /** Indexes in #lists. */
@@ -96,16 +99,13 @@ export class CandidateTable implements TableOwner {
   #filter: TriggerFilter | null = null;
   readonly #lists: (CandidateList | null)[] = [null, null];
 
-  constructor(states: readonly (StateTriggers | undefined)[]) {
-    this.#states = states;
-    this.#rows = new Int32Array(states.length).fill(NO_ROW);
-    let length = 0;
-    for (let state = 0; state < states.length; state++) {
-      if (states[state] === undefined) continue;
-      this.#rows[state] = length;
-      length += ROW_LENGTH;
-    }
-    this.#numbers = new Uint16Array(length);
+  constructor(prefilter: Prefilter<PatternEntry>) {
+    const { finalStates, memory } = prefilter;
+    this.#prefilter = prefilter;
+    this.#rows = new Int32Array(memory.transitions.length >> ROW_BITS).fill(NO_ROW);
+    for (let index = 0; index < finalStates.length; index++)
+      this.#rows[finalStates[index] ?? 0] = index * ROW_LENGTH;
+    this.#numbers = new Uint16Array(finalStates.length * ROW_LENGTH);
   }
 
   get tableBytes(): number {
@@ -129,7 +129,9 @@ export class CandidateTable implements TableOwner {
   }
 
   #create(state: number, index: number, code: number, end: number): CandidateList | null {
-    const list = this.#states[state]?.candidatesBefore(code, end <= NEAR_START_UNITS) ?? null;
+    const row = Math.floor((this.#rows[state] ?? 0) / ROW_LENGTH);
+    const triggers = (this.#states[row] ??= new StateTriggers(this.#prefilter.triggersAt(row)));
+    const list = triggers.candidatesBefore(code, end <= NEAR_START_UNITS);
     const known = this.#lists.indexOf(list, NONE);
     if (known >= 0) this.#numbers[index] = known;
     else if (this.#lists.length < MAX_LISTS) {

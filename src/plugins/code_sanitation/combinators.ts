@@ -1,20 +1,11 @@
 // Combinators that build matchers. Matchers do not backtrack and every repetition has a bound, so that the work of a matcher
 // is bounded for any text, however hostile.
 import { WHITESPACE } from "./char-classes.ts";
-import {
-  CHAR_SET_SIZE,
-  charSet,
-  charSetHas,
-  charSetIgnoringCase,
-  charSetWhere,
-  type CharSet,
-} from "./char-set.ts";
+import { CHAR_SET_SIZE, charSet, charSetHas, charSetIgnoringCase, type CharSet } from "./char-set.ts";
+import { firstSetOfChoice, firstSetOfLiteral, firstSetOfSequence, firstUnitsAnd } from "./first-set.ts";
 import { endOfRun, endOfWord, isTextAt, KeywordSet, MAX_WORD_LENGTH } from "./keyword-set.ts";
 import {
   canMatchAt,
-  firstSetOfChoice,
-  firstSetOfPrefixes,
-  firstSetOfSequence,
   negative,
   NO_MATCH,
   readingOneUnit,
@@ -38,7 +29,7 @@ import {
   secondUnitBit,
   type PrefixSet,
 } from "./prefix-set.ts";
-import { wordSetOf, wordSetOfLiteral } from "./word-set.ts";
+import { wordSetOf } from "./word-set.ts";
 
 /** Returns a table that is 1 for these ASCII characters in upper and lower case. */
 export function charTable(characters: string): Uint8Array {
@@ -67,11 +58,6 @@ function createLiteral(text: string): Matcher {
     },
   );
   return withParts(matcher, { kind: "text", text });
-}
-
-function firstSetOfLiteral(text: string): FirstSet {
-  const firstSet = firstSetOfPrefixes(prefixesOf([text]), false);
-  return { ...firstSet, readsOneUnit: text.length === 1, words: () => wordSetOfLiteral(text) };
 }
 
 /** Matches a literal text, including its case. */
@@ -285,10 +271,6 @@ export function skipTo(matcher: Matcher, max: number, stops = ""): Matcher {
     return NO_MATCH;
   };
   return withPart(match, "repetition", matcher, (part) => skipTo(part, max, stops));
-}
-
-function firstUnitsAnd(stops: Uint8Array, required: FirstSet | null): CharSet {
-  return charSetWhere((code) => required === null || required.prefixes[code] !== 0 || stops[code] === 1);
 }
 
 /** Matches a whole word that is in the list, ignoring ASCII case. */

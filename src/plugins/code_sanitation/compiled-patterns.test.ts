@@ -6,8 +6,8 @@ import { patternsOf } from "./languages/by-language.ts";
 import { codeSanitationSettings, LANGUAGES, SENSITIVITIES } from "./settings.ts";
 
 const idsOf = (...selections: Parameters<typeof compilePatterns>[0][number][]) => {
-  const { states } = compilePatterns(selections);
-  const names = states.flatMap((state) => state?.triggers.flatMap(({ owner }) => owner.names) ?? []);
+  const { prefilter } = compilePatterns(selections);
+  const names = prefilter.triggers.flatMap(({ owner }) => owner.names);
   return new Set(names.map(({ pattern }) => pattern));
 };
 

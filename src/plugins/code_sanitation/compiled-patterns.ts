@@ -1,9 +1,12 @@
 // Compiles a selection of patterns into what a detector scans with. Detectors with the same languages and sensitivities share it.
-import { CandidateTable, StateTriggers, type PatternEntry, type PatternName } from "./candidates.ts";
+import { BUILT_AUTOMATA, type BuiltAutomaton } from "./built-automata.ts";
+import { CandidateTable, type PatternEntry, type PatternName } from "./candidates.ts";
+import type { CharSet } from "./char-set.ts";
 import { CleanStrings } from "./clean-strings.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
+import { readBuiltAutomaton } from "./read-built-automaton.ts";
 import { LANGUAGES, SENSITIVITIES, type Language, type Sensitivity } from "./settings.ts";
 
 /** The patterns of a language that a detector uses. Just the name of a language selects its balanced patterns. */
@@ -20,45 +23,52 @@ export type PatternSelection =
 /** The ids of the excluded patterns of each language. */
 export type ExcludedPatterns = ReadonlyMap<Language, readonly string[]>;
 
-type PatternTrigger = Trigger<PatternEntry>;
-
 export interface CompiledPatterns {
   readonly prefilter: Prefilter<PatternEntry>;
-  /** By state of the prefilter. */
-  readonly states: readonly (StateTriggers | undefined)[];
   readonly candidates: CandidateTable;
   /** Strings in which none of the patterns found anything. */
   readonly cleanStrings: CleanStrings;
 }
 
 /**
- * The patterns compiled last. Those of all nine languages take about 2 MB and 5 ms to compile, so gateways share them, and those of
+ * The patterns compiled last. Those of all nine languages take about 2 MB and up to 20 ms to compile, so gateways share them, and those of
  * settings that are no longer used must not stay in memory.
  */
 const compiled = new Map<string, CompiledPatterns>();
 const MAX_COMPILED = 16;
 
 export function compilePatterns(selections: readonly PatternSelection[]): CompiledPatterns {
-  const sensitivities = new Map<Language, Sensitivity>(
-    selections.map((each) =>
-      typeof each === "string" ? [each, "balanced"] : [each.language, each.sensitivity ?? "balanced"],
-    ),
-  );
-  // In the order of LANGUAGES, so that the order in the settings does not matter.
-  const key = LANGUAGES.map((language) => sensitivities.get(language) ?? "").join();
-  const patterns =
-    compiled.get(key) ??
-    compileEntries(
-      LANGUAGES.flatMap((language) =>
-        entriesOf(language, patternsUpTo(language, sensitivities.get(language))),
-      ),
-    );
+  const sensitivities = sensitivitiesOf(selections);
+  const key = keyOf(sensitivities);
+  const patterns = compiled.get(key) ?? compileTriggers(triggersOfAll(sensitivities), BUILT_AUTOMATA[key]);
   // The most recently used is the last.
   compiled.delete(key);
   compiled.set(key, patterns);
   const [oldest] = compiled.keys();
   if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
   return patterns;
+}
+
+/** Returns the triggers of the selected patterns, and the key of their automaton in BUILT_AUTOMATA. */
+export function selectTriggers(selections: readonly PatternSelection[]): {
+  readonly key: string;
+  readonly triggers: readonly Trigger<PatternEntry>[];
+} {
+  const sensitivities = sensitivitiesOf(selections);
+  return { key: keyOf(sensitivities), triggers: triggersOfAll(sensitivities) };
+}
+
+function sensitivitiesOf(selections: readonly PatternSelection[]): Map<Language, Sensitivity> {
+  return new Map(
+    selections.map((each) =>
+      typeof each === "string" ? [each, "balanced"] : [each.language, each.sensitivity ?? "balanced"],
+    ),
+  );
+}
+
+/** In the order of LANGUAGES, so that the order in the settings does not matter. */
+function keyOf(sensitivities: ReadonlyMap<Language, Sensitivity>): string {
+  return LANGUAGES.map((language) => sensitivities.get(language) ?? "").join();
 }
 
 /** Returns null if no pattern is excluded. */
@@ -90,22 +100,51 @@ export function entriesOf(language: Language, patterns: readonly Pattern[]): Pat
   return patterns.map((pattern) => ({ pattern, names: [{ language, pattern: pattern.id }] }));
 }
 
-export function compileEntries(entries: readonly PatternEntry[]): CompiledPatterns {
-  const prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
-  const states = prefilter.triggersByState.map((triggers) =>
-    triggers.length === 0 ? undefined : new StateTriggers(triggers),
+function triggersOfAll(sensitivities: ReadonlyMap<Language, Sensitivity>): PatternTrigger[] {
+  const entries = LANGUAGES.flatMap((language) =>
+    entriesOf(language, patternsUpTo(language, sensitivities.get(language))),
   );
-  const candidates = new CandidateTable(states);
+  return withoutDuplicates(entries).flatMap(triggersOf);
+}
+
+export function compileEntries(entries: readonly PatternEntry[]): CompiledPatterns {
+  return compileTriggers(withoutDuplicates(entries).flatMap(triggersOf));
+}
+
+/** `built`: the automaton that was computed at build time, if there is one. */
+function compileTriggers(triggers: readonly PatternTrigger[], built?: BuiltAutomaton): CompiledPatterns {
+  const prefilter = new Prefilter(
+    triggers,
+    built === undefined ? undefined : readBuiltAutomaton(built, triggers),
+  );
+  const candidates = new CandidateTable(prefilter);
   prefilter.memory.tableOwner = candidates;
-  return { prefilter, states, candidates, cleanStrings: new CleanStrings() };
+  return { prefilter, candidates, cleanStrings: new CleanStrings() };
 }
 
 const DIGIT = /\d/;
 
+/** Reads conditions when they are needed: they take long to derive. */
+class PatternTrigger implements Trigger<PatternEntry> {
+  readonly text: string;
+  readonly owner: PatternEntry;
+
+  constructor(text: string, owner: PatternEntry) {
+    this.text = text;
+    this.owner = owner;
+  }
+
+  get hasDigits(): boolean {
+    return DIGIT.test(this.text);
+  }
+
+  get followedBy(): CharSet | null {
+    return this.owner.pattern.followedBy;
+  }
+}
+
 function triggersOf(owner: PatternEntry): PatternTrigger[] {
-  const { triggers, followedBy } = owner.pattern;
-  const mayHaveDigits = DIGIT.test(triggers.join());
-  return triggers.map((text) => ({ text, hasDigits: mayHaveDigits && DIGIT.test(text), owner, followedBy }));
+  return owner.pattern.triggers.map((text) => new PatternTrigger(text, owner));
 }
 
 /** JavaScript and HTML share patterns. If both are selected, keeps one of each equivalent pair, with both names. */

@@ -119,10 +119,10 @@ class TablePattern implements Pattern {
   }
 
   get followedBy(): CharSet | null {
+    const { followedBy } = this.conditions;
+    if (followedBy !== undefined) return followedBy;
     const { requiredAfter } = this;
-    return (
-      this.conditions.followedBy ?? (requiredAfter === null ? null : firstUnitsOf(requiredAfter.prefixes))
-    );
+    return requiredAfter === null ? null : firstUnitsOf(requiredAfter.prefixes);
   }
 
   get requiredBefore(): RequiredBefore | null {

@@ -143,7 +143,7 @@ function inputOf(text: string): NormalizedText {
 describe("the filter of recorded triggers", () => {
   const filtered = compileEntries(entriesOf(LANGUAGE, PATTERNS));
   /** Without tables: records every trigger. */
-  const complete = new Prefilter(filtered.prefilter.triggersByState.flat());
+  const complete = new Prefilter(filtered.prefilter.triggers);
   for (const prefilter of [filtered.prefilter, complete]) scan(prefilter, "z".repeat(MIN_READ_UNITS));
 
   test("keeps every trigger where a pattern may match, and counts all", () => {

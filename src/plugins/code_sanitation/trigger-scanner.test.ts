@@ -52,7 +52,7 @@ function scan(prefilter: Prefilter<null>, text: string): Found[] {
   for (let from = 0; from <= text.length;) {
     from = scanner.scan(prefilter, codes, from, text.length + 1);
     for (let index = 0; index < scanner.count; index++) {
-      const triggers = prefilter.triggersByState[triggerStates[index]!]!;
+      const triggers = prefilter.triggersAt(prefilter.finalStates.indexOf(triggerStates[index]!));
       found.push([triggerEnds[index]!, triggers.map((trigger) => trigger.text).sort()]);
     }
   }

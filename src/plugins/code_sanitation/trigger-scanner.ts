@@ -1,7 +1,8 @@
 // Runs the prefilter over a block of code units and records where triggers end. The loop does nothing else. Most of a long block is read
 // by a WebAssembly module (trigger-memory.ts).
 import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
-import { MARK, ROW_BITS, type Prefilter } from "./prefilter.ts";
+import { MARK, ROW_BITS } from "./automaton.ts";
+import type { Prefilter } from "./prefilter.ts";
 import { BLOCK_UNITS, type TriggerSink } from "./trigger-memory.ts";
 
 // What is recorded, as constants of the module: compiled code contains their addresses. A scan is synchronous, so one of each is enough.

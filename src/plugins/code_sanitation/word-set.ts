@@ -68,13 +68,13 @@ export const anyWords: WordSource = () => null;
 /** Returns the set of the words that these ASCII texts start with, ignoring case. */
 export function wordSetOf(texts: Iterable<string>): WordSet {
   const set = new Uint32Array(SET_LENGTH);
-  for (const text of texts) addHash(set, wordHashAt(unitsOf(text), 0));
+  for (const text of texts) addHash(set, wordHashAt(readUnits(text), 0));
   return set;
 }
 
 /** Returns the words that a text can start with which starts with a literal; null for any. */
 export function wordSetOfLiteral(literal: string): WordSet | null {
-  const units = unitsOf(literal);
+  const units = readUnits(literal);
   const start = isInClass(units[0] ?? 0, WHITESPACE) ? 1 : 0;
   let end = start;
   while (symbolAt(units, end) !== NOT_IN_WORD) end++;
@@ -83,16 +83,24 @@ export function wordSetOfLiteral(literal: string): WordSet | null {
   // The word continues after the literal.
   if (end - start < HASHED_UNITS - 1) return null;
   const set = wordSetOf([literal]);
+  const continued = readUnits(literal);
   for (let code = 0; code < CHAR_SET_SIZE; code++) {
-    units[end] = code;
-    addHash(set, wordHashAt(units, 0));
+    continued[end] = code;
+    addHash(set, wordHashAt(continued, 0));
   }
   return set;
 }
 
-/** With a zero after the text. */
-function unitsOf(text: string): Uint16Array {
-  return Uint16Array.from({ length: text.length + 1 }, (_, index) => text.charCodeAt(index));
+/** Enough for whitespace, the units that are hashed, and a zero. */
+const MAX_READ_UNITS = HASHED_UNITS + 2;
+const readBuffer = new Uint16Array(MAX_READ_UNITS);
+
+/** Returns the first units of a text, with a zero after them. The next call overwrites them. */
+function readUnits(text: string): Uint16Array {
+  const count = Math.min(text.length, MAX_READ_UNITS - 1);
+  for (let index = 0; index < count; index++) readBuffer[index] = text.charCodeAt(index);
+  readBuffer[count] = 0;
+  return readBuffer;
 }
 
 function addHash(set: WordSet, hash: number): void {
@@ -108,7 +116,9 @@ export function unionOfWords(sources: readonly WordSource[]): WordSet | null {
     sets.push(set);
   }
   const [first = NO_WORDS, ...others] = new Set(sets.filter((set) => set !== NO_WORDS));
-  return others.length === 0
-    ? first
-    : first.map((bits, index) => others.reduce((all, each) => all | (each[index] ?? 0), bits));
+  if (others.length === 0) return first;
+  const union = first.slice();
+  for (const set of others)
+    for (let index = 0; index < SET_LENGTH; index++) union[index] = (union[index] ?? 0) | (set[index] ?? 0);
+  return union;
 }
