@@ -1,5 +1,6 @@
-// `npm run bench:workers`: throughput and CPU time per request of one worker process and of several, with counters in Redis.
-// Flags: --rounds 3 --seconds 5 --connections 128 --workers 1,2 --only bare,full --out file.json
+// `npm run bench:workers`: throughput and CPU time per request of one worker process and of several, with counters in Redis. All of them are
+// started first and then measured in turn, because the speed of a machine changes within minutes.
+// Flags: --rounds 12 --seconds 1 --connections 128 --workers 1,2 --only bare,full --out file.json
 //        --cores 0-7 gives the gateway as many cores as workers, the load generator and the provider other ones, and measures
 //        1, 2, 4, … workers
 // Without --cores, or with fewer than four cores, the workers share one core, so that the load generator does not disturb them;
@@ -13,18 +14,18 @@ import { parseCores, planCores, workerCounts, type CorePlan } from "./core-plan.
 import { GATEWAY_CORE, reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { parseNumbers, readFlags } from "./flags.ts";
 import { seedBare, seedKeyed } from "./full-gatehouse.ts";
-import { startGatehouse, temporaryFolder } from "./gatehouse.ts";
+import { startGatehouse, temporaryFolder, type Gatehouse } from "./gatehouse.ts";
 import { saveResults, printGrid, formatRatio, formatNumber } from "./grid.ts";
 import { warm } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { usageOf } from "./process-usage.ts";
 import { median } from "./report.ts";
-import { INSTALL_WRK, runWrk, wrk } from "./wrk.ts";
+import { INSTALL_WRK, runWrk, wrk, type Load } from "./wrk.ts";
 import { freePort } from "../test/support/free-port.ts";
 
 const flags = readFlags("bench:workers", {
-  rounds: 3,
-  seconds: 5,
+  rounds: 12,
+  seconds: 1,
   connections: 128,
   workers: "1,2",
   cores: "",
@@ -39,6 +40,8 @@ if (wrk === null || nginx === null || !hasRedis) {
 }
 /** Connections that saturate a worker. */
 const CONNECTIONS_PER_WORKER = 64;
+/** Requests before the measurement, for each worker: the compiler still works after fewer. */
+const WARM_REQUESTS = 100_000;
 
 const plan = readPlan();
 const counts = plan === null ? parseNumbers(flags.workers) : workerCounts(plan.gateway.length);
@@ -63,21 +66,18 @@ interface Sample {
 interface Setup {
   readonly kind: string;
   readonly workers: number;
-  readonly dataDir: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly gatehouse: Gatehouse;
+  readonly load: Omit<Load, "seconds">;
   readonly samples: Sample[];
 }
 
 const setups: Setup[] = [];
-for (const kind of flags.only.split(",")) {
-  const dataDir = join(folder, kind);
-  mkdirSync(dataDir);
-  const headers = await seed(kind, dataDir);
-  for (const workers of counts) setups.push({ kind, workers, dataDir, headers, samples: [] });
-}
-for (let round = 0; round < flags.rounds; round++) {
-  for (const setup of setups) setup.samples.push(await sample(setup));
-}
+for (const kind of flags.only.split(","))
+  for (const workers of counts) setups.push(await setUp(kind, workers));
+for (const { load, workers } of setups) await warm(load, flags.seconds, WARM_REQUESTS * workers);
+for (let round = 0; round < flags.rounds; round++)
+  for (const setup of round % 2 === 0 ? setups : setups.toReversed()) setup.samples.push(await sample(setup));
+for (const { gatehouse } of setups) await gatehouse.stop();
 await redis.stop();
 if (setups.some(({ workers, samples }) => samples.some(({ processes }) => processes < workers)))
   console.log("Fewer processes than WORKERS: the setting has no effect here.");
@@ -87,8 +87,14 @@ const connectionsNote =
     ? `${flags.connections} connections`
     : `at least ${CONNECTIONS_PER_WORKER} connections per worker`;
 const middle = ({ samples }: Setup, field: keyof Sample) => median(samples.map((each) => each[field]));
+/** The median of the ratios within a round. */
+const ratio = ({ samples }: Setup, first: Setup, field: keyof Sample) =>
+  formatRatio(
+    median(samples.map((each, round) => each[field] / (first.samples[round]?.[field] ?? Number.NaN))),
+    1,
+  );
 printGrid(
-  `Workers${plan === null ? " that share a core" : ", as many cores as workers"}: ${connectionsNote}, ${flags.rounds} rounds of ${flags.seconds} s, medians`,
+  `Workers${plan === null ? " that share a core" : ", as many cores as workers"}: ${connectionsNote}, ${flags.rounds} rounds of ${flags.seconds} s in turn, medians`,
   ["processes", "requests/s", "vs. first", "CPU µs/req", "vs. first", "failed"],
   setups.map((setup) => {
     const first = setups.find(({ kind }) => kind === setup.kind) ?? setup;
@@ -97,9 +103,9 @@ printGrid(
       cells: [
         String(middle(setup, "processes")),
         formatNumber(middle(setup, "requestsPerSecond")),
-        formatRatio(middle(setup, "requestsPerSecond"), middle(first, "requestsPerSecond")),
+        ratio(setup, first, "requestsPerSecond"),
         formatNumber(middle(setup, "cpuMicroseconds")),
-        formatRatio(middle(setup, "cpuMicroseconds"), middle(first, "cpuMicroseconds")),
+        ratio(setup, first, "cpuMicroseconds"),
         String(setup.samples.reduce((sum, { failed }) => sum + failed, 0)),
       ],
     };
@@ -162,34 +168,36 @@ function readCores(): number[] {
   }
 }
 
-async function sample({ kind, workers, dataDir, headers }: Setup): Promise<Sample> {
+async function setUp(kind: string, workers: number): Promise<Setup> {
+  const dataDir = join(folder, `${kind}-${workers}`);
+  mkdirSync(dataDir);
+  const headers = await seed(kind, dataDir);
   const gatehouse = await startGatehouse({
     dataDir,
     cores: plan === null ? GATEWAY_CORE : plan.gateway.slice(0, workers).join(","),
     env: { WORKERS: String(workers), REDIS_URL: redis.url },
-    ...(kind === "full" && { logTo: join(folder, "access.log") }),
+    ...(kind === "full" && { logTo: join(dataDir, "access.log") }),
   });
-  try {
-    const load = {
-      url: gatehouse.proxyUrl + CHAT_PATH,
-      bodyFile,
-      headers,
-      connections:
-        plan === null ? flags.connections : Math.max(flags.connections, CONNECTIONS_PER_WORKER * workers),
-      threads: plan?.load.length ?? 1,
-      cores: loadCores,
-    };
-    for (let worker = 0; worker < workers; worker++) await warm(load, flags.seconds);
-    const before = usageOf(gatehouse.pid);
-    const result = await runWrk({ ...load, seconds: flags.seconds });
-    const after = usageOf(gatehouse.pid);
-    return {
-      requestsPerSecond: result.requestsPerSecond,
-      cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests,
-      processes: after.processes,
-      failed: result.errorResponses + result.failedConnections,
-    };
-  } finally {
-    await gatehouse.stop();
-  }
+  const load = {
+    url: gatehouse.proxyUrl + CHAT_PATH,
+    bodyFile,
+    headers,
+    connections:
+      plan === null ? flags.connections : Math.max(flags.connections, CONNECTIONS_PER_WORKER * workers),
+    threads: plan?.load.length ?? 1,
+    cores: loadCores,
+  };
+  return { kind, workers, gatehouse, load, samples: [] };
+}
+
+async function sample({ gatehouse, load }: Setup): Promise<Sample> {
+  const before = usageOf(gatehouse.pid);
+  const result = await runWrk({ ...load, seconds: flags.seconds });
+  const after = usageOf(gatehouse.pid);
+  return {
+    requestsPerSecond: result.requestsPerSecond,
+    cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests,
+    processes: after.processes,
+    failed: result.errorResponses + result.failedConnections,
+  };
 }
