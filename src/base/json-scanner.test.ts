@@ -69,7 +69,13 @@ describe.each([
     return fields;
   }
 
+  /** Also in arrays: other code reads what is in the outermost value. */
   function expectSameAsParser(bytes: Uint8Array): void {
+    expectSame(bytes);
+    expectSame(Buffer.concat([Buffer.from("[ ["), bytes, Buffer.from("] ]")]));
+  }
+
+  function expectSame(bytes: Uint8Array): void {
     const result = scanner.scan(bytes);
     const parsed = parse(bytes);
     if (parsed === null) {
@@ -350,6 +356,12 @@ describe("a limit of values", () => {
   test("counts empty objects, and keys with escapes more than others", () => {
     const scan = (text: string) => scanner.scan(Buffer.from(text), 100);
     expect(scan(`[${"{},".repeat(200)}{}]`)).toBe("too_dense");
+    // Five values at the start, one for each number, and one at the end.
+    for (const [count, result] of [
+      [94, "object"],
+      [95, "too_dense"],
+    ] as const)
+      expect(scan(`{"a":[[{"b":{}}],${"1,".repeat(count - 1)}2],"c":"d"}`)).toBe(result);
     expect(scan(`{${'"a":1,'.repeat(10)}"b":1}`)).toBe("object");
     expect(scan(`{${'"\\u0061":1,'.repeat(10)}"b":1}`)).toBe("too_dense");
   });

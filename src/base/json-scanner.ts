@@ -2,8 +2,16 @@
 // need only `model` and `stream` of a body that may be hundreds of kilobytes long.
 import { isUtf8 } from "node:buffer";
 import { utf8Between } from "./byte-search.ts";
+import { endOfScalar, hasBytesAt } from "./json-scalar.ts";
 import { jsonTextOf } from "./json-string-end.ts";
-import type { JsonText, JsonTextOf } from "./json-text.ts";
+import {
+  INVALID,
+  TOO_DEEP,
+  TOO_DENSE,
+  type JsonText,
+  type JsonTextOf,
+  type NestedState,
+} from "./json-text.ts";
 
 /** Texts with deeper nesting are reported as too deep: code that walks them recursively would overflow the stack. */
 export const MAX_DEPTH = 512;
@@ -16,15 +24,6 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const BACKSLASH = 0x5c;
-
-const TRUE = Buffer.from("true");
-const FALSE = Buffer.from("false");
-const NULL = Buffer.from("null");
-
-/** An index that no text has: the text is not valid JSON, or is nested too deeply. */
-const INVALID = -1;
-const TOO_DEEP = -2;
-const TOO_DENSE = -3;
 
 /** Decoding a key with escapes takes as long as reading about this many other values. */
 const ESCAPED_KEY_WORK = 32;
@@ -44,7 +43,7 @@ interface ScannerOptions {
 type ScanResult = "object" | "other" | "invalid" | "too_deep" | "too_dense";
 
 /** Scans one text at a time: `startOf`, `endOf`, and the fields below describe the text of the last `scan`. */
-export class JsonScanner {
+export class JsonScanner implements NestedState {
   /** A watched field occurred more than once. The last one is located, which is the one JSON.parse returns. */
   hasDuplicates = false;
   /** A key differs from a watched name only in the case of ASCII letters. Some servers take it for the field. */
@@ -54,7 +53,7 @@ export class JsonScanner {
   readonly #names: readonly Uint8Array[];
   readonly #strictCount: number;
   readonly #textOf: JsonTextOf;
-  readonly #suffixes: readonly Uint8Array[];
+  readonly suffixes: readonly Uint8Array[];
   /** By the last byte of each suffix, the byte before it: nearly all other keys differ in one of both. */
   readonly #beforeLast = new Uint8Array(256);
   readonly #starts: Int32Array;
@@ -63,15 +62,14 @@ export class JsonScanner {
   readonly #closers = new Uint8Array(MAX_DEPTH + 1);
   /** The watched field whose value is being read, or -1. */
   #field = -1;
-  /** How many more values may be read. */
-  #workLeft = Infinity;
+  workLeft = Infinity;
 
   constructor(
     names: readonly string[],
     { strictCount = names.length, keySuffixes = [], textOf = jsonTextOf }: ScannerOptions = {},
   ) {
-    this.#suffixes = keySuffixes.map((suffix) => Buffer.from(suffix));
-    for (const suffix of this.#suffixes) this.#beforeLast[suffix.at(-1) ?? 0] = suffix.at(-2) ?? 0;
+    this.suffixes = keySuffixes.map((suffix) => Buffer.from(suffix));
+    for (const suffix of this.suffixes) this.#beforeLast[suffix.at(-1) ?? 0] = suffix.at(-2) ?? 0;
     this.#strictCount = strictCount;
     this.#textOf = textOf;
     this.#names = names.map((name) => Buffer.from(name));
@@ -84,7 +82,7 @@ export class JsonScanner {
    * `maxValues` values, which decide how long a scan takes: the bytes of strings take less than 1 ns each.
    */
   scan(text: Uint8Array, maxValues = Infinity): ScanResult {
-    this.#workLeft = maxValues;
+    this.workLeft = maxValues;
     this.#starts.fill(-1);
     this.hasDuplicates = false;
     this.hasVariants = false;
@@ -120,9 +118,14 @@ export class JsonScanner {
     let depth = 0;
     let at = start;
     for (;;) {
-      if (--this.#workLeft < 0) return TOO_DENSE;
+      if (--this.workLeft < 0) return TOO_DENSE;
       const byte = bytes[at];
-      if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (depth === 1 && (byte === OPEN_BRACE || byte === OPEN_BRACKET) && json.readsNested) {
+        at = json.endOfNested(at, this);
+        if (at < 0) return at;
+        this.#endField(at);
+        at = skipWhitespace(bytes, at);
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         if (depth === MAX_DEPTH) return TOO_DEEP;
         const closer = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
         closers[++depth] = closer;
@@ -187,7 +190,7 @@ export class JsonScanner {
 
   /** Whether the key from `start` to `end`, quotes excluded, ends with a suffix. */
   #hasSuffix(bytes: Uint8Array, start: number, end: number): boolean {
-    for (const suffix of this.#suffixes)
+    for (const suffix of this.suffixes)
       if (end - suffix.length >= start && hasBytesAt(bytes, end - suffix.length, suffix)) return true;
     return false;
   }
@@ -216,7 +219,7 @@ export class JsonScanner {
     }
     // A key may spell a name with escapes, such as `"m\u006fdel"`.
     if (!hasBackslash(bytes, start, end)) return -1;
-    this.#workLeft -= ESCAPED_KEY_WORK;
+    this.workLeft -= ESCAPED_KEY_WORK;
     const decoded = Buffer.from(String(JSON.parse(utf8Between(bytes, start, end))));
     let isVariant = false;
     for (let index = 0; index < names.length; index++) {
@@ -245,12 +248,6 @@ function hasByteOrderMark(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
-function hasBytesAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
-  for (let index = 0; index < expected.length; index++)
-    if (bytes[at + index] !== expected[index]) return false;
-  return true;
-}
-
 /** Compares without regard to case. The expected bytes are letters in lower case and underscores. */
 function hasLettersAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++) {
@@ -264,36 +261,4 @@ function hasLettersAt(bytes: Uint8Array, at: number, expected: Uint8Array): bool
 function hasBackslash(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
   return false;
-}
-
-/** Returns the index after the literal or number at `start`. */
-function endOfScalar(bytes: Uint8Array, start: number): number {
-  switch (bytes[start]) {
-    case 0x74:
-      return hasBytesAt(bytes, start, TRUE) ? start + TRUE.length : INVALID;
-    case 0x66:
-      return hasBytesAt(bytes, start, FALSE) ? start + FALSE.length : INVALID;
-    case 0x6e:
-      return hasBytesAt(bytes, start, NULL) ? start + NULL.length : INVALID;
-    default:
-      return endOfNumber(bytes, start);
-  }
-}
-
-/** RFC 8259, section 6: an optional minus, an integer without leading zeros, an optional fraction and exponent. */
-function endOfNumber(bytes: Uint8Array, start: number): number {
-  let at = bytes[start] === 0x2d ? start + 1 : start;
-  if (bytes[at] === 0x30) at++;
-  else if ((at = endOfDigits(bytes, at)) < 0) return INVALID;
-  if (bytes[at] === 0x2e && (at = endOfDigits(bytes, at + 1)) < 0) return INVALID;
-  if (bytes[at] !== 0x65 && bytes[at] !== 0x45) return at;
-  const sign = bytes[at + 1];
-  return endOfDigits(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
-}
-
-/** Returns the index after at least one digit. */
-function endOfDigits(bytes: Uint8Array, start: number): number {
-  let at = start;
-  for (let byte = bytes[at]; byte !== undefined && byte >= 0x30 && byte <= 0x39; byte = bytes[at]) at++;
-  return at === start ? INVALID : at;
 }

@@ -1,6 +1,6 @@
-// Finds the end of a JSON string with a WebAssembly module (wasm/json-string-end.ts) that reads 64 bytes at a time. The module
-// reads only its own memory, into which texts are copied: as a whole if they are short, else window by window.
-import type { JsonText, JsonTextOf } from "./json-text.ts";
+// Finds the end of a JSON string, object or array with a WebAssembly module (wasm/json-string-end.ts) that reads 64 bytes at a time. The
+// module reads only its own memory, into which texts are copied: as a whole if they are short, else window by window.
+import type { JsonText, JsonTextOf, NestedState } from "./json-text.ts";
 import { WASM } from "./json-string-end-wasm.ts";
 
 const QUOTE = 0x22;
@@ -22,11 +22,21 @@ const PAGES = 33;
  * proportion: 2 MiB would cost a gateway with small bodies 5 MiB.
  */
 const FIRST_PAGES = 2;
-/** Where texts begin in the memory. What is before them is free for others, see `lastCopy`. */
-export const ROOM_BYTES = 4096;
+/** The start of the memory, which belongs to the module: numbers, the state of a scan, and the suffixes of keys. */
+const STATE_BYTES = 2048;
+const VALUES_LEFT = 0;
+const MAY_HAVE_SUFFIXES = 4;
+const SUFFIX_NUMBERS = 1024;
+const SUFFIXES = 1280;
+const SUFFIX_BYTES = 32;
+const MAX_VALUES = 2 ** 31 - 1;
+/** After it, memory that is free for others, see `lastCopy`. */
+export const FREE_BYTES = 4096;
+/** Where texts begin in the memory. */
+export const TEXT_START = STATE_BYTES + FREE_BYTES;
 /** The last block of a text may begin at the byte 0 after it. */
 export function windowBytesOf(pages: number): number {
-  return pages * 64 * 1024 - ROOM_BYTES - BLOCK_BYTES;
+  return pages * 64 * 1024 - TEXT_START - BLOCK_BYTES;
 }
 
 /** What the module returns for a string that goes on after the window. */
@@ -36,13 +46,18 @@ const NOT_ASCII = 1 << 30;
 
 interface StringEndModule {
   memory: Uint8Array;
+  /** The numbers at the start of the memory. */
+  numbers: Int32Array;
   /** The part of the memory into which texts are copied. */
   window: Uint8Array;
   windowBytes: number;
   /** The text that the window has a copy of; null if it has a part of one. */
   copied: Uint8Array | null;
+  /** Those that the memory has. */
+  suffixes: readonly Uint8Array[] | null;
   readonly endOfString: (start: number, limit: number) => number;
   readonly continueString: (start: number, limit: number) => number;
+  readonly endOfNested: (start: number, limit: number) => number;
   /** Makes the memory as large as it may become. Views of it before are unusable: only the last text may be read anyway. */
   readonly grow: () => void;
 }
@@ -50,6 +65,7 @@ interface StringEndModule {
 class SimdText implements JsonText {
   readonly bytes: Uint8Array;
   mayHaveHighBytes = false;
+  readonly readsNested: boolean;
   readonly #text: Uint8Array;
   readonly #module: StringEndModule;
   /** Where in the text the copied window begins. */
@@ -65,6 +81,21 @@ class SimdText implements JsonText {
     this.bytes = isShort ? module.window : text;
     if (isShort) this.#copyWindow(0);
     module.copied = isShort ? text : null;
+    this.readsNested = isShort;
+  }
+
+  endOfNested(start: number, state: NestedState): number {
+    const module = this.#module;
+    if (module.suffixes !== state.suffixes) writeSuffixes(module, state.suffixes);
+    module.numbers[VALUES_LEFT] = Math.min(state.workLeft, MAX_VALUES);
+    module.memory[MAY_HAVE_SUFFIXES] = 0;
+    const found = module.endOfNested(TEXT_START + start, TEXT_START + this.#limit);
+    if (found < 0) return found;
+    if (state.workLeft !== Infinity) state.workLeft = module.numbers[VALUES_LEFT] ?? 0;
+    if (module.memory[MAY_HAVE_SUFFIXES] === 1) state.mayHaveSuffixes = true;
+    if (found < NOT_ASCII) return found - TEXT_START;
+    this.mayHaveHighBytes = true;
+    return found - NOT_ASCII - TEXT_START;
   }
 
   endOfString(start: number): number {
@@ -88,17 +119,17 @@ class SimdText implements JsonText {
   #endOfLong(start: number): number {
     let at = start;
     if (at - this.#windowStart >= this.#limit) this.#copyWindow(at);
-    let found = this.#module.endOfString(ROOM_BYTES + at - this.#windowStart, ROOM_BYTES + this.#limit);
+    let found = this.#module.endOfString(TEXT_START + at - this.#windowStart, TEXT_START + this.#limit);
     while (found === UNFINISHED) {
       const unread = this.#windowStart + this.#limit - at;
       // Not reached: the byte 0 ends every string. Without it this loop would not end.
       if (at + unread > this.#text.length) return -1;
       at += unread - (unread % BLOCK_BYTES);
       this.#copyWindow(at);
-      found = this.#module.continueString(ROOM_BYTES, ROOM_BYTES + this.#limit);
+      found = this.#module.continueString(TEXT_START, TEXT_START + this.#limit);
     }
     if (found < 0) return -1;
-    const offset = this.#windowStart - ROOM_BYTES;
+    const offset = this.#windowStart - TEXT_START;
     if (found < NOT_ASCII) return offset + found;
     this.mayHaveHighBytes = true;
     return offset + found - NOT_ASCII;
@@ -121,9 +152,20 @@ class SimdText implements JsonText {
   }
 }
 
+function writeSuffixes(module: StringEndModule, suffixes: readonly Uint8Array[]): void {
+  const { memory } = module;
+  memory.fill(0, SUFFIX_NUMBERS, STATE_BYTES);
+  for (const [index, suffix] of suffixes.entries()) {
+    memory[SUFFIX_NUMBERS + (suffix.at(-1) ?? 0)] = index + 1;
+    memory[SUFFIXES + (index + 1) * SUFFIX_BYTES] = suffix.length;
+    memory.set(suffix, SUFFIXES + (index + 1) * SUFFIX_BYTES + 1);
+  }
+  module.suffixes = suffixes;
+}
+
 export interface SimdTexts {
   readonly textOf: JsonTextOf;
-  /** Returns the memory, with a copy of the text from ROOM_BYTES on, if it is the last one and fits; else null. */
+  /** Returns the memory, with a copy of the text from TEXT_START on and FREE_BYTES before it, if it is the last one and fits; else null. */
   readonly lastCopy: (text: Uint8Array) => Uint8Array | null;
   /** The last text may change, so that its copy is of no use. */
   readonly forgetCopy: () => void;
@@ -148,17 +190,20 @@ function instantiate(initial: number, maximum: number): StringEndModule | null {
     const compiled = new WebAssembly.Module(Buffer.from(WASM, "base64"));
     const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
     // The compiler of the module checks these types; WebAssembly converts arguments and results.
-    const { endOfString, continueString } = exports as unknown as Pick<
+    const { endOfString, continueString, endOfNested } = exports as unknown as Pick<
       StringEndModule,
-      "endOfString" | "continueString"
+      "endOfString" | "continueString" | "endOfNested"
     >;
     const module: StringEndModule = {
       memory: new Uint8Array(memory.buffer),
-      window: new Uint8Array(memory.buffer, ROOM_BYTES),
+      numbers: new Int32Array(memory.buffer, 0, 1),
+      window: new Uint8Array(memory.buffer, TEXT_START),
       windowBytes: windowBytesOf(initial),
       copied: null,
+      suffixes: null,
       endOfString,
       continueString,
+      endOfNested,
       grow() {
         if (module.windowBytes === windowBytesOf(maximum)) return;
         try {
@@ -168,7 +213,8 @@ function instantiate(initial: number, maximum: number): StringEndModule | null {
           return;
         }
         module.memory = new Uint8Array(memory.buffer);
-        module.window = new Uint8Array(memory.buffer, ROOM_BYTES);
+        module.numbers = new Int32Array(memory.buffer, 0, 1);
+        module.window = new Uint8Array(memory.buffer, TEXT_START);
         module.windowBytes = windowBytesOf(maximum);
       },
     };

@@ -1,6 +1,6 @@
 // Finds the end of a JSON string in bytes, four bytes at a time, where WebAssembly with SIMD is not available: a loop over single
 // bytes takes three times as long as the native parser (measured with bench/json-scanner.bench.ts).
-import type { JsonText } from "./json-text.ts";
+import { INVALID, type JsonText } from "./json-text.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -26,6 +26,7 @@ const SCRATCH_BYTES = 64 * 1024;
 class WordText implements JsonText {
   /** Not examined. */
   mayHaveHighBytes = true;
+  readonly readsNested = false;
   readonly bytes: Uint8Array;
   readonly length: number;
   /** `words[(offset + at) >> 2]` holds byte `at` where that is aligned. */
@@ -39,6 +40,11 @@ class WordText implements JsonText {
     this.words = words;
     this.wordCount = wordCount;
     this.offset = offset;
+  }
+
+  /** Not called, see `readsNested`. */
+  endOfNested(): number {
+    return INVALID;
   }
 
   endOfString(start: number): number {

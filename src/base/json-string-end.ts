@@ -1,5 +1,5 @@
 // Finds the ends of strings in a JSON text: long prompts are almost only string content. Chooses the implementation.
-import { createSimdTexts, ROOM_BYTES, type SimdTexts } from "./json-string-end-simd.ts";
+import { createSimdTexts, FREE_BYTES, TEXT_START, type SimdTexts } from "./json-string-end-simd.ts";
 import { wordTextOf } from "./json-string-end-words.ts";
 import type { JsonText } from "./json-text.ts";
 
@@ -11,12 +11,13 @@ export function jsonTextOf(text: Uint8Array): JsonText {
   return simdTexts === null ? wordTextOf(text) : simdTexts.textOf(text);
 }
 
-/** Where a text begins in the memory that `copyOfLastText` returns. */
-export const COPY_START = ROOM_BYTES;
+/** Where a text begins in the memory that `copyOfLastText` returns, and how many bytes before it the caller may write. */
+export const COPY_START = TEXT_START;
+export const ROOM_BYTES = FREE_BYTES;
 
 /**
- * Returns memory with a copy of the text that was searched last, if it is this one, else null. The caller may write before COPY_START. It is
- * valid until the next text is searched.
+ * Returns memory with a copy of the text that was searched last, if it is this one, else null. It is valid until the next text is
+ * searched.
  */
 export function copyOfLastText(text: Uint8Array): Uint8Array | null {
   return simdTexts?.lastCopy(text) ?? null;

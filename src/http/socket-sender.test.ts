@@ -1,7 +1,7 @@
 // A message arrives complete and in order, whatever part of it the kernel takes with each call.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { COPY_START, copyOfLastText, forgetCopyOfLastText } from "../base/json-string-end.ts";
+import { COPY_START, copyOfLastText, forgetCopyOfLastText, ROOM_BYTES } from "../base/json-string-end.ts";
 import { JsonScanner } from "../base/json-scanner.ts";
 import { LineWriter } from "./line-writer.ts";
 import { SocketSender } from "./socket-sender.ts";
@@ -52,7 +52,7 @@ describe("a body that was scanned just before", () => {
     const sizes = fc.oneof(
       fc.nat(200),
       fc.nat(200_000),
-      fc.constantFrom(COPY_START - 1, COPY_START, COPY_START + 1),
+      fc.constantFrom(ROOM_BYTES - 1, ROOM_BYTES, ROOM_BYTES + 1),
     );
     fc.assert(
       fc.property(sizes, sizes, fc.array(sizes, { maxLength: 4 }), (headerSize, bodySize, capacities) => {

@@ -1,5 +1,5 @@
 // Sends bytes over a socket with as few system calls and copies as possible, and keeps what the kernel does not take.
-import { COPY_START, copyOfLastText } from "../base/json-string-end.ts";
+import { COPY_START, copyOfLastText, ROOM_BYTES } from "../base/json-string-end.ts";
 import type { LineWriter } from "./line-writer.ts";
 
 /** Up to this size, headers and body are sent with one system call: copying them costs less than a second call. */
@@ -43,7 +43,7 @@ export class SocketSender {
     const bodyStart = headers.length;
     const length = bodyStart + (body?.byteLength ?? 0);
     const copy = body === null || this.#unsent !== null ? null : copyOfLastText(body);
-    if (body !== null && copy !== null && bodyStart <= COPY_START) return this.#sendCopy(headers, body, copy);
+    if (body !== null && copy !== null && bodyStart <= ROOM_BYTES) return this.#sendCopy(headers, body, copy);
     if (length > SCRATCH_BYTES || this.#unsent !== null) return this.sendMessage(headers.finish(), body);
     headers.finishIn(scratchBuffer, 0);
     if (body !== null) scratchBuffer.set(body, bodyStart);
