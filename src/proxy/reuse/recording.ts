@@ -102,13 +102,13 @@ export class Recording {
   /** Takes bytes of the response in the format of the client, before ids are sealed in it. */
   push(bytes: Uint8Array): void {
     if (bytes.byteLength === 0 || this.#response === null) return;
+    const { flight, store } = this.#options;
+    if (!this.#isOver && (this.#bytes += bytes.byteLength) > store.maxEntryBytes) this.#giveUp();
+    if (this.#isOver && flight === null) return;
     // The memory of a chunk may be used again when it has been sent. Not slice(), which is a view of a Buffer.
     const copy = new Uint8Array(bytes);
-    this.#options.flight?.push(copy);
-    if (this.#isOver) return;
-    this.#bytes += copy.byteLength;
-    if (this.#bytes > this.#options.store.maxEntryBytes) this.#giveUp();
-    else this.#chunks.push(copy);
+    flight?.push(copy);
+    if (!this.#isOver) this.#chunks.push(copy);
   }
 
   /** Call once, when the request has ended and its usage is known. */
