@@ -15,8 +15,8 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import lock from "../package-lock.json" with { type: "json" };
 import { describeInputs, inputsFileOf } from "../src/cli/executable-inputs.ts";
-import { embeddedAutomata } from "./build-automata.ts";
 import { embeddedConsole } from "./build-console.ts";
+import { embeddedPatternTables } from "./build-pattern-tables.ts";
 import { embeddedSdk } from "./build-sdk.ts";
 import { addChecksums } from "./checksums.ts";
 import { createSbom } from "./sbom.ts";
@@ -51,7 +51,7 @@ const built = await Bun.build({
   entrypoints: [join(ROOT, "src/cli/main.ts"), ...threadModules],
   naming: "[name].[ext]",
   // These are built now: the executable has no sources to build them from.
-  files: { ...(await embeddedConsole()), ...(await embeddedSdk()), ...embeddedAutomata() },
+  files: { ...(await embeddedConsole()), ...(await embeddedSdk()), ...embeddedPatternTables() },
   compile: {
     outfile: join(scratch, basename(values.outfile)),
     ...(values.target !== undefined && { target: values.target as Bun.Build.CompileTarget }),

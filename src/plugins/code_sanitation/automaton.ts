@@ -11,7 +11,7 @@ const MAX_STATES = 0x7fff;
 /** Marks transitions after which triggers must be checked. As in wasm/read-triggers.ts. */
 export const MARK = 0x8000;
 
-export interface Automaton {
+interface Automaton {
   /**
    * The row of a state starts at the state times 2^ROW_BITS and has the next state for each symbol. The next state has the MARK if a trigger ends
    * in the state and the symbol may follow that trigger; this rejects most triggers.

@@ -1,12 +1,14 @@
 // Compiles a selection of patterns into what a detector scans with. Detectors with the same languages and sensitivities share it.
-import { BUILT_AUTOMATA, type BuiltAutomaton } from "./built-automata.ts";
+import { readAutomaton } from "./automaton.ts";
+import { BUILT_AUTOMATA, BUILT_FIRST_SETS, type BuiltTable } from "./built-tables.ts";
 import { CandidateTable, type PatternEntry, type PatternName } from "./candidates.ts";
 import type { CharSet } from "./char-set.ts";
 import { CleanStrings } from "./clean-strings.ts";
 import { patternsOf } from "./languages/by-language.ts";
+import { FirstSetTable } from "./first-set-table.ts";
 import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
-import { readBuiltAutomaton } from "./read-built-automaton.ts";
+import { readBuiltTable } from "./read-built-tables.ts";
 import { LANGUAGES, SENSITIVITIES, type Language, type Sensitivity } from "./settings.ts";
 
 /** The patterns of a language that a detector uses. Just the name of a language selects its balanced patterns. */
@@ -28,6 +30,21 @@ export interface CompiledPatterns {
   readonly candidates: CandidateTable;
   /** Strings in which none of the patterns found anything. */
   readonly cleanStrings: CleanStrings;
+}
+
+/** The patterns of all languages, in the order of the built table. */
+export const ALL_PATTERNS: readonly Pattern[] = LANGUAGES.flatMap(patternsOf);
+useBuiltFirstSets(readBuiltTable(BUILT_FIRST_SETS, idsOf(ALL_PATTERNS)));
+
+function useBuiltFirstSets(bytes: Uint8Array | null): void {
+  if (bytes === null) return;
+  const table = new FirstSetTable(bytes);
+  for (let index = 0; index < ALL_PATTERNS.length; index++) ALL_PATTERNS[index]?.useTable(table, index);
+}
+
+/** Returns what the table of FIRST sets was computed from. */
+export function idsOf(patterns: readonly Pattern[]): string[] {
+  return patterns.map(({ id }) => id);
 }
 
 /**
@@ -112,14 +129,17 @@ export function compileEntries(entries: readonly PatternEntry[]): CompiledPatter
 }
 
 /** `built`: the automaton that was computed at build time, if there is one. */
-function compileTriggers(triggers: readonly PatternTrigger[], built?: BuiltAutomaton): CompiledPatterns {
-  const prefilter = new Prefilter(
-    triggers,
-    built === undefined ? undefined : readBuiltAutomaton(built, triggers),
-  );
+function compileTriggers(triggers: readonly PatternTrigger[], built?: BuiltTable): CompiledPatterns {
+  const bytes = readBuiltTable(built, textsOf(triggers));
+  const prefilter = new Prefilter(triggers, bytes === null ? undefined : readAutomaton(bytes));
   const candidates = new CandidateTable(prefilter);
   prefilter.memory.tableOwner = candidates;
   return { prefilter, candidates, cleanStrings: new CleanStrings() };
+}
+
+/** Returns what the automaton of the triggers was computed from. */
+export function textsOf(triggers: readonly Trigger<PatternEntry>[]): string[] {
+  return triggers.map(({ text }) => text);
 }
 
 const DIGIT = /\d/;

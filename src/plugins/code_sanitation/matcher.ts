@@ -185,7 +185,11 @@ export function requiredFirstSet(matcher: Matcher): FirstSet | null {
 }
 
 /** Returns false if no match can start at this position, which is at most the end of the text. */
-export function canMatchAt(required: FirstSet | null, { codes }: NormalizedText, at: number): boolean {
+export function canMatchAt(
+  required: Pick<FirstSet, "prefixes" | "afterWhitespace"> | null,
+  { codes }: NormalizedText,
+  at: number,
+): boolean {
   if (required === null) return true;
   // Without a comparison with the length of the text: zeros follow it.
   const first = codes[at] ?? 0;

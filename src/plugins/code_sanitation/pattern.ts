@@ -34,7 +34,7 @@ export interface Pattern extends PatternTexts {
   /** Units that may follow the trigger directly; null for any. */
   readonly followedBy: CharSet | null;
   /** What must follow the trigger for `after` to match; `after` is called only if it does. */
-  readonly requiredAfter: FirstSet | null;
+  readonly requiredAfter: RequiredAfter | null;
   /** What is searched after the trigger before `after` is called. */
   readonly searchAfter: SearchAfter;
   /** What must precede the trigger for `guard` and `before` to match, including `precededBy`. */
@@ -47,7 +47,17 @@ export interface Pattern extends PatternTexts {
   readonly after: Matcher | null;
   /** Checks the text before the trigger, and may extend the match to the left. */
   readonly before: LookBehind | null;
+  /** Makes `requiredAfter` what is at an index of the table, instead of deriving it. */
+  useTable(table: FirstSetTable, index: number): void;
 }
+
+/** What must follow the triggers of patterns, computed before. */
+interface FirstSetTable {
+  at(index: number): RequiredAfter | null;
+}
+
+/** What a match of `after` starts with. */
+export type RequiredAfter = Pick<FirstSet, "prefixes" | "afterWhitespace" | "words">;
 
 type Conditions = {
   [Condition in "precededBy" | "followedBy" | "guard" | "after" | "before"]: NonNullable<Pattern[Condition]>;
@@ -72,8 +82,10 @@ class TablePattern implements Pattern {
   readonly after: Matcher | null;
   readonly before: LookBehind | null;
   readonly precededBy: CharSet | null;
-  #requiredAfter: FirstSet | null | undefined;
+  #requiredAfter: RequiredAfter | null | undefined;
   #requiredBefore: RequiredBefore | null | undefined;
+  #table: FirstSetTable | null = null;
+  #tableIndex = 0;
 
   constructor(id: string, triggers: readonly string[], conditions: PatternConditions) {
     const { before = null, after = null, start = null, guard = start, precededBy = null } = conditions;
@@ -112,10 +124,19 @@ class TablePattern implements Pattern {
     return this.after?.searchAfter ?? NOTHING_AFTER;
   }
 
-  get requiredAfter(): FirstSet | null {
-    if (this.#requiredAfter === undefined)
-      this.#requiredAfter = this.after === null ? null : requiredFirstSet(this.after);
+  get requiredAfter(): RequiredAfter | null {
+    if (this.#requiredAfter === undefined) this.#requiredAfter = this.#readRequiredAfter();
     return this.#requiredAfter;
+  }
+
+  useTable(table: FirstSetTable, index: number): void {
+    this.#table = table;
+    this.#tableIndex = index;
+  }
+
+  #readRequiredAfter(): RequiredAfter | null {
+    if (this.#table !== null) return this.#table.at(this.#tableIndex);
+    return this.after === null ? null : requiredFirstSet(this.after);
   }
 
   get followedBy(): CharSet | null {

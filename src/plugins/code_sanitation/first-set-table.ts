@@ -1,0 +1,81 @@
+// What must follow the triggers of all patterns, as a table: computed at build time, because a request with ordinary text needs it for a
+// hundred patterns, and deriving it from their matchers takes milliseconds.
+import { CHAR_SET_SIZE } from "./char-set.ts";
+import type { RequiredAfter } from "./pattern.ts";
+import { NO_WORDS, type WordSet } from "./word-set.ts";
+
+const HEADER_LENGTH = 2;
+/** The numbers of a pattern: those of two sets of prefixes and of a set of words, from 1; 0 for none. */
+const PATTERN_LENGTH = 3;
+
+/** Sets of the same length, each once. */
+class DistinctSets {
+  readonly sets: Int32Array[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  numberOf(set: Int32Array | Uint32Array | null): number {
+    if (set === null) return 0;
+    const text = set.join();
+    let number = this.#numbers.get(text);
+    if (number === undefined) this.#numbers.set(text, (number = this.sets.push(Int32Array.from(set))));
+    return number;
+  }
+}
+
+/** Returns the table of these conditions as the content of a file. */
+export function writeFirstSets(conditions: readonly (RequiredAfter | null)[]): Uint8Array {
+  const prefixes = new DistinctSets();
+  const words = new DistinctSets();
+  const numbers = conditions.flatMap((required) => {
+    const following = required?.words() ?? null;
+    return [
+      prefixes.numberOf(required?.prefixes ?? null),
+      prefixes.numberOf(required?.afterWhitespace ?? null),
+      words.numberOf(following === NO_WORDS ? null : following),
+    ];
+  });
+  const header = [prefixes.sets.length, words.sets.length];
+  const table = [header, ...prefixes.sets, ...words.sets, numbers].flatMap((part) => [...part]);
+  return new Uint8Array(Int32Array.from(table).buffer);
+}
+
+export class FirstSetTable {
+  readonly #prefixes: readonly Int32Array[];
+  readonly #words: readonly WordSet[];
+  readonly #numbers: Int32Array;
+
+  /** `bytes`: the content of a file. The sets are parts of it. */
+  constructor({ buffer, byteOffset, length }: Uint8Array) {
+    const table = new Int32Array(buffer, byteOffset, length >> 2);
+    const [prefixes = 0, words = 0] = table;
+    const wordsStart = HEADER_LENGTH + prefixes * CHAR_SET_SIZE;
+    const numbersStart = wordsStart + words * NO_WORDS.length;
+    this.#numbers = table.subarray(numbersStart);
+    this.#prefixes = Array.from({ length: prefixes }, (_, index) => {
+      const start = HEADER_LENGTH + index * CHAR_SET_SIZE;
+      return table.subarray(start, start + CHAR_SET_SIZE);
+    });
+    const unsigned = new Uint32Array(buffer, byteOffset, length >> 2);
+    this.#words = Array.from({ length: words }, (_, index) => {
+      const start = wordsStart + index * NO_WORDS.length;
+      return unsigned.subarray(start, start + NO_WORDS.length);
+    });
+  }
+
+  /** Returns the condition at an index; null if anything may follow. */
+  at(index: number): RequiredAfter | null {
+    const first = index * PATTERN_LENGTH;
+    const [prefixes = 0, afterWhitespace = 0, words = 0] = this.#numbers.subarray(
+      first,
+      first + PATTERN_LENGTH,
+    );
+    const set = this.#prefixes[prefixes - 1];
+    if (set === undefined) return null;
+    const following = this.#words[words - 1] ?? null;
+    return {
+      prefixes: set,
+      afterWhitespace: this.#prefixes[afterWhitespace - 1] ?? null,
+      words: () => following,
+    };
+  }
+}
