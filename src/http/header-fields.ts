@@ -129,15 +129,19 @@ export class HeaderFields implements ReadableFields {
 
   /** Adds a field or replaces all with this name. Throws a TypeError if it cannot be sent. */
   set(name: string, value: string): void {
-    const { lower } = fieldNameOf(name);
+    this.setValid(fieldNameOf(name), checkedValue(name, value));
+  }
+
+  /** As `set`, for a value that is known to be valid. */
+  setValid({ lower, spelling }: FieldName, value: string): void {
     const names = this.#namesFor(lower);
     const index = names.indexOf(lower);
     if (index < 0) {
-      this.#push(lower, name, checkedValue(name, value));
+      this.#push(lower, spelling, value);
       return;
     }
-    if (this.#spellings !== null || name !== lower) this.#spelled()[index] = name;
-    this.#values[index] = checkedValue(name, value);
+    if (this.#spellings !== null || spelling !== lower) this.#spelled()[index] = spelling;
+    this.#values[index] = value;
     for (let last = names.lastIndexOf(lower); last > index; last = names.lastIndexOf(lower))
       this.#removeAt(last);
   }

@@ -3,7 +3,7 @@ import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import { FirstContent } from "../formats/first-content.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
-import { HeaderFields } from "../http/header-fields.ts";
+import { fieldNameOf, HeaderFields } from "../http/header-fields.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
@@ -32,6 +32,11 @@ import { parseJson } from "./translate-whole.ts";
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
 /** Statuses of responses that have no body (RFC 9110, section 15). */
 const STATUSES_WITHOUT_BODY = new Set([204, 205, 304]);
+/** Looked up once: every response has these fields. */
+const REQUEST_ID = fieldNameOf("X-Request-Id");
+const PROVIDER = fieldNameOf("X-GW-Provider");
+const MODEL = fieldNameOf("X-GW-Model");
+const ATTEMPTS = fieldNameOf("X-GW-Attempts");
 
 /** Also ends the exchange, exactly once: when the last byte has been handed over, or when none will follow. */
 export function relay(
@@ -214,12 +219,12 @@ export function addHeaders(
   const kept = { keepsLength: exchange.method === "HEAD", keepsEncoding: !isDecoded };
   relayHeaders(upstreamResponse.headers, kept, headers);
   if (exchange.tokenLimit !== null) moveProviderRateLimits(headers);
-  headers.set("X-Request-Id", exchange.requestId);
-  headers.set("X-GW-Provider", toHeaderValue(target.provider));
-  if (model !== null) headers.set("X-GW-Model", toHeaderValue(model));
+  headers.setValid(REQUEST_ID, exchange.requestId);
+  headers.setValid(PROVIDER, toHeaderValue(target.provider));
+  if (model !== null) headers.setValid(MODEL, toHeaderValue(model));
   if (response.dropped.length > 0)
     headers.set("X-GW-Translated", toHeaderValue(`dropped=${response.dropped.join(",")}`));
-  headers.set("X-GW-Attempts", exchange.attempts === 1 ? "1" : String(exchange.attempts));
+  headers.setValid(ATTEMPTS, exchange.attempts === 1 ? "1" : String(exchange.attempts));
   const timing = serverTiming(exchange, response, now);
   headers.append("Server-Timing", timing);
   if (isStream) headers.set("X-Accel-Buffering", "no");

@@ -142,7 +142,7 @@ export class UpstreamAttempt {
     this.#hasLost = true;
     this.#facts.wasSent = this.#response.wasSent;
     if (!this.#isHedge) {
-      this.#recordTime(elapsedMs);
+      if (this.#recordsTime) this.#recordTime(elapsedMs);
       if (this.#accepted === null) this.#report.wasSlow(elapsedMs, now);
     }
     this.#report.end("neutral", now);
@@ -212,10 +212,12 @@ export class UpstreamAttempt {
     return planOf(this.#exchange, this.#rule.upstream).hedging;
   }
 
-  /** For the percentile after which requests are hedged. */
+  /** Whether requests are hedged after a percentile of the times. */
+  get #recordsTime(): boolean {
+    return this.#rule.upstream.hedge?.after === "p95";
+  }
+
   #recordTime(milliseconds: number): void {
-    const { hedge } = this.#rule.upstream;
-    if (hedge === null || hedge.after !== "p95") return;
     this.#hedging.recordTime(this.#encoded.model, this.#exchange.fields.wantsStream, milliseconds);
   }
 
@@ -240,7 +242,7 @@ export class UpstreamAttempt {
       if (this.#response.ok) this.#facts.details = response.details = new ResponseDetails(detailsReader);
     }
     // An attempt that has lost may still have received everything.
-    if (this.#response.ok && this.#facts.fault === null)
+    if (this.#recordsTime && this.#response.ok && this.#facts.fault === null)
       this.#recordTime(this.#exchange.clock.now() - this.#facts.startedAt);
     if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status), this.#exchange.clock.now());
     return response;
