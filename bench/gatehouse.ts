@@ -88,7 +88,8 @@ export function launchGatehouse(options: GatehouseOptions): LaunchedGatehouse {
   const [adminUrl, proxyUrl] = [`http://127.0.0.1:${adminPort}`, `http://127.0.0.1:${proxyPort}`];
   const child = startPinned([launcher ?? LAUNCHER, "serve"], {
     cores: cores ?? GATEWAY_CORE,
-    cwd: dataDir,
+    // When it starts, the runtime lists all folders above the working directory. A temporary one may have thousands of entries.
+    cwd: "/",
     env: {
       ADMIN_PORT: String(adminPort),
       PROXY_PORT: String(proxyPort),

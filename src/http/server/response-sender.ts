@@ -1,7 +1,7 @@
 // Sends one response over a client's connection.
-import { STATUS_CODES } from "node:http";
 import { LineWriter } from "../line-writer.ts";
 import type { SocketSender } from "../socket-sender.ts";
+import { REASON_PHRASES } from "./reason-phrases.ts";
 import { httpDate } from "./http-date.ts";
 import type { HttpRequest } from "./http-request.ts";
 import {
@@ -176,7 +176,7 @@ export class ResponseSender implements BodyWriter {
     const hasDate = headers.has("date");
     const needsLength = length !== null && !isChunked && !headers.has("content-length");
     writer.begin();
-    writer.text((statusLines[status] ??= `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`));
+    writer.text((statusLines[status] ??= `HTTP/1.1 ${status} ${REASON_PHRASES[status] ?? ""}\r\n`));
     headers.writeTo(writer);
     if (isChunked) writer.text("Transfer-Encoding: chunked\r\n");
     if (needsLength) {
