@@ -13,7 +13,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const directory = positionals[0] ?? join(import.meta.dirname, "../src/plugins/prompt_guard/corpus");
-const { threshold } = promptGuardSettings.parse({});
+const { threshold } = promptGuardSettings().parse({});
 const scoreOf = compileRules(RULES);
 
 for (const { name, isHarmless, samples } of readCorpora(directory)) {

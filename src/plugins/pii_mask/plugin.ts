@@ -7,12 +7,17 @@ import {
 } from "../../sdk/index.ts";
 import { piiMaskSettings } from "./settings.ts";
 
+/** Created when the plugin is first used: a gateway that starts needs the schemas of few plugins. */
+let schema: ReturnType<typeof piiMaskSettings> | undefined;
+
 export const piiMask = definePlugin({
   name: "pii_mask",
   description:
     "Finds personal data and secrets in requests, and masks them for the provider, or blocks or tags the request.",
   stages: ["pre_request", "pre_response"],
-  settings: piiMaskSettings,
+  get settings() {
+    return (schema ??= piiMaskSettings());
+  },
   needs: ["body", "text"],
   hidesBodies: true,
   explainable: true,

@@ -7,64 +7,74 @@ export type PiiType = (typeof TYPES)[number];
 const ROLES = ["system", "developer", "user", "assistant", "tool", "other"] as const;
 const MAX_CUSTOM = 20;
 
-const customPattern = z.strictObject({
-  name: z
-    .string()
-    .regex(
-      /^[a-z][a-z0-9_]{0,31}$/,
-      "must start with a lower-case letter, then lower-case letters, digits or _; 32 at most",
-    )
-    .refine((name) => !TYPES.some((type) => type === name), "must not be the name of a built-in type")
-    .meta({ description: "Names the placeholder: `employee_id` becomes `<EMPLOYEE_ID_1>`." }),
-  pattern: z
-    .string()
-    .superRefine((pattern, context) => {
-      try {
-        new LinearPattern(pattern);
-      } catch (error) {
-        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-      }
-    })
-    .meta({
-      description:
-        "A regular expression: literals, classes, groups, alternatives and repetitions; `\\b` at its start and end. It is matched in linear time, up to 256 characters.",
-    }),
-});
+const customPattern = () =>
+  z.strictObject({
+    name: z
+      .string()
+      .regex(
+        /^[a-z][a-z0-9_]{0,31}$/,
+        "must start with a lower-case letter, then lower-case letters, digits or _; 32 at most",
+      )
+      .refine((name) => !TYPES.some((type) => type === name), "must not be the name of a built-in type")
+      .meta({ description: "Names the placeholder: `employee_id` becomes `<EMPLOYEE_ID_1>`." }),
+    pattern: z
+      .string()
+      .superRefine((pattern, context) => {
+        try {
+          new LinearPattern(pattern);
+        } catch (error) {
+          context.addIssue({
+            code: "custom",
+            message: error instanceof Error ? error.message : String(error),
+          });
+        }
+      })
+      .meta({
+        description:
+          "A regular expression: literals, classes, groups, alternatives and repetitions; `\\b` at its start and end. It is matched in linear time, up to 256 characters.",
+      }),
+  });
 
-export const piiMaskSettings = z.strictObject({
-  types: z
-    .array(z.enum(TYPES))
-    .refine((types) => new Set(types).size === types.length, "must not contain a type twice")
-    .default([...TYPES])
-    .meta({ description: "The built-in types that are searched for." }),
-  custom: z
-    .array(customPattern)
-    .max(MAX_CUSTOM, `must not contain more than ${MAX_CUSTOM} patterns`)
-    .refine(
-      (list) => new Set(list.map(({ name }) => name)).size === list.length,
-      "must not contain a name twice",
-    )
-    .default([])
-    .meta({ description: "Further patterns." }),
-  action: z.enum(["mask", "block", "tag"]).default("mask").meta({
-    description:
-      "`mask`: values are replaced by placeholders such as `<EMAIL_1>`, and restored in the response. `block`: the request is rejected. `tag`: the request is forwarded unchanged, and the response header X-GW-PII lists what was found.",
-  }),
-  roles: z
-    .array(z.enum(ROLES))
-    .min(1, "must contain at least one role")
-    .default([...ROLES])
-    .meta({
+export const piiMaskSettings = () =>
+  z.strictObject({
+    types: z
+      .array(z.enum(TYPES))
+      .refine((types) => new Set(types).size === types.length, "must not contain a type twice")
+      .default([...TYPES])
+      .meta({ description: "The built-in types that are searched for." }),
+    custom: z
+      .array(customPattern())
+      .max(MAX_CUSTOM, `must not contain more than ${MAX_CUSTOM} patterns`)
+      .refine(
+        (list) => new Set(list.map(({ name }) => name)).size === list.length,
+        "must not contain a name twice",
+      )
+      .default([])
+      .meta({ description: "Further patterns." }),
+    action: z.enum(["mask", "block", "tag"]).default("mask").meta({
       description:
-        "The messages that are searched, by role. `other`: texts outside of messages, such as tool definitions.",
+        "`mask`: values are replaced by placeholders such as `<EMAIL_1>`, and restored in the response. `block`: the request is rejected. `tag`: the request is forwarded unchanged, and the response header X-GW-PII lists what was found.",
     }),
-  status_code: z.int().min(400).max(599).default(400).meta({ description: "Status returned when blocking." }),
-  error_message: z
-    .string()
-    .min(1, "must not be empty")
-    .max(1000, "must not be longer than 1000 characters")
-    .default("The request contains personal data.")
-    .meta({ description: "Message returned when blocking." }),
-});
+    roles: z
+      .array(z.enum(ROLES))
+      .min(1, "must contain at least one role")
+      .default([...ROLES])
+      .meta({
+        description:
+          "The messages that are searched, by role. `other`: texts outside of messages, such as tool definitions.",
+      }),
+    status_code: z
+      .int()
+      .min(400)
+      .max(599)
+      .default(400)
+      .meta({ description: "Status returned when blocking." }),
+    error_message: z
+      .string()
+      .min(1, "must not be empty")
+      .max(1000, "must not be longer than 1000 characters")
+      .default("The request contains personal data.")
+      .meta({ description: "Message returned when blocking." }),
+  });
 
-export type PiiMaskSettings = z.output<typeof piiMaskSettings>;
+export type PiiMaskSettings = z.output<ReturnType<typeof piiMaskSettings>>;

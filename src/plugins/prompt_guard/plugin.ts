@@ -2,12 +2,17 @@
 import { definePlugin, type PluginHooks, type RequestContext } from "../../sdk/index.ts";
 import { promptGuardSettings } from "./settings.ts";
 
+/** Created when the plugin is first used: a gateway that starts needs the schemas of few plugins. */
+let schema: ReturnType<typeof promptGuardSettings> | undefined;
+
 export const promptGuard = definePlugin({
   name: "prompt_guard",
   description:
     "Scores texts that override instructions, imitate roles, ask for the system prompt or hide text, and blocks or tags the request.",
   stages: ["pre_request"],
-  settings: promptGuardSettings,
+  get settings() {
+    return (schema ??= promptGuardSettings());
+  },
   needs: ["body"],
   explainable: true,
   create(settings, host): PluginHooks {

@@ -32,64 +32,71 @@ export type Source = (typeof SOURCES)[number];
 
 const isWithoutRepetition = (list: readonly string[]): boolean => new Set(list).size === list.length;
 
-const judgeSettings = z.strictObject({
-  service: z.string().min(1, "must not be empty").max(255, "must not be longer than 255 characters").meta({
-    description: "Name of a service of this gateway with an upstream.",
-  }),
-  model: z
-    .string()
-    .min(1, "must not be empty")
-    .max(255, "must not be longer than 255 characters")
-    .meta({ description: "The model, or virtual model, that judges." }),
-  timeout_ms: z.int().min(100).max(10_000).default(2000).meta({
-    description: "How long the response is held for the verdict, in milliseconds.",
-  }),
-  ask_from: z.int().min(0).max(100).default(0).meta({
-    description:
-      "The judge is asked if the score of the rules is at least this, and below `threshold`. 0: for every request with a text.",
-  }),
-  on_error: z.enum(["heuristics", "block"]).default("heuristics").meta({
-    description:
-      "If there is no verdict in time: `heuristics`: the rules alone decide. `block`: the request is rejected with status 503.",
-  }),
-});
-
-export type JudgeSettings = z.output<typeof judgeSettings>;
-
-export const promptGuardSettings = z.strictObject({
-  threshold: z.int().min(1).max(100).default(5).meta({
-    description:
-      "The score from which a message counts as an attack. The score is the sum of those of the rules that match, each counted once.",
-  }),
-  action: z.enum(["block", "tag"]).default("block").meta({
-    description:
-      "`block`: the request is rejected. `tag`: the request is forwarded unchanged, and the response header X-GW-Prompt-Guard lists what was found.",
-  }),
-  sources: z
-    .array(z.enum(SOURCES))
-    .min(1, "must contain at least one source")
-    .refine(isWithoutRepetition, "must not contain a source twice")
-    .default([...SOURCES])
-    .meta({
-      description:
-        "The texts that are inspected: messages of the `user`, results of a `tool`, or a `document` in a message.",
+const judgeSettings = () =>
+  z.strictObject({
+    service: z.string().min(1, "must not be empty").max(255, "must not be longer than 255 characters").meta({
+      description: "Name of a service of this gateway with an upstream.",
     }),
-  exclude: z
-    .array(z.enum(RULE_IDS))
-    .refine(isWithoutRepetition, "must not contain a rule twice")
-    .default([])
-    .meta({ description: "Rules that are not used." }),
-  judge: judgeSettings.nullable().default(null).meta({
-    description:
-      "A model that gives a second opinion while the request is sent to its provider; its score, from 0 to 10, is added to that of the rules. Null: none.",
-  }),
-  status_code: z.int().min(400).max(599).default(403).meta({ description: "Status returned when blocking." }),
-  error_message: z
-    .string()
-    .min(1, "must not be empty")
-    .max(1000, "must not be longer than 1000 characters")
-    .default("The request looks like a prompt injection.")
-    .meta({ description: "Message returned when blocking." }),
-});
+    model: z
+      .string()
+      .min(1, "must not be empty")
+      .max(255, "must not be longer than 255 characters")
+      .meta({ description: "The model, or virtual model, that judges." }),
+    timeout_ms: z.int().min(100).max(10_000).default(2000).meta({
+      description: "How long the response is held for the verdict, in milliseconds.",
+    }),
+    ask_from: z.int().min(0).max(100).default(0).meta({
+      description:
+        "The judge is asked if the score of the rules is at least this, and below `threshold`. 0: for every request with a text.",
+    }),
+    on_error: z.enum(["heuristics", "block"]).default("heuristics").meta({
+      description:
+        "If there is no verdict in time: `heuristics`: the rules alone decide. `block`: the request is rejected with status 503.",
+    }),
+  });
 
-export type PromptGuardSettings = z.output<typeof promptGuardSettings>;
+export type JudgeSettings = z.output<ReturnType<typeof judgeSettings>>;
+
+export const promptGuardSettings = () =>
+  z.strictObject({
+    threshold: z.int().min(1).max(100).default(5).meta({
+      description:
+        "The score from which a message counts as an attack. The score is the sum of those of the rules that match, each counted once.",
+    }),
+    action: z.enum(["block", "tag"]).default("block").meta({
+      description:
+        "`block`: the request is rejected. `tag`: the request is forwarded unchanged, and the response header X-GW-Prompt-Guard lists what was found.",
+    }),
+    sources: z
+      .array(z.enum(SOURCES))
+      .min(1, "must contain at least one source")
+      .refine(isWithoutRepetition, "must not contain a source twice")
+      .default([...SOURCES])
+      .meta({
+        description:
+          "The texts that are inspected: messages of the `user`, results of a `tool`, or a `document` in a message.",
+      }),
+    exclude: z
+      .array(z.enum(RULE_IDS))
+      .refine(isWithoutRepetition, "must not contain a rule twice")
+      .default([])
+      .meta({ description: "Rules that are not used." }),
+    judge: judgeSettings().nullable().default(null).meta({
+      description:
+        "A model that gives a second opinion while the request is sent to its provider; its score, from 0 to 10, is added to that of the rules. Null: none.",
+    }),
+    status_code: z
+      .int()
+      .min(400)
+      .max(599)
+      .default(403)
+      .meta({ description: "Status returned when blocking." }),
+    error_message: z
+      .string()
+      .min(1, "must not be empty")
+      .max(1000, "must not be longer than 1000 characters")
+      .default("The request looks like a prompt injection.")
+      .meta({ description: "Message returned when blocking." }),
+  });
+
+export type PromptGuardSettings = z.output<ReturnType<typeof promptGuardSettings>>;

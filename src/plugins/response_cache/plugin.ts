@@ -33,13 +33,18 @@ const STREAM_FIELDS = ["stream", "stream_options"];
 /** What the request continues is not part of its body. */
 const STATE_FIELDS: ReadonlySet<string> = new Set(["previous_response_id", "conversation"]);
 
+/** Created when the plugin is first used: a gateway that starts needs the schemas of few plugins. */
+let schema: ReturnType<typeof responseCacheSettings> | undefined;
+
 export const responseCache = definePlugin({
   name: "response_cache",
   description:
     "Keeps complete responses and responds with them to equal requests; equal concurrent requests share one call.",
   stages: ["pre_request"],
   needs: ["body"],
-  settings: responseCacheSettings,
+  get settings() {
+    return (schema ??= responseCacheSettings());
+  },
   explainable: true,
   create(settings, host) {
     const cache = new ResponseCache(settings, host);

@@ -14,12 +14,17 @@ import {
 import { compileTokenLimits, type CompiledTokenLimit } from "./compiled-limit.ts";
 import { tokenLimiterSettings, type TokenLimiterSettings } from "./settings.ts";
 
+/** Created when the plugin is first used: a gateway that starts needs the schemas of few plugins. */
+let schema: ReturnType<typeof tokenLimiterSettings> | undefined;
+
 export const tokenLimiter = definePlugin({
   name: "token_limiter",
   description: "Limits tokens in a sliding window: in total, by API key, user, address, label.",
   stages: ["pre_request"],
   needs: ["body"],
-  settings: tokenLimiterSettings,
+  get settings() {
+    return (schema ??= tokenLimiterSettings());
+  },
   explainable: true,
   create(settings, host) {
     const limiter = new TokenLimiter(settings, host);

@@ -9,75 +9,82 @@ const NAMED_TYPES = ["per_ip", "per_user", "per_key", "global"] as const;
 
 export type TokenLimitType = (typeof NAMED_TYPES)[number] | `per_label:${string}`;
 
-const limitSchema = z.strictObject({
-  limit: z.int().min(1).max(1_000_000_000_000).meta({
-    description: "Maximum tokens in the trailing window.",
-  }),
-  window: z
-    .string()
-    .refine(
-      (text) => windowSeconds(text) !== null,
-      "must be a number and a unit (s, m, h or d), such as 30s or 5m",
-    )
-    .refine((text) => (windowSeconds(text) ?? 0) <= MAX_WINDOW_SECONDS, "must not be longer than 366 days")
-    .meta({ description: "A number and a unit: 30s, 5m, 1h, 1d." }),
-  count: z.enum(["total", "input", "output"]).default("total").meta({
-    description: "Which tokens count: those of the input, of the output, or both.",
-  }),
-  models: z
-    .array(z.string().min(1).max(255))
-    .min(1)
-    .max(100)
-    .optional()
-    .meta({ description: "Names of models, or prefixes that end in *. Default: all models." }),
-});
+const limitSchema = () =>
+  z.strictObject({
+    limit: z.int().min(1).max(1_000_000_000_000).meta({
+      description: "Maximum tokens in the trailing window.",
+    }),
+    window: z
+      .string()
+      .refine(
+        (text) => windowSeconds(text) !== null,
+        "must be a number and a unit (s, m, h or d), such as 30s or 5m",
+      )
+      .refine((text) => (windowSeconds(text) ?? 0) <= MAX_WINDOW_SECONDS, "must not be longer than 366 days")
+      .meta({ description: "A number and a unit: 30s, 5m, 1h, 1d." }),
+    count: z.enum(["total", "input", "output"]).default("total").meta({
+      description: "Which tokens count: those of the input, of the output, or both.",
+    }),
+    models: z
+      .array(z.string().min(1).max(255))
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: "Names of models, or prefixes that end in *. Default: all models." }),
+  });
 
-export type TokenLimitSettings = z.output<typeof limitSchema>;
+export type TokenLimitSettings = z.output<ReturnType<typeof limitSchema>>;
 
-const limitsOfType = z.union([limitSchema, z.array(limitSchema).min(1).max(MAX_LIMITS_OF_TYPE)]);
+function limitsOfTypeSchema() {
+  const limit = limitSchema();
+  return z.union([limit, z.array(limit).min(1).max(MAX_LIMITS_OF_TYPE)]);
+}
 
-export const tokenLimiterSettings = z.strictObject({
-  limits: z
-    .object({
-      global: limitsOfType.optional().meta({ description: "All requests of the gateway together." }),
-      per_key: limitsOfType
-        .optional()
-        .meta({ description: "By API key. Requests without one share one count." }),
-      per_user: limitsOfType.optional().meta({
-        description:
-          "By API key and user id (X-User-ID, else the body's user); by X-User-ID alone with trust_user_header.",
-      }),
-      per_ip: limitsOfType.optional().meta({ description: "By client address." }),
-    })
-    .catchall(
-      limitsOfType.meta({
-        title: "Label",
-        description:
-          "per_label:<name>: by the value of a label of the API key. Keys without it are not limited.",
-        "x-name-prefix": "per_label:",
-      }),
-    )
-    .superRefine(checkTypes)
-    .refine((limits) => Object.keys(limits).length > 0, "must contain at least one limit"),
-  actions: z
-    .strictObject({
-      type: z
-        .enum(["reject"])
-        .default("reject")
-        .meta({ description: "reject: 429 until the limit has enough tokens again." }),
-    })
-    .prefault({}),
-  ipv6_prefix: z.int().min(1).max(128).default(64).meta({
-    description:
-      "Length of the IPv6 prefix that per_ip counts as one client: a customer usually has a whole /64.",
-  }),
-  on_store_failure: z.enum(["local", "open", "closed"]).default("local").meta({
-    description:
-      "If the shared ledger is unavailable: limits counted per node (local), no limits (open) or 503 (closed).",
-  }),
-});
+export function tokenLimiterSettings() {
+  const limitsOfType = limitsOfTypeSchema();
+  return z.strictObject({
+    limits: z
+      .object({
+        global: limitsOfType.optional().meta({ description: "All requests of the gateway together." }),
+        per_key: limitsOfType
+          .optional()
+          .meta({ description: "By API key. Requests without one share one count." }),
+        per_user: limitsOfType.optional().meta({
+          description:
+            "By API key and user id (X-User-ID, else the body's user); by X-User-ID alone with trust_user_header.",
+        }),
+        per_ip: limitsOfType.optional().meta({ description: "By client address." }),
+      })
+      .catchall(
+        limitsOfType.meta({
+          title: "Label",
+          description:
+            "per_label:<name>: by the value of a label of the API key. Keys without it are not limited.",
+          "x-name-prefix": "per_label:",
+        }),
+      )
+      .superRefine(checkTypes)
+      .refine((limits) => Object.keys(limits).length > 0, "must contain at least one limit"),
+    actions: z
+      .strictObject({
+        type: z
+          .enum(["reject"])
+          .default("reject")
+          .meta({ description: "reject: 429 until the limit has enough tokens again." }),
+      })
+      .prefault({}),
+    ipv6_prefix: z.int().min(1).max(128).default(64).meta({
+      description:
+        "Length of the IPv6 prefix that per_ip counts as one client: a customer usually has a whole /64.",
+    }),
+    on_store_failure: z.enum(["local", "open", "closed"]).default("local").meta({
+      description:
+        "If the shared ledger is unavailable: limits counted per node (local), no limits (open) or 503 (closed).",
+    }),
+  });
+}
 
-export type TokenLimiterSettings = z.output<typeof tokenLimiterSettings>;
+export type TokenLimiterSettings = z.output<ReturnType<typeof tokenLimiterSettings>>;
 
 function isLabelLimit(type: string): type is `per_label:${string}` {
   return LABEL_LIMIT.test(type);

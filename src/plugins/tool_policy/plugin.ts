@@ -7,11 +7,16 @@ import {
 } from "../../sdk/index.ts";
 import { toolPolicySettings } from "./settings.ts";
 
+/** Created when the plugin is first used: a gateway that starts needs the schemas of few plugins. */
+let schema: ReturnType<typeof toolPolicySettings> | undefined;
+
 export const toolPolicy = definePlugin({
   name: "tool_policy",
   description: "Allows, denies or strips tools by name and by their arguments, in requests and in responses.",
   stages: ["pre_request", "pre_response"],
-  settings: toolPolicySettings,
+  get settings() {
+    return (schema ??= toolPolicySettings());
+  },
   needs: ["body", "text"],
   hold: { tool_arguments: { characters: 64 * 1024, ms: 30_000 } },
   explainable: true,
