@@ -7,6 +7,7 @@ import { CleanTexts } from "../src/plugins/code_sanitation/clean-texts.ts";
 import { compileDetector, type Detector } from "../src/plugins/code_sanitation/detector.ts";
 import { inspectBody } from "../src/plugins/code_sanitation/inspect-body.ts";
 import { firstInJson } from "../src/plugins/code_sanitation/json-text.ts";
+import { RunEnds } from "../src/plugins/code_sanitation/run-ends.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
 import { stepsFor, WorkExhausted } from "../src/plugins/code_sanitation/work-budget.ts";
 import { sourcesOf } from "../test/support/sources.ts";
@@ -93,9 +94,10 @@ const CONVERSATION_BYTES = 100_000;
 /** The cost of a conversation that is new, one that was seen before, and one with a new message of 2 kB. */
 function conversationCosts(detector: Detector): Measurement[] {
   const memory = new TextMemories().open({ owner: "gateway", name: "benchmark" });
+  const runEnds = new RunEnds();
   const headers = new Headers();
   const inspect = (bytes: Uint8Array) => {
-    const texts = new CleanTexts(memory);
+    const texts = new CleanTexts(memory, runEnds);
     const body = { body: null, bodyText: null, bodyView: bytes, isJson: true, headers };
     inspectBody(body, detector, null, { roles: null, onFound: () => undefined, texts });
   };

@@ -1,4 +1,5 @@
 // Tests of the memory of clean texts: what is found, and what a request may take, does not depend on earlier requests.
+import { isUtf8 } from "node:buffer";
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { definePlugin, LARGE_BODY_BYTES, type PluginHost, type TextMemory } from "../../sdk/index.ts";
@@ -12,6 +13,7 @@ import { roleSetOf, type RoleSet } from "./json-roles.ts";
 import { codeSanitation } from "./plugin.ts";
 import { inspectAndRecordBody } from "./record-body.ts";
 import { RecordingDetector } from "./recording-detector.ts";
+import { RunEnds } from "./run-ends.ts";
 import { LANGUAGES, ROLES } from "./settings.ts";
 import { WorkExhausted } from "./work-budget.ts";
 
@@ -218,6 +220,12 @@ describe("a text with code that has the hash of a clean text", () => {
   });
 });
 
+/** As an instance of the plugin has it. */
+interface OpenMemory {
+  readonly memory: TextMemory;
+  readonly runEnds: RunEnds;
+}
+
 describe("the work of an inspection", () => {
   const detector = compileDetector(LANGUAGES);
   const memories = new TextMemories();
@@ -228,16 +236,17 @@ describe("the work of an inspection", () => {
 
   /** What an inspection with this memory results in, and the work that it took. */
   function inspect(
-    json: string,
-    memory: TextMemory,
+    json: string | Buffer,
+    { memory, runEnds }: OpenMemory,
     mask: string | null,
     set: RoleSet | null,
     limit: number,
   ) {
     const recorder = new RecordingDetector(detector);
     const bytes = Buffer.from(json);
-    const inspected = { body: bytes, bodyView: bytes, bodyText: json, isJson: true, headers: new Headers() };
-    const texts = new CleanTexts(memory);
+    const bodyText = isUtf8(bytes) ? bytes.toString() : null;
+    const inspected = { body: bytes, bodyView: bytes, bodyText, isJson: true, headers: new Headers() };
+    const texts = new CleanTexts(memory, runEnds);
     try {
       const verdict = recorder.limitWork(limit, () =>
         inspectAndRecordBody(inspected, recorder, mask, set, texts),
@@ -248,7 +257,10 @@ describe("the work of an inspection", () => {
       return { verdict: { kind: "incomplete" }, details: recorder.details };
     }
   }
-  const openMemory = () => memories.open({ owner: "g", name: crypto.randomUUID() });
+  const openMemory = (): OpenMemory => ({
+    memory: memories.open({ owner: "g", name: crypto.randomUUID() }),
+    runEnds: new RunEnds(),
+  });
 
   test("is the same when its texts are known, and so is the result, with any limit", () => {
     fc.assert(
@@ -301,6 +313,72 @@ describe("the work of an inspection", () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  describe("in a conversation with a known beginning", () => {
+    const turns = (count: number, ...more: string[]) =>
+      JSON.stringify(
+        chat(...Array.from({ length: count }, (_, index) => repeatTo(`${index}. ${PROSE}`, 1500)), ...more),
+      );
+    /** Counts the lookups of texts, sections and beginnings. */
+    const counting = (open: OpenMemory) => {
+      const lookups: number[] = [];
+      const recall: TextMemory["recall"] = (bytes, start, end) => {
+        lookups.push(end - start);
+        return open.memory.recall(bytes, start, end);
+      };
+      return { lookups, open: { ...open, memory: { ...open.memory, recall } } };
+    };
+
+    test("it takes one lookup for all its sections", () => {
+      const { lookups, open: counted } = counting(openMemory());
+      inspect(turns(70), counted, null, null, Infinity);
+      expect(lookups.length).toBeGreaterThan(10);
+      lookups.length = 0;
+      inspect(turns(70), counted, null, null, Infinity);
+      const [first = 0, ...others] = lookups;
+      expect(first).toBeGreaterThan(80_000);
+      expect(others.every((bytes) => bytes < 8192)).toBe(true);
+    });
+
+    test("the result is the same, with any limit and whatever follows", () => {
+      const last = fc.constantFrom("", "short", ATTACK, repeatTo(PROSE, 20_000), "é", '"}');
+      const more = fc.array(last, { maxLength: 3 });
+      fc.assert(
+        fc.property(
+          fc.integer({ min: 20, max: 90 }),
+          fc.integer({ min: 20, max: 90 }),
+          more,
+          fc.integer({ min: 1000, max: 200_000 }),
+          fc.option(fc.nat(), { nil: null }),
+          (before, count, added, limit, broken) => {
+            const known = openMemory();
+            inspect(turns(before), known, null, null, Infinity);
+            const body = Buffer.from(turns(count, ...added));
+            // A byte that is not UTF-8: then the whole body is inspected in another way.
+            if (broken !== null) body[broken % body.length] = 0xff;
+            expect(inspect(body, known, null, null, limit)).toEqual(
+              inspect(body, openMemory(), null, null, limit),
+            );
+          },
+        ),
+        { numRuns: 100 },
+      );
+    });
+
+    test("code is found in it", () => {
+      const known = openMemory();
+      const clean = turns(70);
+      for (let turn = 0; turn < 2; turn++)
+        expect(inspect(clean, known, null, null, Infinity).verdict.kind).toBe("clean");
+      for (let at = 1000; at < clean.length - 1000; at += 9973) {
+        // Of the same length and with the same end.
+        const body = clean.slice(0, at) + ATTACK + clean.slice(at + ATTACK.length);
+        const { verdict } = inspect(body, known, null, null, Infinity);
+        expect(verdict).toEqual(inspect(body, openMemory(), null, null, Infinity).verdict);
+        if (firstInJson(body, detector) !== null) expect(verdict.kind).toBe("found");
+      }
+    });
   });
 
   test.each([PROSE, "a = b(c)[d]; ", "it's 1 or 2; "])("%j is the same at the very limit", (given) => {

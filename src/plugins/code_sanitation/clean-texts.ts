@@ -1,23 +1,31 @@
 // The texts of one body that earlier inspections found clean, and those that this one does: only what is new is scanned.
 import type { TextMemory } from "../../sdk/index.ts";
 import type { Detector } from "./detector.ts";
+import type { RunEnds } from "./run-ends.ts";
 
 /** Scanning a shorter text takes about as long as hashing it and looking it up. */
 export const MIN_REMEMBERED_BYTES = 128;
 /** Hashing this many bytes takes about as long as a step of a scan. */
 const HASHED_BYTES_PER_STEP = 16;
 
-/** A section is remembered with its steps and the number of its texts: in one number, so within these limits. */
-const SECTION_STEPS = 2 ** 22;
-const MAX_SECTION_TEXTS = 510;
+/** A section or run is remembered with its steps and the number of its texts: in one number, so within these limits. */
+const SECTION_STEPS = 2 ** 20;
+const MAX_SECTION_TEXTS = 2046;
 
 export interface TextScan<T> {
   /** Returns null if nothing is found in the bytes from `start` up to `end`. */
   scan(start: number, end: number): T | null;
 }
 
+/** The work so far, and the number of texts that were long enough to be remembered. */
+export interface TextCounts {
+  readonly steps: number;
+  readonly texts: number;
+}
+
 export class CleanTexts {
   readonly #memory: TextMemory;
+  readonly #runEnds: RunEnds;
   /** Texts that were not scanned, because they are known to be clean. */
   remembered = 0;
   /** Texts that were scanned, and are long enough to be remembered. */
@@ -25,8 +33,10 @@ export class CleanTexts {
   /** Steps that were counted, but took no time. */
   savedSteps = 0;
 
-  constructor(memory: TextMemory) {
+  /** `runEnds`: of what is in the memory. */
+  constructor(memory: TextMemory, runEnds: RunEnds) {
     this.#memory = memory;
+    this.#runEnds = runEnds;
   }
 
   /**
@@ -64,21 +74,54 @@ export class CleanTexts {
   ): { remember(): void } | undefined {
     const known = this.#memory.recall(bytes, start, end);
     if (typeof known === "number") {
-      this.remembered += Math.floor(known / SECTION_STEPS);
-      const steps = known % SECTION_STEPS;
-      this.savedSteps += Math.max(0, steps - (end - start) / HASHED_BYTES_PER_STEP);
-      detector.countWork(steps);
+      this.countSection(known, end - start, detector);
       return undefined;
     }
-    const stepsBefore = detector.workDone;
-    const textsBefore = this.remembered + this.inspected;
+    const before = this.counts(detector);
     return {
       remember: () => {
-        const steps = detector.workDone - stepsBefore;
-        const texts = this.remembered + this.inspected - textsBefore;
-        if (steps < SECTION_STEPS && texts <= MAX_SECTION_TEXTS)
-          known.remember(texts * SECTION_STEPS + steps);
+        const value = this.#valueSince(before, detector);
+        if (value >= 0) known.remember(value);
       },
     };
+  }
+
+  /** Whether the beginning of the body up to `end` may be a known run. */
+  mayBeRun(bytes: Uint8Array, end: number): boolean {
+    return this.#runEnds.has(bytes, end);
+  }
+
+  /** A run is all sections of a body up to one of them. Returns what to count for it, or -1 if it is not known to be clean. */
+  recallRun(bytes: Uint8Array, end: number): number {
+    const known = this.#memory.recall(bytes, 0, end);
+    return typeof known === "number" ? known : -1;
+  }
+
+  /** Remembers a run of which all strings were found clean. `before`: what was counted before it. */
+  rememberRun(bytes: Uint8Array, end: number, before: TextCounts, detector: Detector): void {
+    const value = this.#valueSince(before, detector);
+    const known = value < 0 ? value : this.#memory.recall(bytes, 0, end);
+    if (typeof known !== "number") known.remember(value);
+    if (value >= 0) this.#runEnds.add(bytes, end);
+  }
+
+  /** Counts a known section or run. `known`: what is remembered of it. Throws WorkExhausted. */
+  countSection(known: number, bytes: number, detector: Detector): void {
+    this.remembered += Math.floor(known / SECTION_STEPS);
+    const steps = known % SECTION_STEPS;
+    this.savedSteps += Math.max(0, steps - bytes / HASHED_BYTES_PER_STEP);
+    detector.countWork(steps);
+  }
+
+  counts(detector: Detector): TextCounts {
+    return { steps: detector.workDone, texts: this.remembered + this.inspected };
+  }
+
+  /** Returns what to remember of what was inspected since `before`; -1 if that is too much. */
+  #valueSince(before: TextCounts, detector: Detector): number {
+    const now = this.counts(detector);
+    const steps = now.steps - before.steps;
+    const texts = now.texts - before.texts;
+    return steps < SECTION_STEPS && texts <= MAX_SECTION_TEXTS ? texts * SECTION_STEPS + steps : -1;
   }
 }

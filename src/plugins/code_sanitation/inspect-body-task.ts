@@ -8,6 +8,7 @@ import type { BodyVerdict } from "./inspect-body.ts";
 import type { RoleSet } from "./json-roles.ts";
 import { inspectAndRecordBody } from "./record-body.ts";
 import { RecordingDetector, type FoundCode } from "./recording-detector.ts";
+import { RunEnds } from "./run-ends.ts";
 import { stepsFor, WorkExhausted } from "./work-budget.ts";
 
 interface InspectBodyInput {
@@ -30,6 +31,20 @@ interface InspectBodyOutput {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
+/** Of the memories of this thread, by name; the oldest ones are dropped. */
+const runEnds = new Map<string, RunEnds>();
+const MAX_RUN_ENDS = 32;
+
+function runEndsOf({ name }: TextScope): RunEnds {
+  const known = runEnds.get(name);
+  if (known !== undefined) return known;
+  const [oldest] = runEnds.keys();
+  if (runEnds.size >= MAX_RUN_ENDS && oldest !== undefined) runEnds.delete(oldest);
+  const created = new RunEnds();
+  runEnds.set(name, created);
+  return created;
+}
+
 export function run({
   patterns,
   mask,
@@ -40,7 +55,7 @@ export function run({
   memory,
 }: InspectBodyInput): InspectBodyOutput {
   const detector = new RecordingDetector(compileDetector(patterns));
-  const texts = new CleanTexts(openTextMemory(memory));
+  const texts = new CleanTexts(openTextMemory(memory), runEndsOf(memory));
   const headers = new Headers(contentType === null ? {} : { "content-type": contentType });
   try {
     const verdict = detector.limitWork(stepsFor(body.length), () =>

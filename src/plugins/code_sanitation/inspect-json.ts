@@ -2,7 +2,7 @@
 import type { InspectedBody } from "./body-text.ts";
 import type { CleanTexts } from "./clean-texts.ts";
 import type { Detector } from "./detector.ts";
-import { asLatin1, isInspectable, stopInJson } from "./json-bytes.ts";
+import { asLatin1, JsonBytes } from "./json-bytes.ts";
 import { rangesOfRoles, type RoleSet } from "./json-roles.ts";
 import type { TextRange } from "./json-string-cursor.ts";
 import { firstInJson, maskJson, type OnStringFound } from "./json-text.ts";
@@ -41,12 +41,14 @@ export function inspectJsonBytes(
   json: JsonOptions | null,
 ): JsonVerdict | null {
   const { bodyView = null } = body;
-  if (bodyView === null || !isInspectable(bodyView)) return null;
+  if (bodyView === null) return null;
   const bytes = withoutMark(bodyView);
   const roles = json?.roles ?? null;
+  const strings = new JsonBytes(bytes, detector, mask === null, json?.texts ?? null);
+  if (!strings.isUtf8()) return null;
   // With one character per byte, the ranges are those of the bytes. Keys and roles that matter are ASCII.
   const ranges = roles === null ? null : rangesOf(asLatin1(bytes), json, detector);
-  const stop = stopInJson(bytes, detector, ranges, mask === null, json?.texts ?? null);
+  const stop = ranges === null ? strings.stop() : strings.stopIn(ranges);
   if (stop === null) return CLEAN;
   const text = body.bodyText ?? "";
   const start = unitsIn(bytes.subarray(0, stop.start));

@@ -16,6 +16,7 @@ import { headSizeOf, isCodeInHead, maskHead } from "./inspect-head.ts";
 import { roleSetOf, type RoleSet } from "./json-roles.ts";
 import { inspectAndRecordBody } from "./record-body.ts";
 import { RecordingDetector, type FindingDetail } from "./recording-detector.ts";
+import { RunEnds } from "./run-ends.ts";
 import { ROLES, type CodeSanitationSettings } from "./settings.ts";
 import { TurnWork } from "./turn-work.ts";
 import { stepsFor, WorkExhausted } from "./work-budget.ts";
@@ -72,6 +73,7 @@ class Inspection {
   readonly #patterns: readonly PatternSelection[];
   readonly #detector: Detector;
   readonly #memory: TextMemory;
+  readonly #runEnds = new RunEnds();
   readonly #parts: { readonly headers: boolean; readonly path: boolean; readonly body: boolean };
   /** The character that replaces code; null if code blocks the request. */
   readonly #mask: string | null;
@@ -114,7 +116,7 @@ class Inspection {
     if (!this.#parts.body) return CLEAN;
     const { bodySize } = context;
     if (bodySize > LARGE_BODY_BYTES || turnWork.isExhaustedFor(bodySize)) return null;
-    const texts = new CleanTexts(this.#memory);
+    const texts = new CleanTexts(this.#memory, this.#runEnds);
     const inspect = () => inspectAndRecordBody(context, recorder, this.#mask, this.#roles, texts);
     const verdict = limited(recorder, bodySize, inspect, texts);
     countTexts(context, texts);

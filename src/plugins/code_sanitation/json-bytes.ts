@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { JsonStrings } from "../../sdk/index.ts";
 import { BACKSLASH } from "./char-codes.ts";
 import { MAX_CLEAN_UNITS } from "./clean-strings.ts";
-import { MIN_REMEMBERED_BYTES, type CleanTexts, type TextScan } from "./clean-texts.ts";
+import { MIN_REMEMBERED_BYTES, type CleanTexts, type TextCounts, type TextScan } from "./clean-texts.ts";
 import type { Detector, Finding } from "./detector.ts";
 import type { TextRange } from "./json-string-cursor.ts";
 import { unescapedBuffer, unescapeUnits } from "./json-unescape.ts";
@@ -18,9 +18,6 @@ interface Stop {
   readonly findings: Finding[] | null;
 }
 
-/** Whether a body can be inspected in its bytes. A body in another encoding is inspected as text. */
-export const isInspectable = isUtf8;
-
 /** Returns the bytes as text with one character per byte, so that positions in it are positions in the bytes. */
 export function asLatin1(bytes: Uint8Array): string {
   return asBuffer(bytes).toString("latin1");
@@ -29,21 +26,6 @@ export function asLatin1(bytes: Uint8Array): string {
 /** Bodies of requests are Buffers already. */
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-/**
- * Returns where the first string with code is, or null if all strings of the ranges are clean. `ranges` is null for the whole body.
- * `onlyFirst`: only one of the findings of the string is needed. `texts`: those that are known to be clean.
- */
-export function stopInJson(
-  bytes: Uint8Array,
-  detector: Detector,
-  ranges: readonly TextRange[] | null,
-  onlyFirst: boolean,
-  texts: CleanTexts | null,
-): Stop | null {
-  const body = new JsonBytes(bytes, detector, onlyFirst, texts);
-  return ranges === null ? body.stop() : body.stopIn(ranges);
 }
 
 /** The units of a string. Separate from the detector's buffer. */
@@ -55,8 +37,11 @@ const MIN_SECTION_BYTES = 8192;
 const SECTION_END = Buffer.from('"}');
 /** A search takes 30 ns. */
 const MAX_TRIES = 64;
-/** Sections that are also remembered together: a lookup takes 1 to 2 µs, and hashing the bytes of a section again 0.5 µs. */
-const SECTIONS_PER_GROUP = 4;
+/** So many more sections than a known run has make a new one: looking up a section takes 1 to 2 µs, and hashing 100 kB for the run 7 µs. */
+const NEW_SECTIONS_PER_RUN = 4;
+/** The size of a run, which has at most MAX_RUN_SECTIONS. */
+const MAX_RUN_BYTES = 512 * 1024;
+const MAX_RUN_SECTIONS = MAX_RUN_BYTES / MIN_SECTION_BYTES;
 /** One of so many places where a section could end is its end. */
 const PLACES_PER_END = 2;
 const END_BYTES = 8;
@@ -66,7 +51,8 @@ const LONG_TEXT_BYTES = 4096;
 /** After so many new texts one after the other, the rest of a section is not looked up text by text: it is probably new, too. */
 const NEW_TEXTS_IN_A_ROW = 2;
 
-class JsonBytes implements TextScan<Finding[]> {
+/** Inspects the strings of one body. `onlyFirst`: only one of the findings of a string is needed. `texts`: those that are known to be clean. */
+export class JsonBytes implements TextScan<Finding[]> {
   readonly #bytes: Buffer;
   readonly #strings: JsonStrings;
   readonly #detector: Detector;
@@ -75,9 +61,12 @@ class JsonBytes implements TextScan<Finding[]> {
   /** How many more new texts are looked up, of those that follow each other. */
   #newTextsLeft = Infinity;
   #mostNewTexts = Infinity;
-  /** Where the sections that were inspected end. */
+  /** Where the sections that are known or were inspected end. */
   #at = 0;
-  #isAfterKnown = false;
+  /** Where a known part ends, the next texts may be known: the last texts of a body are remembered by themselves. */
+  #isAfterKnown = true;
+  /** What is remembered of the sections up to `#at`; -1 if they are no known run. */
+  #knownRun = -1;
 
   constructor(bytes: Uint8Array, detector: Detector, onlyFirst: boolean, texts: CleanTexts | null) {
     this.#bytes = asBuffer(bytes);
@@ -87,52 +76,68 @@ class JsonBytes implements TextScan<Finding[]> {
     this.#texts = texts;
   }
 
-  /** Inspects the body in groups of sections. Those that are known to be clean are not even searched for strings. */
-  stop(): Stop | null {
-    const bytes = this.#bytes;
-    const texts = this.#texts;
-    if (texts === null) return this.#stopInRange({ start: 0, end: bytes.length });
-    // Where a known part ends, the next texts may be known: the last texts of a body are remembered by themselves.
-    this.#isAfterKnown = true;
-    let start = 0;
-    for (let end; (end = groupEnd(bytes, start)) > 0;) {
-      const group = texts.recallSection(bytes, start, end, this.#detector);
-      if (group === undefined) {
-        start = end;
-        this.#isAfterKnown = true;
-        continue;
-      }
-      const stop = this.#stopInSections(texts, start, end);
-      if (stop !== null) return stop;
-      if (this.#at === end) group.remember();
-      start = this.#at;
-    }
-    return this.#stopInSections(texts, start, bytes.length) ?? this.#stopInRest();
+  /** Returns whether the body can be inspected in its bytes: one in another encoding is inspected as text. Call it before `stop`. */
+  isUtf8(): boolean {
+    if (this.#texts !== null) this.#skipKnownRun(this.#texts);
+    // What is known was valid, and ends with an ASCII character.
+    return isUtf8(this.#at === 0 ? this.#bytes : this.#bytes.subarray(this.#at));
   }
 
-  /** Inspects the sections from `start` up to `limit`, and sets `#at` to the end of the last one. */
-  #stopInSections(texts: CleanTexts, start: number, limit: number): Stop | null {
+  /** Sets `#at` to the end of the longest run that may be known, if it is. */
+  #skipKnownRun(texts: CleanTexts): void {
     const bytes = this.#bytes;
-    this.#at = start;
-    while (this.#at < limit) {
-      const end = sectionEnd(bytes, this.#at);
-      if (end < 0) return null;
-      const section = texts.recallSection(bytes, this.#at, end, this.#detector);
-      if (section === undefined) {
-        this.#at = end;
-        this.#isAfterKnown = true;
-        continue;
-      }
-      this.#newTextsLeft = this.#mostNewTexts = this.#isAfterKnown ? NEW_TEXTS_IN_A_ROW : 0;
-      const stop = this.#stopInRange({ start: this.#at, end });
-      if (stop !== null) return stop;
-      // Otherwise the quote before `end` began a string.
-      const isSection = this.#strings.end === end - SECTION_END.length;
-      if (isSection) section.remember();
-      this.#at = isSection ? end : this.#strings.end + 1;
-      this.#isAfterKnown = false;
+    let longest = 0;
+    let end = sectionEnd(bytes, 0);
+    for (let count = 0; end > 0 && count < MAX_RUN_SECTIONS; count++) {
+      if (texts.mayBeRun(bytes, end)) longest = end;
+      end = sectionEnd(bytes, end);
     }
+    if (longest > 0) this.#knownRun = texts.recallRun(bytes, longest);
+    if (this.#knownRun >= 0) this.#at = longest;
+  }
+
+  /**
+   * Returns where the first string with code is, or null if all strings are clean. Sections that are known to be clean are not even searched for
+   * strings.
+   */
+  stop(): Stop | null {
+    const texts = this.#texts;
+    if (texts === null) return this.#stopInRange({ start: 0, end: this.#bytes.length });
+    const before = texts.counts(this.#detector);
+    if (this.#knownRun >= 0) texts.countSection(this.#knownRun, this.#at, this.#detector);
+    return this.#stopInSections(texts, before) ?? this.#stopInRest();
+  }
+
+  /** Inspects the sections after the known run, and sets `#at` to the end of the last one. `before`: what was counted before the body. */
+  #stopInSections(texts: CleanTexts, before: TextCounts): Stop | null {
+    const bytes = this.#bytes;
+    let runSections = 0;
+    for (let end; (end = sectionEnd(bytes, this.#at)) > 0;) {
+      if (end > MAX_RUN_BYTES) {
+        this.#rememberRun(texts, runSections, before);
+        runSections = -Infinity;
+      }
+      const section = texts.recallSection(bytes, this.#at, end, this.#detector);
+      let isSection = true;
+      if (section !== undefined) {
+        this.#newTextsLeft = this.#mostNewTexts = this.#isAfterKnown ? NEW_TEXTS_IN_A_ROW : 0;
+        const stop = this.#stopInRange({ start: this.#at, end });
+        if (stop !== null) return stop;
+        // Otherwise the quote before `end` began a string.
+        isSection = this.#strings.end === end - SECTION_END.length;
+        if (isSection) section.remember();
+      }
+      this.#at = isSection ? end : this.#strings.end + 1;
+      this.#isAfterKnown = section === undefined;
+      runSections = isSection ? runSections + 1 : -Infinity;
+    }
+    this.#rememberRun(texts, runSections, before);
     return null;
+  }
+
+  /** `sections`: the number of those after the known run. */
+  #rememberRun(texts: CleanTexts, sections: number, before: TextCounts): void {
+    if (sections >= NEW_SECTIONS_PER_RUN) texts.rememberRun(this.#bytes, this.#at, before, this.#detector);
   }
 
   /** Inspects what follows the last section. */
@@ -214,13 +219,6 @@ function sectionEnd(bytes: Buffer, start: number): number {
     quote = bytes.indexOf(SECTION_END, quote + 1);
   }
   return -1;
-}
-
-/** Returns where the group of sections that begins at `start` ends; -1 if the body has fewer sections. */
-function groupEnd(bytes: Buffer, start: number): number {
-  let end = start;
-  for (let count = 0; count < SECTIONS_PER_GROUP && end >= 0; count++) end = sectionEnd(bytes, end);
-  return end;
 }
 
 /** Returns whether a section can end here: yes for one of PLACES_PER_END places, by a sum over the bytes before it. */
