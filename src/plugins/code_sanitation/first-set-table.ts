@@ -2,6 +2,7 @@
 // hundred patterns, and deriving it from their matchers takes milliseconds.
 import { CHAR_SET_SIZE } from "./char-set.ts";
 import type { RequiredAfter } from "./pattern.ts";
+import type { PrefixSet } from "./prefix-set.ts";
 import { NO_WORDS, type WordSet } from "./word-set.ts";
 
 const HEADER_LENGTH = 2;
@@ -40,42 +41,48 @@ export function writeFirstSets(conditions: readonly (RequiredAfter | null)[]): U
 }
 
 export class FirstSetTable {
-  readonly #prefixes: readonly Int32Array[];
-  readonly #words: readonly WordSet[];
+  readonly #prefixes: SetReader<PrefixSet>;
+  readonly #words: SetReader<WordSet>;
   readonly #numbers: Int32Array;
 
-  /** `bytes`: the content of a file. The sets are parts of it. */
+  /** `bytes`: the content of a file. */
   constructor({ buffer, byteOffset, length }: Uint8Array) {
     const table = new Int32Array(buffer, byteOffset, length >> 2);
     const [prefixes = 0, words = 0] = table;
     const wordsStart = HEADER_LENGTH + prefixes * CHAR_SET_SIZE;
-    const numbersStart = wordsStart + words * NO_WORDS.length;
-    this.#numbers = table.subarray(numbersStart);
-    this.#prefixes = Array.from({ length: prefixes }, (_, index) => {
-      const start = HEADER_LENGTH + index * CHAR_SET_SIZE;
-      return table.subarray(start, start + CHAR_SET_SIZE);
+    this.#prefixes = new SetReader((number) => {
+      const start = HEADER_LENGTH + (number - 1) * CHAR_SET_SIZE;
+      return table.slice(start, start + CHAR_SET_SIZE);
     });
-    const unsigned = new Uint32Array(buffer, byteOffset, length >> 2);
-    this.#words = Array.from({ length: words }, (_, index) => {
-      const start = wordsStart + index * NO_WORDS.length;
-      return unsigned.subarray(start, start + NO_WORDS.length);
+    this.#words = new SetReader((number) => {
+      const start = wordsStart + (number - 1) * NO_WORDS.length;
+      return new Uint32Array(table.subarray(start, start + NO_WORDS.length));
     });
+    this.#numbers = table.subarray(wordsStart + words * NO_WORDS.length);
   }
 
   /** Returns the condition at an index; null if anything may follow. */
   at(index: number): RequiredAfter | null {
     const first = index * PATTERN_LENGTH;
-    const [prefixes = 0, afterWhitespace = 0, words = 0] = this.#numbers.subarray(
-      first,
-      first + PATTERN_LENGTH,
-    );
-    const set = this.#prefixes[prefixes - 1];
-    if (set === undefined) return null;
-    const following = this.#words[words - 1] ?? null;
-    return {
-      prefixes: set,
-      afterWhitespace: this.#prefixes[afterWhitespace - 1] ?? null,
-      words: () => following,
-    };
+    const prefixes = this.#prefixes.read(this.#numbers[first] ?? 0);
+    if (prefixes === null) return null;
+    const afterWhitespace = this.#prefixes.read(this.#numbers[first + 1] ?? 0);
+    const words = this.#words.read(this.#numbers[first + 2] ?? 0);
+    return { prefixes, afterWhitespace, words: () => words };
+  }
+}
+
+/** Reads each set once, when it is first needed. It is an array of its own, like those that are derived from matchers. */
+class SetReader<Set> {
+  readonly #read: (number: number) => Set;
+  readonly #sets: (Set | undefined)[] = [];
+
+  constructor(read: (number: number) => Set) {
+    this.#read = read;
+  }
+
+  /** Returns null for the number 0. */
+  read(number: number): Set | null {
+    return number === 0 ? null : (this.#sets[number] ??= this.#read(number));
   }
 }
