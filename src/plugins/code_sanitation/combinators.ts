@@ -148,7 +148,7 @@ export function opt(matcher: Matcher): Matcher {
   };
   const optional = withFirstSet(() => {
     const firstSet = matcher.firstSet?.();
-    return firstSet === undefined ? undefined : { ...firstSet, mayBeEmpty: true };
+    return firstSet && { ...firstSet, mayBeEmpty: true, excludedUnits: undefined };
   }, match);
   return withPart(optional, "optional", matcher, opt);
 }

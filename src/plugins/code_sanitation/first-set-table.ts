@@ -1,5 +1,5 @@
-// What must follow the triggers of all patterns, as a table: computed at build time, because a request with ordinary text needs it for a
-// hundred patterns, and deriving it from their matchers takes milliseconds.
+// What must follow the triggers of all patterns, as a table: computed at build time, because deriving it from the matchers of the
+// patterns that the first request needs takes milliseconds.
 import { CHAR_SET_SIZE } from "./char-set.ts";
 import type { RequiredAfter } from "./pattern.ts";
 import type { PrefixSet } from "./prefix-set.ts";

@@ -203,6 +203,13 @@ test.each([
 });
 
 test.each([
+  ["an optional one", seq(opt(not(lit("a"))), lit("a"))],
+  ["one that is repeated, or not", seq(times(0, 3, not(lit("a"))), lit("a"))],
+])("a negative lookahead that may be skipped rejects nothing: %s", (_, matcher) => {
+  expect(matcher(inputOf("a"), 0)).toBe(1);
+});
+
+test.each([
   ["a keyword", "abcd", keyword(["abcd", "efg"])],
   ["a keyword after optional whitespace", " efg", seq(ows, keyword(["abcd", "efg"]))],
   ["a literal of four letters", "abcdef", lit("abcd")],

@@ -76,7 +76,7 @@ export interface FirstSet {
   /** The words that a match may start with, also after whitespace. */
   readonly words: WordSource;
   /** Set on matchers that read nothing: units that must not follow. */
-  readonly excludedUnits?: CharSet;
+  readonly excludedUnits?: CharSet | undefined;
 }
 
 /** Returns the matcher with a FIRST set that `create` returns. */
@@ -173,7 +173,13 @@ export function negative(matcher: Matcher, match: MatchFunction): Matcher {
 export function withFirstSetOf(other: Matcher, mayBeEmpty: boolean, match: MatchFunction): Matcher {
   return withChangedFirstSet(
     other,
-    (firstSet) => ({ ...firstSet, mayBeEmpty: mayBeEmpty || firstSet.mayBeEmpty, readsOneUnit: false }),
+    (firstSet) => ({
+      ...firstSet,
+      mayBeEmpty: mayBeEmpty || firstSet.mayBeEmpty,
+      readsOneUnit: false,
+      // A matcher that may be skipped excludes nothing.
+      excludedUnits: mayBeEmpty ? undefined : firstSet.excludedUnits,
+    }),
     match,
   );
 }
