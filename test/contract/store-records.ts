@@ -1,7 +1,5 @@
 // Complete, valid records for tests of the store, with text that a wrong column type or encoding would corrupt.
 import { SQL } from "bun";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hashApiKey, newApiKey, newId } from "../../src/base/ids.ts";
 import type { Budget } from "../../src/model/budget.ts";
@@ -15,6 +13,7 @@ import type { Upstream } from "../../src/model/upstream.ts";
 import type { VirtualModel } from "../../src/model/virtual-model.ts";
 import type { Block } from "../../src/store/blocks.ts";
 import type { StoredApiKey } from "../../src/store/store.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
 
 export const ENCRYPTION_SECRET = "the encryption secret of the store's tests";
 export const AWKWARD_TEXT = "gåte 🜁 \u2028 'one' \"two\" \\x41 \\ %_ $1 ; -- 日本語 \u00a0 \ufeff";
@@ -177,9 +176,7 @@ export function blockRecord(gateway_id: string, fields: Partial<Block> = {}): Bl
 
 /** Returns the URL of a SQLite database in a temporary directory that is removed when the tests end. */
 export function temporarySqliteUrl(): string {
-  const directory = mkdtempSync(join(tmpdir(), "gatehouse-store-"));
-  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-  return `sqlite://${join(directory, "gatehouse.db")}`;
+  return `sqlite://${join(temporaryDirectory("gatehouse-store-"), "gatehouse.db")}`;
 }
 
 /** Runs SQL on the database directly, bypassing the store. */

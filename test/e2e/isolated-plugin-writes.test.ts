@@ -1,10 +1,10 @@
 // Writes of isolated plugins: other writes do not wait for the start of the thread or process, which may take longer than a write may.
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "../support/admin-fixtures.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
@@ -52,7 +52,7 @@ describe.each(["worker", "process"])("isolation %s", (isolation) => {
   };
 
   test.each(Object.entries(writes))("%s: other writes do not wait for the plugin", async (_name, prepare) => {
-    const folder = mkdtempSync(join(tmpdir(), "gatehouse-slow-"));
+    const folder = temporaryDirectory("gatehouse-slow-");
     const write = await prepare(folder);
     const writing = write();
     await waitUntil(() => existsSync(join(folder, "created")));
@@ -68,7 +68,7 @@ describe.each(["worker", "process"])("isolation %s", (isolation) => {
   test.each(Object.entries(writes))(
     "%s: a plugin that cannot be created is reported",
     async (_name, prepare) => {
-      const folder = mkdtempSync(join(tmpdir(), "gatehouse-slow-"));
+      const folder = temporaryDirectory("gatehouse-slow-");
       for (const name of ["continue", "fail"]) writeFileSync(join(folder, name), "");
       const { status, body } = await (await prepare(folder))();
       expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining("the list is missing")]);

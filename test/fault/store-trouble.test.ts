@@ -33,7 +33,6 @@ function permitted(what: string, ...command: string[]): boolean {
 async function start(env: Record<string, string> = {}, dataDir = temporaryDirectory()) {
   const gatehouse = await startGatehouseProcess({ env, dataDir, keepData: true });
   cleanups.push(() => gatehouse.stop());
-  process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
   return gatehouse;
 }
 

@@ -1,10 +1,12 @@
 // Starts the real gatehouse process on free ports, and calls its Admin API as a client would.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { mintToken as signToken } from "../../src/cli/mint-token.ts";
 import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
+import { temporaryDirectory } from "./temporary-directory.ts";
 import { waitFor, waitUntil } from "./waiting.ts";
+
+export { temporaryDirectory };
 
 const ROOT = join(import.meta.dir, "../..");
 export const LAUNCHER = join(ROOT, "bin/gatehouse");
@@ -68,10 +70,6 @@ export interface StartOptions {
   readonly keepData?: boolean;
   /** Do not wait for /readyz. */
   readonly notReady?: boolean;
-}
-
-export function temporaryDirectory(): string {
-  return mkdtempSync(join(tmpdir(), "gatehouse-test-"));
 }
 
 export async function startGatehouseProcess(options: StartOptions = {}): Promise<GatehouseProcess> {

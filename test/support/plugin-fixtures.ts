@@ -1,11 +1,11 @@
 // Fixtures of the plugin tests: a directory of custom plugins, one of which runs code from its settings; gateways with
 // plugins; and the log.
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import type { ApiResponse, RunningGatehouse } from "./gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "./proxy-fixtures.ts";
+import { temporaryDirectory } from "./temporary-directory.ts";
 import { waitFor } from "./waiting.ts";
 
 export type Fields = Record<string, unknown>;
@@ -13,7 +13,7 @@ export type Stage = "pre_request" | "post_request" | "pre_response" | "post_resp
 
 /** Creates a directory outside the repository with these files. */
 export function pluginsDirectory(files: Readonly<Record<string, string>> = {}): string {
-  const directory = mkdtempSync(join(tmpdir(), "gatehouse-plugins-"));
+  const directory = temporaryDirectory("gatehouse-plugins-");
   for (const [name, source] of Object.entries(files)) writePlugin(directory, name, source);
   return directory;
 }
