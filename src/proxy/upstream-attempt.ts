@@ -142,7 +142,7 @@ export class UpstreamAttempt {
     this.#hasLost = true;
     this.#facts.wasSent = this.#response.wasSent;
     if (!this.#isHedge) {
-      if (this.#recordsTime) this.#recordTime(elapsedMs);
+      if (this.#isHedgedByPercentile) this.#recordTime(elapsedMs);
       if (this.#accepted === null) this.#report.wasSlow(elapsedMs, now);
     }
     this.#report.end("neutral", now);
@@ -213,7 +213,7 @@ export class UpstreamAttempt {
   }
 
   /** Whether requests are hedged after a percentile of the times. */
-  get #recordsTime(): boolean {
+  get #isHedgedByPercentile(): boolean {
     return this.#rule.upstream.hedge?.after === "p95";
   }
 
@@ -242,7 +242,7 @@ export class UpstreamAttempt {
       if (this.#response.ok) this.#facts.details = response.details = new ResponseDetails(detailsReader);
     }
     // An attempt that has lost may still have received everything.
-    if (this.#recordsTime && this.#response.ok && this.#facts.fault === null)
+    if (this.#isHedgedByPercentile && this.#response.ok && this.#facts.fault === null)
       this.#recordTime(this.#exchange.clock.now() - this.#facts.startedAt);
     if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status), this.#exchange.clock.now());
     return response;

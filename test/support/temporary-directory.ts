@@ -1,5 +1,5 @@
-// Temporary directories of tests. They are removed when the tests of the process have ended: remove-temporary-directories.ts, which bunfig.toml loads
-// before the tests. A listener for the exit of the process would not be called by the test runner.
+// Temporary directories of tests. They are removed when the tests of the process have ended (remove-temporary-directories.ts, which
+// bunfig.toml loads before the tests): the test runner does not call listeners for the exit of the process.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
