@@ -169,7 +169,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, services);
   addRuleRoutes(table, current);
   addResource(table, current, virtualModels);
-  addBudgetRoutes(table, current, parts.budgetBook);
+  addBudgetRoutes(table, current, parts.budgetBook, parts.deadlines.clock);
   addGameDayRoutes(table, current, (id) => parts.gameDays.flush(id));
   addApiKeyRoutes(table, current);
   addAdminTokenRoutes(table, current.store);

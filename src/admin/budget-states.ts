@@ -1,6 +1,7 @@
 // The state of budgets: what is spent and reserved in the current period, and by whom. Also resets and adjusts it.
 import { z } from "zod";
 import type { Period } from "../base/calendar-period.ts";
+import type { Clock } from "../base/clock.ts";
 import { dollarsOf, nanosOf } from "../base/decimal.ts";
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { LedgerUnavailable, MAX_AMOUNT } from "../ledger/ledger.ts";
@@ -60,10 +61,13 @@ type BudgetState = z.output<typeof budgetStateSchema>;
 export class BudgetStates {
   readonly #current: CurrentConfiguration;
   readonly #book: BudgetBook;
+  /** That of requests, so that both have the same periods. */
+  readonly #clock: Clock;
 
-  constructor(current: CurrentConfiguration, book: BudgetBook) {
+  constructor(current: CurrentConfiguration, book: BudgetBook, clock: Clock) {
     this.#current = current;
     this.#book = book;
+    this.#clock = clock;
   }
 
   async read(gatewayId: string, budgetId: string): Promise<BudgetState> {
@@ -81,7 +85,7 @@ export class BudgetStates {
 
   async #read(gatewayId: string, budget: CompiledBudget): Promise<BudgetState> {
     const { record, limit, periods } = budget;
-    const { start, end } = periods.at(Date.now());
+    const { start, end } = periods.at(this.#clock.unixNow());
     const subjects = await this.#subjectsOf(gatewayId, budget, { start, end });
     const targets = subjects.map((subject) => this.#book.target(budget, subject, { start, end }));
     await this.#book.ledger.refresh?.(gatewayId, targets);
@@ -120,7 +124,7 @@ export class BudgetStates {
   /** Drops what is spent in the current period. Reservations of requests in progress stay. */
   async reset(gatewayId: string, budgetId: string, subject: string | undefined): Promise<void> {
     const budget = this.#find(gatewayId, budgetId);
-    const period = budget.periods.at(Date.now());
+    const period = budget.periods.at(this.#clock.unixNow());
     const subjects =
       subject === undefined
         ? await this.#subjectsOf(gatewayId, budget, period)
@@ -136,7 +140,7 @@ export class BudgetStates {
     { subject, amount: change }: z.output<typeof adjustInput>,
   ): Promise<void> {
     const budget = this.#find(gatewayId, budgetId);
-    const period = budget.periods.at(Date.now());
+    const period = budget.periods.at(this.#clock.unixNow());
     if (budget.record.each && subject === undefined)
       throw validationError([
         { path: "subject", message: "is required, because every subject has its own amount" },

@@ -1,5 +1,6 @@
 // Budgets of a gateway, and the state of each. Responses show webhooks masked.
 import { z } from "zod";
+import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { budgetSchema, type BudgetFields } from "../../model/budget.ts";
 import { validate } from "../../model/validate.ts";
@@ -43,9 +44,14 @@ export const budgets: Resource<"budgets", BudgetFields> = {
   show: (budget) => ({ ...budget, webhook: budget.webhook === null ? null : maskWebhook(budget.webhook) }),
 };
 
-export function addBudgetRoutes(table: RouteTable, current: CurrentConfiguration, book: BudgetBook): void {
+export function addBudgetRoutes(
+  table: RouteTable,
+  current: CurrentConfiguration,
+  book: BudgetBook,
+  clock: Clock,
+): void {
   addResource(table, current, budgets);
-  const states = new BudgetStates(current, book);
+  const states = new BudgetStates(current, book, clock);
   const shared = { tag: budgets.tag };
   addStateList(table, states);
   const state = {
