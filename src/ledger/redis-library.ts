@@ -73,13 +73,11 @@ local function are_here(keys)
   return true
 end
 
--- Charges the reservations of processes whose lease has ended, as of that end. At most about 500 per call, to take less than a few
--- milliseconds; the next calls continue. Returns whether there was one.
-local function expire_dead()
-  local dead = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now), 'WITHSCORES', 'LIMIT', 0, 1)
-  if #dead == 0 then return false end
-  local open = string.gsub(KEYS[1], 'leases$', 'open:' .. dead[1])
-  if not are_here({open}) then return false end
+-- Charges the open reservations of a process whose lease ended at the given time, until the limit is reached. Returns the number of
+-- those that were charged, and whether none is left.
+local function expire_process(process, ended, limit)
+  local open = string.gsub(KEYS[1], 'leases$', 'open:' .. process)
+  if not are_here({open}) then return 0, false end
   local cursor, charged = '0', 0
   repeat
     local page = redis.call('HSCAN', open, cursor, 'COUNT', 500)
@@ -88,15 +86,28 @@ local function expire_dead()
       local claims = cjson.decode(page[2][i + 1])
       local keys = {}
       for at, claim in ipairs(claims) do keys[at] = claim[2] end
-      if not are_here(keys) then return charged > 0 end
+      if not are_here(keys) then return charged, false end
       for _, claim in ipairs(claims) do
-        settle(claim[1], claim[2], claim[3], claim[3], claim[4], tonumber(dead[2]))
+        settle(claim[1], claim[2], claim[3], claim[3], claim[4], ended)
       end
       redis.call('HDEL', open, page[2][i])
       charged = charged + 1
     end
-  until cursor == '0' or charged >= 500
-  if redis.call('EXISTS', open) == 0 then redis.call('ZREM', KEYS[1], dead[1]) end
-  return true
+  until cursor == '0' or charged >= limit
+  return charged, redis.call('EXISTS', open) == 0
+end
+
+-- Charges the reservations of processes whose lease has ended, as of that end. At most about 500 of at most 100 processes per call, to
+-- take less than a few milliseconds; the next calls continue.
+local function expire_dead()
+  local dead = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now), 'WITHSCORES', 'LIMIT', 0, 100)
+  local left = 500
+  for i = 1, #dead, 2 do
+    local charged, is_done = expire_process(dead[i], tonumber(dead[i + 1]), left)
+    if not is_done then return end
+    redis.call('ZREM', KEYS[1], dead[i])
+    left = left - charged
+    if left <= 0 then return end
+  end
 end
 `;

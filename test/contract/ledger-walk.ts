@@ -89,13 +89,11 @@ export async function walk(
     await run(step);
     const now = clock.unixNow();
     oracle.expire(now);
-    // Sent together: a round trip takes longer than all of them. A call charges the reservations of at most one dead process.
-    const settling = ledgers.map(async () => await first.peek(gateway, [], "closed"));
+    // Sent together: a round trip takes longer than all of them.
     const [amounts, ...peeked] = await Promise.all([
       first.read(gateway, budgets),
       ...claims.map(async (claim) => await first.peek(gateway, [claim], "closed")),
     ]);
-    await Promise.all(settling);
     for (const [at, { states, refusedBy }] of peeked.entries())
       expect({ states, refusedBy }).toEqual(oracle.states(claims.slice(at, at + 1), now));
     expect(amounts).toEqual(budgets.map((budget) => oracle.amounts(budget)));

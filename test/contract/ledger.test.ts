@@ -114,6 +114,28 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     await Promise.all([alive.close(), dead.close()]);
   });
 
+  test("the next call charges the reservations of eight processes that died together", async () => {
+    const clock = new ManualClock();
+    const alive = await connect(clock);
+    const dead = await Promise.all(Array.from({ length: 8 }, () => connectMortal(clock)));
+    const gateway = "gw eight";
+    const budget = { kind: "budget", key: "eight", period: "total", endsAt: null } as const;
+    const tokens = { kind: "tokens", key: "eight tokens", limit: 80, windowMs: 10_000, amount: 10 } as const;
+    const claims = [{ ...budget, limit: 1000, amount: 5, enforced: true }, tokens];
+    for (const process of dead)
+      expect(await process.reserve(gateway, claims, "closed")).toMatchObject({ reserved: true });
+    clock.advance(29_000);
+    expect(await alive.reserve(gateway, [tokens], "closed")).toMatchObject({ reserved: false });
+    // The end of the lease, and the window after it.
+    clock.advance(11_000);
+    expect(await alive.reserve(gateway, [{ ...tokens, amount: 80 }], "closed")).toMatchObject({
+      reserved: true,
+      states: [{ used: 80 }],
+    });
+    expect(await alive.read(gateway, [budget])).toEqual([{ spent: 40, reserved: 0 }]);
+    await Promise.all([alive, ...dead].map((ledger) => ledger.close()));
+  });
+
   test(`a dead process with ${MANY} open reservations is charged completely`, async () => {
     const clock = new ManualClock();
     const [alive, dead] = [await connect(clock), await connectMortal(clock)];
