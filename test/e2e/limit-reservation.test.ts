@@ -266,19 +266,26 @@ describe("limits that requests repeat", () => {
     expect(await spent(route, id)).toBe("0.26");
   });
 
-  test("repeated limits without names fail their request, or are ignored with on_error continue", async () => {
-    const code = REPEATING.replace('["repeated"]', "[]");
-    expect(code).not.toBe(REPEATING);
-    const [failing, continuing] = [
-      await seed([claiming(code)]),
-      await seed([claiming(code, { on_error: "continue" })]),
-    ];
-    for (let count = 0; count < 2; count++) {
-      expect((await send(failing)).status).toBe(500);
-      const { status, headers } = await send(continuing);
-      expect([status, headers.get("x-asked")]).toEqual([200, "1"]);
-    }
-  });
+  test.each([
+    ["alone", []],
+    ["beside another limiter", [limiter({ global: [2, "1h"] })]],
+  ])(
+    "%s, repeated limits without names fail their request, or are ignored with on_error continue",
+    async (_, others) => {
+      const code = REPEATING.replace('["repeated"]', "[]");
+      expect(code).not.toBe(REPEATING);
+      const [failing, continuing] = [
+        await seed([claiming(code), ...others]),
+        await seed([claiming(code, { on_error: "continue" }), ...others]),
+      ];
+      // What a failed request has reserved is released.
+      for (let count = 0; count < 3; count++) expect((await send(failing)).status).toBe(500);
+      for (let count = 0; count < 2; count++) {
+        const { status, headers } = await send(continuing);
+        expect([status, headers.get("x-asked")]).toEqual([200, "1"]);
+      }
+    },
+  );
 
   test("a changed budget is the one that counts, and an exceeded one refuses", async () => {
     const route = await seed([claiming(REPEATING)]);

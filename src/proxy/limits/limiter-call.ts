@@ -3,6 +3,7 @@ import { isThenable } from "../../base/value-or-promise.ts";
 import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { Refusal, Reservation } from "../../ledger/ledger.ts";
 import type { ClaimDecision, ClaimSet, LimitClaim } from "../../sdk/index.ts";
+import type { ChainLink } from "../../snapshot/chain-link.ts";
 import type { EstimateParts } from "../budgets/request-estimate.ts";
 import { failCall, finishCall, withinTimeout } from "../call-hook.ts";
 import type { PluginCall } from "../plugin-call.ts";
@@ -10,6 +11,8 @@ import { limitFieldsOf, type LimitFields } from "../token-limit-headers.ts";
 import { ClaimsContext } from "./claim-context.ts";
 
 const NO_CLAIMS: readonly LimitClaim[] = [];
+/** Plugins whose `repeats` was valid once, so that it is not read for every request. */
+const checkedLinks = new WeakSet<ChainLink>();
 
 interface RepeatedClaimFields {
   /** The header fields of the claims, in the same order. */
@@ -47,6 +50,17 @@ export class LimiterCall {
       this.#fail(error);
       return null;
     }
+  }
+
+  /**
+   * Fails the call if `repeats` is invalid, also where it is not used: beside other limiters, and with a shared ledger. Otherwise
+   * requests would start to fail when another plugin is removed.
+   */
+  checkRepeats(): void {
+    const { link } = this.call;
+    if (this.#set === null || checkedLinks.has(link)) return;
+    this.repeats();
+    if (!this.#hasFailed) checkedLinks.add(link);
   }
 
   /** Calls the claims hook. Throws or rejects if the plugin fails and the request does not continue without it. */

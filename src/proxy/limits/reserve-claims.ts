@@ -187,6 +187,7 @@ function rememberClaims(
   { budgets, plannedFor }: Plan,
   { repeatedLimits }: ClaimParts,
 ): void {
+  for (const call of calls) call.checkRepeats();
   const [only] = calls;
   // Budgets that are not planned yet are reserved later.
   const isPlanned = plannedFor !== null || exchange.gateway?.budgets === null;
