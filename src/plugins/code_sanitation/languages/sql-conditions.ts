@@ -10,6 +10,7 @@ import { prefixesOf, prefixesStartingWith, unionOfPrefixes } from "../prefix-set
 import { stepsToRead } from "../work-budget.ts";
 import { sqlOws } from "./sql-grammar.ts";
 import {
+  endOfVariableComparison,
   endOfWordComparison,
   isCut,
   isSelect,
@@ -18,6 +19,7 @@ import {
   MAX_TOKENS,
   operand,
   skipNot,
+  startsCondition,
 } from "./sql-operand.ts";
 import {
   ARITHMETIC,
@@ -40,6 +42,7 @@ import {
   STRING,
   token,
   VARIABLE,
+  VARIABLE_WORDS,
   endOfString,
 } from "./sql-tokens.ts";
 
@@ -53,7 +56,7 @@ const MAX_COMMENT = 20;
  */
 const TAUTOLOGY_START = unionOfPrefixes(
   prefixesStartingWith(charSet(DIGIT | QUOTE, ".+-~!(@\\")),
-  prefixesOf(["not", "null", "binary", "true", "false", "exists"]),
+  prefixesOf(["not", "null", "binary", "true", "false", "exists", ...VARIABLE_WORDS]),
   prefixesOf(Array.from("abcdefghijklmnopqrstuvwxyz").flatMap((letter) => [`${letter}=`, `${letter} `])),
 );
 
@@ -65,6 +68,8 @@ const constantCondition: Matcher = withPrefixes(TAUTOLOGY_START, (input, at) => 
   const { kinds, start, end, nameStart } = operand;
   skipNot(input);
   if (token.kind !== COMPARISON) return NO_MATCH;
+  if (kinds === VARIABLE && isInClass(unitAt(input, start), LETTER))
+    return endOfVariableComparison(input, start);
   // `and "x" is null` is prose: strings are compared with other strings.
   if (!isSymbol(input)) {
     const isIs = (unitAt(input, token.start) | 0x20) === 0x69;
@@ -289,10 +294,3 @@ export const joinedCondition: Matcher = withSeparatedPrefixes(JOIN_START, (input
   if (kind !== LOGICAL && !(kind === CLAUSE && startsCondition(input))) return NO_MATCH;
   return conditionAfterQuote(input, token.end);
 });
-
-/** `having`, `where` */
-function startsCondition(input: NormalizedText): boolean {
-  const length = token.end - token.start;
-  const first = unitAt(input, token.start) | 0x20;
-  return (first === 0x68 && length === 6) || (first === 0x77 && length === 5);
-}

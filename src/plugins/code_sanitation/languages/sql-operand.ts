@@ -1,8 +1,9 @@
 // Reads operands of SQL expressions, which are values and names with signs, parentheses, calls and calculations, and what words such as
 // `like` compare them with.
 import { isInClass, LETTER, NEWLINE, WHITESPACE } from "../char-classes.ts";
-import { DASH } from "../char-codes.ts";
+import { AMPERSAND, DASH, EQUALS, GREATER, LESS, PIPE } from "../char-codes.ts";
 import { KeywordSet } from "../keyword-set.ts";
+import { skipWhitespaceBack } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { REVEALING_FUNCTIONS } from "./sql-names.ts";
@@ -98,6 +99,13 @@ export function isSelect(input: NormalizedText): boolean {
   return token.end - token.start === 6 && (unitAt(input, token.start) | 0x20) === 0x73;
 }
 
+/** Returns whether the last token, which starts a clause, is `having` or `where`. */
+export function startsCondition(input: NormalizedText): boolean {
+  const length = token.end - token.start;
+  const first = unitAt(input, token.start) | 0x20;
+  return (first === 0x68 && length === 6) || (first === 0x77 && length === 5);
+}
+
 /** `--` and a line end, `--` directly after a value, `#` or `/*`: it cuts off the rest. A dash in prose has a space on both sides. */
 export function isCut(input: NormalizedText): boolean {
   if (token.kind !== COMMENT) return false;
@@ -150,6 +158,22 @@ export function endOfWordComparison(input: NormalizedText, isInjected = false): 
   if (!isValueOrQuery() || token.kind !== LOGICAL) return NO_MATCH;
   operand.read(input, token.end);
   return isValueOrQuery() ? operand.end : NO_MATCH;
+}
+
+/**
+ * Returns the end of a comparison of a function without parentheses, which starts at `start`, after a logical operator:
+ * `current_user=3`, `session_user like 's%'`. Programs have variables of these names, too. They compare them with other operators, as in
+ * `and current_time > 60` and `and current_user == null`, or with names; `&& current_user="x"` is an assignment in a shell.
+ */
+export function endOfVariableComparison(input: NormalizedText, start: number): number {
+  const before = unitAt(input, skipWhitespaceBack(input, start) - 1);
+  if (before === AMPERSAND || before === PIPE) return NO_MATCH;
+  const first = unitAt(input, token.start);
+  if (!isSymbol(input)) return (first | 0x20) === 0x6c ? endOfWordComparison(input) : NO_MATCH;
+  const isUnequal = first === LESS && unitAt(input, token.start + 1) === GREATER;
+  if (!isUnequal && (first !== EQUALS || token.end - token.start > 1)) return NO_MATCH;
+  operand.read(input, token.end);
+  return isValueOrQuery() && (operand.kinds & CONSTANT) === 0 ? operand.end : NO_MATCH;
 }
 
 /** Returns whether the last operand is a constant or a query. */

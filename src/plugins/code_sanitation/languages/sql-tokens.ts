@@ -63,6 +63,10 @@ export const LOGICAL_WORDS: readonly string[] = splitWords("or and xor");
 export const COMPARISON_WORDS: readonly string[] = splitWords(
   "like rlike regexp glob sounds between in is similar ilike notnull isnull",
 );
+/** Functions that are called without parentheses. */
+export const VARIABLE_WORDS: readonly string[] =
+  splitWords(`current_user session_user system_user current_date current_time current_timestamp utc_date utc_time
+  utc_timestamp localtime localtimestamp sysdate`);
 export const ARITHMETIC_WORDS: readonly string[] = splitWords("div mod collate");
 
 function addWords(kind: number, words: readonly string[]): void {
@@ -78,11 +82,7 @@ addWords(COMPARISON, COMPARISON_WORDS);
 addWords(ARITHMETIC, ARITHMETIC_WORDS);
 addWords(CONSTANT, splitWords("null true false"));
 addWords(PREFIX, splitWords("not binary exists any all some"));
-addWords(
-  VARIABLE,
-  splitWords(`current_user session_user system_user current_date current_time current_timestamp utc_date utc_time
-  utc_timestamp localtime localtimestamp sysdate`),
-);
+addWords(VARIABLE, VARIABLE_WORDS);
 addWords(CLAUSE, splitWords("select union from where having order group limit into procedure waitfor case"));
 
 function wordKey(first: number, second: number, length: number): number {
