@@ -1,4 +1,4 @@
-// The usual request is charged without a list of charges, and with the same amounts.
+// What requests are charged with: the usual one is charged without a list of charges, and with the same amounts.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { budgetSchema } from "../../model/budget.ts";
@@ -6,8 +6,10 @@ import type { TokensLimitClaim } from "../../sdk/index.ts";
 import { compileBudgets } from "../../snapshot/compiled-budget.ts";
 import { PriceTable } from "../../usage/price-table.ts";
 import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
+import { isAmount } from "../../ledger/claims.ts";
+import { MAX_AMOUNT } from "../../ledger/ledger.ts";
 import { amountsOf, chargesOf, hasOneKnownCharge, isKnown, onlyAmountsOf } from "./charges.ts";
-import type { PlannedClaim } from "./reserved-claims.ts";
+import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
 
 const MODELS = ["a", "b", null] as const;
 const RECORD = { gateway_id: "gateway", created_at: "", updated_at: "" };
@@ -94,4 +96,26 @@ test("one known charge: the amounts are those of the list of charges", () => {
   );
   // Otherwise nothing would be compared.
   expect(count).toBeGreaterThan(20);
+});
+
+test("several charges together are at most what the ledger accepts, which is not less than any of them", () => {
+  const large = fc.oneof(amount, fc.constantFrom(MAX_AMOUNT, MAX_AMOUNT - 1, NaN), fc.maxSafeNat());
+  const charge = fc.record({
+    model: fc.constantFrom(...MODELS),
+    nanos: large,
+    inputTokens: fc.oneof(amount, fc.constant(NaN)),
+    outputTokens: fc.oneof(amount, fc.constant(1e12)),
+    isPartial: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(charge), fc.array(limit), fc.array(budget), (charges, limits, budgets) => {
+      const amounts = amountsOf(limits, budgets, charges);
+      for (const each of amounts) expect([each, isAmount(each)]).toEqual([each, true]);
+      const dollars = budgets.findIndex(({ budget: { record } }) => record.unit === "usd");
+      for (const { model, nanos } of charges)
+        if (dollars !== -1 && !Number.isNaN(nanos) && countsModel(budgets[dollars]!, model))
+          expect(amounts[limits.length + dollars]).toBeGreaterThanOrEqual(nanos);
+    }),
+    { numRuns: 1000 },
+  );
 });

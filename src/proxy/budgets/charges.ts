@@ -1,4 +1,5 @@
 // What the attempts of a request used, for the settlement of limits and budgets.
+import { MAX_AMOUNT } from "../../ledger/ledger.ts";
 import type { LimitClaim, TokensLimitClaim } from "../../sdk/index.ts";
 import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
@@ -107,7 +108,7 @@ function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]): number
     // What is known is charged to the first claim on the same budget.
     else if (Number.isNaN(amount)) sum += claim.amount;
   }
-  return sum;
+  return Math.min(sum, MAX_AMOUNT);
 }
 
 /** Returns what the limit of a plugin is charged with. That of a request is its one request, whatever is returned. */
@@ -119,7 +120,7 @@ function amountOfLimit(claim: LimitClaim, charges: readonly Charge[]): number {
     if (counts !== undefined && !counts(model)) continue;
     sum += chargeFor(claim.amount, countedTokens(claim, inputTokens, outputTokens), isPartial);
   }
-  return sum;
+  return Math.min(sum, MAX_AMOUNT);
 }
 
 function countedTokens({ count }: TokensLimitClaim, inputTokens: number, outputTokens: number): number {
