@@ -31,13 +31,13 @@ export class UsageAccumulator {
     this.#reader = reader;
   }
 
-  /** Counters are cumulative: a later value replaces an earlier one. */
+  /** Counters are cumulative: the largest value counts. Some servers end a stream with counters of 0 that they reported before. */
   add(counters: Counters, stage: EventUsage["stage"]): void {
     const isFirst = this.#counters === null;
     for (const [index, count] of counters.entries()) {
       if (count === ABSENT) continue;
       this.#counters ??= counters.map(() => ABSENT);
-      this.#counters[index] = count;
+      this.#counters[index] = Math.max(this.#counters[index] ?? ABSENT, count);
     }
     this.#isFinal ||= stage === "final";
     this.#isStartOnly = isFirst && stage === "start";
