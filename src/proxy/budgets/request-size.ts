@@ -50,6 +50,10 @@ const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly number[]>> = {
   responses: [MAX_OUTPUT_TOKENS],
 };
 
+const MAX_COUNT = 100_000_000;
+/** Longer strings are not read as numbers. */
+const MAX_DIGITS = 20;
+
 const fieldReader = new EstimatedFieldReader(OUTPUT_FIELDS);
 
 /** Returns the size of a request whose bytes are a JSON object that was validated. */
@@ -80,8 +84,8 @@ function sizeWith(
   const limits = (operation === null ? undefined : LIMITS_BY_OPERATION[operation]) ?? LIMITS;
   let limit = limits === LIMITS && gemini !== null ? countOf(gemini["maxOutputTokens"]) : 0;
   for (const at of limits) limit = Math.max(limit, countOf(values[at]));
-  let choices = Math.max(1, countOf(values[N]), countOf(values[BEST_OF]));
-  if (gemini !== null) choices = Math.max(choices, countOf(gemini["candidateCount"]));
+  let choices = Math.max(1, choicesOf(values[N]), choicesOf(values[BEST_OF]));
+  if (gemini !== null) choices = Math.max(choices, choicesOf(gemini["candidateCount"]));
   return {
     inputTokens,
     maxOutputTokens: limit === 0 ? null : limit,
@@ -89,9 +93,19 @@ function sizeWith(
   };
 }
 
-/** Returns 0 for what is no count. Larger values are no tokens. */
+/** Returns 0 for what is no count. Larger values are no tokens: the request does not limit its output. */
 function countOf(value: unknown): number {
-  return typeof value === "number" && Number.isInteger(value) && value > 0 && value <= 100_000_000
-    ? value
-    : 0;
+  const count = wholeNumberOf(value);
+  return count <= MAX_COUNT ? count : 0;
+}
+
+/** Returns 0 for what is no count. Unlike a limit, a number of choices that no server accepts must not count as one choice. */
+function choicesOf(value: unknown): number {
+  return Math.min(wholeNumberOf(value), MAX_COUNT);
+}
+
+/** Returns 0 for what is no positive whole number. Many servers accept a number in a string: `"n": "50"`. */
+function wholeNumberOf(value: unknown): number {
+  const number = typeof value === "string" && value.length <= MAX_DIGITS ? Number(value) : value;
+  return typeof number === "number" && Number.isInteger(number) && number > 0 ? number : 0;
 }

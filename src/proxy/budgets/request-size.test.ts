@@ -1,0 +1,70 @@
+// The output that a request allows, whatever its fields contain, and however its bytes are read.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { JsonObject } from "../../base/json.ts";
+import type { Operation } from "../../formats/operations.ts";
+import { requestSizeIn, requestSizeOf } from "./request-size.ts";
+
+const MESSAGES = [{ role: "user", content: "Good morning" }];
+
+function outputOf(fields: string, operation: Operation | null = "chat") {
+  const json = `{"model":"m","messages":${JSON.stringify(MESSAGES)},${fields}}`;
+  const { maxOutputTokens, choices } = requestSizeIn(Buffer.from(json), operation);
+  return [maxOutputTokens, choices];
+}
+
+describe("the output of a request with", () => {
+  test.each([
+    ['"max_tokens":50', [50, 1]],
+    ['"max_tokens":"50","n":"20"', [50, 20]],
+    ['"max_tokens":10,"max_completion_tokens":70', [70, 1]],
+    ['"max_tokens":70,"max_completion_tokens":10', [70, 1]],
+    ['"max_tokens":10,"n":3,"best_of":5', [10, 5]],
+    ['"max_tokens":0', [null, 1]],
+    ['"max_tokens":-1,"n":-1', [null, 1]],
+    ['"max_tokens":2.5,"n":2.5', [null, 1]],
+    ['"max_tokens":1e308', [null, 1]],
+    ['"max_tokens":1e999', [null, 1]],
+    ['"max_tokens":"","n":"many"', [null, 1]],
+    ['"max_tokens":true,"n":[3]', [null, 1]],
+    ['"n":100000', [null, 100_000]],
+    ['"n":1000000000', [null, 100_000_000]],
+    ['"n":1e308', [null, 100_000_000]],
+    ['"metadata":{"max_tokens":9,"n":9}', [null, 1]],
+    ['"max_tokens":7,"max_tokens":9', [9, 1]],
+  ])("%s", (fields, expected) => {
+    expect(outputOf(fields)).toEqual(expected);
+  });
+});
+
+test("the bytes of a body have the size of the parsed body, which is a positive number of choices and tokens", () => {
+  const value = fc.oneof(
+    fc.nat({ max: 1000 }),
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(null, true, 1e8, 1e8 + 1, 1e15, 1e308, "7", "-7", "1e3", "0x10", "x", ""),
+  );
+  const name = fc.constantFrom("max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of");
+  const operation = fc.constantFrom<(Operation | null)[]>(
+    "chat",
+    "completions",
+    "messages",
+    "responses",
+    null,
+  );
+  const config = fc.record({ maxOutputTokens: value, candidateCount: value }, { requiredKeys: [] });
+  fc.assert(
+    fc.property(fc.dictionary(name, value), fc.option(config), operation, (fields, gemini, each) => {
+      const body: JsonObject = { messages: MESSAGES, ...fields, ...(gemini && { generationConfig: gemini }) };
+      const size = requestSizeIn(Buffer.from(JSON.stringify(body)), each);
+      expect(size).toEqual(requestSizeOf(body, each));
+      const { maxOutputTokens, choices } = size;
+      for (const count of [maxOutputTokens ?? 1, choices]) {
+        expect(Number.isInteger(count)).toBe(true);
+        expect(count).toBeGreaterThanOrEqual(1);
+        expect(count).toBeLessThanOrEqual(1e8);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
