@@ -125,17 +125,24 @@ export class ChunkedBody {
   }
 }
 
-/** Up to this size, a copy costs less than a view: JavaScriptCore must move a small buffer before it can share it. */
-const COPIED_BYTES = 1000;
+/**
+ * Up to this size, a copy costs less than a view. A view needs an ArrayBuffer, which the runtime creates for bytes that were received, and
+ * frees while a collection stops the event loop: 1.1 to 1.7 ms instead of 0.3 to 0.4 for 5,000 of them.
+ */
+export const COPIED_BYTES = 4096;
 
 /** Returns a part of the bytes, which may share their memory. */
 export function partOf(bytes: Buffer, from: number, to: number): Uint8Array {
   if (from === 0 && to === bytes.length) return bytes;
   if (to - from > COPIED_BYTES) return bytes.subarray(from, to);
-  // The `slice` of Uint8Array calls the constructor of Buffer, which takes three times as long.
-  const part = new Uint8Array(to - from);
-  bytes.copy(part, 0, from, to);
-  return part;
+  return copyOf(bytes, from, to);
+}
+
+/** Returns a Buffer with memory of its own. The `slice` of Uint8Array takes three times as long. */
+export function copyOf(bytes: Buffer, from: number, to: number): Buffer {
+  const copy = Buffer.allocUnsafeSlow(to - from);
+  bytes.copy(copy, 0, from, to);
+  return copy;
 }
 
 function parseChunkSize(line: string): number {

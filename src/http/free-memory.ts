@@ -10,6 +10,9 @@ export function freeBuffer(buffer: ArrayBufferLike): void {
 }
 
 /** Frees the buffer of received bytes that were read, unless they are few or followed by bytes that may still be read. */
-export function freeReceived({ buffer, byteOffset, byteLength }: Uint8Array): void {
-  if (byteLength >= LARGE_BUFFER_BYTES && byteOffset + byteLength === buffer.byteLength) freeBuffer(buffer);
+export function freeReceived(bytes: Uint8Array): void {
+  // Small bytes have no ArrayBuffer until it is asked for.
+  if (bytes.byteLength < LARGE_BUFFER_BYTES) return;
+  const { buffer, byteOffset, byteLength } = bytes;
+  if (byteOffset + byteLength === buffer.byteLength) freeBuffer(buffer);
 }

@@ -1,6 +1,6 @@
 // Reads the requests of a connection from its bytes, wherever they are split. What follows a request waits until `next`.
 import { GatehouseError } from "../../base/errors.ts";
-import { ChunkedBody, partOf, type ChunkSink } from "../chunked-body.ts";
+import { ChunkedBody, COPIED_BYTES, copyOf, partOf, type ChunkSink } from "../chunked-body.ts";
 import { HeaderFieldCache } from "../header-field-cache.ts";
 import { InvalidMessage } from "../invalid-message.ts";
 import { parseRequestHead, type RequestHead, type RequestLine } from "./request-head.ts";
@@ -97,7 +97,8 @@ export class RequestReader implements ChunkSink {
 
   /** Copied: the memory of a body is freed if the body is rejected, and the next chunk is in the same memory. */
   onBody(bytes: Uint8Array): void {
-    const isView = bytes.byteLength < bytes.buffer.byteLength;
+    // Smaller ones are copies. Their ArrayBuffer would be created by asking for it.
+    const isView = bytes.byteLength > COPIED_BYTES && bytes.byteLength < bytes.buffer.byteLength;
     this.#events.onBody(isView ? new Uint8Array(bytes) : bytes);
   }
 
@@ -175,7 +176,7 @@ export class RequestReader implements ChunkSink {
 
 /** Returns a part of a body. Copied if other requests follow: the body must neither keep nor free their memory. */
 function bodyPart(bytes: Buffer, from: number, to: number): Uint8Array {
-  return to < bytes.length ? new Uint8Array(bytes.subarray(from, to)) : partOf(bytes, from, to);
+  return to < bytes.length ? copyOf(bytes, from, to) : partOf(bytes, from, to);
 }
 
 /**
