@@ -8,13 +8,18 @@ const ROOT = join(import.meta.dir, "..");
 
 interface WasmModule {
   readonly source: string;
+  readonly imported?: readonly string[];
   readonly compiled: string;
 }
 
 export const MODULES: readonly WasmModule[] = [
   { source: "wasm/compress-text.ts", compiled: "src/base/compress-text-wasm.ts" },
   { source: "wasm/json-string-end.ts", compiled: "src/base/json-string-end-wasm.ts" },
-  { source: "wasm/text-tokens.ts", compiled: "src/formats/text-tokens-wasm.ts" },
+  {
+    source: "wasm/estimated-fields.ts",
+    imported: ["wasm/text-tokens.ts"],
+    compiled: "src/formats/estimated-fields-wasm.ts",
+  },
   { source: "wasm/normalize-json.ts", compiled: "src/plugins/code_sanitation/normalize-json-wasm.ts" },
   { source: "wasm/read-triggers.ts", compiled: "src/plugins/code_sanitation/read-triggers-wasm.ts" },
 ];
@@ -24,9 +29,11 @@ export function isCompilerInstalled(): boolean {
   return existsSync(join(ROOT, "node_modules/assemblyscript"));
 }
 
-/** Of the source: tells whether it changed since it was compiled, also where the compiler is not installed. */
-export async function sourceHash({ source }: WasmModule): Promise<string> {
-  return new Bun.CryptoHasher("sha256").update(await Bun.file(join(ROOT, source)).bytes()).digest("hex");
+/** Of the sources: tells whether they changed since they were compiled, also where the compiler is not installed. */
+export async function sourceHash({ source, imported = [] }: WasmModule): Promise<string> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for (const file of [source, ...imported]) hasher.update(await Bun.file(join(ROOT, file)).bytes());
+  return hasher.digest("hex");
 }
 
 /** Returns the text of the compiled file. */

@@ -1,13 +1,13 @@
 // Adds up the estimated tokens of an ASCII text in a JSON string, 64 characters at a time: the automaton of src/formats/text-automaton.ts
-// without its table. AssemblyScript, not TypeScript: `npm run build:wasm` compiles this file to src/formats/text-tokens-wasm.ts.
+// without its table. AssemblyScript, not TypeScript: a part of the module of estimated-fields.ts.
 // Bit n of each u64 describes character n of a block. Blocks are read in order, and the last bits of a block are carried to the next one:
 // `after(x, last)` has a bit where the character before has one in x.
 
-// The layout of the memory, as in src/formats/text-tokens-simd.ts.
+// The layout of the memory, as in src/formats/estimated-fields-module.ts.
 const WEIGHTS: usize = 0;
 /** The characters of escape sequences, by the byte after the backslash; 0 for rare ones. */
 const ESCAPED: usize = 0x100;
-// From here on, only this module uses it.
+// From here to 0xc00, only this file uses it.
 /** For each letter of a word, the block before: which characters are this letter of their word, or a later one. */
 const LETTER_BLOCKS: usize = 0x200;
 /** The decoded characters. The one before them is at SCRATCH - 1. */

@@ -8,8 +8,11 @@ import { anyCharacter } from "../../test/support/characters.ts";
 
 const reader = new EstimatedFieldReader(["max_tokens", "n"]);
 
-function estimateOf(json: string): number {
-  const { others, units, isCounted } = reader.read(Buffer.from(json));
+/** Returns null if the request has to be parsed. */
+function estimateOf(json: string): number | null {
+  reader.forget();
+  if (!reader.read(Buffer.from(json))) return null;
+  const { others, units, isCounted } = reader;
   const estimate = estimateRequestTokens(others, units);
   if (isCounted) expect(estimateCountedTokens(units)).toBe(estimate);
   return estimate;
@@ -97,18 +100,132 @@ test("any request has the estimate of the parsed one, with any white space", () 
   );
 });
 
+/** A key or a text in JSON, of which some characters are escape sequences. */
+function spelled(value: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return fc.tuple(value, fc.nat(40)).map(([plain, at]) => {
+    const json = JSON.stringify(plain);
+    const isPlain = !json.includes("\\") && plain.charCodeAt(at) < 128;
+    return isPlain ? json.slice(0, at + 1) + escaped(plain.charAt(at)) + json.slice(at + 2) : json;
+  });
+}
+
+const space = fc.constantFrom("", "", "", " ", "\n  ");
+
+/** An object or array in JSON, also with keys that occur twice. */
+function joined(items: fc.Arbitrary<string>, [open, close]: readonly [string, string]): fc.Arbitrary<string> {
+  return fc
+    .tuple(fc.array(items, { maxLength: 4 }), space)
+    .map(([parts, white]) => open + white + parts.join(`${white},${white}`) + white + close);
+}
+
+function field(names: readonly string[], value: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const name = fc.constantFrom(...names);
+  const key = fc.oneof({ weight: 9, arbitrary: name.map((plain) => `"${plain}"`) }, spelled(name));
+  return fc.tuple(key, space, value).map(([spelling, white, json]) => `${spelling}${white}:${white}${json}`);
+}
+
+const anyJson = fc.oneof(
+  fc.jsonValue().map((value) => JSON.stringify(value)),
+  spelled(text),
+);
+const textJson = fc.oneof({ weight: 4, arbitrary: spelled(text) }, anyJson);
+const typeJson = fc.oneof(fc.constantFrom('"text"', '"input_text"', '"output_text"'), anyJson);
+const partJson = joined(
+  fc.oneof(
+    { weight: 3, arbitrary: field(["text"], textJson) },
+    { weight: 2, arbitrary: field(["type"], typeJson) },
+    field(["cache_control", "cache_contro", "texts", "typ", ""], anyJson),
+  ),
+  ["{", "}"],
+);
+const contentJson = fc.oneof(
+  textJson,
+  joined(fc.oneof({ weight: 5, arbitrary: partJson }, anyJson), ["[", "]"]),
+);
+const messageJson = joined(
+  fc.oneof(
+    { weight: 3, arbitrary: field(["content"], contentJson) },
+    { weight: 3, arbitrary: field(["role", "name"], textJson) },
+    field(["contents", "names", "tool_calls", ""], anyJson),
+  ),
+  ["{", "}"],
+);
+const messagesJson = joined(fc.oneof({ weight: 5, arbitrary: messageJson }, anyJson), ["[", "]"]);
+const LONG_NAME = "a_name_that_is_longer_than_all_others";
+const requestJson = joined(
+  fc.oneof(
+    { weight: 4, arbitrary: field(["messages"], fc.oneof({ weight: 9, arbitrary: messagesJson }, anyJson)) },
+    field(["model", "max_tokens", "n", "stream", "message", "", LONG_NAME], anyJson),
+    field(["system", "tools", "prompt", "system_instruction", "generationConfig"], anyJson),
+  ),
+  ["{", "}"],
+);
+
+test("any spelling of a request has the estimate of the parsed one, or is to be parsed", () => {
+  let parsed = 0;
+  fc.assert(
+    fc.property(requestJson, (json) => {
+      const estimate = estimateOf(json);
+      if (estimate !== null) expect(estimate).toBe(parsedEstimateOf(json));
+      else {
+        parsed++;
+        expect(json).toMatch(/\\u|"messages"[^]*"messages"/);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+  // Not most of them.
+  expect(parsed).toBeLessThan(1500);
+});
+
+test("no text that is cut or changed makes the reader read on without end", () => {
+  fc.assert(
+    fc.property(requestJson, fc.nat(), fc.constantFrom(...'"\\{}[],: a\0'), (json, place, character) => {
+      const bytes = Buffer.from(json);
+      const at = place % bytes.length;
+      for (const changed of [bytes.subarray(0, at), bytes.with(at, character.charCodeAt(0))]) {
+        try {
+          reader.read(changed);
+        } catch (error) {
+          expect(error).toBeInstanceOf(SyntaxError);
+        }
+      }
+    }),
+    { numRuns: 2000 },
+  );
+  reader.forget();
+});
+
 test("messages with texts and lists of texts are not parsed", () => {
   const messages = [
     { role: "system", content: "one two" },
     { role: "user", content: [{ type: "text", text: "three", cache_control: { type: "ephemeral" } }] },
     { content: [{ type: "input_text", text: "four" }, { text: "schön" }], role: "user", name: "five" },
+    { content: [{ type: "output_text", text: "six" }], role: "assistant" },
   ];
   const parse = spyOn(JSON, "parse");
   try {
-    const { others, isCounted } = reader.read(Buffer.from(JSON.stringify({ messages })));
-    expect({ others, isCounted }).toEqual({ others: {}, isCounted: true });
+    expect(reader.read(Buffer.from(JSON.stringify({ messages })))).toBe(true);
+    expect(reader.isCounted).toBe(true);
     // The text that is not ASCII.
     expect(parse.mock.calls).toEqual([['"schön"']]);
+  } finally {
+    parse.mockRestore();
+  }
+});
+
+test("messages in a row that are not plain are parsed together", () => {
+  const plain = { role: "user", content: "one" };
+  const call = { role: "assistant", content: null, tool_calls: [{ id: "é" }] };
+  const result = { role: "tool", tool_call_id: "a", content: "schön" };
+  const messages = [plain, call, result, plain, result];
+  reader.forget();
+  const parse = spyOn(JSON, "parse");
+  try {
+    reader.read(Buffer.from(JSON.stringify({ messages })));
+    expect(parse.mock.calls).toEqual([[JSON.stringify([call, result])], [JSON.stringify([result])]]);
+    expect(reader.others).toEqual({ messages: [call, result, result] });
   } finally {
     parse.mockRestore();
   }
@@ -117,7 +234,9 @@ test("messages with texts and lists of texts are not parsed", () => {
 test("the other fields have the values of the parsed request", () => {
   fc.assert(
     fc.property(body, (value) => {
-      const { others, further } = reader.read(Buffer.from(JSON.stringify(value)));
+      reader.forget();
+      expect(reader.read(Buffer.from(JSON.stringify(value)))).toBe(true);
+      const { others, further } = reader;
       const expected: JsonObject = JSON.parse(JSON.stringify(value)) as JsonObject;
       for (const name of ["tools", "system", "generationConfig", "input"])
         expect(others[name]).toEqual(expected[name]);
@@ -145,7 +264,6 @@ test("nothing of a request stays after `forget`", () => {
 describe("unusual spellings count as the parsed request", () => {
   test.each([
     ["an empty object", "{}"],
-    ["a byte order mark", '\ufeff{"messages":[{"content":"one two"}]}'],
     ["a text that occurs twice", '{"messages":[{"content":"one two three","content":"four"}]}'],
     ["a name that occurs twice", '{"messages":[{"name":"one two three","name":"four","content":""}]}'],
     ["a part with two texts", '{"messages":[{"content":[{"type":"text","text":"one two","text":"three"}]}]}'],
@@ -156,7 +274,6 @@ describe("unusual spellings count as the parsed request", () => {
     ["parts that are no objects", '{"messages":[{"content":["one two",{"type":"text","text":"three"},4]}]}'],
     ["an empty list of parts", '{"messages":[{"content":[ ]},{"content":[{}, { }]}]}'],
     ["fields that occur twice", '{"system":"one two three","system":"four"}'],
-    ["escaped names of fields", '{"m\\u0065ssages":[{"content":"one two"}],"too\\u006cs":[{"a":"one two"}]}'],
     ["an escaped name in a message", '{"messages":[{"c\\u006fntent":"one two three"}]}'],
     [
       "escape sequences",
@@ -168,5 +285,16 @@ describe("unusual spellings count as the parsed request", () => {
     ["numbers and literals", '{"n":1e2,"tools":[1.50,true,null,-0],"max_tokens":10 ,"x":false}'],
   ])("%s", (_, json) => {
     expect(estimateOf(json)).toBe(parsedEstimateOf(json));
+  });
+
+  test.each([
+    ["a byte order mark", '\ufeff{"messages":[{"content":"one two"}]}'],
+    ["escaped names of fields", '{"m\\u0065ssages":[{"content":"one two"}]}'],
+    ["an escaped name that is long", `{"${LONG_NAME}\\u0065":1}`],
+    ["two lists of messages", '{"messages":[],"messages":[]}'],
+    ["a list and a text", '{"messages":[],"messages":""}'],
+    ["more values than are stored", JSON.stringify({ messages: Array(1025).fill({ content: "é" }) })],
+  ])("all of it is parsed for %s", (_, json) => {
+    expect(estimateOf(json)).toBeNull();
   });
 });

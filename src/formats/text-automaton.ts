@@ -98,18 +98,6 @@ function compileTransitions(): Int32Array {
   return Int32Array.from({ length: rows.length << CLASS_BITS }, (_, at) => entries[at] ?? 0);
 }
 
-/** Returns a table like TRANSITIONS for the next two characters: their classes in 2 × CLASS_BITS, and rows that are shifted as far. */
-export function compilePairs(): Int32Array {
-  const pairs = new Int32Array(TRANSITIONS.length << CLASS_BITS);
-  for (let at = 0; at < pairs.length; at++) {
-    const first = TRANSITIONS[at >> CLASS_BITS] ?? 0;
-    const second = TRANSITIONS[(first & ROW_MASK) | (at & ((1 << CLASS_BITS) - 1))] ?? 0;
-    const units = (first >> UNITS_SHIFT) + (second >> UNITS_SHIFT);
-    pairs[at] = (units << UNITS_SHIFT) | ((second & ROW_MASK) << CLASS_BITS);
-  }
-  return pairs;
-}
-
 export function unitsOf(tokens: number): number {
   return Math.round(tokens * UNITS_PER_TOKEN);
 }

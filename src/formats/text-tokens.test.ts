@@ -11,8 +11,7 @@ import {
   transition,
   UNITS_PER_TOKEN,
 } from "./text-automaton.ts";
-import { createSimdTexts, MAX_INPUT_BYTES } from "./text-tokens-simd.ts";
-import { readAsciiText, tokensOfText, unitsOfText, type ReadText } from "./text-tokens.ts";
+import { tokensOfText, unitsOfText } from "./text-tokens.ts";
 import { anyCharacter } from "../../test/support/characters.ts";
 
 const SAMPLES = join(import.meta.dir, "../../test/golden/tokens");
@@ -152,65 +151,4 @@ test("the table adds what the transitions of the automaton add", () => {
     fc.property(asciiText, (value) => expect(unitsOfText(value)).toBe(naiveUnits(value))),
     { numRuns: 1000 },
   );
-});
-
-/** Longer than the blocks that the module reads, with runs of one class that end anywhere in them. */
-const longAsciiText = fc
-  .array(
-    fc.tuple(
-      fc.constantFrom("a", "k", "Xy", "HTTP", "7", " ", "\t", "\n", ".", "-", '"}', "\\", "({[<!"),
-      fc.nat(20),
-    ),
-    {
-      maxLength: 200,
-    },
-  )
-  .map((runs) => runs.map(([part, count]) => part.repeat(count)).join(""));
-
-const simdTexts = createSimdTexts();
-
-test("the module is used where tests run", () => {
-  expect(simdTexts).not.toBeNull();
-});
-
-describe.each([
-  ["by the automaton", readAsciiText],
-  [
-    "by the module",
-    (json: Uint8Array, start: number, into: ReadText) =>
-      (simdTexts?.open(json) ?? false) && (simdTexts?.read(start, into) ?? false),
-  ],
-])("a text in JSON is read %s", (_, readText) => {
-  const read = { units: 0, end: 0 };
-
-  test("as it is read when it is decoded", () => {
-    fc.assert(
-      fc.property(fc.oneof(asciiText, longAsciiText), asciiText, (value, before) => {
-        const json = Buffer.from(JSON.stringify([before, value]));
-        const start = JSON.stringify(before).length + 3;
-        expect(readText(json, start, read)).toBe(true);
-        expect(read).toEqual({ units: unitsOfText(value), end: json.length - 2 });
-      }),
-      { numRuns: 3000 },
-    );
-  });
-
-  test("unless it has to be decoded", () => {
-    for (const other of ['"é"', '"漢"', '"\\u0041"', '"\\b"', `"${"a".repeat(100)}é"`])
-      expect(readText(Buffer.from(other), 1, read)).toBe(false);
-  });
-
-  test("unless it does not end", () => {
-    for (const cut of ['"', '"a', `"${"a".repeat(2000)}`, '"\\', '"\\"'])
-      expect(readText(Buffer.from(cut), 1, read)).toBe(false);
-  });
-});
-
-test("the module reads values up to its limit, and no larger ones", () => {
-  const read = { units: 0, end: 0 };
-  const value = "A text of 16 B, ".repeat(MAX_INPUT_BYTES / 16).slice(0, MAX_INPUT_BYTES - 2);
-  expect(simdTexts?.open(Buffer.from(`"${value}"`))).toBe(true);
-  expect(simdTexts?.read(1, read)).toBe(true);
-  expect(read).toEqual({ units: unitsOfText(value), end: MAX_INPUT_BYTES - 1 });
-  expect(simdTexts?.open(new Uint8Array(MAX_INPUT_BYTES + 1))).toBe(false);
 });

@@ -1,7 +1,6 @@
 // Parses a large request and determines its size in a worker thread.
-import { isJsonObject } from "../../base/json.ts";
 import type { Operation } from "../../formats/operations.ts";
-import { requestSizeOf, UNKNOWN_SIZE, type RequestSize } from "./request-size.ts";
+import { parsedRequestSize, type RequestSize } from "./request-size.ts";
 
 interface Task {
   /** A JSON object in UTF-8. */
@@ -10,6 +9,5 @@ interface Task {
 }
 
 export function run({ bytes, operation }: Task): RequestSize {
-  const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
-  return isJsonObject(json) ? requestSizeOf(json, operation) : UNKNOWN_SIZE;
+  return parsedRequestSize(bytes, operation);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../base/json.ts";
 import type { Operation } from "../../formats/operations.ts";
-import { requestSizeIn, requestSizeOf } from "./request-size.ts";
+import { parsedRequestSize, requestSizeIn } from "./request-size.ts";
 
 const MESSAGES = [{ role: "user", content: "Good morning" }];
 
@@ -56,8 +56,9 @@ test("the bytes of a body have the size of the parsed body, which is a positive 
   fc.assert(
     fc.property(fc.dictionary(name, value), fc.option(config), operation, (fields, gemini, each) => {
       const body: JsonObject = { messages: MESSAGES, ...fields, ...(gemini && { generationConfig: gemini }) };
-      const size = requestSizeIn(Buffer.from(JSON.stringify(body)), each);
-      expect(size).toEqual(requestSizeOf(body, each));
+      const bytes = Buffer.from(JSON.stringify(body));
+      const size = requestSizeIn(bytes, each);
+      expect(size).toEqual(parsedRequestSize(bytes, each));
       const { maxOutputTokens, choices } = size;
       for (const count of [maxOutputTokens ?? 1, choices]) {
         expect(Number.isInteger(count)).toBe(true);
@@ -67,4 +68,15 @@ test("the bytes of a body have the size of the parsed body, which is a positive 
     }),
     { numRuns: 1000 },
   );
+});
+
+test("the last ones of fields that occur twice count", () => {
+  const bytes = Buffer.from('{"messages":[{"content":"one two"}],"n":3,"n":2,"messages":[{"content":"three"}]}');
+  const single = Buffer.from('{"messages":[{"content":"three"}],"n":2}');
+  expect(requestSizeIn(bytes, "chat")).toEqual(requestSizeIn(single, "chat"));
+});
+
+test("what a request had does not count for the next one", () => {
+  requestSizeIn(Buffer.from('{"messages":[{"content":"one","id":"a"}],"max_tokens":5,"n":2}'), "chat");
+  expect(requestSizeIn(Buffer.from("{}"), "chat")).toEqual(parsedRequestSize(Buffer.from("{}"), "chat"));
 });

@@ -1,0 +1,65 @@
+// The texts of messages that the WebAssembly module reads count as many units as the decoded texts.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { createRequestTexts, MAX_INPUT_BYTES, TEXT_TO_DECODE } from "./estimated-fields-module.ts";
+import { unitsOfText } from "./text-tokens.ts";
+
+const texts = createRequestTexts(["messages"], 0);
+
+/** Returns the units of a request with this text, which is spelled in JSON; null if it has to be decoded. */
+function readUnits(spelling: string): number | null {
+  const json = `{"messages":[{"content":${spelling}}]}`;
+  const units = texts?.read(Buffer.from(json)) ?? -1;
+  if (texts?.foundCount === 0) return units;
+  const start = json.indexOf(spelling);
+  expect(texts?.foundCount).toBe(1);
+  expect([...(texts?.found.subarray(0, 3) ?? [])]).toEqual([
+    TEXT_TO_DECODE,
+    start,
+    start + Buffer.byteLength(spelling),
+  ]);
+  expect(units).toBe(0);
+  return null;
+}
+
+test("the module is used where tests run", () => {
+  expect(texts).not.toBeNull();
+});
+
+const asciiText = fc.oneof(
+  fc.string({ unit: "grapheme-ascii", maxLength: 80 }),
+  fc.string({ unit: fc.constantFrom(...Array.from('aekrstXY17 \t\n"\\/.,_-')), maxLength: 80 }),
+);
+
+/** Longer than the blocks that the module reads, with runs of one class that end anywhere in them. */
+const longAsciiText = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom("a", "k", "Xy", "HTTP", "7", " ", "\t", "\n", ".", "-", '"}', "\\", "({[<!"),
+      fc.nat(20),
+    ),
+    { maxLength: 200 },
+  )
+  .map((runs) => runs.map(([part, count]) => part.repeat(count)).join(""));
+
+test("a text is read as it is read when it is decoded", () => {
+  fc.assert(
+    fc.property(fc.oneof(asciiText, longAsciiText), (value) =>
+      expect(readUnits(JSON.stringify(value))).toBe(unitsOfText(value)),
+    ),
+    { numRuns: 3000 },
+  );
+});
+
+test("texts with other characters or rare escape sequences are to be decoded", () => {
+  for (const other of ['"é"', '"漢"', '"\\u0041"', '"\\b"', `"${"a".repeat(100)}é"`])
+    expect(readUnits(other)).toBeNull();
+});
+
+test("requests up to the limit are read, and no larger ones", () => {
+  const [before, after] = ['{"messages":[{"content":"', '"}]}'];
+  const length = MAX_INPUT_BYTES - before.length - after.length;
+  const value = "A text of 16 B, ".repeat(MAX_INPUT_BYTES / 16).slice(0, length);
+  expect(texts?.read(Buffer.from(before + value + after))).toBe(unitsOfText(value));
+  expect(texts?.read(Buffer.from(`${before}${value}a${after}`))).toBe(-1);
+});
