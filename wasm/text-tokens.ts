@@ -7,27 +7,25 @@
 const WEIGHTS: usize = 0;
 /** The characters of escape sequences, by the byte after the backslash; 0 for rare ones. */
 const ESCAPED: usize = 0x100;
+/** By length, the units of a word of lowercase letters: up to MAX_LETTERS in the blocks before, and those of one block. */
+const WORD_UNITS: usize = 0x200;
 // From here to 0xc00, only this file uses it.
-/** For each letter of a word, the block before: which characters are this letter of their word, or a later one. */
-const LETTER_BLOCKS: usize = 0x200;
 /** The decoded characters. The one before them is at SCRATCH - 1. */
-const SCRATCH: usize = 0x280;
+const SCRATCH: usize = 0x380;
 const SCRATCH_BYTES: usize = 0x400;
 // A bit for each of the characters.
-const LOWER: usize = 0x700;
-const UPPER: usize = 0x790;
-const VOWELS: usize = 0x820;
-const DIGITS: usize = 0x8b0;
-const WHITE: usize = 0x940;
-const SPACES: usize = 0x9d0;
-const TABS: usize = 0xa60;
-const SAME: usize = 0xaf0;
+const LOWER: usize = 0x7a0;
+const UPPER: usize = 0x830;
+const VOWELS: usize = 0x8c0;
+const DIGITS: usize = 0x950;
+const WHITE: usize = 0x9e0;
+const SPACES: usize = 0xa70;
 
 const BLOCK: usize = 64;
 const QUOTE: u8 = 0x22;
 const BACKSLASH: u8 = 0x5c;
 /** Letters of a word after these add as much as the last one of them. */
-const MAX_LETTERS: usize = 13;
+const MAX_LETTERS: u64 = 13;
 
 // The places of the weights, which are units of tokens.
 const CONTINUED = 0;
@@ -51,13 +49,15 @@ const REPEATED = 17;
 const FURTHER_PUNCTUATION = 18;
 /** In addition to FURTHER_PUNCTUATION. */
 const LONG_PUNCTUATION = 19;
-/** From here on, what each letter of a word adds more than the letter before it. */
+/** From here on, what each letter adds to its word. */
 const LETTERS = 20;
 
 /** The index of the closing quote of the last text. */
 export let textEnd: i32 = 0;
 
 // Bits of the block before: the last one of each kind, or all bits of the block where the name says so.
+/** Letters of a word that the next block may continue, at most MAX_LETTERS. */
+let wordLetters: u64 = 0;
 let lower: u64 = 0;
 let upper: u64 = 0;
 let furtherUpper: u64 = 0;
@@ -124,7 +124,7 @@ function reset(): void {
   lower = upper = furtherUpper = mixed = blank = firstBlank = space = tab = spaceState = newline = 0;
   prefix = second = third = fourth = digitBlock = digitTokenBlock = 0;
   consonantBlock = consonantPairBlock = punctuationBlock = punctuationPairBlock = 0;
-  for (let letter: usize = 0; letter < MAX_LETTERS; letter++) store<u64>(LETTER_BLOCKS + (letter << 3), 0);
+  wordLetters = 0;
   // No character: differs from every other one.
   store<u8>(SCRATCH - 1, 0);
 }
@@ -148,8 +148,6 @@ function classify(end: usize): void {
     store<u16>(DIGITS + bytes, <u16>i8x16.bitmask(digitOf(vector)));
     store<u16>(WHITE + bytes, <u16>i8x16.bitmask(whiteOf(vector)));
     store<u16>(SPACES + bytes, <u16>i8x16.bitmask(spaceOf(vector)));
-    store<u16>(TABS + bytes, <u16>i8x16.bitmask(tabOf(vector)));
-    store<u16>(SAME + bytes, <u16>i8x16.bitmask(i8x16.eq(vector, v128.load(at - 1))));
     bytes += 2;
   }
 }
@@ -166,7 +164,7 @@ function unitsOfBlock(at: usize, valid: u64): i32 {
   const isLetter = isLower | isUpper;
   const isPunctuation = valid & ~(isLetter | isDigit | isWhite);
   const isControl = isWhite & ~isSpace;
-  const isTab = isControl == 0 ? 0 : load<u64>(TABS + bytes) & isControl;
+  const isTab = isControl == 0 ? 0 : tabsAt(at) & isControl;
   const isNewline = isControl & ~isTab;
   const afterDigit = after(isDigit, digitBlock >> 63);
   let units = unitsOfLetters(isLower, isUpper, isLower & ~isVowel, afterDigit);
@@ -195,8 +193,7 @@ function unitsOfBlock(at: usize, valid: u64): i32 {
   prefix = isPrefix >> 63;
   const isFurther = isPunctuation & afterPunctuation;
   if (isFurther != 0) {
-    const isSame = load<u64>(SAME + bytes);
-    units += unitsOfFurtherPunctuation(isPunctuation, isFurther, isFurther & isSame);
+    units += unitsOfFurtherPunctuation(isPunctuation, isFurther, isFurther & repeatedAt(at));
   } else second = third = fourth = punctuationPairBlock = 0;
   punctuationBlock = isPunctuation;
   return units;
@@ -227,41 +224,47 @@ function unitsOfLetters(isLower: u64, isUpper: u64, isConsonant: u64, afterDigit
   return units;
 }
 
-/** Adds what each letter adds to its word, the first uppercase letter included. */
+/** `isInWord` are the lowercase letters of words, which may start with one of them or with an uppercase one. */
 function unitsOfWords(isInWord: u64, isFirstUpper: u64): i32 {
-  let isAtLeast = isInWord | isFirstUpper;
-  let units = weigh(LETTERS, isAtLeast);
-  isAtLeast = isInWord & afterLetter(0, isAtLeast);
-  units += weigh(LETTERS + 1, isAtLeast);
-  isAtLeast = isInWord & afterLetter(1, isAtLeast);
-  units += weigh(LETTERS + 2, isAtLeast);
-  isAtLeast = isInWord & afterLetter(2, isAtLeast);
-  units += weigh(LETTERS + 3, isAtLeast);
-  isAtLeast = isInWord & afterLetter(3, isAtLeast);
-  units += weigh(LETTERS + 4, isAtLeast);
-  isAtLeast = isInWord & afterLetter(4, isAtLeast);
-  units += weigh(LETTERS + 5, isAtLeast);
-  isAtLeast = isInWord & afterLetter(5, isAtLeast);
-  units += weigh(LETTERS + 6, isAtLeast);
-  isAtLeast = isInWord & afterLetter(6, isAtLeast);
-  units += weigh(LETTERS + 7, isAtLeast);
-  isAtLeast = isInWord & afterLetter(7, isAtLeast);
-  units += weigh(LETTERS + 8, isAtLeast);
-  isAtLeast = isInWord & afterLetter(8, isAtLeast);
-  units += weigh(LETTERS + 9, isAtLeast);
-  isAtLeast = isInWord & afterLetter(9, isAtLeast);
-  units += weigh(LETTERS + 10, isAtLeast);
-  isAtLeast = isInWord & afterLetter(10, isAtLeast);
-  units += weigh(LETTERS + 11, isAtLeast);
-  isAtLeast = isInWord & afterLetter(11, isAtLeast);
-  return units + weigh(LETTERS + 12, isAtLeast);
+  // The letters up to the end of the word that the block begins with, or within.
+  const first = ctz(~isInWord);
+  let units = wordUnits(wordLetters + first) - wordUnits(wordLetters);
+  const isFurther = isInWord & (isInWord + 1);
+  const last = clz(~isInWord);
+  wordLetters = min(last + ((isFirstUpper >> (63 - last)) & 1), MAX_LETTERS);
+  // The first letter of each of the other words, then the second one, and so on.
+  let isLetter = isFirstUpper | (isFurther & ~after(isFurther | isFirstUpper, 0));
+  units += weigh(LETTERS, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 1, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 2, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 3, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 4, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 5, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 6, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 7, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 8, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 9, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 10, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  units += weigh(LETTERS + 11, isLetter);
+  isLetter = isFurther & (isLetter << 1);
+  // The addition carries through the letters after each of these.
+  if (isLetter != 0) units += weigh(LETTERS + 12, isFurther & ~(isFurther + isLetter));
+  return units;
 }
 
-/** As `after` for the characters that are at least this letter of their word. */
-function afterLetter(letter: usize, positions: u64): u64 {
-  const last = load<u64>(LETTER_BLOCKS + (letter << 3)) >> 63;
-  store<u64>(LETTER_BLOCKS + (letter << 3), positions);
-  return after(positions, last);
+function wordUnits(letters: u64): i32 {
+  return load<i32>(WORD_UNITS + ((<usize>letters) << 2));
 }
 
 /** Every third digit of a number starts a token. */
@@ -345,21 +348,52 @@ function weigh(weight: u32, positions: u64): i32 {
   return load<i32>(WEIGHTS + ((<usize>weight) << 2)) * <i32>popcnt(positions);
 }
 
-/** Whether a byte is at most `limit`. */
-function atMost(bytes: v128, limit: v128): v128 {
-  return i8x16.eq(i8x16.min_u(bytes, limit), bytes);
+/** Which of the 64 characters are tabs. */
+function tabsAt(at: usize): u64 {
+  const tab = i8x16.splat(0x09);
+  return bits(
+    i8x16.eq(v128.load(at), tab),
+    i8x16.eq(v128.load(at, 16), tab),
+    i8x16.eq(v128.load(at, 32), tab),
+    i8x16.eq(v128.load(at, 48), tab),
+  );
+}
+
+/** Which of the 64 characters are the same as the one before. */
+function repeatedAt(at: usize): u64 {
+  return bits(
+    i8x16.eq(v128.load(at), v128.load(at - 1)),
+    i8x16.eq(v128.load(at, 16), v128.load(at - 1, 16)),
+    i8x16.eq(v128.load(at, 32), v128.load(at - 1, 32)),
+    i8x16.eq(v128.load(at, 48), v128.load(at - 1, 48)),
+  );
+}
+
+/** The results of 4 times 16 comparisons as one bit each. */
+function bits(a: v128, b: v128, c: v128, d: v128): u64 {
+  return (
+    (<u64>i8x16.bitmask(a)) |
+    ((<u64>i8x16.bitmask(b)) << 16) |
+    ((<u64>i8x16.bitmask(c)) << 32) |
+    ((<u64>i8x16.bitmask(d)) << 48)
+  );
+}
+
+/** Whether a byte is one of the `count` from `first` on: these become the lowest signed numbers. */
+function isWithin(bytes: v128, first: i8, count: i8): v128 {
+  return i8x16.lt_s(i8x16.add(bytes, i8x16.splat(i8.MIN_VALUE - first)), i8x16.splat(i8.MIN_VALUE + count));
 }
 
 function lowerOf(bytes: v128): v128 {
-  return atMost(i8x16.sub(bytes, i8x16.splat(0x61)), i8x16.splat(25));
+  return isWithin(bytes, 0x61, 26);
 }
 
 function upperOf(bytes: v128): v128 {
-  return atMost(i8x16.sub(bytes, i8x16.splat(0x41)), i8x16.splat(25));
+  return isWithin(bytes, 0x41, 26);
 }
 
 function digitOf(bytes: v128): v128 {
-  return atMost(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(9));
+  return isWithin(bytes, 0x30, 10);
 }
 
 /** Whether a byte is one of `aeiouy`: a table from a to p, and one from q on. */
@@ -372,15 +406,11 @@ function vowelOf(bytes: v128): v128 {
   );
 }
 
-/** Whether a byte is a space or a control character: tabs and newlines are the only ones of these that are decoded. */
+/** Whether a character is a space or a control character: tabs and newlines are the only ones of these that are decoded. */
 function whiteOf(bytes: v128): v128 {
-  return atMost(bytes, i8x16.splat(0x20));
+  return i8x16.lt_s(bytes, i8x16.splat(0x21));
 }
 
 function spaceOf(bytes: v128): v128 {
   return i8x16.eq(bytes, i8x16.splat(0x20));
-}
-
-function tabOf(bytes: v128): v128 {
-  return i8x16.eq(bytes, i8x16.splat(0x09));
 }

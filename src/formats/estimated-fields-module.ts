@@ -7,6 +7,7 @@ import { ESCAPED_CHARACTERS, unitsOfText } from "./text-tokens.ts";
 // The layout of the memory, as in the sources of the module.
 const WEIGHTS = 0;
 const ESCAPED = 0x100;
+const WORD_UNITS = 0x200;
 const FIRST_NAMES = 0xc00;
 const FOUND_COUNT = 0xc40;
 const NAMES = 0x1000;
@@ -29,6 +30,8 @@ export const TEXT_TO_DECODE = -2;
 
 /** Letters of a word that have a weight of their own. */
 const LETTERS = 13;
+/** Characters that the module reads at a time. */
+const BLOCK = 64;
 
 /** Pairs of texts whose units differ by a weight, in the order of the module. */
 const WEIGHT_TEXTS: readonly (readonly [text: string, without: string])[] = [
@@ -76,6 +79,7 @@ export class RequestTexts {
     messageUnits: number,
   ) {
     new Int32Array(buffer, WEIGHTS).set(weights());
+    new Int32Array(buffer, WORD_UNITS).set(wordUnits());
     new Uint8Array(buffer, ESCAPED).set(ESCAPED_CHARACTERS);
     const memory = new Uint8Array(buffer);
     for (let length = 0; length <= NAME_BYTES; length++)
@@ -109,13 +113,15 @@ function weights(): number[] {
   const all = WEIGHT_TEXTS.map(([text, without]) => unitsOfText(text) - unitsOfText(without));
   const further = all.at(-1) ?? 0;
   all.push(unitsOfText(" .,.,.") - unitsOfText(" .,.,") - further);
-  let last = 0;
-  for (let letter = 1; letter <= LETTERS; letter++) {
-    const added = unitsOfText("a".repeat(letter)) - unitsOfText("a".repeat(letter - 1));
-    all.push(added - last);
-    last = added;
-  }
+  const ofWords = wordUnits();
+  for (let letter = 1; letter <= LETTERS; letter++)
+    all.push((ofWords[letter] ?? 0) - (ofWords[letter - 1] ?? 0));
   return all;
+}
+
+/** By number of letters. */
+function wordUnits(): number[] {
+  return Array.from({ length: LETTERS + BLOCK + 1 }, (_, letters) => unitsOfText("a".repeat(letters)));
 }
 
 /** Returns null where the runtime does not support WebAssembly with SIMD, as on x64 processors without AVX. */
