@@ -20,6 +20,8 @@ const VOWELS: usize = 0x8c0;
 const DIGITS: usize = 0x950;
 const WHITE: usize = 0x9e0;
 const SPACES: usize = 0xa70;
+/** By weight, the characters of the text that have it. */
+const COUNTS: usize = 0xb00;
 
 const BLOCK: usize = 64;
 const QUOTE: u8 = 0x22;
@@ -51,13 +53,17 @@ const FURTHER_PUNCTUATION = 18;
 const LONG_PUNCTUATION = 19;
 /** From here on, what each letter adds to its word. */
 const LETTERS = 20;
+/** Of all weights, and zeros up to whole vectors. */
+const WEIGHT_BYTES: usize = 0x90;
 
 /** The index of the closing quote of the last text. */
 export let textEnd: i32 = 0;
 
-// Bits of the block before: the last one of each kind, or all bits of the block where the name says so.
+/** Units of the words that blocks begin with, or within. */
+let firstWordUnits: i32 = 0;
 /** Letters of a word that the next block may continue, at most MAX_LETTERS. */
 let wordLetters: u64 = 0;
+// Bits of the block before: the last one of each kind, or all bits of the block where the name says so.
 let lower: u64 = 0;
 let upper: u64 = 0;
 let furtherUpper: u64 = 0;
@@ -87,7 +93,6 @@ export function unitsOfText(start: usize): i32 {
   reset();
   let at = start;
   let out = SCRATCH;
-  let units: i32 = 0;
   for (;;) {
     const bytes = v128.load(at);
     v128.store(out, bytes);
@@ -108,7 +113,7 @@ export function unitsOfText(start: usize): i32 {
       out += 1;
     }
     if (out >= SCRATCH + SCRATCH_BYTES) {
-      units += unitsOfBlocks(SCRATCH + SCRATCH_BYTES);
+      countBlocks(SCRATCH + SCRATCH_BYTES);
       // Up to 15 characters are left.
       store<u8>(SCRATCH - 1, load<u8>(SCRATCH + SCRATCH_BYTES - 1));
       v128.store(SCRATCH, v128.load(SCRATCH + SCRATCH_BYTES));
@@ -117,7 +122,8 @@ export function unitsOfText(start: usize): i32 {
   }
   if (load<u8>(at) != QUOTE) return -1;
   textEnd = <i32>at;
-  return units + unitsOfBlocks(out);
+  countBlocks(out);
+  return units();
 }
 
 function reset(): void {
@@ -125,16 +131,16 @@ function reset(): void {
   prefix = second = third = fourth = digitBlock = digitTokenBlock = 0;
   consonantBlock = consonantPairBlock = punctuationBlock = punctuationPairBlock = 0;
   wordLetters = 0;
+  firstWordUnits = 0;
+  for (let at: usize = 0; at < WEIGHT_BYTES; at += 16) v128.store(COUNTS + at, i32x4.splat(0));
   // No character: differs from every other one.
   store<u8>(SCRATCH - 1, 0);
 }
 
-/** Returns the units of the characters from SCRATCH to `end`. */
-function unitsOfBlocks(end: usize): i32 {
+/** Reads the characters from SCRATCH to `end`. */
+function countBlocks(end: usize): void {
   classify(end);
-  let units: i32 = 0;
-  for (let at = SCRATCH; at < end; at += BLOCK) units += unitsOfBlock(at, firstBits(end - at));
-  return units;
+  for (let at = SCRATCH; at < end; at += BLOCK) countBlock(at, firstBits(end - at));
 }
 
 /** Writes a bit for each character and class. Stores keep the compiler from mixing the vectors, which do not all fit into the registers. */
@@ -153,7 +159,7 @@ function classify(end: usize): void {
 }
 
 /** `valid` are the characters that belong to the text. */
-function unitsOfBlock(at: usize, valid: u64): i32 {
+function countBlock(at: usize, valid: u64): void {
   const bytes = (at - SCRATCH) >> 3;
   const isLower = load<u64>(LOWER + bytes) & valid;
   const isUpper = load<u64>(UPPER + bytes) & valid;
@@ -167,39 +173,38 @@ function unitsOfBlock(at: usize, valid: u64): i32 {
   const isTab = isControl == 0 ? 0 : tabsAt(at) & isControl;
   const isNewline = isControl & ~isTab;
   const afterDigit = after(isDigit, digitBlock >> 63);
-  let units = unitsOfLetters(isLower, isUpper, isLower & ~isVowel, afterDigit);
+  countLetters(isLower, isUpper, isLower & ~isVowel, afterDigit);
   const isBlank = isSpace | isTab;
   const afterBlank = after(isBlank, blank);
   const hasSpaceState = isSpace | (isTab & afterBlank);
   const afterSpaceState = after(hasSpaceState, spaceState);
   spaceState = hasSpaceState >> 63;
-  if (isDigit != 0) units += unitsOfDigits(isDigit, afterDigit, afterSpaceState);
+  if (isDigit != 0) countDigits(isDigit, afterDigit, afterSpaceState);
   else digitTokenBlock = 0;
   digitBlock = isDigit;
-  units += unitsOfBlanks(isBlank, isSpace, isTab, afterBlank);
+  countBlanks(isBlank, isSpace, isTab, afterBlank);
   const afterPunctuation = after(isPunctuation, punctuationBlock >> 63);
   if (isNewline != 0) {
     const afterNewline = after(isNewline, newline);
-    units += weigh(NEWLINE_AFTER_NEWLINE, isNewline & afterNewline);
-    units += weigh(NEWLINE_AFTER_PUNCTUATION, isNewline & afterPunctuation);
-    units += weigh(NEWLINE, isNewline & ~(afterNewline | afterPunctuation));
+    count(NEWLINE_AFTER_NEWLINE, isNewline & afterNewline);
+    count(NEWLINE_AFTER_PUNCTUATION, isNewline & afterPunctuation);
+    count(NEWLINE, isNewline & ~(afterNewline | afterPunctuation));
   }
   newline = isNewline >> 63;
   const isFirst = isPunctuation & ~afterPunctuation;
   const isPrefix = isFirst & ~afterSpaceState;
-  units += weigh(PUNCTUATION, isPrefix);
-  units += weigh(UNPAID_PREFIX, after(isPrefix, prefix) & valid & ~isLetter);
-  units += weigh(PUNCTUATION_AFTER_SPACE, isFirst & afterSpaceState);
+  count(PUNCTUATION, isPrefix);
+  count(UNPAID_PREFIX, after(isPrefix, prefix) & valid & ~isLetter);
+  count(PUNCTUATION_AFTER_SPACE, isFirst & afterSpaceState);
   prefix = isPrefix >> 63;
   const isFurther = isPunctuation & afterPunctuation;
   if (isFurther != 0) {
-    units += unitsOfFurtherPunctuation(isPunctuation, isFurther, isFurther & repeatedAt(at));
+    countFurtherPunctuation(isPunctuation, isFurther, isFurther & repeatedAt(at));
   } else second = third = fourth = punctuationPairBlock = 0;
   punctuationBlock = isPunctuation;
-  return units;
 }
 
-function unitsOfLetters(isLower: u64, isUpper: u64, isConsonant: u64, afterDigit: u64): i32 {
+function countLetters(isLower: u64, isUpper: u64, isConsonant: u64, afterDigit: u64): void {
   const afterLower = after(isLower, lower);
   const afterUpper = after(isUpper, upper);
   lower = isLower >> 63;
@@ -213,54 +218,55 @@ function unitsOfLetters(isLower: u64, isUpper: u64, isConsonant: u64, afterDigit
   const isMixed = isLower & ~(isLower + (isFirstMixed | (isLower & mixed)));
   mixed = isMixed >> 63;
   const isInWord = isLower & ~isMixed;
-  let units = weigh(CONTINUED, (isFirstUpper & (afterLower | afterDigit)) | (isInWord & afterDigit));
-  if (isFurtherUpper != 0) units += weigh(UPPER_MORE, isFurtherUpper);
-  if (isMixed != 0) units += weigh(MIXED_FIRST, isFirstMixed) + weigh(MIXED_MORE, isMixed & ~isFirstMixed);
-  units += unitsOfWords(isInWord, isFirstUpper);
+  count(CONTINUED, (isFirstUpper & (afterLower | afterDigit)) | (isInWord & afterDigit));
+  if (isFurtherUpper != 0) count(UPPER_MORE, isFurtherUpper);
+  if (isMixed != 0) {
+    count(MIXED_FIRST, isFirstMixed);
+    count(MIXED_MORE, isMixed & ~isFirstMixed);
+  }
+  countWords(isInWord, isFirstUpper);
   const isPair = isConsonant & after(isConsonant, consonantBlock >> 63);
-  units += weigh(CROWDED, isPair & ((isPair << 2) | (consonantPairBlock >> 62)));
+  count(CROWDED, isPair & ((isPair << 2) | (consonantPairBlock >> 62)));
   consonantBlock = isConsonant;
   consonantPairBlock = isPair;
-  return units;
 }
 
 /** `isInWord` are the lowercase letters of words, which may start with one of them or with an uppercase one. */
-function unitsOfWords(isInWord: u64, isFirstUpper: u64): i32 {
+function countWords(isInWord: u64, isFirstUpper: u64): void {
   // The letters up to the end of the word that the block begins with, or within.
   const first = ctz(~isInWord);
-  let units = wordUnits(wordLetters + first) - wordUnits(wordLetters);
+  firstWordUnits += wordUnits(wordLetters + first) - wordUnits(wordLetters);
   const isFurther = isInWord & (isInWord + 1);
   const last = clz(~isInWord);
   wordLetters = min(last + ((isFirstUpper >> (63 - last)) & 1), MAX_LETTERS);
   // The first letter of each of the other words, then the second one, and so on.
   let isLetter = isFirstUpper | (isFurther & ~after(isFurther | isFirstUpper, 0));
-  units += weigh(LETTERS, isLetter);
+  count(LETTERS, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 1, isLetter);
+  count(LETTERS + 1, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 2, isLetter);
+  count(LETTERS + 2, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 3, isLetter);
+  count(LETTERS + 3, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 4, isLetter);
+  count(LETTERS + 4, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 5, isLetter);
+  count(LETTERS + 5, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 6, isLetter);
+  count(LETTERS + 6, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 7, isLetter);
+  count(LETTERS + 7, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 8, isLetter);
+  count(LETTERS + 8, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 9, isLetter);
+  count(LETTERS + 9, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 10, isLetter);
+  count(LETTERS + 10, isLetter);
   isLetter = isFurther & (isLetter << 1);
-  units += weigh(LETTERS + 11, isLetter);
+  count(LETTERS + 11, isLetter);
   isLetter = isFurther & (isLetter << 1);
   // The addition carries through the letters after each of these.
-  if (isLetter != 0) units += weigh(LETTERS + 12, isFurther & ~(isFurther + isLetter));
-  return units;
+  if (isLetter != 0) count(LETTERS + 12, isFurther & ~(isFurther + isLetter));
 }
 
 function wordUnits(letters: u64): i32 {
@@ -268,7 +274,7 @@ function wordUnits(letters: u64): i32 {
 }
 
 /** Every third digit of a number starts a token. */
-function unitsOfDigits(isDigit: u64, afterDigit: u64, afterSpaceState: u64): i32 {
+function countDigits(isDigit: u64, afterDigit: u64, afterSpaceState: u64): void {
   const isStart = isDigit & ~afterDigit;
   let reaches = isDigit & afterDigit & ((isDigit << 2) | (digitBlock >> 62));
   let isToken = isStart | (reaches & (digitTokenBlock >> 61));
@@ -277,50 +283,49 @@ function unitsOfDigits(isDigit: u64, afterDigit: u64, afterSpaceState: u64): i32
     reaches &= reaches << distance;
   }
   digitTokenBlock = isToken;
-  return weigh(DIGIT_TOKEN, isToken) + weigh(SPACE_BEFORE_DIGITS, isStart & afterSpaceState);
+  count(DIGIT_TOKEN, isToken);
+  count(SPACE_BEFORE_DIGITS, isStart & afterSpaceState);
 }
 
-function unitsOfBlanks(isBlank: u64, isSpace: u64, isTab: u64, afterBlank: u64): i32 {
+function countBlanks(isBlank: u64, isSpace: u64, isTab: u64, afterBlank: u64): void {
   const isFirst = isBlank & ~afterBlank;
-  let units: i32 = 0;
   const isFurther = isBlank & afterBlank;
   if ((isTab | isFurther) != 0) {
     const isSecond = isBlank & after(isFirst, firstBlank);
-    units += weigh(FIRST_TAB, isFirst & isTab);
-    units += weigh(SECOND_AFTER_SPACE, isSecond & after(isSpace, space));
-    units += weigh(SECOND_AFTER_TAB, isSecond & after(isTab, tab));
-    units += weigh(MORE_SPACE, isFurther & ~isSecond);
+    count(FIRST_TAB, isFirst & isTab);
+    count(SECOND_AFTER_SPACE, isSecond & after(isSpace, space));
+    count(SECOND_AFTER_TAB, isSecond & after(isTab, tab));
+    count(MORE_SPACE, isFurther & ~isSecond);
   }
   blank = isBlank >> 63;
   firstBlank = isFirst >> 63;
   space = isSpace >> 63;
   tab = isTab >> 63;
-  return units;
 }
 
 /** `isFurther` are punctuation characters after another one, `isRepeated` those that are the same as the one before. */
-function unitsOfFurtherPunctuation(isPunctuation: u64, isFurther: u64, isRepeated: u64): i32 {
+function countFurtherPunctuation(isPunctuation: u64, isFurther: u64, isRepeated: u64): void {
   const isOther = isFurther & ~isRepeated;
-  let units = weigh(REPEATED, isRepeated) + weigh(FURTHER_PUNCTUATION, isOther);
+  count(REPEATED, isRepeated);
+  count(FURTHER_PUNCTUATION, isOther);
   // Only sequences of four, and the start of one that the next block may continue.
   const isPair = isPunctuation & after(isPunctuation, punctuationBlock >> 63);
   const isFour = isPair & ((isPair << 2) | (punctuationPairBlock >> 62));
   punctuationPairBlock = isPair;
   if ((isFour | (isPunctuation >> 63)) == 0) {
-    units += weigh(LONG_PUNCTUATION, isOther & fourth);
+    count(LONG_PUNCTUATION, isOther & fourth);
     second = third = fourth = 0;
-    return units;
+    return;
   }
   const isChanged = isOther | (isPunctuation & ~isFurther);
   // From the second, third and fourth different character of a sequence on, up to its end.
   const isSecond = filled(isOther | (isPunctuation & second), isPunctuation);
   const isThird = filled((isChanged & after(isSecond, second)) | (isPunctuation & third), isPunctuation);
   const isFourth = filled((isChanged & after(isThird, third)) | (isPunctuation & fourth), isPunctuation);
-  units += weigh(LONG_PUNCTUATION, isOther & after(isFourth, fourth));
+  count(LONG_PUNCTUATION, isOther & after(isFourth, fourth));
   second = isSecond >> 63;
   third = isThird >> 63;
   fourth = isFourth >> 63;
-  return units;
 }
 
 /** Adds to `starts` the bits that follow them in `within` without a gap. */
@@ -344,8 +349,22 @@ function after(positions: u64, last: u64): u64 {
   return (positions << 1) | last;
 }
 
-function weigh(weight: u32, positions: u64): i32 {
-  return load<i32>(WEIGHTS + ((<usize>weight) << 2)) * <i32>popcnt(positions);
+/** Adds up as many characters to the count of a weight: a multiplication for each block would take longer. */
+function count(weight: usize, positions: u64): void {
+  const at = COUNTS + (weight << 2);
+  store<i32>(at, load<i32>(at) + <i32>popcnt(positions));
+}
+
+/** Returns the units of what was counted. */
+function units(): i32 {
+  let sums = i32x4.splat(0);
+  for (let at: usize = 0; at < WEIGHT_BYTES; at += 16)
+    sums = i32x4.add(sums, i32x4.mul(v128.load(WEIGHTS + at), v128.load(COUNTS + at)));
+  const halves = i32x4.add(
+    sums,
+    i8x16.shuffle(sums, sums, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7),
+  );
+  return firstWordUnits + i32x4.extract_lane(halves, 0) + i32x4.extract_lane(halves, 1);
 }
 
 /** Which of the 64 characters are tabs. */

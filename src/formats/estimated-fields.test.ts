@@ -181,17 +181,22 @@ test("any spelling of a request has the estimate of the parsed one, or is to be 
 
 test("no text that is cut or changed makes the reader read on without end", () => {
   fc.assert(
-    fc.property(requestJson, fc.nat(), fc.constantFrom(...Array.from('"\\{}[],: a\0')), (json, place, character) => {
-      const bytes = Buffer.from(json);
-      const at = place % bytes.length;
-      for (const changed of [bytes.subarray(0, at), bytes.with(at, character.charCodeAt(0))]) {
-        try {
-          reader.read(changed);
-        } catch (error) {
-          expect(error).toBeInstanceOf(SyntaxError);
+    fc.property(
+      requestJson,
+      fc.nat(),
+      fc.constantFrom(...Array.from('"\\{}[],: a\0')),
+      (json, place, character) => {
+        const bytes = Buffer.from(json);
+        const at = place % bytes.length;
+        for (const changed of [bytes.subarray(0, at), bytes.with(at, character.charCodeAt(0))]) {
+          try {
+            reader.read(changed);
+          } catch (error) {
+            expect(error).toBeInstanceOf(SyntaxError);
+          }
         }
-      }
-    }),
+      },
+    ),
     { numRuns: 2000 },
   );
   reader.forget();
