@@ -266,6 +266,20 @@ test("nothing of a request stays after `forget`", () => {
   });
 });
 
+test("every request is to be parsed where the module cannot be used", () => {
+  const compile = spyOn(WebAssembly, "Module").mockImplementation(() => {
+    throw new WebAssembly.CompileError("no SIMD");
+  });
+  try {
+    const withoutModule = new EstimatedFieldReader([]);
+    expect(withoutModule.read(Buffer.from("{}"))).toBe(false);
+    expect(withoutModule.read(Buffer.from("{}"))).toBe(false);
+    expect(compile).toHaveBeenCalledTimes(1);
+  } finally {
+    compile.mockRestore();
+  }
+});
+
 describe("unusual spellings count as the parsed request", () => {
   test.each([
     ["an empty object", "{}"],

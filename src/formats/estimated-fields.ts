@@ -56,7 +56,8 @@ export class EstimatedFieldReader {
    * used.
    */
   read(bytes: Uint8Array): boolean {
-    const texts = (this.#texts ??= this.#createTexts());
+    if (this.#texts === undefined) this.#texts = this.#createTexts();
+    const texts = this.#texts;
     if (texts === null) return false;
     const units = texts.read(bytes);
     if (units < 0) return false;
