@@ -146,7 +146,6 @@ function endOfMessages(start: usize, messageUnits: i32): usize {
       if (firstOther == 0) firstOther = at;
       addFound(MESSAGES_TO_PARSE, firstOther, end);
     }
-    if (foundCount > MAX_FOUND) return 0;
     at = nextItem(end);
   }
   return at + 1;
@@ -168,9 +167,8 @@ function endOfPlainMessage(start: usize): usize {
     if (isContent && !hasContent) {
       hasContent = true;
       at = load<u8>(value) == OPEN_BRACKET ? endOfTextParts(value) : endOfReadText(value);
-    } else if ((key & FIVE_BYTES) == ROLE) {
-      at = load<u8>(value) == QUOTE ? endOfString(value + 1) : 0;
-    } else if ((key & FIVE_BYTES) == NAME && !hasName) {
+    } else if ((key & FIVE_BYTES) == ROLE) at = endOfValue(value);
+    else if ((key & FIVE_BYTES) == NAME && !hasName) {
       hasName = true;
       at = endOfReadText(value);
     } else return 0;

@@ -51,6 +51,17 @@ test("a text is read as it is read when it is decoded", () => {
   );
 });
 
+test("nothing of a text counts for the next one", () => {
+  const parts = ["a", "k", "X", "XXa", "7", " ", "a ", "\t", "a\t", "\n", ".", "a.", ".,", "a.,!"];
+  for (const part of parts)
+    for (const next of ["a", "kkkk", "Xa", "77", "  ", "\t\t", "\n", ".", ".,", ".,!?;"]) {
+      // Ends with a block.
+      const first = part.repeat(64).slice(-64);
+      const json = JSON.stringify({ messages: [first, next].map((content) => ({ content })) });
+      expect(texts?.read(Buffer.from(json))).toBe(unitsOfText(first) + unitsOfText(next));
+    }
+});
+
 test("texts with other characters or rare escape sequences are to be decoded", () => {
   for (const other of ['"é"', '"漢"', '"\\u0041"', '"\\b"', `"${"a".repeat(100)}é"`])
     expect(readUnits(other)).toBeNull();

@@ -130,12 +130,15 @@ const anyJson = fc.oneof(
   spelled(text),
 );
 const textJson = fc.oneof({ weight: 4, arbitrary: spelled(text) }, anyJson);
-const typeJson = fc.oneof(fc.constantFrom('"text"', '"input_text"', '"output_text"'), anyJson);
+const typeJson = fc.oneof(
+  fc.constantFrom('"text"', '"input_text"', '"output_text"', '"input_test"', '"output_test"'),
+  anyJson,
+);
 const partJson = joined(
   fc.oneof(
     { weight: 3, arbitrary: field(["text"], textJson) },
     { weight: 2, arbitrary: field(["type"], typeJson) },
-    field(["cache_control", "cache_contro", "texts", "typ", ""], anyJson),
+    field(["cache_control", "cache_context", "texts", "typ", "", "}", "]"], anyJson),
   ),
   ["{", "}"],
 );
@@ -147,7 +150,7 @@ const messageJson = joined(
   fc.oneof(
     { weight: 3, arbitrary: field(["content"], contentJson) },
     { weight: 3, arbitrary: field(["role", "name"], textJson) },
-    field(["contents", "names", "tool_calls", ""], anyJson),
+    field(["contents", "names", "tool_calls", "", "}", "]"], anyJson),
   ),
   ["{", "}"],
 );
@@ -156,7 +159,10 @@ const LONG_NAME = "a_name_that_is_longer_than_all_others";
 const requestJson = joined(
   fc.oneof(
     { weight: 4, arbitrary: field(["messages"], fc.oneof({ weight: 9, arbitrary: messagesJson }, anyJson)) },
-    field(["model", "max_tokens", "n", "stream", "message", "", LONG_NAME], anyJson),
+    field(
+      ["model", "max_tokens", "n", "stream", "message", "messaged", "toolx", "}", "", LONG_NAME],
+      anyJson,
+    ),
     field(["system", "tools", "prompt", "system_instruction", "generationConfig"], anyJson),
   ),
   ["{", "}"],
@@ -291,6 +297,8 @@ describe("unusual spellings count as the parsed request", () => {
     ["two lists of parts", '{"messages":[{"content":[{"text":"one two"}],"content":[{"text":"three"}]}]}'],
     ["a list and a text", '{"messages":[{"content":[{"text":"one two"}],"content":"three"}]}'],
     ["parts that are no objects", '{"messages":[{"content":["one two",{"type":"text","text":"three"},4]}]}'],
+    ["another field of a part", '{"messages":[{"content":[{"text":"one","cache_context":"two three"}]}]}'],
+    ["texts that look like the end", '{"messages":[{"content":["}]}"]},{"content":5,"}]}":"one"}]}'],
     ["an empty list of parts", '{"messages":[{"content":[ ]},{"content":[{}, { }]}]}'],
     ["fields that occur twice", '{"system":"one two three","system":"four"}'],
     ["an escaped name in a message", '{"messages":[{"c\\u006fntent":"one two three"}]}'],
@@ -312,7 +320,8 @@ describe("unusual spellings count as the parsed request", () => {
     ["an escaped name that is long", `{"${LONG_NAME}\\u0065":1}`],
     ["two lists of messages", '{"messages":[],"messages":[]}'],
     ["a list and a text", '{"messages":[],"messages":""}'],
-    ["more values than are stored", JSON.stringify({ messages: Array(1025).fill({ content: "é" }) })],
+    ["more fields than are stored", `{${Array(1025).fill('"n":1').join(",")}}`],
+    ["more texts than are stored", JSON.stringify({ messages: Array(1025).fill({ content: "é" }) })],
   ])("all of it is parsed for %s", (_, json) => {
     expect(estimateOf(json)).toBeNull();
   });
