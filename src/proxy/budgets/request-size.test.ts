@@ -71,7 +71,9 @@ test("the bytes of a body have the size of the parsed body, which is a positive 
 });
 
 test("the last ones of fields that occur twice count", () => {
-  const bytes = Buffer.from('{"messages":[{"content":"one two"}],"n":3,"n":2,"messages":[{"content":"three"}]}');
+  const bytes = Buffer.from(
+    '{"messages":[{"content":"one two"}],"n":3,"n":2,"messages":[{"content":"three"}]}',
+  );
   const single = Buffer.from('{"messages":[{"content":"three"}],"n":2}');
   expect(requestSizeIn(bytes, "chat")).toEqual(requestSizeIn(single, "chat"));
 });
