@@ -1,12 +1,13 @@
-// Runs the automaton of a prefilter over a block of code units, from six positions at the same time, and records where triggers end, except for
+// Runs the automaton of a prefilter over a block of code units, from eight positions at the same time, and records where triggers end, except for
 // those that the units around them reject.
 // AssemblyScript, not TypeScript: `npm run build:wasm` compiles this file to src/plugins/code_sanitation/read-triggers-wasm.ts.
 
 // The layout of the memory, as in src/plugins/code_sanitation/trigger-memory.ts and src/plugins/code_sanitation/trigger-filter.ts.
-const SYMBOLS: usize = 0x120000;
+/** The columns of the units of each reading, in bytes. */
+const COLUMNS: usize = 0x120000;
 const RECORDS: usize = 0x135000;
-/** The transition with each unit of a block. The state before the block is located before it, and a group of zeros follows. */
-const TAKEN: usize = 0x139080;
+/** Where in TAKEN copies of states are located. */
+const COPIES: usize = 0x144000;
 /** The triggers that their lists do not reject: the record and the address of the check. */
 const POSSIBLE: usize = 0x13c000;
 const REJECTED: usize = 0x14d000;
@@ -17,13 +18,22 @@ const CLASSES: usize = 0x14d300;
 const CHECKS: usize = 0x14e000;
 const SETS: usize = 0x15e000;
 const ROWS: usize = 0x19e000;
-const TRANSITIONS: usize = 0x1be000;
+/** The states that the readings take, one for each unit. The state before the block is located before those of the first reading. */
+const TAKEN: usize = 0x1be040;
+/** The states whose copies follow the states. */
+const COPIED_STATES: usize = 0x1e0000;
+const TRANSITIONS: usize = 0x1f0000;
 
-// As in src/plugins/code_sanitation/prefilter.ts: a transition is a state below 2^15, and the bit above it marks the end of a trigger.
-const STATE_MASK: u32 = 0x7fff;
-/** The bytes of a row: 64 transitions of two bytes. */
-const ROW_SHIFT: usize = 7;
-const ROW_MASK: usize = (<usize>STATE_MASK) << ROW_SHIFT;
+const READINGS: usize = 8;
+// The distances between the readings are constants, so that the loop needs no registers for them. Not powers of two, because
+// their addresses would then compete for the same places of the first-level cache.
+const COLUMNS_BYTES: usize = 0x1040;
+const TAKEN_BYTES: usize = 0x4080;
+/** The number of the reading is above these bits of an offset in TAKEN. */
+const READING_SHIFT: usize = 14;
+const EXCHANGED_BIT: i8 = 0x40;
+/** The bytes of a row: 128 transitions of two bytes. */
+const ROW_SHIFT: usize = 8;
 
 // As in src/plugins/code_sanitation/trigger-filter.ts and src/plugins/code_sanitation/candidates.ts.
 const MAX_CHECKS: u32 = 0x1000;
@@ -84,15 +94,22 @@ const UNCERTAIN: i32 = -1;
 /** In the result of `read`: the number of records is above these bits, the state below. */
 const COUNT_SHIFT: i32 = 15;
 
-/** The transitions that are searched for marks at a time, in bytes. */
+/** The states that are searched for copies at a time, in bytes. */
 const GROUP_BYTES: usize = 128;
 
 /** The address of the block and its position in the text. */
 let block: usize = 0;
 let blockStart: u32 = 0;
+/** The number of the first copy of a state. */
+let firstCopy: u32 = 0;
+
+/** Call once, after the states of the copies were written. `states`: their number, without copies. */
+export function prepare(states: u32): void {
+  firstCopy = states;
+}
 
 /**
- * Reads `length` units at `codes`, which are located at `from` in the text, and as many at the distances 1 to 5 times `distance` after them. Writes a
+ * Reads `length` units at `codes`, which are located at `from` in the text, and as many at the distances 1 to 7 times `distance` after them. Writes a
  * record for each trigger that is not rejected, in ascending order: the state in which the trigger ended and, above 16 bits, the number of
  * units before its end. Returns the state after the last unit and the number of records. The units of the text before the block must be there as well, UNITS_BEFORE more
  * than the longest trigger has, and UNITS_AFTER after it (trigger-memory.ts). A zero precedes and zeros follow the text.
@@ -100,8 +117,8 @@ let blockStart: u32 = 0;
  * Each reading but the first, which begins in `state`, begins in the root. After the units that it shares with the reading before, it is in the
  * right state if that is not deeper than their number. The states below `knownStates` are not. Returns UNCERTAIN if there was another one.
  *
- * The loop writes every transition and has no branch: a processor cannot predict where triggers end. In the units that two readings share, the
- * transitions of the first one of them remain, because it reaches them later.
+ * The loop has no branch, because a processor cannot predict where triggers end, and few instructions: five per unit. So the columns of the units are
+ * written before it, and it does not have to distinguish copies from their states.
  */
 export function read(
   state: u32,
@@ -111,79 +128,129 @@ export function read(
   codes: usize,
   from: u32,
 ): i32 {
+  for (let reading: usize = 0; reading < READINGS; reading++)
+    writeColumns(codes + ((reading * distance) << 1), length, COLUMNS + reading * COLUMNS_BYTES);
   let first = state;
   let second: u32 = 0;
   let third: u32 = 0;
   let fourth: u32 = 0;
   let fifth: u32 = 0;
   let sixth: u32 = 0;
-  const toSecond = distance << 1;
-  const toThird = toSecond << 1;
-  const toFourth = toSecond + toThird;
-  const toFifth = toThird << 1;
-  const toSixth = toFifth + toSecond;
-  const end = codes + (length << 1);
-  let to = TAKEN;
-  for (let at = codes; at < end; at += 2) {
-    first = next(first, at);
-    second = next(second, at + toSecond);
-    third = next(third, at + toThird);
-    fourth = next(fourth, at + toFourth);
-    fifth = next(fifth, at + toFifth);
-    sixth = next(sixth, at + toSixth);
-    // In this order: if the distance is 0, the transitions of the first reading remain.
-    store<u16>(to + toSixth, sixth);
-    store<u16>(to + toFifth, fifth);
-    store<u16>(to + toFourth, fourth);
-    store<u16>(to + toThird, third);
-    store<u16>(to + toSecond, second);
-    store<u16>(to, first);
+  let seventh: u32 = 0;
+  let eighth: u32 = 0;
+  let to: usize = 0;
+  for (let at: usize = 0; at < length; at++) {
+    first = next(first, load<u8>(at, COLUMNS));
+    second = next(second, load<u8>(at, COLUMNS + COLUMNS_BYTES));
+    third = next(third, load<u8>(at, COLUMNS + 2 * COLUMNS_BYTES));
+    fourth = next(fourth, load<u8>(at, COLUMNS + 3 * COLUMNS_BYTES));
+    fifth = next(fifth, load<u8>(at, COLUMNS + 4 * COLUMNS_BYTES));
+    sixth = next(sixth, load<u8>(at, COLUMNS + 5 * COLUMNS_BYTES));
+    seventh = next(seventh, load<u8>(at, COLUMNS + 6 * COLUMNS_BYTES));
+    eighth = next(eighth, load<u8>(at, COLUMNS + 7 * COLUMNS_BYTES));
+    store<u16>(to, first, TAKEN);
+    store<u16>(to, second, TAKEN + TAKEN_BYTES);
+    store<u16>(to, third, TAKEN + 2 * TAKEN_BYTES);
+    store<u16>(to, fourth, TAKEN + 3 * TAKEN_BYTES);
+    store<u16>(to, fifth, TAKEN + 4 * TAKEN_BYTES);
+    store<u16>(to, sixth, TAKEN + 5 * TAKEN_BYTES);
+    store<u16>(to, seventh, TAKEN + 6 * TAKEN_BYTES);
+    store<u16>(to, eighth, TAKEN + 7 * TAKEN_BYTES);
     to += 2;
   }
   const isKnown =
-    isBelow(first, knownStates) &&
-    isBelow(second, knownStates) &&
-    isBelow(third, knownStates) &&
-    isBelow(fourth, knownStates) &&
-    isBelow(fifth, knownStates);
+    withoutCopy(first) < knownStates &&
+    withoutCopy(second) < knownStates &&
+    withoutCopy(third) < knownStates &&
+    withoutCopy(fourth) < knownStates &&
+    withoutCopy(fifth) < knownStates &&
+    withoutCopy(sixth) < knownStates &&
+    withoutCopy(seventh) < knownStates;
   if (!isKnown) return UNCERTAIN;
   store<u16>(TAKEN - 2, state);
   block = codes;
   blockStart = from;
-  return (record(to + toSixth) << COUNT_SHIFT) | (<i32>(sixth & STATE_MASK));
+  return (record(length, distance) << COUNT_SHIFT) | (<i32>withoutCopy(eighth));
 }
 
-/** Returns the transition from the state of `transition` with the unit at `at`. The symbols are multiplied by two. */
-function next(transition: u32, at: usize): u32 {
-  const row = ((<usize>transition) << ROW_SHIFT) & ROW_MASK;
-  return <u32>load<u16>(row + <usize>load<u8>(<usize>load<u16>(at), SYMBOLS), TRANSITIONS);
+/** Writes the columns of `length` units, multiplied by two: the offsets of transitions in a row. */
+function writeColumns(units: usize, length: usize, to: usize): void {
+  const end = to + length;
+  for (; to < end; to += 32) {
+    const left = columnsOf(v128.load(units), v128.load(units, 16));
+    const right = columnsOf(v128.load(units, 32), v128.load(units, 48));
+    v128.store(to, i8x16.add(left, left));
+    v128.store(to, i8x16.add(right, right), 16);
+    units += 64;
+  }
 }
 
-function isBelow(transition: u32, states: u32): bool {
-  return (transition & STATE_MASK) < states;
+/**
+ * As in src/plugins/code_sanitation/prefilter-symbols.ts: the column of a unit is its code, but space and backtick, which have one different bit, are
+ * exchanged. Narrowing changes the units outside of ASCII to 0x7f or a negative number.
+ */
+function columnsOf(left: v128, right: v128): v128 {
+  const codes = i8x16.max_s(i8x16.narrow_i16x8_s(left, right), i64x2.splat(0));
+  const isExchanged = i8x16.eq(v128.and(codes, i8x16.splat(~EXCHANGED_BIT)), i8x16.splat(<i8>SPACE));
+  return v128.xor(codes, v128.and(isExchanged, i8x16.splat(EXCHANGED_BIT)));
 }
 
-/** Writes the records of the marked transitions before `end`, and how many were rejected. Returns the number of records. */
-function record(end: usize): i32 {
-  for (let offset: usize = 0; offset < GROUP_BYTES; offset += 16) v128.store(end + offset, i64x2.splat(0));
+/** Returns the transition from a state or a copy of it. */
+function next(state: u32, column: usize): u32 {
+  return <u32>load<u16>(((<usize>state) << ROW_SHIFT) + column, TRANSITIONS);
+}
+
+/** Returns the state itself, if it is a copy. */
+function withoutCopy(state: u32): u32 {
+  return state < firstCopy ? state : <u32>load<u16>((<usize>(state - firstCopy)) << 1, COPIED_STATES);
+}
+
+/** Writes the records of the transitions to copies of states, and how many were rejected. Returns the number of records. */
+function record(length: usize, distance: usize): i32 {
+  const end = findCopies(length, distance);
+  // The readings are that much closer to each other in the text than in TAKEN.
+  const gap = (TAKEN_BYTES >> 1) - distance;
   let possible = POSSIBLE;
-  let marked: u32 = 0;
-  for (let at = TAKEN; at < end; at += GROUP_BYTES) {
-    let marks = marksOf(at) | (marksOf(at + 32) << 16) | (marksOf(at + 64) << 32) | (marksOf(at + 96) << 48);
-    marked += <u32>popcnt(marks);
-    for (; marks != 0; marks &= marks - 1) {
-      const transition = at + ((<usize>ctz(marks)) << 1);
-      const state = (<u32>load<u16>(transition - 2)) & STATE_MASK;
-      const position = <u32>((transition - TAKEN) >> 1);
-      const check = checkOf(state, position);
-      store<u32>(possible, (position << 16) | state);
-      store<u32>(possible, <u32>check, 4);
-      possible += mayMatch(check, block + ((<usize>position) << 1)) << 3;
-    }
+  for (let at = COPIES; at < end; at += 4) {
+    const taken = <usize>load<u32>(at);
+    const state = withoutCopy(<u32>load<u16>(taken, TAKEN - 2));
+    const position = <u32>((taken >> 1) - (taken >> READING_SHIFT) * gap);
+    const check = checkOf(state, position);
+    store<u32>(possible, (position << 16) | state);
+    store<u32>(possible, <u32>check, 4);
+    possible += mayMatch(check, block + ((<usize>position) << 1)) << 3;
   }
   const count = recordPossible(possible);
-  store<u32>(REJECTED, marked - <u32>count);
+  store<u32>(REJECTED, <u32>((end - COPIES) >> 2) - <u32>count);
   return count;
+}
+
+/** Writes where in TAKEN copies of states are located. Returns the end of the list. */
+function findCopies(length: usize, distance: usize): usize {
+  const one: u64 = 1;
+  let to = COPIES;
+  for (let reading: usize = 0; reading < READINGS; reading++) {
+    const start = TAKEN + reading * TAKEN_BYTES;
+    const end = start + (length << 1);
+    // Of the units that two readings share, the states of the first one of them are right.
+    for (let at = reading == 0 ? start : end - (distance << 1); at < end; at += GROUP_BYTES) {
+      let lanes =
+        copiesOf(at) | (copiesOf(at + 32) << 16) | (copiesOf(at + 64) << 32) | (copiesOf(at + 96) << 48);
+      const left = <u64>((end - at) >> 1);
+      if (left < 64) lanes &= (one << left) - 1;
+      const next = to + ((<usize>popcnt(lanes)) << 2);
+      // Four at a time: the number of copies cannot be predicted. What is written after the last one is overwritten.
+      do {
+        for (let offset: usize = 0; offset < 16; offset += 4) {
+          store<u32>(to + offset, <u32>(at - TAKEN) + ((<u32>ctz(lanes)) << 1));
+          lanes &= lanes - 1;
+        }
+        to += 16;
+      } while (lanes != 0);
+      to = next;
+    }
+  }
+  return to;
 }
 
 /** Writes the records of those triggers of which one candidate can match. Returns their number. */
@@ -205,9 +272,12 @@ function recordPossible(end: usize): i32 {
   return <i32>((to - RECORDS) >> 2);
 }
 
-/** Returns a bit for each of 16 transitions: 1 if it is marked. Narrowing keeps the sign, which is the mark. */
-function marksOf(at: usize): u64 {
-  return <u64>(<u32>i8x16.bitmask(i8x16.narrow_i16x8_s(v128.load(at), v128.load(at, 16))));
+/** Returns a bit for each of 16 states: 1 if it is a copy. */
+function copiesOf(at: usize): u64 {
+  const copies = i16x8.splat(<i16>firstCopy);
+  const left = i16x8.ge_u(v128.load(at), copies);
+  const right = i16x8.ge_u(v128.load(at, 16), copies);
+  return <u64>(<u32>i8x16.bitmask(i8x16.narrow_i16x8_s(left, right)));
 }
 
 /** Returns the address of the check of the triggers of `state` that end before the unit at `position` of the block; CHECKS if there is none. */

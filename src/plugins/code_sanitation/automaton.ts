@@ -1,24 +1,14 @@
 // The tables of the prefilter's automaton as numbers: computed from the triggers, or read from a file that `npm run build` wrote.
 import { CHAR_SET_SIZE, charSetHas, type CharSet } from "./char-set.ts";
-import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
-import { OVERLAP } from "./trigger-memory.ts";
+import { SYMBOL_BITS as ROW_BITS, UNIT_SYMBOLS } from "./prefilter-symbols.ts";
+import { OVERLAP, type TransitionTable } from "./trigger-memory.ts";
 
-/** The row of a state has an entry for each of 2^ROW_BITS symbols. Not more than needed: hot rows must fit into the first-level cache. */
-export const ROW_BITS = 6;
-
-/** State numbers fit into the bits of a Uint16Array below MARK. */
+/** State numbers fit into the bits of a Uint16Array below MARK, and so do those of copies into all bits. */
 const MAX_STATES = 0x7fff;
-/** Marks transitions after which triggers must be checked. As in wasm/read-triggers.ts. */
-export const MARK = 0x8000;
+/** Marks transitions after which triggers must be checked, until these lead to copies. */
+const MARK = 0x8000;
 
-interface Automaton {
-  /**
-   * The row of a state starts at the state times 2^ROW_BITS and has the next state for each symbol. The next state has the MARK if a trigger ends
-   * in the state and the symbol may follow that trigger; this rejects most triggers.
-   */
-  readonly transitions: Uint16Array;
-  /** The states below this number are at most OVERLAP units deep. */
-  readonly shallowStates: number;
+interface Automaton extends TransitionTable {
   /** The states in which triggers end, in ascending order. */
   readonly finalStates: Uint16Array;
   /** By index in `finalStates`: where the triggers of the state start in `triggers`. The last number is the length of `triggers`. */
@@ -59,15 +49,15 @@ export function buildAutomaton(triggers: readonly AutomatonTrigger[]): Automaton
   };
   const { triggersByState, shallowStates } = buildTrie(texts, all, trie);
   // The rest of the array was never written to, so it takes no memory.
-  const transitions = all.subarray(0, triggersByState.length << ROW_BITS);
-  addSuffixTransitions(transitions, triggersByState, trie);
-  markTransitions(transitions, triggersByState, triggers);
+  const marked = all.subarray(0, triggersByState.length << ROW_BITS);
+  addSuffixTransitions(marked, triggersByState, trie);
+  markTransitions(marked, triggersByState, triggers);
   const finalStates = [...triggersByState.keys()].filter((state) => triggersByState[state] !== NO_TRIGGERS);
   const lists = finalStates.map((state) => triggersByState[state] ?? NO_TRIGGERS);
   let length = 0;
   const triggerStarts = [0, ...lists.map((list) => (length += list.length))];
   return {
-    transitions,
+    ...withCopies(marked),
     shallowStates,
     finalStates: Uint16Array.from(finalStates),
     triggerStarts: Uint16Array.from(triggerStarts),
@@ -163,6 +153,26 @@ function markRow(transitions: Uint16Array, row: number, symbols: Uint8Array): vo
   }
 }
 
+/** Replaces marks by transitions to copies, so that reading a text does not have to remove marks from states. */
+function withCopies(marked: Uint16Array): Pick<TransitionTable, "transitions" | "copiedStates"> {
+  const states = marked.length >> ROW_BITS;
+  const copies = new Uint16Array(states);
+  const copiedStates: number[] = [];
+  // Index loops, as above.
+  for (let index = 0; index < marked.length; index++) {
+    const next = marked[index] ?? 0;
+    if (next < MARK) continue;
+    const state = next & ~MARK;
+    if (copies[state] === 0) copies[state] = states + copiedStates.push(state) - 1;
+    marked[index] = copies[state] ?? 0;
+  }
+  const transitions = new Uint16Array((states + copiedStates.length) << ROW_BITS);
+  transitions.set(marked);
+  for (const [copy, state] of copiedStates.entries())
+    transitions.copyWithin((states + copy) << ROW_BITS, state << ROW_BITS, (state + 1) << ROW_BITS);
+  return { transitions, copiedStates: Uint16Array.from(copiedStates) };
+}
+
 /** Returns the symbols of all units in the set. */
 function symbolsOf(set: CharSet | null): Uint8Array {
   const symbols = new Set<number>();
@@ -177,15 +187,19 @@ function concatenate<T>(some: readonly T[], others: readonly T[]): readonly T[] 
 }
 
 /** The numbers before the tables of a written automaton. */
-const HEADER_LENGTH = 4;
+const HEADER_LENGTH = 5;
 
 /** Returns the automaton as the content of a file. */
 export function writeAutomaton(automaton: Automaton): Uint8Array {
-  const { transitions, shallowStates, finalStates, triggerStarts, triggers } = automaton;
-  const header = [transitions.length >> ROW_BITS, shallowStates, finalStates.length, triggers.length];
+  const { transitions, copiedStates, shallowStates, finalStates, triggerStarts, triggers } = automaton;
   const numbers = Uint16Array.from([
-    ...header,
+    transitions.length >> ROW_BITS,
+    copiedStates.length,
+    shallowStates,
+    finalStates.length,
+    triggers.length,
     ...transitions,
+    ...copiedStates,
     ...finalStates,
     ...triggerStarts,
     ...triggers,
@@ -196,13 +210,14 @@ export function writeAutomaton(automaton: Automaton): Uint8Array {
 /** Returns the automaton of a file. Its transitions are a part of `bytes`. */
 export function readAutomaton(bytes: Uint8Array): Automaton {
   const numbers = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
-  const [states = 0, shallowStates = 0, finals = 0, triggers = 0] = numbers;
+  const [rows = 0, copies = 0, shallowStates = 0, finals = 0, triggers = 0] = numbers;
   let end = HEADER_LENGTH;
   const next = (length: number) => numbers.subarray(end, (end += length));
   // The others are copied, because the transitions are dropped when they have been copied to WebAssembly memory.
   return {
     shallowStates,
-    transitions: next(states << ROW_BITS),
+    transitions: next(rows << ROW_BITS),
+    copiedStates: next(copies).slice(),
     finalStates: next(finals).slice(),
     triggerStarts: next(finals + 1).slice(),
     triggers: next(triggers).slice(),

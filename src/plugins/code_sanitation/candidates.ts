@@ -1,6 +1,5 @@
 // What is tried where triggers end: lists of candidates, by the unit that follows the triggers and by their distance from the start of
 // the text. Most lists are short, and one or two lookups reject the whole list.
-import { ROW_BITS } from "./automaton.ts";
 import { isInClass, WHITESPACE } from "./char-classes.ts";
 import { CHAR_SET_SIZE, NON_ASCII } from "./char-set.ts";
 import type { LookBehind } from "./look-behind.ts";
@@ -102,7 +101,7 @@ export class CandidateTable implements TableOwner {
   constructor(prefilter: Prefilter<PatternEntry>) {
     const { finalStates, memory } = prefilter;
     this.#prefilter = prefilter;
-    this.#rows = new Int32Array(memory.transitions.length >> ROW_BITS).fill(NO_ROW);
+    this.#rows = new Int32Array(memory.firstCopy).fill(NO_ROW);
     for (let index = 0; index < finalStates.length; index++)
       this.#rows[finalStates[index] ?? 0] = index * ROW_LENGTH;
     this.#numbers = new Uint16Array(finalStates.length * ROW_LENGTH);

@@ -30,7 +30,7 @@ export class Prefilter<Owner> {
   constructor(triggers: readonly Trigger<Owner>[], automaton = buildAutomaton(triggers)) {
     this.triggers = triggers;
     this.maxTriggerLength = triggers.reduce((longest, { text }) => Math.max(longest, text.length), 0);
-    this.memory = new TriggerMemory(automaton.transitions, automaton.shallowStates);
+    this.memory = new TriggerMemory(automaton);
     this.finalStates = automaton.finalStates;
     this.#triggerStarts = automaton.triggerStarts;
     this.#triggerIndexes = automaton.triggers;

@@ -1,20 +1,18 @@
 // The memory of a prefilter's automaton, which JavaScript and WebAssembly read. One module normalizes JSON strings (wasm/normalize-json.ts), the
-// other reads a block of units from six positions at the same time (wasm/read-triggers.ts), because each lookup waits for the one before it.
+// other reads a block of units from eight positions at the same time (wasm/read-triggers.ts), because each lookup waits for the one before it.
 // Both use the same memory, so that normalized units are not copied.
 import { CODES, createNormalizer, type JsonNormalizer, type NormalizedJson } from "./normalize-json.ts";
-import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
+import { COLUMN_BITS, COLUMN_SYMBOLS, SYMBOL_BITS, UNIT_COLUMNS, UNIT_SYMBOLS } from "./prefilter-symbols.ts";
 import { WASM } from "./read-triggers-wasm.ts";
 import type { WorkCounter } from "./work-budget.ts";
 
-// The layout of the memory, as in wasm/read-triggers.ts; that of wasm/normalize-json.ts is before it. The symbols of most units are 0, which
-// is not written.
-const SYMBOLS = 0x120000;
-const ASCII_SIZE = 0x80;
+// The layout of the memory, as in wasm/read-triggers.ts; that of wasm/normalize-json.ts is before it.
 /** A block of a text that is not located at CODES, with the units before it. */
 const COPIED = 0x130000;
 const RECORDS = 0x135000;
 const REJECTED = 0x14d000;
-const TRANSITIONS = 0x1be000;
+const COPIED_STATES = 0x1e0000;
+const TRANSITIONS = 0x1f0000;
 /** The units of a block: as many as there is space for. */
 export const BLOCK_UNITS = 0x1000;
 /** The units before a trigger and after a block by which the module rejects triggers. */
@@ -36,7 +34,7 @@ const UNITS_SHIFT = 16;
 const STATE_MASK = 0x7fff;
 
 /** The number of readings. */
-const READINGS = 6;
+const READINGS = 8;
 /** The result of `read` if a deeper state was reached where a part begins. */
 const UNCERTAIN = -1;
 /** In another result: the number of records is above these bits, the state below. */
@@ -51,6 +49,20 @@ interface ReadModule {
     codes: number,
     from: number,
   ) => number;
+  readonly prepare: (states: number) => void;
+}
+
+/** The transitions of an automaton. */
+export interface TransitionTable {
+  /**
+   * The row of a state starts at the state times 2^SYMBOL_BITS and has the next state for each symbol. If a trigger ends in the state and the symbol may
+   * follow that trigger, which rejects most triggers, the next state is a copy: it has the same row, and a number after those of all states.
+   */
+  readonly transitions: Uint16Array;
+  /** The states of the copies, in the order of their numbers. */
+  readonly copiedStates: Uint16Array;
+  /** The states below this number are at most OVERLAP units deep. */
+  readonly shallowStates: number;
 }
 
 /** Has tables with which the module rejects triggers. */
@@ -76,6 +88,11 @@ let compiled: WebAssembly.Module | undefined;
 export class TriggerMemory {
   /** Of WebAssembly memory after MIN_READ_UNITS. */
   transitions: Uint16Array;
+  /** A row has 2^rowBits entries, and `columns` has the one of each code unit. */
+  rowBits = SYMBOL_BITS;
+  columns = UNIT_SYMBOLS;
+  /** The number of states, without copies. */
+  readonly firstCopy: number;
   /** Null for an automaton that reports every trigger. */
   tableOwner: TableOwner | null = null;
   /** Null before MIN_READ_UNITS, and where WebAssembly with SIMD is not available. */
@@ -84,11 +101,18 @@ export class TriggerMemory {
   #reader: BlockReader | null = null;
   #unitsLeft = MIN_READ_UNITS;
   readonly #shallowStates: number;
+  readonly #copiedStates: Uint16Array;
 
-  /** `shallowStates`: the states below this number are at most OVERLAP units deep. */
-  constructor(transitions: Uint16Array, shallowStates: number) {
+  constructor({ transitions, copiedStates, shallowStates }: TransitionTable) {
     this.transitions = transitions;
+    this.firstCopy = (transitions.length >> SYMBOL_BITS) - copiedStates.length;
+    this.#copiedStates = copiedStates;
     this.#shallowStates = shallowStates;
+  }
+
+  /** Returns the state itself, if it is a copy. */
+  withoutCopy(state: number): number {
+    return state < this.firstCopy ? state : (this.#copiedStates[state - this.firstCopy] ?? 0);
   }
 
   /** Normalizes the content of a JSON string. Returns null if this has to be done in JavaScript. The next call overwrites the text. */
@@ -98,7 +122,7 @@ export class TriggerMemory {
   }
 
   /**
-   * Reads the units from `from` up to `to`, at most BLOCK_UNITS, except for up to five at the end, and reports the triggers in them to `sink`, except
+   * Reads the units from `from` up to `to`, at most BLOCK_UNITS, except for up to seven at the end, and reports the triggers in them to `sink`, except
    * for those that the tables reject. Returns how many units it read: 0 if the block is too short, or if it is not worth it yet.
    */
   read(codes: Uint16Array, from: number, to: number, maxTriggerLength: number, sink: TriggerSink): number {
@@ -116,22 +140,36 @@ export class TriggerMemory {
     this.#unitsLeft -= units;
     if (this.#unitsLeft > 0) return;
     const { transitions, tableOwner } = this;
-    const tables = TRANSITIONS + transitions.byteLength;
+    const wideLength = (transitions.length >> SYMBOL_BITS) << COLUMN_BITS;
+    const tables = TRANSITIONS + wideLength * transitions.BYTES_PER_ELEMENT;
     const pages = Math.ceil((tables + (tableOwner?.tableBytes ?? 0)) / PAGE_BYTES);
     try {
       const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
       compiled ??= new WebAssembly.Module(Buffer.from(WASM, "base64"));
       const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
       // The compiler of the module checks these types; WebAssembly converts arguments and results.
-      this.#reader = new BlockReader(memory, exports as unknown as ReadModule, this.#shallowStates);
-      this.transitions = new Uint16Array(memory.buffer, TRANSITIONS, transitions.length);
-      this.transitions.set(transitions);
+      const module = exports as unknown as ReadModule;
+      this.#reader = new BlockReader(memory, module, this.#shallowStates);
+      new Uint16Array(memory.buffer, COPIED_STATES, this.#copiedStates.length).set(this.#copiedStates);
+      module.prepare(this.firstCopy);
+      this.transitions = new Uint16Array(memory.buffer, TRANSITIONS, wideLength);
+      widenRows(transitions, this.transitions);
+      this.rowBits = COLUMN_BITS;
+      this.columns = UNIT_COLUMNS;
       tableOwner?.moveTables(memory.buffer, tables);
       this.#normalizer = createNormalizer(memory);
     } catch {
       // WebAssembly with SIMD is not available.
     }
   }
+}
+
+/** Writes rows by symbol as rows by column. */
+function widenRows(rows: Uint16Array, wideRows: Uint16Array): void {
+  const columns = COLUMN_SYMBOLS.length;
+  for (let row = 0, to = 0; to < wideRows.length; row += 1 << SYMBOL_BITS)
+    for (let column = 0; column < columns; column++)
+      wideRows[to++] = rows[row | (COLUMN_SYMBOLS[column] ?? 0)] ?? 0;
 }
 
 class BlockReader {
@@ -142,8 +180,6 @@ class BlockReader {
   readonly #rejected: Uint32Array;
 
   constructor({ buffer }: WebAssembly.Memory, module: ReadModule, shallowStates: number) {
-    const symbols = new Uint8Array(buffer, SYMBOLS, ASCII_SIZE);
-    for (let code = 0; code < ASCII_SIZE; code++) symbols[code] = 2 * (UNIT_SYMBOLS[code] ?? 0);
     this.#module = module;
     this.#shallowStates = shallowStates;
     this.#copied = new Uint16Array(buffer, COPIED, UNITS_BEFORE + 2 * BLOCK_UNITS + UNITS_AFTER);

@@ -136,3 +136,21 @@ test("finds long triggers in a block that is hardly longer, and that began in th
     expect(scan(prefilter, text)).toEqual(search(triggers, text));
   }
 });
+
+test("distinguishes all characters, and takes no unit outside of ASCII for one of them", () => {
+  const triggers = [" `", "` ", "a", "z!", "~", "_{", "?@[", "\\]"].map((text) => triggerOf(text));
+  const prefilter = warmPrefilter(triggers);
+  const code = fc.oneof(
+    fc.constantFrom(...Array.from(" `az!_{\\").map((c) => c.charCodeAt(0))),
+    fc.nat(0x7f),
+  );
+  // These units have the same low bits.
+  const unit = fc.tuple(code, fc.constantFrom(0, 0, 0, 0, 0, 0x80, 0x200, 0x4000, 0x8000, 0xff80));
+  fc.assert(
+    fc.property(fc.array(unit, { minLength: 50, maxLength: 300 }), (units) => {
+      const text = units.map(([low, high]) => String.fromCharCode(low + high)).join("");
+      expect(scan(prefilter, text)).toEqual(search(triggers, text));
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,7 +1,5 @@
 // Runs the prefilter over a block of code units and records where triggers end. The loop does nothing else. Most of a long block is read
 // by a WebAssembly module (trigger-memory.ts).
-import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
-import { MARK, ROW_BITS } from "./automaton.ts";
 import type { Prefilter } from "./prefilter.ts";
 import { BLOCK_UNITS, type TriggerSink } from "./trigger-memory.ts";
 
@@ -44,12 +42,12 @@ export class TriggerScanner implements TriggerSink {
   }
 
   #read({ memory }: Prefilter<unknown>, codes: Uint16Array, from: number, to: number): void {
-    const { transitions } = memory;
+    const { transitions, rowBits, columns, firstCopy } = memory;
     let { state } = this;
     for (let index = from; index < to; index++) {
-      const next = transitions[(state << ROW_BITS) | (UNIT_SYMBOLS[codes[index] ?? 0] ?? 0)] ?? 0;
-      if (next >= MARK) this.addTrigger(state, index);
-      state = next & ~MARK;
+      const next = transitions[(state << rowBits) | (columns[codes[index] ?? 0] ?? 0)] ?? 0;
+      if (next >= firstCopy) this.addTrigger(memory.withoutCopy(state), index);
+      state = next;
     }
     this.state = state;
   }
