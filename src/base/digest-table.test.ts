@@ -34,6 +34,46 @@ test("returns what was set last for a digest, or nothing", () => {
   );
 });
 
+/** The entries of one set, the most recently used first. */
+class NaiveSet {
+  readonly entries: [digest: string, value: number][] = [];
+
+  get(digest: readonly number[]): number {
+    const at = this.entries.findIndex(([each]) => each === String(digest));
+    if (at < 0) return -1;
+    const [found] = this.entries.splice(at, 1);
+    this.entries.unshift(found!);
+    return found![1];
+  }
+
+  set(digest: readonly number[], value: number): void {
+    if (this.get(digest) >= 0) this.entries.shift();
+    else if (this.entries.length === 8) this.entries.splice(7 - (digest[1]! & 3), 1);
+    this.entries.unshift([String(digest), value]);
+  }
+}
+
+test("keeps the most recently used digests of a set", () => {
+  const digests = Array.from({ length: 14 }, (_, index) => [index % 3, (index * 7) % 5, index, -1]);
+  const use = fc.record({ index: fc.nat(13), value: fc.option(fc.nat(MAX_VALUE), { nil: null }) });
+  fc.assert(
+    fc.property(fc.array(use, { maxLength: 200, size: "max" }), (uses) => {
+      const table = new DigestTable(8);
+      const expected = new NaiveSet();
+      for (const { index, value } of uses) {
+        const digest = digests[index]!;
+        if (value === null) expect(table.get(Int32Array.from(digest))).toBe(expected.get(digest));
+        else {
+          table.set(Int32Array.from(digest), value);
+          expected.set(digest, value);
+        }
+      }
+      for (const digest of digests) expect(table.get(Int32Array.from(digest))).toBe(expected.get(digest));
+    }),
+    { numRuns: 300 },
+  );
+});
+
 const digestsFor = (count: number) =>
   Array.from({ length: count }, (_, index) => Int32Array.of(index * 8, index, 0, index));
 
