@@ -277,11 +277,12 @@ function findSpecials(end: usize): i32 {
   const table = v128.load(SPECIAL_TABLE);
   let special = SPECIALS;
   for (let at = CODES; at < end; at += GROUP_BYTES) {
-    let lanes =
-      specialLanes(at, table) |
-      (specialLanes(at + 32, table) << 16) |
-      (specialLanes(at + 64, table) << 32) |
-      (specialLanes(at + 96, table) << 48);
+    let lanes = ~(
+      ordinaryLanes(at, table) |
+      (ordinaryLanes(at + 32, table) << 16) |
+      (ordinaryLanes(at + 64, table) << 32) |
+      (ordinaryLanes(at + 96, table) << 48)
+    );
     const next = special + ((<usize>popcnt(lanes)) << 2);
     const position = <u32>((at - CODES) >> 1);
     // Four at a time: the number of special units cannot be predicted. What is written after the last one is overwritten.
@@ -297,11 +298,12 @@ function findSpecials(end: usize): i32 {
   return <i32>((special - SPECIALS) >> 2);
 }
 
-/** Returns the special ones of 16 units. Narrowing changes the units of more than eight bits to 0 or 0xff. */
-function specialLanes(at: usize, table: v128): u64 {
+/** Returns those of 16 units that are not special. Narrowing changes the units of more than eight bits to 0 or 0xff. */
+function ordinaryLanes(at: usize, table: v128): u64 {
   const highBits = i8x16(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
   const bytes = i8x16.narrow_i16x8_u(v128.load(at), v128.load(at, 16));
   const lows = i8x16.swizzle(table, v128.and(bytes, i8x16.splat(0x0f)));
-  const highs = i8x16.swizzle(highBits, i8x16.shr_u(bytes, 4));
-  return <u64>(<u32>i8x16.bitmask(i8x16.ne(v128.and(lows, highs), i64x2.splat(0))));
+  // x64 processors cannot shift bytes.
+  const highs = i8x16.swizzle(highBits, v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(0x0f)));
+  return <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.and(lows, highs), i64x2.splat(0))));
 }

@@ -48,7 +48,7 @@ export function idsOf(patterns: readonly Pattern[]): string[] {
 }
 
 /**
- * The patterns compiled last. Those of all nine languages take about 2 MB and up to 20 ms to compile, so gateways share them, and those of
+ * The patterns compiled last. Those of all nine languages take about 3 MB and up to 20 ms to compile, so gateways share them, and those of
  * settings that are no longer used must not stay in memory.
  */
 const compiled = new Map<string, CompiledPatterns>();
