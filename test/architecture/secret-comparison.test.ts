@@ -24,8 +24,7 @@ const SAFE = [
   "tool.hash === tool.approvedHash",
   "if (hash !== approvedHash) return pin",
   // Hashes of texts under a random key: a client cannot choose them, so the time of comparing them says nothing about a text.
-  "if (words[at] !== digest[0] || words[at + 1] !== digest[1]) continue;",
-  "if (words[at + 2] !== digest[2] || words[at + 3] !== digest[3]) continue;",
+  "return rest[at] === digest[1] && rest[at + 1] === digest[2] && rest[at + 2] === digest[3];",
   "other instanceof HiddenSecret && other.#secret === this.#secret",
 ];
 
