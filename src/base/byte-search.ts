@@ -29,7 +29,7 @@ export function copyBytes(bytes: Uint8Array, target: Uint8Array, at: number, fro
   copy.call(bytes, target, at, from, to);
 }
 
-/** Decodes the bytes from `from` to `to`, exclusive, which must be valid UTF-8. */
+/** Decodes the bytes from `from` to `to`, exclusive. Keeps byte order marks; invalid sequences become U+FFFD. */
 export function utf8Between(bytes: Uint8Array, from: number, to: number): string {
   return toString.call(bytes, "utf8", from, to);
 }

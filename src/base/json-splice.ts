@@ -1,5 +1,6 @@
 // Changes one top-level value of a JSON text and leaves every other byte unchanged, including key order, spacing, and
 // numbers that a double cannot represent.
+import { copyBytes } from "./byte-search.ts";
 
 /** `text` must be a valid JSON object. Sets every top-level `key` to `value`, or inserts it first if there is none. */
 export function spliceTopLevelString(text: string, key: string, value: string): string {
@@ -28,9 +29,9 @@ export function spliceTopLevel(text: string, key: string, change: (json: string 
 export function insertFirst(bytes: Uint8Array, fields: Uint8Array): Uint8Array {
   const open = bytes.indexOf(0x7b) + 1;
   const spliced = new Uint8Array(bytes.byteLength + fields.byteLength);
-  spliced.set(bytes.subarray(0, open));
+  copyBytes(bytes, spliced, 0, 0, open);
   spliced.set(fields, open);
-  spliced.set(bytes.subarray(open), open + fields.byteLength);
+  copyBytes(bytes, spliced, open + fields.byteLength, open, bytes.byteLength);
   return spliced;
 }
 

@@ -1,5 +1,6 @@
 // Server-sent events: an incremental parser over bytes, and the encoder for events that the gateway writes.
 // Follows the event stream grammar of the WHATWG HTML standard. `id` and `retry` are ignored: no provider's API uses them.
+import { copyBytes, utf8Between } from "../base/byte-search.ts";
 
 export interface SseEvent {
   /** The `event:` field, or null if there is none. */
@@ -15,11 +16,6 @@ const COLON = 0x3a;
 const INITIAL_LINE_CAPACITY = 512;
 /** A line buffer that grew beyond this is replaced, so that one large event does not occupy memory for a long stream. */
 const MAX_KEPT_LINE_CAPACITY = 64 * 1024;
-
-// Lines are decoded one by one: a UTF-8 sequence never contains CR or LF bytes, so no decoder state is needed across lines.
-// `ignoreBOM` keeps byte order marks in the text. The parser itself removes the only one that the grammar removes: the one at
-// the start of the stream.
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export class SseTooLargeError extends Error {
   override readonly name = "SseTooLargeError";
@@ -59,7 +55,7 @@ export class SseParser {
     let cr = bytes.indexOf(CR, start);
     while (lf !== -1 || cr !== -1) {
       const end = cr === -1 || (lf !== -1 && lf < cr) ? lf : cr;
-      const event = this.#endLine(bytes.subarray(start, end));
+      const event = this.#endLine(bytes, start, end);
       if (event !== null) events.push(event);
       start = end + 1;
       if (end === cr) {
@@ -69,7 +65,7 @@ export class SseParser {
       }
       if (lf !== -1 && lf < start) lf = bytes.indexOf(LF, start);
     }
-    if (start < bytes.length) this.#keep(bytes.subarray(start));
+    if (start < bytes.length) this.#keep(bytes, start, bytes.length);
     return events;
   }
 
@@ -79,45 +75,48 @@ export class SseParser {
     return bytes[0] === LF ? 1 : 0;
   }
 
-  #keep(tail: Uint8Array): void {
-    const length = this.#lineLength + tail.length;
+  /** Adds the bytes from `start` to `end`, exclusive, to the incomplete line. */
+  #keep(bytes: Uint8Array, start: number, end: number): void {
+    const length = this.#lineLength + end - start;
     if (this.#eventBytes + length > this.#maxEventBytes) throw new SseTooLargeError(this.#maxEventBytes);
     if (length > this.#line.length) {
       const grown = new Uint8Array(Math.max(length, this.#line.length * 2));
-      grown.set(this.#line.subarray(0, this.#lineLength));
+      copyBytes(this.#line, grown, 0, 0, this.#lineLength);
       this.#line = grown;
     }
-    this.#line.set(tail, this.#lineLength);
+    copyBytes(bytes, this.#line, this.#lineLength, start, end);
     this.#lineLength = length;
   }
 
-  #endLine(end: Uint8Array): SseEvent | null {
+  /** The bytes from `start` to `end`, exclusive, are the end of a line. */
+  #endLine(bytes: Uint8Array, start: number, end: number): SseEvent | null {
     if (this.#lineLength === 0) {
-      if (this.#eventBytes + end.length > this.#maxEventBytes)
+      if (this.#eventBytes + end - start > this.#maxEventBytes)
         throw new SseTooLargeError(this.#maxEventBytes);
-      return this.#readLine(end);
+      return this.#readLine(bytes, start, end);
     }
-    this.#keep(end);
-    const line = this.#line.subarray(0, this.#lineLength);
+    this.#keep(bytes, start, end);
+    const length = this.#lineLength;
     this.#lineLength = 0;
-    const event = this.#readLine(line);
+    const event = this.#readLine(this.#line, 0, length);
     if (this.#line.length > MAX_KEPT_LINE_CAPACITY) this.#line = new Uint8Array(INITIAL_LINE_CAPACITY);
     return event;
   }
 
-  #readLine(bytes: Uint8Array): SseEvent | null {
-    let line = bytes;
+  #readLine(bytes: Uint8Array, from: number, end: number): SseEvent | null {
+    let start = from;
     if (this.#isFirstLine) {
       this.#isFirstLine = false;
-      if (line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf) line = line.subarray(3);
+      if (hasByteOrderMark(bytes, start, end)) start += 3;
     }
-    if (line.length === 0) return this.#dispatch();
-    if (line[0] === COLON) return null;
-    const text = decoder.decode(line);
+    if (start === end) return this.#dispatch();
+    if (bytes[start] === COLON) return null;
+    // A UTF-8 sequence never contains CR or LF bytes, so no decoder state is needed across lines.
+    const text = utf8Between(bytes, start, end);
     const colon = text.indexOf(":");
     const field = colon === -1 ? text : text.slice(0, colon);
     if (field !== "data" && field !== "event") return null;
-    this.#eventBytes += line.length;
+    this.#eventBytes += end - start;
     const valueStart = text[colon + 1] === " " ? colon + 2 : colon + 1;
     const value = colon === -1 ? "" : text.slice(valueStart);
     if (field === "data") this.#data.push(value);
@@ -134,6 +133,10 @@ export class SseParser {
     this.#eventBytes = 0;
     return event;
   }
+}
+
+function hasByteOrderMark(bytes: Uint8Array, start: number, end: number): boolean {
+  return end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf;
 }
 
 /** Returns one event as text, so that callers can join several events and encode them at once. */

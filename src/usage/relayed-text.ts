@@ -1,5 +1,6 @@
 // Estimates the output tokens of a stream from the text that was relayed, for streams that end before their usage is reported.
 // While the stream runs, its bytes are counted and a few of them are copied; only an estimate parses these samples.
+import { copyBytes } from "../base/byte-search.ts";
 import { isJsonObject } from "../base/json.ts";
 import { tokensOfText } from "../formats/text-tokens.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
@@ -37,14 +38,14 @@ class Sample {
 
   /** Copies as much of the chunk as there is room for. */
   push(chunk: Uint8Array): void {
-    const piece = chunk.subarray(0, this.#limit - this.#length);
-    const length = this.#length + piece.byteLength;
+    const copied = Math.min(chunk.byteLength, this.#limit - this.#length);
+    const length = this.#length + copied;
     if (length > this.#bytes.length) {
       const grown = new Uint8Array(Math.min(this.#limit, Math.max(length, 2 * this.#bytes.length)));
       grown.set(this.#bytes);
       this.#bytes = grown;
     }
-    this.#bytes.set(piece, this.#length);
+    copyBytes(chunk, this.#bytes, this.#length, 0, copied);
     this.#length = length;
   }
 
