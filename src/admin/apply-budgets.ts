@@ -3,6 +3,7 @@ import type { Budget, BudgetFields } from "../model/budget.ts";
 import { budgetForm } from "../model/document-export.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { hideWebhook } from "../model/record-diff.ts";
+import { requireSameUnit } from "./budget-unit.ts";
 import { findByName } from "./document-matching.ts";
 import type { DocumentWriter } from "./document-writer.ts";
 import { newChild } from "./record-fields.ts";
@@ -20,6 +21,7 @@ export async function putBudgets(
   for (const [index, budget] of wanted.entries()) {
     const at = `${place}.budgets[${index}]`;
     const known = findByName(before, budget.name, "budgets", `${at}.name`);
+    if (known !== null) requireSameUnit(known, budget, `${at}.unit`);
     stored.push(
       await writer.put({
         kind: "budgets",

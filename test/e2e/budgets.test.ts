@@ -514,6 +514,20 @@ describe("the state of a budget", () => {
     expect(body.audit_entries.length).toBeGreaterThanOrEqual(3);
   });
 
+  test("keeps its unit: a cent is not ten million tokens", async () => {
+    const { route, id } = await routeWith({ amount: "1" });
+    await sendAndRead(route);
+    await settled(route, id);
+    const path = `/gateways/${route.gateway}/budgets/${id}`;
+    const tokens = { name: "team", unit: "tokens", amount: 1000 };
+    for (const response of [
+      await gatehouse.api("PATCH", path, tokens),
+      await gatehouse.api("PUT", path, tokens),
+    ])
+      expectProblemsAt(response, "unit");
+    expect(await stateOf(route, id)).toMatchObject({ unit: "usd", spent: "0.01" });
+  });
+
   test("cannot be adjusted by more than the ledger holds", async () => {
     const { route, id } = await routeWith({});
     const tokens = await addBudget(route, { name: "tokens", unit: "tokens", amount: 5 });
@@ -598,4 +612,11 @@ test("a budget is part of export and apply, of revisions and of rollback", async
   const revision = before.revisions[0].revision;
   expect((await gatehouse.api("POST", `/revisions/${revision}/rollback`)).status).toBe(200);
   expect(await read()).toBe("3.50");
+  found.budgets[0] = { name: "team", unit: "tokens", amount: 4 };
+  const refused = await gatehouse.api("POST", "/apply", { gateways: [found] });
+  expectProblemsAt(refused, "gateways[0].budgets[0].unit");
+  found.budgets = [{ name: "new", unit: "tokens", amount: 4 }];
+  expect((await gatehouse.api("POST", "/apply", { gateways: [found] })).body.changes).toContainEqual(
+    expect.objectContaining({ resource: "budget", action: "create", name: "new" }),
+  );
 });

@@ -8,6 +8,7 @@ import { maskWebhook } from "../../model/webhook-mask.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import { adjustInput, BudgetStates, subjectInput } from "../budget-states.ts";
+import { requireSameUnit } from "../budget-unit.ts";
 import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
 import { idsField } from "../list-query.ts";
 import { newChild } from "../record-fields.ts";
@@ -38,6 +39,7 @@ export const budgets: Resource<"budgets", BudgetFields> = {
     return { record: newChild(base, gatewayId, { ...fields, webhook }) };
   },
   change: (before, fields, updated_at) => {
+    requireSameUnit(before, fields, "unit");
     const webhook = toStoredWebhook(fields.webhook, before.webhook);
     return newChild({ ...before, updated_at }, before.gateway_id, { ...fields, webhook });
   },
