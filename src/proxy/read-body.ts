@@ -82,7 +82,10 @@ export function takeRequestBody(
     return takeEncodedBody(exchange, { bytes, encoding, isJson }, rule);
   }
   const isRead =
-    rule.upstream.readsBody || checksModel(exchange) || mayNameVirtualModel(exchange, rule, type);
+    rule.upstream.readsBody ||
+    checksModel(exchange) ||
+    hasLimitsOfModels(exchange) ||
+    mayNameVirtualModel(exchange, rule, type);
   const contentType = isRead ? (type ?? "") : null;
   const source = { bytes, isJson, contentType, isTraced: exchange.trace !== null };
   const body = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
@@ -164,6 +167,12 @@ function mayHaveIds(exchange: Exchange, rule: CompiledRule): boolean {
 /** Whether the model of any body matters: to the allowed models of the API key, or to budgets, which need its price. */
 function checksModel({ apiKey, gateway }: Exchange): boolean {
   return (apiKey !== null && apiKey.models !== null) || (gateway !== null && gateway.budgets !== null);
+}
+
+/** Whether a plugin may have limits for some models. */
+function hasLimitsOfModels({ gateway }: Exchange): boolean {
+  const chain = gateway?.chain ?? null;
+  return chain !== null && chain.limiters !== null && chain.needsRequestBody;
 }
 
 function isJsonType(type: string | null): boolean {

@@ -232,6 +232,28 @@ describe("token limits", () => {
     expect((await send(route, { body: { model: "other", max_tokens: 2000 } })).status).toBe(200);
   });
 
+  test.each([
+    "text/plain",
+    "application/octet-stream",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "",
+  ])("JSON with the content type %p has the same tokens, and the models of limits", async (type) => {
+    const headers = { "Content-Type": type };
+    const route = await seed([tokens({ global: { limit: 1000, window: "1h" } })]);
+    expect((await send(route, { headers, body: { max_tokens: 2000 } })).status).toBe(400);
+    expect((await send(route, { headers, body: { max_tokens: "90", n: "20" } })).status).toBe(400);
+    const messages = [{ role: "user", content: "one word and another ".repeat(100_000) }];
+    expect((await send(route, { headers, body: { messages } })).status).toBe(400);
+    expect(provider.requests).toHaveLength(0);
+    const { headers: limits } = await send(route, { headers, body: { max_tokens: 900 } });
+    expect(Number(limits.get("x-ratelimit-global_tokens-remaining"))).toBeLessThan(100);
+    // A form may contain another model than the JSON that it looks like.
+    if (type.includes("urlencoded")) return;
+    const ofModel = await seed([tokens({ global: { limit: 1000, window: "1h", models: ["gpt-*"] } })]);
+    expect((await send(ofModel, { headers, body: { max_tokens: 2000 } })).status).toBe(400);
+  });
+
   test("models of a limit are those that a virtual model may send, not its name", async () => {
     const route = await seed([
       tokens({

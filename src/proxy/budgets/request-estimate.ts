@@ -14,7 +14,14 @@ import { priceFor } from "../record-usage.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
 import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 import type * as requestSizeTask from "./request-size-task.ts";
-import { requestSizeIn, UNKNOWN_SIZE, type ModelEstimate, type RequestSize } from "./request-size.ts";
+import {
+  mayBeObject,
+  requestSizeIn,
+  parsedRequestSize,
+  UNKNOWN_SIZE,
+  type ModelEstimate,
+  type RequestSize,
+} from "./request-size.ts";
 
 const TASK = new URL("./request-size-task.ts", import.meta.url);
 /** Their responses are no generated tokens. */
@@ -118,14 +125,17 @@ function measure(
   { body, fields, endpoint }: Exchange,
   { offLoop }: OffLoopPart,
 ): ValueOrPromise<RequestSize> {
-  if (body === null || !fields.isObject) return UNKNOWN_SIZE;
-  const { bytes } = body;
+  if (body === null) return UNKNOWN_SIZE;
+  const { bytes, isJson } = body;
   const operation = endpoint?.operation ?? null;
+  const isDeclared = fields.isObject;
+  // Many servers read JSON whatever the content type is.
+  if (!isDeclared && (isJson || !mayBeObject(bytes))) return UNKNOWN_SIZE;
   if (bytes.byteLength > LARGE_BODY_BYTES) {
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop.run<typeof requestSizeTask>(TASK, { bytes, operation }, limits);
   }
-  return requestSizeIn(bytes, operation);
+  return isDeclared ? requestSizeIn(bytes, operation) : parsedRequestSize(bytes, operation);
 }
 
 /** Returns the estimates for these models. Computed once per request and size, but for every response of a WebSocket: it learns from them. */

@@ -3,7 +3,6 @@ import type { Operation } from "../../formats/operations.ts";
 import { parsedRequestSize, type RequestSize } from "./request-size.ts";
 
 interface Task {
-  /** A JSON object in UTF-8. */
   readonly bytes: Uint8Array;
   readonly operation: Operation | null;
 }

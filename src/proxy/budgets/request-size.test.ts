@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../base/json.ts";
 import type { Operation } from "../../formats/operations.ts";
-import { parsedRequestSize, requestSizeIn } from "./request-size.ts";
+import { mayBeObject, parsedRequestSize, requestSizeIn, UNKNOWN_SIZE } from "./request-size.ts";
 
 const MESSAGES = [{ role: "user", content: "Good morning" }];
 
@@ -81,4 +81,16 @@ test("the last ones of fields that occur twice count", () => {
 test("what a request had does not count for the next one", () => {
   requestSizeIn(Buffer.from('{"messages":[{"content":"one","id":"a"}],"max_tokens":5,"n":2}'), "chat");
   expect(requestSizeIn(Buffer.from("{}"), "chat")).toEqual(parsedRequestSize(Buffer.from("{}"), "chat"));
+});
+
+test("a body that is not declared as JSON has a size if it is a JSON object", () => {
+  const known = { maxOutputTokens: 7, choices: 1 };
+  for (const text of ['{"max_tokens":7}', ' \r\n\t{"max_tokens":7}', '\ufeff {"max_tokens":7}\n']) {
+    expect(mayBeObject(Buffer.from(text))).toBe(true);
+    expect(parsedRequestSize(Buffer.from(text), "chat")).toMatchObject(known);
+  }
+  for (const text of ["", "   ", "[{}]", "--x", "RIFF{", '"{}"', "\ufeff"])
+    expect(mayBeObject(Buffer.from(text))).toBe(false);
+  for (const text of ["{", '{"max_tokens":7', "{} {}", "{\x80}", "[]"])
+    expect(parsedRequestSize(Buffer.from(text, "latin1"), "chat")).toBe(UNKNOWN_SIZE);
 });

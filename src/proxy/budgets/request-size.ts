@@ -50,6 +50,7 @@ const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly number[]>> = {
   responses: [MAX_OUTPUT_TOKENS],
 };
 
+const OPENING_BRACE = 0x7b;
 const MAX_COUNT = 100_000_000;
 /** Longer strings are not read as numbers. */
 const MAX_DIGITS = 20;
@@ -66,12 +67,30 @@ export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): R
   return size;
 }
 
-/** As `requestSizeIn`, but slower and with as much memory as the parsed body needs. */
+/** Whether the first character of a text in UTF-8 opens a JSON object: files that are uploaded are not read as text. */
+export function mayBeObject(bytes: Uint8Array): boolean {
+  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  while ((bytes[at] ?? OPENING_BRACE) <= 0x20) at++;
+  return bytes[at] === OPENING_BRACE;
+}
+
+/**
+ * As `requestSizeIn`, but slower and with as much memory as the parsed body needs. The bytes may be anything: the size of what is no JSON object is
+ * not known.
+ */
 export function parsedRequestSize(bytes: Uint8Array, operation: Operation | null): RequestSize {
-  const body: unknown = JSON.parse(new TextDecoder().decode(bytes));
+  const body = parse(bytes);
   if (!isJsonObject(body)) return UNKNOWN_SIZE;
   const outputFields = OUTPUT_FIELDS.map((name) => body[name]);
   return sizeWith(estimateRequestTokens(body), outputFields, body["generationConfig"], operation);
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return null;
+  }
 }
 
 /**
