@@ -15,8 +15,7 @@ const NAME_BYTES = 32;
 const FOUND = 0x1800;
 const INPUT = 0x4800;
 const PAGES = 5;
-/** What must follow a request: it ends every loop of the module. */
-const END = Buffer.from('""\0');
+const QUOTE = 0x22;
 /** The module reads up to 32 bytes at a time. */
 const PADDING = 64;
 /** Larger requests are parsed. */
@@ -103,8 +102,12 @@ export class RequestTexts {
   read(json: Uint8Array): number {
     const { length } = json;
     if (length > MAX_INPUT_BYTES) return -1;
-    this.#input.set(json);
-    this.#input.set(END, length);
+    const input = this.#input;
+    input.set(json);
+    // What ends every loop of the module.
+    input[length] = QUOTE;
+    input[length + 1] = QUOTE;
+    input[length + 2] = 0;
     return this.#module.readRequest(INPUT, this.#messagesName, this.#messageUnits);
   }
 }
