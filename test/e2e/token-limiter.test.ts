@@ -254,6 +254,27 @@ describe("token limits", () => {
     expect((await send(ofModel, { headers, body: { max_tokens: 2000 } })).status).toBe(400);
   });
 
+  test("a request that no target can serve gets the error that it has without limits", async () => {
+    const limits = [tokens({ global: { limit: 10_000, window: "1h" } })];
+    const errorsWith = async (plugins: readonly Fields[]) => {
+      const anywhere = await seedRoute(gatehouse, {
+        gateway: { required_plugins: plugins },
+        upstream: { targets: [targetAt(provider)] },
+        rule: { path: `/unserved-${plugins.length}/*` },
+      });
+      const required = await seedRoute(gatehouse, {
+        gateway: { required_plugins: plugins },
+        upstream: { targets: [targetAt(provider, { models: ["gpt-other"] })], model_routing: "require" },
+      });
+      const path = `/unserved-${plugins.length}/v1beta/models/gpt-fake:generateContent`;
+      const responses = [await send({ ...anywhere, path }), await send(required)];
+      return responses.map(({ status, text }) => [status, (JSON.parse(text) as { code: string }).code]);
+    };
+    const expected = await errorsWith([]);
+    expect(expected[0]).toEqual([404, "operation_not_supported"]);
+    expect(await errorsWith(limits)).toEqual(expected);
+  });
+
   test("models of a limit are those that a virtual model may send, not its name", async () => {
     const route = await seed([
       tokens({

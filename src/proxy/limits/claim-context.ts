@@ -1,4 +1,5 @@
 // The context of claims hooks: the request, the models that may get it, and an estimate of its tokens.
+import { GatehouseError } from "../../base/errors.ts";
 import { isPromise } from "../../base/value-or-promise.ts";
 import type { ClaimContext, TokenEstimate } from "../../sdk/index.ts";
 import { mayCost } from "../budgets/plan-budgets.ts";
@@ -10,10 +11,12 @@ import {
   type EstimateParts,
 } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
+import type { Exchange } from "../exchange.ts";
 import type { PluginCall } from "../plugin-call.ts";
 import { PreRequestContext } from "../pre-request-context.ts";
 
 const NO_MODELS: readonly (string | null)[] = [];
+const UNKNOWN_MODEL: readonly (string | null)[] = [null];
 
 export class ClaimsContext extends PreRequestContext implements ClaimContext {
   readonly #call: PluginCall;
@@ -34,7 +37,7 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
   get eligibleModels(): readonly (string | null)[] {
     const { exchange } = this.#call;
     // A copy: plugins may be plain JavaScript, and budgets use the same list.
-    this.#eligibleModels ??= exchange.rule === null ? [] : eligibleModels(exchange, exchange.rule).slice();
+    this.#eligibleModels ??= modelsOf(exchange).slice();
     return this.#eligibleModels;
   }
 
@@ -46,7 +49,7 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
   #estimateOf(size: RequestSize): TokenEstimate {
     const { exchange } = this.#call;
     const { budgetAccounts } = this.#parts;
-    const models = exchange.rule === null ? NO_MODELS : eligibleModels(exchange, exchange.rule);
+    const models = modelsOf(exchange);
     const estimates = estimatesOf(exchange, models, size, budgetAccounts);
     let inputTokens = 0;
     // That of the model that counts most tokens.
@@ -59,5 +62,16 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
         return estimateOf(exchange, model, size, budgetAccounts).outputTokens;
       },
     };
+  }
+}
+
+/** A request that no target can serve is rejected by a later step, unless a plugin changes it before: until then its model is not known. */
+function modelsOf(exchange: Exchange): readonly (string | null)[] {
+  if (exchange.rule === null) return NO_MODELS;
+  try {
+    return eligibleModels(exchange, exchange.rule);
+  } catch (error) {
+    if (error instanceof GatehouseError) return UNKNOWN_MODEL;
+    throw error;
   }
 }
