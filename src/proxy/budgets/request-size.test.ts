@@ -37,6 +37,27 @@ describe("the output of a request with", () => {
   });
 });
 
+describe("the output of a body with", () => {
+  test.each<[string, Operation | null, (number | null)[]]>([
+    ['{"prompt":["a","b","c"],"max_tokens":50,"n":2}', "completions", [50, 6]],
+    ['{"prompt":[[1,2],[3]],"max_tokens":50}', "completions", [50, 2]],
+    ['{"prompt":[1,2,3],"max_tokens":50}', "completions", [50, 1]],
+    ['{"prompt":[],"max_tokens":50}', "completions", [50, 1]],
+    ['{"prompt":"a","max_tokens":50}', "completions", [50, 1]],
+    ['{"contents":[],"generationConfig":{"maxOutputTokens":50,"candidateCount":3}}', null, [50, 3]],
+    ['{"contents":[],"generation_config":{"max_output_tokens":50,"candidate_count":3}}', null, [50, 3]],
+    [
+      '{"contents":[],"generation_config":{"maxOutputTokens":50},"generationConfig":{"max_output_tokens":9}}',
+      null,
+      [50, 1],
+    ],
+  ])("%s", (json, operation, expected) => {
+    const bytes = Buffer.from(json);
+    for (const size of [requestSizeIn(bytes, operation), parsedRequestSize(bytes, operation)])
+      expect([size.maxOutputTokens, size.choices]).toEqual(expected);
+  });
+});
+
 test("the bytes of a body have the size of the parsed body, which is a positive number of choices and tokens", () => {
   const value = fc.oneof(
     fc.nat({ max: 1000 }),

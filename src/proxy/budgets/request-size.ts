@@ -1,5 +1,5 @@
 // The size of a request in tokens before it is sent: its estimated input, and the output that it allows.
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
 import { EstimatedFieldReader } from "../../formats/estimated-fields.ts";
@@ -39,8 +39,17 @@ export interface KnownEstimates {
 export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, maxOutputTokens: null, choices: 1 };
 
 /** The fields that limit or multiply the output, in the order of the values that are read. */
-const OUTPUT_FIELDS = ["max_completion_tokens", "max_output_tokens", "max_tokens", "n", "best_of"];
+const OUTPUT_FIELDS = [
+  "max_completion_tokens",
+  "max_output_tokens",
+  "max_tokens",
+  "n",
+  "best_of",
+  // Gemini accepts this spelling of generationConfig, too.
+  "generation_config",
+];
 const [MAX_COMPLETION_TOKENS, MAX_OUTPUT_TOKENS, MAX_TOKENS, N, BEST_OF] = [0, 1, 2, 3, 4] as const;
+const GENERATION_CONFIG = 5;
 const LIMITS: readonly number[] = [MAX_COMPLETION_TOKENS, MAX_OUTPUT_TOKENS, MAX_TOKENS];
 /** Servers ignore the names of other formats. */
 const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly number[]>> = {
@@ -62,7 +71,7 @@ export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): R
   if (!fieldReader.read(bytes)) return parsedRequestSize(bytes, operation);
   const { others, further, units, isCounted } = fieldReader;
   const inputTokens = isCounted ? estimateCountedTokens(units) : estimateRequestTokens(others, units);
-  const size = sizeWith(inputTokens, further, others["generationConfig"], operation);
+  const size = sizeWith(inputTokens, further, others, operation);
   fieldReader.forget();
   return size;
 }
@@ -82,7 +91,7 @@ export function parsedRequestSize(bytes: Uint8Array, operation: Operation | null
   const body = parse(bytes);
   if (!isJsonObject(body)) return UNKNOWN_SIZE;
   const outputFields = OUTPUT_FIELDS.map((name) => body[name]);
-  return sizeWith(estimateRequestTokens(body), outputFields, body["generationConfig"], operation);
+  return sizeWith(estimateRequestTokens(body), outputFields, body, operation);
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -100,20 +109,37 @@ function parse(bytes: Uint8Array): unknown {
 function sizeWith(
   inputTokens: number,
   values: readonly unknown[],
-  generationConfig: unknown,
+  { generationConfig, prompt }: JsonObject,
   operation: Operation | null,
 ): RequestSize {
-  const gemini = isJsonObject(generationConfig) ? generationConfig : null;
+  const snakeCase = values[GENERATION_CONFIG];
   const limits = (operation === null ? undefined : LIMITS_BY_OPERATION[operation]) ?? LIMITS;
-  let limit = limits === LIMITS && gemini !== null ? countOf(gemini["maxOutputTokens"]) : 0;
+  let limit = limits === LIMITS ? Math.max(geminiLimitIn(generationConfig), geminiLimitIn(snakeCase)) : 0;
   for (const at of limits) limit = Math.max(limit, countOf(values[at]));
   let choices = Math.max(1, choicesOf(values[N]), choicesOf(values[BEST_OF]));
-  if (gemini !== null) choices = Math.max(choices, choicesOf(gemini["candidateCount"]));
+  choices = Math.max(choices, candidatesIn(generationConfig), candidatesIn(snakeCase));
   return {
     inputTokens,
     maxOutputTokens: limit === 0 ? null : limit,
-    choices,
+    choices: Math.min(choices * promptsIn(prompt), MAX_COUNT),
   };
+}
+
+function geminiLimitIn(config: unknown): number {
+  return isJsonObject(config)
+    ? Math.max(countOf(config["maxOutputTokens"]), countOf(config["max_output_tokens"]))
+    : 0;
+}
+
+function candidatesIn(config: unknown): number {
+  return isJsonObject(config)
+    ? Math.max(choicesOf(config["candidateCount"]), choicesOf(config["candidate_count"]))
+    : 0;
+}
+
+/** Returns the number of prompts of a completion, each of which gets its own choices. A list of numbers is one prompt. */
+function promptsIn(prompt: unknown): number {
+  return Array.isArray(prompt) && prompt.length > 0 && typeof prompt[0] !== "number" ? prompt.length : 1;
 }
 
 /** Returns 0 for what is no count. Larger values are no tokens: the request does not limit its output. */
