@@ -135,14 +135,10 @@ export const COPIED_BYTES = 4096;
 export function partOf(bytes: Buffer, from: number, to: number): Uint8Array {
   if (from === 0 && to === bytes.length) return bytes;
   if (to - from > COPIED_BYTES) return bytes.subarray(from, to);
-  return copyOf(bytes, from, to);
-}
-
-/** Returns a Buffer with memory of its own. The `slice` of Uint8Array takes three times as long. */
-export function copyOf(bytes: Buffer, from: number, to: number): Buffer {
-  const copy = Buffer.allocUnsafeSlow(to - from);
-  bytes.copy(copy, 0, from, to);
-  return copy;
+  // The `slice` of Uint8Array calls the constructor of Buffer, which takes three times as long.
+  const part = new Uint8Array(to - from);
+  bytes.copy(part, 0, from, to);
+  return part;
 }
 
 function parseChunkSize(line: string): number {

@@ -1,6 +1,6 @@
 // Reads the requests of a connection from its bytes, wherever they are split. What follows a request waits until `next`.
 import { GatehouseError } from "../../base/errors.ts";
-import { ChunkedBody, COPIED_BYTES, copyOf, partOf, type ChunkSink } from "../chunked-body.ts";
+import { ChunkedBody, COPIED_BYTES, type ChunkSink } from "../chunked-body.ts";
 import { HeaderFieldCache } from "../header-field-cache.ts";
 import { InvalidMessage } from "../invalid-message.ts";
 import { parseRequestHead, type RequestHead, type RequestLine } from "./request-head.ts";
@@ -174,9 +174,16 @@ export class RequestReader implements ChunkSink {
   }
 }
 
-/** Returns a part of a body. Copied if other requests follow: the body must neither keep nor free their memory. */
-function bodyPart(bytes: Buffer, from: number, to: number): Uint8Array {
-  return to < bytes.length ? copyOf(bytes, from, to) : partOf(bytes, from, to);
+/**
+ * Returns a part of a body, as a Buffer: a plugin that needs one would otherwise create a view. Copied if it is small, or if other
+ * requests follow: the body must neither keep nor free their memory.
+ */
+function bodyPart(bytes: Buffer, from: number, to: number): Buffer {
+  if (from === 0 && to === bytes.length) return bytes;
+  if (to === bytes.length && to - from > COPIED_BYTES) return bytes.subarray(from, to);
+  const part = Buffer.allocUnsafeSlow(to - from);
+  bytes.copy(part, 0, from, to);
+  return part;
 }
 
 /**
