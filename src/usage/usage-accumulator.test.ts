@@ -110,11 +110,16 @@ describe("a stream", () => {
     expect(usageOfStream("openai", [upTo(1), upTo(2)], false).usage).toMatchObject(usageOf(3, 2, true));
   });
 
-  test("that reports fewer tokens afterwards: what was reported before has been used", () => {
+  test("that reports 0 tokens afterwards: what was reported before has been used", () => {
     const zero = { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } };
     expect(usageOfStream("openai", [content, usageEvent, zero]).usage).toMatchObject(usageOf(3, 4));
     const end = { type: "message_delta", usage: { input_tokens: 0, output_tokens: 12 } };
     expect(usageOfStream("anthropic", [start, end]).usage).toMatchObject(usageOf(9, 12));
+  });
+
+  test("that reports fewer tokens afterwards: the first number was an estimate", () => {
+    const end = { type: "message_delta", usage: { input_tokens: 7, output_tokens: 12 } };
+    expect(usageOfStream("anthropic", [start, end]).usage).toMatchObject(usageOf(7, 12));
   });
 
   test("that was cut is partial, unless the final usage was reported before", () => {

@@ -31,13 +31,13 @@ export class UsageAccumulator {
     this.#reader = reader;
   }
 
-  /** Counters are cumulative: the largest value counts. Some servers end a stream with counters of 0 that they reported before. */
+  /** Counters are cumulative: a later value replaces an earlier one, but 0 does not. Some servers end a stream with counters of 0. */
   add(counters: Counters, stage: EventUsage["stage"]): void {
     const isFirst = this.#counters === null;
     for (const [index, count] of counters.entries()) {
       if (count === ABSENT) continue;
       this.#counters ??= counters.map(() => ABSENT);
-      this.#counters[index] = Math.max(this.#counters[index] ?? ABSENT, count);
+      if (count > 0 || this.#counters[index] === ABSENT) this.#counters[index] = count;
     }
     this.#isFinal ||= stage === "final";
     this.#isStartOnly = isFirst && stage === "start";
