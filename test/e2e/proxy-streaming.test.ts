@@ -51,16 +51,6 @@ describe("streams are unbuffered", () => {
     client.disconnect();
   });
 
-  test("chunks arrive one by one, not joined", async () => {
-    one.behave({ body: EVENTS, chunkDelayMs: 60 });
-    const response = await sendChat(plain, { stream: true });
-    const arrived: string[] = [];
-    const decoder = new TextDecoder();
-    for await (const chunk of response.body as ReadableStream<Uint8Array>)
-      arrived.push(decoder.decode(chunk));
-    expect(arrived).toEqual(EVENTS);
-  });
-
   test("also bodies that are not event streams", async () => {
     one.behave({ bigStream: { bytes: 5000, chunkBytes: 1000 }, stallAfterChunks: 2 });
     const client = await sendRawChat(plain, { stream: false });
@@ -69,12 +59,11 @@ describe("streams are unbuffered", () => {
   });
 
   test("also translated streams", async () => {
-    one.behave({ text: "alpha beta gamma", chunkDelayMs: 100 });
+    one.behave({ text: "alpha beta gamma", stallAfterChunks: 4 });
     const client = await sendRawChat(translated, { stream: true });
     await client.until((received) => received.includes("alpha"));
     expect(client.received()).not.toContain("gamma");
     expect(one.requests[0]!.finished).toBe(false);
-    await client.until((received) => received.includes("[DONE]"));
     client.disconnect();
   });
 
