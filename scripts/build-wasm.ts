@@ -14,10 +14,14 @@ interface WasmModule {
 
 export const MODULES: readonly WasmModule[] = [
   { source: "wasm/compress-text.ts", compiled: "src/base/compress-text-wasm.ts" },
-  { source: "wasm/json-string-end.ts", compiled: "src/base/json-string-end-wasm.ts" },
+  {
+    source: "wasm/json-string-end.ts",
+    imported: ["wasm/lanes.ts"],
+    compiled: "src/base/json-string-end-wasm.ts",
+  },
   {
     source: "wasm/estimated-fields.ts",
-    imported: ["wasm/text-tokens.ts"],
+    imported: ["wasm/text-tokens.ts", "wasm/lanes.ts"],
     compiled: "src/formats/estimated-fields-wasm.ts",
   },
   { source: "wasm/normalize-json.ts", compiled: "src/plugins/code_sanitation/normalize-json-wasm.ts" },

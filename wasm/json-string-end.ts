@@ -1,5 +1,6 @@
 // Finds the end of a JSON string in memory, 64 bytes at a time, or of an object or array, and validates it. AssemblyScript, not TypeScript:
 // `npm run build:wasm` compiles this file to src/base/json-string-end-wasm.ts. Bit n of each u64 describes byte n of the block of 64 bytes.
+import { bits } from "./lanes";
 
 /** No closing quote up to the limit. Continue with `continueString` where the last whole block ended. */
 const UNFINISHED: i32 = 0;
@@ -137,16 +138,6 @@ function areHex(bytes: u32): bool {
   const isDigit = ((bytes | high) - 0x30303030) & (0xb9b9b9b9 - (bytes & ~high));
   const isLetter = ((lower | high) - 0x61616161) & (0xe6e6e6e6 - (lower & ~high));
   return ((isDigit | isLetter) & ~bytes & high) == high;
-}
-
-/** The high bits of 4 times 16 bytes, such as the results of comparisons, as one bit per byte. */
-function bits(a: v128, b: v128, c: v128, d: v128): u64 {
-  return (
-    (<u64>i8x16.bitmask(a)) |
-    ((<u64>i8x16.bitmask(b)) << 16) |
-    ((<u64>i8x16.bitmask(c)) << 32) |
-    ((<u64>i8x16.bitmask(d)) << 48)
-  );
 }
 
 function isBackslash(bytes: v128): v128 {

@@ -2,6 +2,7 @@
 // without its table. AssemblyScript, not TypeScript: a part of the module of estimated-fields.ts.
 // Bit n of each u64 describes character n of a block. Blocks are read in order, and the last bits of a block are carried to the next one:
 // `after(x, last)` has a bit where the character before has one in x.
+import { bits } from "./lanes";
 
 // The layout of the memory, as in src/formats/estimated-fields-module.ts.
 const WEIGHTS: usize = 0;
@@ -385,16 +386,6 @@ function repeatedAt(at: usize): u64 {
     i8x16.eq(v128.load(at, 16), v128.load(at - 1, 16)),
     i8x16.eq(v128.load(at, 32), v128.load(at - 1, 32)),
     i8x16.eq(v128.load(at, 48), v128.load(at - 1, 48)),
-  );
-}
-
-/** The results of 4 times 16 comparisons as one bit each. */
-function bits(a: v128, b: v128, c: v128, d: v128): u64 {
-  return (
-    (<u64>i8x16.bitmask(a)) |
-    ((<u64>i8x16.bitmask(b)) << 16) |
-    ((<u64>i8x16.bitmask(c)) << 32) |
-    ((<u64>i8x16.bitmask(d)) << 48)
   );
 }
 
