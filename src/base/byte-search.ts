@@ -38,3 +38,8 @@ export function utf8Between(bytes: Uint8Array, from: number, to: number): string
 export function latin1From(bytes: Uint8Array, from: number): string {
   return toString.call(bytes, "latin1", from, bytes.byteLength);
 }
+
+/** Whether the byte order mark of UTF-8 is at this place. */
+export function hasByteOrderMark(bytes: Uint8Array, at = 0): boolean {
+  return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf;
+}

@@ -1,6 +1,6 @@
 // Parses a JSON text in bytes into nodes that know their place, so that single values can be read and replaced without changing another
 // byte: spacing, order, duplicate keys, and numbers that a double cannot represent stay as they are.
-import { utf8Between } from "./byte-search.ts";
+import { hasByteOrderMark, utf8Between } from "./byte-search.ts";
 import { closingQuote } from "./json-strings.ts";
 
 const MAX_DEPTH = 512;
@@ -114,7 +114,7 @@ class Parser {
   parse(): JsonNode | null {
     const bytes = this.#bytes;
     // A byte order mark.
-    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.#at = 3;
+    if (hasByteOrderMark(bytes)) this.#at = 3;
     this.#skipSpace();
     const root = this.#value();
     this.#skipSpace();

@@ -1,7 +1,7 @@
 // Validates a JSON text in UTF-8 and locates selected top-level fields without creating strings or objects: most requests
 // need only `model` and `stream` of a body that may be hundreds of kilobytes long.
 import { isUtf8 } from "node:buffer";
-import { utf8Between } from "./byte-search.ts";
+import { hasByteOrderMark, utf8Between } from "./byte-search.ts";
 import { endOfScalar, hasBytesAt } from "./json-scalar.ts";
 import { jsonTextOf } from "./json-string-end.ts";
 import {
@@ -242,10 +242,6 @@ function skipWhitespace(bytes: Uint8Array, start: number): number {
   )
     at++;
   return at;
-}
-
-function hasByteOrderMark(bytes: Uint8Array): boolean {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 /** Compares without regard to case. The expected bytes are letters in lower case and underscores. */

@@ -1,6 +1,6 @@
 // Server-sent events: an incremental parser over bytes, and the encoder for events that the gateway writes.
 // Follows the event stream grammar of the WHATWG HTML standard. `id` and `retry` are ignored: no provider's API uses them.
-import { copyBytes, utf8Between } from "../base/byte-search.ts";
+import { copyBytes, hasByteOrderMark, utf8Between } from "../base/byte-search.ts";
 
 export interface SseEvent {
   /** The `event:` field, or null if there is none. */
@@ -107,7 +107,7 @@ export class SseParser {
     let start = from;
     if (this.#isFirstLine) {
       this.#isFirstLine = false;
-      if (hasByteOrderMark(bytes, start, end)) start += 3;
+      if (end - start >= 3 && hasByteOrderMark(bytes, start)) start += 3;
     }
     if (start === end) return this.#dispatch();
     if (bytes[start] === COLON) return null;
@@ -133,10 +133,6 @@ export class SseParser {
     this.#eventBytes = 0;
     return event;
   }
-}
-
-function hasByteOrderMark(bytes: Uint8Array, start: number, end: number): boolean {
-  return end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf;
 }
 
 /** Returns one event as text, so that callers can join several events and encode them at once. */

@@ -97,7 +97,7 @@ export class RequestReader implements ChunkSink {
 
   /** Copied: the memory of a body is freed if the body is rejected, and the next chunk is in the same memory. */
   onBody(bytes: Uint8Array): void {
-    // Smaller ones are copies. Their ArrayBuffer would be created by asking for it.
+    // Smaller ones are no views of a larger body, and asking for their ArrayBuffer would create it.
     const isView = bytes.byteLength > COPIED_BYTES && bytes.byteLength < bytes.buffer.byteLength;
     this.#events.onBody(isView ? new Uint8Array(bytes) : bytes);
   }

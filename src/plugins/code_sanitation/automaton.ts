@@ -1,6 +1,6 @@
 // The tables of the prefilter's automaton as numbers: computed from the triggers, or read from a file that `npm run build` wrote.
 import { CHAR_SET_SIZE, charSetHas, type CharSet } from "./char-set.ts";
-import { SYMBOL_BITS as ROW_BITS, UNIT_SYMBOLS } from "./prefilter-symbols.ts";
+import { SYMBOL_BITS, UNIT_SYMBOLS } from "./prefilter-symbols.ts";
 import { OVERLAP, type TransitionTable } from "./trigger-memory.ts";
 
 /** State numbers fit into the bits of a Uint16Array below MARK, and so do those of copies into all bits. */
@@ -41,7 +41,7 @@ export function buildAutomaton(triggers: readonly AutomatonTrigger[]): Automaton
   const maxStates = texts.reduce((states, { length }) => states + length, 1);
   if (maxStates > MAX_STATES)
     throw new Error(`the triggers may need ${maxStates} states; at most ${MAX_STATES} are supported`);
-  const all = new Uint16Array(maxStates << ROW_BITS);
+  const all = new Uint16Array(maxStates << SYMBOL_BITS);
   const trie: Trie = {
     firstChild: new Int16Array(maxStates),
     nextSibling: new Int16Array(maxStates),
@@ -49,7 +49,7 @@ export function buildAutomaton(triggers: readonly AutomatonTrigger[]): Automaton
   };
   const { triggersByState, shallowStates } = buildTrie(texts, all, trie);
   // The rest of the array was never written to, so it takes no memory.
-  const marked = all.subarray(0, triggersByState.length << ROW_BITS);
+  const marked = all.subarray(0, triggersByState.length << SYMBOL_BITS);
   addSuffixTransitions(marked, triggersByState, trie);
   markTransitions(marked, triggersByState, triggers);
   const finalStates = [...triggersByState.keys()].filter((state) => triggersByState[state] !== NO_TRIGGERS);
@@ -82,7 +82,7 @@ function buildTrie(
       const symbol = UNIT_SYMBOLS[entry.text.charCodeAt(depth)] ?? 0;
       if (symbol === 0)
         throw new Error(`trigger ${JSON.stringify(entry.text)} has a character without a symbol`);
-      const index = (entry.state << ROW_BITS) | symbol;
+      const index = (entry.state << SYMBOL_BITS) | symbol;
       let child = transitions[index] ?? 0;
       if (child === 0) {
         child = triggersByState.push(NO_TRIGGERS) - 1;
@@ -110,12 +110,12 @@ function addSuffixTransitions(
   const suffixes = new Int16Array(triggersByState.length);
   // States are numbered level by level, so a state's suffix is complete before the state is processed.
   for (let state = 0; state < triggersByState.length; state++) {
-    const row = state << ROW_BITS;
+    const row = state << SYMBOL_BITS;
     const suffix = suffixes[state] ?? 0;
     if (state > 0) {
       const ofSuffix = triggersByState[suffix] ?? NO_TRIGGERS;
       triggersByState[state] = concatenate(triggersByState[state] ?? NO_TRIGGERS, ofSuffix);
-      transitions.copyWithin(row, suffix << ROW_BITS, (suffix + 1) << ROW_BITS);
+      transitions.copyWithin(row, suffix << SYMBOL_BITS, (suffix + 1) << SYMBOL_BITS);
     }
     for (let child = firstChild[state] ?? 0; child !== 0; child = nextSibling[child] ?? 0) {
       const index = row | (symbol[child] ?? 0);
@@ -140,7 +140,7 @@ function markTransitions(
       const followedBy = triggers[trigger]?.followedBy ?? null;
       let symbols = symbolsBySet.get(followedBy);
       if (symbols === undefined) symbolsBySet.set(followedBy, (symbols = symbolsOf(followedBy)));
-      markRow(transitions, state << ROW_BITS, symbols);
+      markRow(transitions, state << SYMBOL_BITS, symbols);
     }
   }
 }
@@ -155,7 +155,7 @@ function markRow(transitions: Uint16Array, row: number, symbols: Uint8Array): vo
 
 /** Replaces marks by transitions to copies, so that reading a text does not have to remove marks from states. */
 function withCopies(marked: Uint16Array): Pick<TransitionTable, "transitions" | "copiedStates"> {
-  const states = marked.length >> ROW_BITS;
+  const states = marked.length >> SYMBOL_BITS;
   const copies = new Uint16Array(states);
   const copiedStates: number[] = [];
   // Index loops, as above.
@@ -166,10 +166,10 @@ function withCopies(marked: Uint16Array): Pick<TransitionTable, "transitions" | 
     if (copies[state] === 0) copies[state] = states + copiedStates.push(state) - 1;
     marked[index] = copies[state] ?? 0;
   }
-  const transitions = new Uint16Array((states + copiedStates.length) << ROW_BITS);
+  const transitions = new Uint16Array((states + copiedStates.length) << SYMBOL_BITS);
   transitions.set(marked);
   for (const [copy, state] of copiedStates.entries())
-    transitions.copyWithin((states + copy) << ROW_BITS, state << ROW_BITS, (state + 1) << ROW_BITS);
+    transitions.copyWithin((states + copy) << SYMBOL_BITS, state << SYMBOL_BITS, (state + 1) << SYMBOL_BITS);
   return { transitions, copiedStates: Uint16Array.from(copiedStates) };
 }
 
@@ -193,7 +193,7 @@ const HEADER_LENGTH = 5;
 export function writeAutomaton(automaton: Automaton): Uint8Array {
   const { transitions, copiedStates, shallowStates, finalStates, triggerStarts, triggers } = automaton;
   const numbers = Uint16Array.from([
-    transitions.length >> ROW_BITS,
+    transitions.length >> SYMBOL_BITS,
     copiedStates.length,
     shallowStates,
     finalStates.length,
@@ -216,7 +216,7 @@ export function readAutomaton(bytes: Uint8Array): Automaton {
   // The others are copied, because the transitions are dropped when they have been copied to WebAssembly memory.
   return {
     shallowStates,
-    transitions: next(rows << ROW_BITS),
+    transitions: next(rows << SYMBOL_BITS),
     copiedStates: next(copies).slice(),
     finalStates: next(finals).slice(),
     triggerStarts: next(finals + 1).slice(),

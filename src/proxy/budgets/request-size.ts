@@ -1,4 +1,5 @@
 // The size of a request in tokens before it is sent: its estimated input, and the output that it allows.
+import { hasByteOrderMark } from "../../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
@@ -78,7 +79,7 @@ export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): R
 
 /** Whether the first character of a text in UTF-8 opens a JSON object: files that are uploaded are not read as text. */
 export function mayBeObject(bytes: Uint8Array): boolean {
-  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  let at = hasByteOrderMark(bytes) ? 3 : 0;
   while ((bytes[at] ?? OPENING_BRACE) <= 0x20) at++;
   return bytes[at] === OPENING_BRACE;
 }

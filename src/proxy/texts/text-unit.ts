@@ -1,5 +1,6 @@
 // One piece of a response that is sent as a whole: an event of a stream, or a body that is no stream. Knows the texts in it, and writes
 // replaced ones back without changing another byte.
+import { hasByteOrderMark } from "../../base/byte-search.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import { applySplices, JsonDocument, type JsonNode, type Splice } from "../../base/json-nodes.ts";
 import type { EventTexts, TextChannel, TextReader, TextSink } from "../../formats/text-channels.ts";
@@ -228,7 +229,7 @@ function dataLines(bytes: Uint8Array): { data: Line[]; hasFields: boolean } {
   const data: Line[] = [];
   let hasFields = false;
   // A byte order mark at the start of the stream.
-  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  let at = hasByteOrderMark(bytes) ? 3 : 0;
   while (at < bytes.length) {
     let end = at;
     while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end++;
