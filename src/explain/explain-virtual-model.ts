@@ -38,12 +38,12 @@ export function explainVirtualModel(
       ? isCanary
         ? "the canary receives this request"
         : "receives this request"
-      : found.length === 0
-        ? isCanary
-          ? "the canary does not serve this subject, or may not serve the request"
-          : "cannot hold the input, or may not serve the request"
-        : weight === 0
-          ? "its weight is 0"
+      : weight === 0
+        ? "its weight is 0"
+        : found.length === 0
+          ? isCanary
+            ? "the canary does not serve this subject, or may not serve the request"
+            : "cannot hold the input, or may not serve the request"
           : isAvailable
             ? "another target is next"
             : "no target of the upstream is available";

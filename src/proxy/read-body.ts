@@ -57,7 +57,7 @@ function needsWholeBody(exchange: Exchange, rule: CompiledRule): boolean {
   const { upstream } = rule;
   const { request, gateway, endpoint, bodies } = exchange;
   const type = request.headers.get("content-type");
-  if (isJsonType(type) || bodies !== null || mayNameVirtualModel(exchange, rule, type)) return true;
+  if (isJsonType(type) || bodies !== null || mayNameVirtualModel(exchange, rule)) return true;
   if (gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
   if (upstream.readsBody || upstream.requiresModel || mayHaveIds(exchange, rule)) return true;
   // The fields of a request with a model in its path are those of its body with this model.
@@ -85,10 +85,13 @@ export function takeRequestBody(
     rule.upstream.readsBody ||
     checksModel(exchange) ||
     hasLimitsOfModels(exchange) ||
-    mayNameVirtualModel(exchange, rule, type);
+    mayNameVirtualModel(exchange, rule);
   const contentType = isRead ? (type ?? "") : null;
   const source = { bytes, isJson, contentType, isTraced: exchange.trace !== null };
-  const body = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
+  const scanned = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
+  const body = isPromise(scanned)
+    ? scanned.then((read) => asJsonOfVirtualModel(read, rule, offLoop))
+    : asJsonOfVirtualModel(scanned, rule, offLoop);
   if (isPromise(body)) return setScannedBody(exchange, body);
   exchange.setBody(body);
   return undefined;
@@ -96,6 +99,21 @@ export function takeRequestBody(
 
 async function setScannedBody(exchange: Exchange, body: Promise<RequestBody>): Promise<void> {
   exchange.setBody(await body);
+}
+
+/**
+ * JSON with another content type is forwarded unchanged, unless it names a virtual model: then it is read as JSON, so that no
+ * content type leads past the virtual model.
+ */
+function asJsonOfVirtualModel(
+  body: RequestBody,
+  { virtualModels }: CompiledRule,
+  offLoop: OffLoop,
+): ValueOrPromise<RequestBody> {
+  const { bytes, isJson, isTraced, fields } = body;
+  if (virtualModels === null || isJson || fields.model === null || fields.formModel !== null) return body;
+  if (virtualModels.chainOf(fields.model) === null) return body;
+  return scanBody({ bytes, isJson: true, contentType: null, isTraced }, offLoop);
 }
 
 /** Whether the body that final_request hooks see is that of the client: no other plugin runs before them. */
@@ -119,7 +137,8 @@ function takeEncodedBody(
 ): ValueOrPromise<void> {
   const isKnown = exchange.endpoint !== null;
   const hasIds = mayHaveIds(exchange, rule);
-  if (readsBody(exchange, rule, isJson) || (isKnown && hasIds)) throw unsupportedEncoding(encoding);
+  const isRead = readsBody(exchange, rule, isJson) || mayNameVirtualModel(exchange, rule);
+  if (isRead || (isKnown && hasIds)) throw unsupportedEncoding(encoding);
   const body = RequestBody.scan({ bytes, isJson: false, contentType: null, isTraced: false });
   if (!hasIds) {
     exchange.setBody(body);
@@ -149,14 +168,9 @@ function readsBody(exchange: Exchange, rule: CompiledRule, isJson: boolean): boo
   return upstream.requiresModel || ((upstream.readsBody || rule.virtualModels !== null) && isJson);
 }
 
-/** Whether the body is a form that may have the name of a virtual model. Forms that upload files to store have no model. */
-function mayNameVirtualModel(
-  { path, method }: Exchange,
-  { virtualModels }: CompiledRule,
-  type: string | null,
-): boolean {
-  if (virtualModels === null || type === null || method !== "POST") return false;
-  return isMultipart(type) && !path.endsWith("/files");
+/** Whether the body may have the name of a virtual model although it is not declared as JSON. Files to store have no model. */
+function mayNameVirtualModel({ path, method }: Exchange, { virtualModels }: CompiledRule): boolean {
+  return virtualModels !== null && method === "POST" && !path.endsWith("/files");
 }
 
 /** Whether ids of stored objects in the body have to be opened. */

@@ -250,6 +250,37 @@ describe("strategies", () => {
     ]);
   });
 
+  test("weight 0: a drained target gets no requests, not even if no other is available", async () => {
+    const { route, east: first, west: second } = await twoUpstreams();
+    const targets = [
+      { upstream: first, model: "drained", weight: 0 },
+      { upstream: second, model: "active" },
+    ];
+    await addModel(route, { name: "partly", strategy: "fallback", targets });
+    await addModel(route, { name: "wholly", targets: [targets[0]] });
+    await addModel(route, { name: "spared", targets: [targets[0]], fallback: ["partly"] });
+    expect((await send(route, "partly")).headers.get("x-gw-model")).toBe("active");
+    const spared = await send(route, "spared");
+    expect(spared.headers.get("x-gw-fallback")).toBe("partly; reason=unavailable");
+    west.behave({ status: 503 });
+    for (let count = 0; count < 8; count++) expect((await send(route, "partly")).status).toBe(503);
+    for (const name of ["wholly", "openai/drained"]) {
+      const response = await send(route, name);
+      const { code } = (await response.json()) as { code: string };
+      expect([response.status, code, response.headers.has("retry-after")]).toEqual([
+        503,
+        "no_healthy_target",
+        true,
+      ]);
+    }
+    expect(east.requests).toHaveLength(0);
+    const explained = await gatehouse.api("POST", `/gateways/${route.gateway}/explain`, {
+      path: route.path,
+      body: { ...CHAT, model: "partly" },
+    });
+    expect(explained.body.virtual_model.targets[0]).toMatchObject({ next: false, reason: "its weight is 0" });
+  });
+
   test("lowest-cost: the cheapest target serves, and what it has cached makes it cheaper", async () => {
     const prices = [
       { model: "dear", input: "10", output: "10", cached_input: "0.1" },
@@ -660,6 +691,29 @@ test("embeddings never change the model", async () => {
     });
     expect(response.headers.get("x-gw-model")).toBe("embed-a");
   }
+});
+
+test("the model is replaced whatever the content type is, and read from the exact key only", async () => {
+  const { route, east: upstream } = await twoUpstreams();
+  await addModel(route, { name: "fast", targets: [{ upstream, model: "m" }] });
+  const body = JSON.stringify({ ...CHAT, model: "fast", Model: "other" });
+  const filler = JSON.stringify({ ...CHAT, model: "fast", filler: "x".repeat(2_000_000) });
+  const types = ["application/json", "text/plain", "application/octet-stream", ""];
+  for (const [index, type] of types.entries())
+    for (const sent of [body, filler]) {
+      east.reset();
+      const response = await fetch(gatehouse.proxyUrl + route.path, {
+        method: "POST",
+        headers: { "Content-Type": type },
+        body: Buffer.from(sent),
+      });
+      expect([index, response.status, response.headers.get("x-gw-virtual-model")]).toEqual([
+        index,
+        200,
+        "fast",
+      ]);
+      expect(sentModels(east)).toEqual(["m"]);
+    }
 });
 
 test("a compressed body is rejected where virtual models need it", async () => {

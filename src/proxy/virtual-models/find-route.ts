@@ -8,8 +8,8 @@ export function virtualRouteOf(
   { fields, handshake }: Pick<Exchange, "fields" | "handshake">,
   rule: CompiledRule,
 ): VirtualRoute | null {
-  const { model, modelProblem, isObject, formModel } = fields;
-  if (model === null || modelProblem !== null) return null;
+  const { model, isObject, formModel } = fields;
+  if (model === null) return null;
   // Other bodies are forwarded unchanged, so that no model can be replaced in them.
   if (!isObject && formModel === null && handshake === null) return null;
   const chain = rule.virtualModels?.chainOf(model) ?? null;

@@ -21,6 +21,11 @@ export interface EligibleLeg extends Leg {
   readonly cost: number;
 }
 
+/** Whether an operator has drained the target: it gets no requests, not even if no other target is available. */
+export function isDrained({ entry, target }: Leg): boolean {
+  return entry.model.plan.contenders[target.index]?.weight === 0;
+}
+
 /** By the rule of the client. The rules are kept, because telemetry has series per compiled rule. */
 const RULES = new WeakMap<CompiledRule, WeakMap<CompiledUpstream, CompiledRule>>();
 

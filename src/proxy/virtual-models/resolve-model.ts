@@ -15,13 +15,15 @@ import { priceFor } from "../record-usage.ts";
 import { toHeaderValue } from "../header-value.ts";
 import { isAssignedToCanary } from "./canary-subject.ts";
 import { conversationHashOf } from "./conversation-key.ts";
-import type { EligibleLeg, Leg } from "./leg.ts";
+import { isDrained, type EligibleLeg, type Leg } from "./leg.ts";
 import { virtualRouteOf } from "./find-route.ts";
 import type { VirtualRoute } from "./virtual-route.ts";
 
 const TASK = new URL("../estimate-tokens-task.ts", import.meta.url);
 /** For the expected cost of the input. */
 const BYTES_PER_TOKEN = 4;
+/** An operator decides when a target gets requests again. */
+const DRAINED_RETRY_SECONDS = 10;
 
 /** Sets the route of the exchange if its model is a virtual one. */
 export function resolveVirtualModel(exchange: Exchange, rule: CompiledRule): void {
@@ -78,8 +80,9 @@ function select(
   const refusals: GatehouseError[] = [];
   let largestWindow = 0;
   const isAssigned = route.chain.map((entry) => isAssignedToCanary(exchange, entry, hash, parts));
-  const embedded = exchange.endpoint?.operation === "embeddings" ? (route.legs[0]?.[0]?.model ?? null) : null;
-  route.eligible = route.legs.map((legs) =>
+  const active = route.legs.map((legs) => legs.filter((leg) => !isDrained(leg)));
+  const embedded = exchange.endpoint?.operation === "embeddings" ? (active[0]?.[0]?.model ?? null) : null;
+  route.eligible = active.map((legs) =>
     legs.flatMap((leg): EligibleLeg[] => {
       // Vectors of different models cannot be compared.
       if (embedded !== null && leg.model !== embedded) return [];
@@ -99,7 +102,9 @@ function select(
     const [refusal] = refusals;
     // A key that may not use any target of the virtual model may not use its fallbacks instead.
     if (refusal !== undefined && largestWindow === 0) throw refusal;
-    if (!route.fallBack("context")) throw contextLengthExceeded(route, inputTokens, largestWindow);
+    if (largestWindow === 0) {
+      if (!route.fallBack("unavailable")) throw allDrained(route);
+    } else if (!route.fallBack("context")) throw contextLengthExceeded(route, inputTokens, largestWindow);
   }
   const [first] = route.remaining();
   if (first !== undefined) enterLeg(exchange, first);
@@ -166,6 +171,14 @@ function costOf(exchange: Exchange, { entry, target, model }: Leg): number {
     cachedInputTokens: Math.round(inputTokens * (averages?.cachedShare ?? 0)),
     outputTokens: Math.round(averages?.outputTokens ?? 0),
   });
+}
+
+function allDrained({ model }: VirtualRoute): GatehouseError {
+  return new GatehouseError(
+    "no_healthy_target",
+    `All targets of the virtual model "${model.name}" have the weight 0. Give one of them a higher weight.`,
+    { headers: { "Retry-After": String(DRAINED_RETRY_SECONDS) } },
+  );
 }
 
 function contextLengthExceeded(
