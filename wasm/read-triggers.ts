@@ -69,6 +69,7 @@ const QUOTE: u32 = 8;
 const CLOSED_WORD: u32 = 1;
 const BATCH_CONDITION: u32 = 2;
 const NAME_AND_PATH: u32 = 3;
+const CONSTANT_OPERAND: u32 = 4;
 const MAX_WORD: usize = 24;
 const MAX_COMPARED: usize = 40;
 const MAX_GROUP: usize = 24;
@@ -382,6 +383,7 @@ function hasNameWithOn(at: usize): bool {
 function isFoundAfter(search: u32, at: usize): bool {
   if (search == CLOSED_WORD) return hasClosedWord(at);
   if (search == NAME_AND_PATH) return hasNameAndPath(at);
+  if (search == CONSTANT_OPERAND) return mayBeConstantOperand(at);
   return search != BATCH_CONDITION || mayBeBatchCondition(at);
 }
 
@@ -418,6 +420,36 @@ function hasNameAndPath(at: usize): bool {
   const first = <u32>load<u16>(path);
   if (first == SLASH || first == DOT || first == TILDE) return true;
   return (classesOf(first) & LETTER) != 0 && <u32>load<u16>(path, 2) == COLON;
+}
+
+function mayBeConstantOperand(at: usize): bool {
+  const start = at + <usize>((classesOf(<u32>load<u16>(at)) & WHITESPACE) << 1);
+  let end = start;
+  while (end - start < MAX_WORD << 1 && (classesOf(<u32>load<u16>(end)) & LETTER) != 0) end += 2;
+  if (end == start || <u32>load<u16>(end) != SPACE || (classesOf(<u32>load<u16>(end, 2)) & LETTER) == 0)
+    return true;
+  return end - start >= 6 && isConstantWord(start);
+}
+
+/** The first three letters of `not`, `null`, `binary`, `true`, `false`, `exists`, of variables, and of `select`. */
+function isConstantWord(at: usize): bool {
+  const third = (<u32>load<u16>(at, 4)) | LOWER_CASE;
+  const letters =
+    (((<u32>load<u16>(at)) | LOWER_CASE) << 16) | (((<u32>load<u16>(at, 2)) | LOWER_CASE) << 8) | third;
+  return (
+    letters == 0x6e6f74 ||
+    letters == 0x6e756c ||
+    letters == 0x62696e ||
+    letters == 0x747275 ||
+    letters == 0x66616c ||
+    letters == 0x657869 ||
+    letters == 0x637572 ||
+    letters == 0x736573 ||
+    letters == 0x737973 ||
+    letters == 0x757463 ||
+    letters == 0x6c6f63 ||
+    letters == 0x73656c
+  );
 }
 
 function mayBeBatchCondition(at: usize): bool {

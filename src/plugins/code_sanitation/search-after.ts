@@ -13,19 +13,28 @@ export const CLOSED_WORD = 1;
 export const BATCH_CONDITION = 2;
 /** A name and, after whitespace, what a path starts with; or a name and `/` or `<`. */
 export const NAME_AND_PATH = 3;
+/** No two words, unless the first one is a constant of SQL, such as `null`, or may precede one, such as `not`. */
+export const CONSTANT_OPERAND = 4;
 /** What is searched after a trigger. The numbers are those of wasm/read-triggers.ts. */
 export type SearchAfter =
-  typeof NOTHING_AFTER | typeof CLOSED_WORD | typeof BATCH_CONDITION | typeof NAME_AND_PATH;
+  | typeof NOTHING_AFTER
+  | typeof CLOSED_WORD
+  | typeof BATCH_CONDITION
+  | typeof NAME_AND_PATH
+  | typeof CONSTANT_OPERAND;
 
 /** Returns whether what is searched follows at `at`. */
 export function isFoundAfter(search: SearchAfter, input: NormalizedText, at: number): boolean {
   if (search === CLOSED_WORD) return hasClosedWord(input, at);
   if (search === NAME_AND_PATH) return hasNameAndPath(input, at);
+  if (search === CONSTANT_OPERAND) return mayBeConstantOperand(input, at);
   return search === NOTHING_AFTER || mayBeBatchCondition(input, at);
 }
 
 const MAX_WORD = 24;
 const MAX_WHITESPACE = 4;
+/** The bit that distinguishes a lower case letter. */
+const LOWER_CASE = 0x20;
 
 function skipWhitespace(input: NormalizedText, at: number): number {
   let end = at;
@@ -65,6 +74,30 @@ function hasNameAndPath(input: NormalizedText, at: number): boolean {
   const first = unitAt(input, path);
   // `C:\` is a drive.
   return charSetHas(PATH_STARTS, first) || (isInClass(first, LETTER) && unitAt(input, path + 1) === COLON);
+}
+
+/** The first three letters of words of SQL that may start a condition with a constant. */
+const CONSTANT_WORDS: ReadonlySet<number> = new Set(
+  ["not", "nul", "bin", "tru", "fal", "exi", "cur", "ses", "sys", "utc", "loc", "sel"].map((letters) =>
+    keyOfLetters(letters.charCodeAt(0), letters.charCodeAt(1), letters.charCodeAt(2)),
+  ),
+);
+
+function keyOfLetters(first: number, second: number, third: number): number {
+  return ((first | LOWER_CASE) << 16) | ((second | LOWER_CASE) << 8) | (third | LOWER_CASE);
+}
+
+/** Returns false for two words of prose, as in `and nobody came`, `or a cat`: a name in a condition is followed by an operator. */
+function mayBeConstantOperand(input: NormalizedText, at: number): boolean {
+  const start = isInClass(unitAt(input, at), WHITESPACE) ? at + 1 : at;
+  let end = start;
+  while (end - start < MAX_WORD && isInClass(unitAt(input, end), LETTER)) end++;
+  if (end === start || unitAt(input, end) !== SPACE || !isInClass(unitAt(input, end + 1), LETTER))
+    return true;
+  return (
+    end - start >= 3 &&
+    CONSTANT_WORDS.has(keyOfLetters(unitAt(input, start), unitAt(input, start + 1), unitAt(input, start + 2)))
+  );
 }
 
 const MAX_NAME = 40;

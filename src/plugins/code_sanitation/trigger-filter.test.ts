@@ -23,7 +23,13 @@ import {
   precededByPairs,
 } from "./required-before.ts";
 import { scratchBufferFor } from "./scratch-buffer.ts";
-import { BATCH_CONDITION, CLOSED_WORD, isFoundAfter, NAME_AND_PATH } from "./search-after.ts";
+import {
+  BATCH_CONDITION,
+  CLOSED_WORD,
+  CONSTANT_OPERAND,
+  isFoundAfter,
+  NAME_AND_PATH,
+} from "./search-after.ts";
 import type { Language } from "./settings.ts";
 import { TriggerFilter, type ListConditions } from "./trigger-filter.ts";
 import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
@@ -221,7 +227,7 @@ test("findings and steps are the same with and without WebAssembly", () => {
 describe("WebAssembly rejects no trigger that JavaScript does not reject", () => {
   const conditions = { catches: "a test", finds: [], ignores: [] };
   const searchesBefore = [OPEN_STRING, NAME_WITH_ON] as const;
-  const searchesAfter = [CLOSED_WORD, BATCH_CONDITION, NAME_AND_PATH] as const;
+  const searchesAfter = [CLOSED_WORD, BATCH_CONDITION, NAME_AND_PATH, CONSTANT_OPERAND] as const;
   const cases: [string, Pattern][] = [
     ...searchesBefore.map((search): [string, Pattern] => [
       `search ${search} before the trigger`,
@@ -262,6 +268,9 @@ describe("WebAssembly rejects no trigger that JavaScript does not reject", () =>
   const piece = fc.constantFrom(
     ...Array.from("'\"` \n/<.~:()[]=!-_ox1é"),
     ..."on not exist not defined errorlevel equ neq gtr geq lss leq == === ' ' ' onload name".split(" "),
+    ..."Not null binary true false exists current_user session system utc_date local select nul se a b".split(
+      " ",
+    ),
     " ",
     "a word of more than thirty-two letters",
   );

@@ -9,13 +9,7 @@ import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier } from "../tokens.ts";
-import {
-  conditionAfterNumber,
-  joinedCondition,
-  operatorChain,
-  revealingCall,
-  tautology,
-} from "./sql-conditions.ts";
+import { conditionAfterNumber, joinedCondition, operatorChain, revealingCall } from "./sql-conditions.ts";
 import {
   afterInjectedValue,
   afterLeadingValue,
@@ -26,6 +20,7 @@ import {
   unpairedQuote,
 } from "./sql-context.ts";
 import { lineEnd, literal, NOT_LETTER, sqlOws, sqlRws, sqlSeparator } from "./sql-grammar.ts";
+import { tautology } from "./sql-tautology.ts";
 
 /** Matches if another closing parenthesis precedes, or the text starts with an opening one. */
 const closesMore: LookBehind = (input, at) => {

@@ -14,10 +14,12 @@ import {
   COMMA,
   COMMENT,
   CONSTANT,
+  END,
   NAME,
   NUMBER,
   OPEN,
   PREFIX,
+  SEMICOLON,
   STRING,
   token,
   VARIABLE,
@@ -104,6 +106,11 @@ export function startsCondition(input: NormalizedText): boolean {
   const length = token.end - token.start;
   const first = unitAt(input, token.start) | 0x20;
   return (first === 0x68 && length === 6) || (first === 0x77 && length === 5);
+}
+
+/** Returns whether nothing of the query follows that the database runs, or only a quote or semicolon does. */
+export function isAtEnd(input: NormalizedText): boolean {
+  return token.kind === END || isCut(input) || (token.kind & (OPEN_QUOTE | SEMICOLON)) !== 0;
 }
 
 /** `--` and a line end, `--` directly after a value, `#` or `/*`: it cuts off the rest. A dash in prose has a space on both sides. */
