@@ -58,7 +58,54 @@ const BODIES: [what: string, type: string, body: Buffer, decode: (body: Uint8Arr
     utf16be(ATTACK),
     (body) => Buffer.from(body).swap16().toString("utf16le"),
   ],
+  [
+    "UTF-16 with a byte order mark and a single byte at the end",
+    "text/plain",
+    bytes(0xff, 0xfe, ...Buffer.from(ATTACK, "utf16le"), 0x41),
+    utf16,
+  ],
   ["no content type of text", "application/octet-stream", bytes(0xff, ATTACK), latin1],
+  ["text after a byte order mark of UTF-16", "text/plain", bytes(0xff, 0xfe, ATTACK), latin1],
+  [
+    "a form after a byte order mark",
+    "application/x-www-form-urlencoded",
+    bytes(0xfe, 0xff, `&q=${ATTACK}`),
+    latin1,
+  ],
+  [
+    "multipart after a byte order mark",
+    FORM,
+    bytes(0xff, 0xfe, "\r\n", part('name="prompt"', ATTACK), "--b--"),
+    latin1,
+  ],
+  ...[
+    'name="prompt"; note="; filename=x"',
+    'name="prompt; filename=x"',
+    'name="prompt"; filename=""',
+    "name=\"prompt\"; filename*=utf-8''x",
+    'name="prompt\\"; filename="x"',
+    'name="prompt"\r\nContent-Disposition: form-data; filename="x"',
+    'name="prompt"\n\nContent-Disposition: form-data; filename="x"',
+    'name="prompt"\r\n\r\nsee --b\r\nContent-Disposition: form-data; filename="x"',
+  ].map((disposition): (typeof BODIES)[number] => [
+    `a part that is no file to some parsers: ${disposition}`,
+    FORM,
+    bytes(part(disposition, ATTACK), 0xff, "--b--"),
+    latin1,
+  ]),
+  ...[
+    "multipart/form-data; boundary=b; boundary=evil",
+    'multipart/form-data; boundary=b; x="; boundary=evil"',
+  ].map((type): (typeof BODIES)[number] => [
+    `two boundaries: ${type}`,
+    type,
+    bytes(
+      part('name="prompt"', `x\r\n--evil\r\nContent-Disposition: form-data; filename="x"\r\n\r\n${ATTACK}`),
+      0xff,
+      "--b--",
+    ),
+    latin1,
+  ]),
 ];
 
 function latin1(body: Uint8Array): string {

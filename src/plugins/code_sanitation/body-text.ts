@@ -1,14 +1,10 @@
 // Reads a request body as text, whatever its bytes are, and writes masked text back in the same encoding. One byte that is not UTF-8
 // must not switch the inspection off.
 import type { RequestContext } from "../../sdk/index.ts";
-import { delimiterOf, splitMultipart, type MultipartPiece } from "./multipart.ts";
-
-interface BodyText {
-  /** The text in pieces: one, unless the body is multipart with files. */
-  readonly pieces: readonly MultipartPiece[];
-  /** Returns a changed text as a body in the encoding of the original. */
-  readonly encode: (text: string) => string | Uint8Array;
-}
+import { FOLDED_UNIT, UNIT_KIND } from "./char-classes.ts";
+import { decodeWithEscapedBytes, encodeWithEscapedBytes } from "./escaped-bytes.ts";
+import { isForm } from "./form-text.ts";
+import { delimiterOf } from "./multipart.ts";
 
 /** What an inspection reads of a request body. */
 export type InspectedBody = Pick<RequestContext, "body" | "bodyText" | "isJson" | "headers"> & {
@@ -16,19 +12,39 @@ export type InspectedBody = Pick<RequestContext, "body" | "bodyText" | "isJson" 
   readonly bodyView?: Uint8Array | null;
 };
 
-/** Returns null if there is no body. */
-export function bodyTextOf(context: InspectedBody): BodyText | null {
-  const { bodyText } = context;
-  if (bodyText !== null) return { pieces: [{ text: bodyText, isFile: false }], encode: (text) => text };
-  const { body } = context;
-  if (body === null) return null;
-  const utf16 = utf16TextOf(body);
-  if (utf16 !== null) return utf16;
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1");
-  const delimiter = delimiterOf(context.headers.get("content-type"));
-  // Every byte is a character, so code in ASCII is found in any encoding that contains ASCII, and no byte is lost.
-  const encode = (changed: string) => Buffer.from(changed, "latin1");
-  return { pieces: delimiter === null ? [{ text, isFile: false }] : splitMultipart(text, delimiter), encode };
+/** A way in which a server may read a body that is not valid UTF-8. */
+interface Encoding {
+  /** Returns null if another encoding finds the same in the body. */
+  readonly decode: (bytes: Uint8Array) => string | null;
+  /** Returns a changed text as a body. No byte outside of the changes is lost. */
+  readonly encode: (text: string) => Uint8Array;
+}
+
+/** Every byte is a character, so code in ASCII is found in any encoding that contains ASCII. */
+const LATIN1: Encoding = {
+  decode: (bytes) => asBuffer(bytes).toString("latin1"),
+  encode: (text) => Buffer.from(text, "latin1"),
+};
+
+/** Full-width and invisible characters are recognized in UTF-8 only. */
+const LENIENT_UTF8: Encoding = {
+  decode: (bytes) => {
+    const text = decodeWithEscapedBytes(bytes);
+    return hasFolded(text) ? text : null;
+  },
+  encode: encodeWithEscapedBytes,
+};
+
+/**
+ * Returns the encodings in which a body is inspected that is not valid UTF-8, one after the other. A byte order mark does not mean that a server reads
+ * UTF-16: parsers of forms skip it.
+ */
+export function encodingsOf(bytes: Uint8Array, headers: Pick<Headers, "get">): readonly Encoding[] {
+  const others = [LENIENT_UTF8, LATIN1];
+  if (isForm(headers) || delimiterOf(headers.get("content-type")) !== null) return others;
+  const isLittleEndian = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const isBigEndian = bytes[0] === 0xfe && bytes[1] === 0xff;
+  return isLittleEndian || isBigEndian ? [utf16(bytes, isBigEndian), ...others] : others;
 }
 
 const MAGIC_NUMBERS = [
@@ -37,24 +53,34 @@ const MAGIC_NUMBERS = [
 ];
 
 /** Whether the body is compressed without a Content-Encoding that says so, and therefore cannot be inspected. */
-export function isUndeclaredCompression(context: InspectedBody): boolean {
-  if (context.bodyText !== null) return false;
-  // Read last, because it copies the body.
-  const { body } = context;
-  return body !== null && MAGIC_NUMBERS.some((magic) => magic.every((byte, index) => body[index] === byte));
+export function isUndeclaredCompression(bytes: Uint8Array): boolean {
+  return MAGIC_NUMBERS.some((magic) => magic.every((byte, index) => bytes[index] === byte));
 }
 
-/** UTF-16 is recognized by its byte order mark, which stays part of the text. */
-function utf16TextOf(body: Uint8Array): BodyText | null {
-  const isLittleEndian = body[0] === 0xff && body[1] === 0xfe;
-  if (!isLittleEndian && !(body[0] === 0xfe && body[1] === 0xff)) return null;
-  const bytes = Buffer.from(body.subarray(0, body.length & ~1));
-  const text = (isLittleEndian ? bytes : bytes.swap16()).toString("utf16le");
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** The byte order mark stays part of the text. A single byte at the end is kept. */
+function utf16(body: Uint8Array, isBigEndian: boolean): Encoding {
+  const evenLength = body.length & ~1;
   return {
-    pieces: [{ text, isFile: false }],
-    encode: (changed) => {
-      const encoded = Buffer.from(changed, "utf16le");
-      return isLittleEndian ? encoded : encoded.swap16();
+    decode: (bytes) => {
+      const units = Buffer.from(bytes.subarray(0, evenLength));
+      return (isBigEndian ? units.swap16() : units).toString("utf16le");
+    },
+    encode: (text) => {
+      const units = Buffer.from(text, "utf16le");
+      return Buffer.concat([isBigEndian ? units.swap16() : units, body.subarray(evenLength)]);
     },
   };
+}
+
+/** Whether normalization changes a character that is not ASCII. */
+function hasFolded(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code >= 0x80 && ((UNIT_KIND[code] ?? 0) & FOLDED_UNIT) !== 0) return true;
+  }
+  return false;
 }

@@ -1,16 +1,17 @@
 // Scans the body of a request for code, on the event loop or in a worker thread.
-import { bodyTextOf, isUndeclaredCompression, type InspectedBody } from "./body-text.ts";
-import type { Detector, Finding } from "./detector.ts";
-import { firstInForm, isForm, maskForm } from "./form-text.ts";
+import { encodingsOf, isUndeclaredCompression, type InspectedBody } from "./body-text.ts";
+import type { Detector } from "./detector.ts";
 import { inspectJsonBytes, rangesOf, type JsonOptions } from "./inspect-json.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
-import { maskText } from "./mask.ts";
+import { delimiterOf, splitMultipart, type MultipartPiece } from "./multipart.ts";
+import { firstInPlain, maskPlain } from "./plain-text.ts";
 
 export type BodyVerdict =
   | { readonly kind: "clean" | "found" | "compressed" }
   | { readonly kind: "masked"; readonly body: string | Uint8Array };
 
 const CLEAN: BodyVerdict = { kind: "clean" };
+const FOUND: BodyVerdict = { kind: "found" };
 
 /**
  * `mask` is the character that replaces code; null to stop at the first finding. `json`: how a JSON body is inspected; without it,
@@ -33,31 +34,56 @@ function inspectText(
   mask: string | null,
   json: JsonOptions | null,
 ): BodyVerdict {
-  if (isUndeclaredCompression(body)) return { kind: "compressed" };
-  const content = bodyTextOf(body);
-  if (content === null) return CLEAN;
-  if (mask === null) {
-    const isFound = content.pieces.some(
-      ({ text, isFile }) => !isFile && firstInText(body, text, detector, json) !== null,
-    );
-    return isFound ? { kind: "found" } : CLEAN;
-  }
-  const masked = content.pieces.map(({ text, isFile }) =>
-    isFile ? text : maskedText(body, text, detector, mask, json),
-  );
-  if (masked.every((text, index) => text === content.pieces[index]?.text)) return CLEAN;
-  return { kind: "masked", body: content.encode(masked.join("")) };
+  const { bodyText } = body;
+  if (bodyText === null) return inspectOtherEncodings(body, detector, mask, json);
+  if (mask === null) return isCodeIn(body, bodyText, detector, json) ? FOUND : CLEAN;
+  const masked = maskedText(body, bodyText, detector, mask, json);
+  return masked === bodyText ? CLEAN : { kind: "masked", body: masked };
 }
 
-/** Returns a finding in a piece of the body, by the type of the body. */
-function firstInText(
+/** Inspects a body that is not valid UTF-8. */
+function inspectOtherEncodings(
+  body: InspectedBody,
+  detector: Detector,
+  mask: string | null,
+  json: JsonOptions | null,
+): BodyVerdict {
+  const { body: bytes, headers } = body;
+  if (bytes === null) return CLEAN;
+  if (isUndeclaredCompression(bytes)) return { kind: "compressed" };
+  let masked = bytes;
+  for (const { decode, encode } of encodingsOf(bytes, headers)) {
+    const text = decode(masked);
+    if (text === null) continue;
+    const pieces = piecesOf(text, headers);
+    if (mask === null) {
+      if (pieces.some((piece) => !piece.isFile && isCodeIn(body, piece.text, detector, json))) return FOUND;
+      continue;
+    }
+    const changed = pieces
+      .map((piece) => (piece.isFile ? piece.text : maskedText(body, piece.text, detector, mask, json)))
+      .join("");
+    if (changed !== text) masked = encode(changed);
+  }
+  return masked === bytes ? CLEAN : { kind: "masked", body: masked };
+}
+
+function piecesOf(text: string, headers: Pick<Headers, "get">): readonly MultipartPiece[] {
+  const delimiter = delimiterOf(headers.get("content-type"));
+  return delimiter === null ? [{ text, isFile: false }] : splitMultipart(text, delimiter);
+}
+
+/** Whether code is found in a piece of the body, by the type of the body. */
+function isCodeIn(
   { isJson, headers }: InspectedBody,
   text: string,
   detector: Detector,
   json: JsonOptions | null,
-): Finding | null {
-  if (!isJson) return isForm(headers) ? firstInForm(text, detector) : detector.first(text);
-  return firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound);
+): boolean {
+  const finding = isJson
+    ? firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound)
+    : firstInPlain(text, headers, detector);
+  return finding !== null;
 }
 
 /** Returns a piece of the body with code masked, by the type of the body. */
@@ -68,6 +94,7 @@ function maskedText(
   char: string,
   json: JsonOptions | null,
 ): string {
-  if (!isJson) return isForm(headers) ? maskForm(text, detector, char) : maskText(text, detector, char);
-  return maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound);
+  return isJson
+    ? maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound)
+    : maskPlain(text, headers, detector, char);
 }
