@@ -80,7 +80,7 @@ const hedgeSchema = z
       }),
     budget: z
       .number()
-      .gt(0)
+      .gt(0, "must be above 0")
       .max(1)
       .default(0.05)
       .meta({ description: "Share of the requests of the last 10 minutes that may be sent twice." }),

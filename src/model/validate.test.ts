@@ -32,6 +32,7 @@ describe("check", () => {
     list: z.array(z.strictObject({ weight: z.int().min(0).max(9).default(1) })).default([]),
     mode: z.enum(["fast", "slow"]).optional(),
     kind: z.literal("only").optional(),
+    either: z.union([z.literal("auto"), z.int().min(1)]).optional(),
     free: z.record(z.string().regex(/^X-/, "must start with X-"), z.string()).optional(),
   });
   const problems = (value: unknown) => {
@@ -53,6 +54,9 @@ describe("check", () => {
     [{ name: "x", quite_another: 1 }, "quite_another: unknown field"],
     [{ name: "x", mode: "fats" }, 'mode: must be one of "fast", "slow"; did you mean "fast"?'],
     [{ name: "x", kind: "other" }, 'kind: must be "only"'],
+    [{ name: "x", either: "never" }, 'either: must be "auto" or a number, not a string'],
+    [{ name: "x", either: 1.5 }, 'either: must be "auto" or a whole number, not a fraction'],
+    [{ name: "x", either: 0 }, "either: must be at least 1"],
     [{ name: "x", free: { y: "1" } }, "free.y: must start with X-"],
     [{ name: "x", free: { "X-a": 1 } }, "free.X-a: must be a string, not a number"],
   ])("%j", (value, error) => expect(problems(value)).toEqual([error]));

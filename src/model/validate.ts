@@ -58,6 +58,11 @@ function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue): ErrorDetail[
       message: unknownNameMessage(key, known),
     }));
   }
+  if (issue.code === "invalid_union") {
+    const inner = issuesOfAlternative(issue);
+    if (inner !== null)
+      return inner.flatMap((each) => describeIssue(schema, { ...each, path: [...issue.path, ...each.path] }));
+  }
   if (issue.code === "invalid_key") {
     return [{ path: formatPath(issue.path), message: issue.issues[0]?.message ?? "is not a valid name" }];
   }
@@ -89,15 +94,36 @@ function describeValues(values: readonly unknown[], input: unknown): string {
   return `must be ${values.length === 1 ? "" : "one of "}${list}${hint}`;
 }
 
+/** Returns the issues of the only alternative of a union that has the type of the value; null if there is none. */
+function issuesOfAlternative({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | null {
+  const ofType = errors.filter((issues) => !issues.some(isOfAnotherType));
+  const [only = null] = ofType;
+  return ofType.length === 1 ? only : null;
+}
+
+function isOfAnotherType({ path, code }: z.core.$ZodIssue): boolean {
+  return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
+}
+
 /** The issue of a discriminated union has the values of the field that selects the alternative. */
 function describeUnion(issue: z.core.$ZodIssueInvalidUnion): string {
   const { options, discriminator } = "options" in issue ? issue : {};
-  if (options === undefined || discriminator === undefined) return issue.message;
+  if (options === undefined || discriminator === undefined) return describeAlternatives(issue);
   const { input } = issue;
   const given: unknown =
     typeof input === "object" && input !== null ? Reflect.get(input, discriminator) : undefined;
   const values = options.filter((each) => each !== undefined && each !== null);
   return given === undefined ? "is required" : describeValues(values, given);
+}
+
+/** `must be "p95" or a number, not a boolean` */
+function describeAlternatives({ errors, input }: z.core.$ZodIssueInvalidUnion): string {
+  if (input === undefined) return "is required";
+  const names = errors.flatMap(([first]) => {
+    if (first?.code === "invalid_type") return withArticle(first.expected);
+    return first?.code === "invalid_value" ? first.values.map((value) => JSON.stringify(value)) : [];
+  });
+  return `must be ${[...new Set(names)].join(" or ")}, not ${describeValue(input)}`;
 }
 
 /** Default messages of zod start with a capital letter. Ours do not, because they follow a path. */
