@@ -11,6 +11,7 @@ import type { TextReader } from "../formats/text-channels.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { parseContentEncoding } from "../http/content-encoding.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { usageOfBody, usageOfStart } from "../usage/usage-tap.ts";
@@ -125,7 +126,10 @@ export class TargetResponse {
   open(idleMs: number, holding: Holding | null): Promise<void> | null {
     const { upstreamResponse: response, isDecoded, isStream } = this;
     // The frames of a WebSocket are read when the client has one, too.
-    if (!response.hasBody || response.writer !== null) return null;
+    if (!response.hasBody || response.writer !== null)
+      return holding !== null && isHeldWithoutBody(response, holding)
+        ? Promise.reject(new UpstreamError("empty_stream"))
+        : null;
     response.idleTimeoutMs = idleMs;
     const encoding = isDecoded ? parseContentEncoding(response.headers.get("content-encoding")) : "identity";
     // Most bodies have arrived together with the headers.
@@ -190,6 +194,14 @@ const SMALL_BODY_BYTES = 256 * 1024;
 const MAX_FILTERED_BYTES = 64 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
 
-function isEventStream(response: UpstreamResponse): boolean {
-  return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+const EVENT_STREAM = /^text\/event-stream\s*(?:;|$)/i;
+
+function isEventStream({ headers }: UpstreamResponse): boolean {
+  const type = headers.get("content-type");
+  return type !== null && EVENT_STREAM.test(type);
+}
+
+/** Whether the stream ends before its first event, as its Content-Length says. */
+function isHeldWithoutBody({ headers }: UpstreamResponse, { limits }: Holding): boolean {
+  return limits.max_ms > 0 && headers.get("content-length") === "0";
 }

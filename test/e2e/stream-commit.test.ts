@@ -139,6 +139,15 @@ describe.each(STREAMS)("a stream of the format $format", (stream) => {
     }
   });
 
+  test("that has no bytes, whatever the spelling of its content type", async () => {
+    const headers: [string, string][] = [["Content-Type", "Text/Event-Stream; charset=utf-8"]];
+    for (const empty of [{ body: "" }, { body: "", headers }, { body: [], headers }]) {
+      const route = await routeTo(stream, HOLD);
+      one.behave(streaming([], empty));
+      expect(await send(route)).toMatchObject({ status: 200, provider: "two", attempts: "2" });
+    }
+  });
+
   test("is relayed unchanged if it is complete", async () => {
     const route = await routeTo(stream, HOLD);
     one.behave(streaming(events, { chunkDelayMs: 0 }));

@@ -89,7 +89,7 @@ export class FaultyTransfer implements ResponseSource {
     this.#response.queueMs = source.queueMs;
     this.#response.credentialHeaders = source.credentialHeaders;
     if (source.writer !== null) this.#response.onSwitch(source.writer);
-    const isStream = source.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    const isStream = /^text\/event-stream\b/i.test(source.headers.get("content-type") ?? "");
     if (fault.type === "delay" || !source.ok) await this.#passOn(source);
     else if (isStream) await this.#transferEvents(this.#readerOf(source));
     else await this.#transferBody(this.#readerOf(source));
