@@ -326,6 +326,8 @@ describe("what is kept", () => {
     expect(await post("/v1/embeddings", embed)).toEqual([200, "gatehouse; fwd"]);
     expect(await post("/v1/embeddings", embed)).toEqual([200, "gatehouse; hit"]);
     const respond = { model: "gpt-fake", input: "hello" };
+    expect(await post("/v1/responses/input_tokens", respond)).toEqual([200, "gatehouse; fwd"]);
+    expect(await post("/v1/responses/input_tokens", respond)).toEqual([200, "gatehouse; hit"]);
     expect(await post("/v1/responses", respond)).toEqual([200, "gatehouse; fwd"]);
     expect(await post("/v1/responses", respond)).toEqual([200, "gatehouse; fwd"]);
     expect(await post("/v1/responses", { ...respond, store: false })).toEqual([200, "gatehouse; fwd"]);

@@ -48,8 +48,9 @@ export function storesByDefault(
 }
 
 /** As `storesByDefault`, for the endpoint of one target. */
-export function storesAt({ format, requestFormat }: RequestEndpoint): boolean {
-  return format.storesByDefault && requestFormat === null;
+export function storesAt({ format, requestFormat, path }: RequestEndpoint): boolean {
+  // Counting tokens has the format of what is counted, and stores nothing.
+  return format.storesByDefault && requestFormat === null && endpointIn(path)?.operation !== "count_tokens";
 }
 
 /** Whether a provider that gets the request stores nothing and runs no tools. */
