@@ -74,6 +74,8 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   fields: BodyFields = NO_FIELDS;
   /** For an estimate of the input after `releaseBodyWithSample`; null if there is no JSON object. */
   requestSample: RequestSample | null = null;
+  /** Bytes of a body that is no JSON object, as a form with a file, for the same; 0 without one. */
+  opaqueBytes = 0;
   /** What is sent to the provider: the client's values unless a plugin changed them. Null headers: not computed yet. */
   sentPath: string;
   sentQuery: string;
@@ -180,13 +182,11 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   setBody(body: RequestBody): void {
     this.body = body;
-    const { fields } = body;
-    const { model, wantsStream } = this.endpoint ?? {};
+    const fields = (this.fields = body.fields);
+    this.opaqueBytes = fields.isObject ? 0 : body.bytes.byteLength;
+    const { model = null, wantsStream } = this.endpoint ?? {};
     // The path decides: the provider does not read the model of the body.
-    this.fields =
-      typeof model === "string"
-        ? { ...fields, model, wantsStream: wantsStream ?? fields.wantsStream }
-        : fields;
+    if (model !== null) this.fields = { ...fields, model, wantsStream: wantsStream ?? fields.wantsStream };
   }
 
   /** Releases the body while its response is relayed: the usage of the response may have to be estimated. */

@@ -23,11 +23,20 @@ export function settleUsage(exchange: Exchange, reported: Usage | null): void {
     exchange.costNanos = costFor(exchange, response.model, usage);
 }
 
-/** Returns the estimated input of a request whose response ended before its usage was reported; 0 without a JSON object. */
-export function estimateInput({ knownSize, requestSample, body, fields }: Exchange): number {
-  if (knownSize !== null && !isPromise(knownSize.size)) return knownSize.size.inputTokens;
+/**
+ * Bytes of a file for each token. Audio has about a token per 100 ms, which has 300 bytes (speech, 24 kbit/s) to 1,600 bytes (music,
+ * 128 kbit/s) if it is compressed.
+ */
+const BYTES_PER_FILE_TOKEN = 1000;
+
+/** Returns the estimated input of a request whose response ended before its usage was reported; 0 without a body. */
+export function estimateInput(exchange: Exchange): number {
+  const { knownSize, requestSample, body, fields, opaqueBytes, upload } = exchange;
+  const known = knownSize === null || isPromise(knownSize.size) ? null : knownSize.size;
+  if (known !== null && (known.inputTokens > 0 || fields.isObject)) return known.inputTokens;
   if (requestSample !== null) return requestSample.estimateTokens();
-  return body !== null && fields.isObject ? new RequestSample(body.bytes).estimateTokens() : 0;
+  if (body !== null && fields.isObject) return new RequestSample(body.bytes).estimateTokens();
+  return Math.ceil((upload?.length ?? opaqueBytes) / BYTES_PER_FILE_TOKEN);
 }
 
 /** Returns the cost in nano-dollars; null if the price or the tokens are unknown. */

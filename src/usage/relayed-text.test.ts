@@ -15,7 +15,7 @@ function streamOf(events: number, eventOf: (word: string) => string): { chunks: 
 function estimate(chunks: readonly (string | Uint8Array)[], format: FormatName): number {
   const relayed = new RelayedText();
   for (const chunk of chunks) relayed.push(Buffer.from(chunk));
-  return relayed.estimateTokens(formatNamed(format).usage);
+  return relayed.estimate(formatNamed(format).usage).tokens;
 }
 
 const EVENTS: [string, FormatName, (word: string) => string][] = [
@@ -95,4 +95,50 @@ test("events without text count as nothing, and an event larger than all samples
   const text = WORDS.repeat(200);
   const large = `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
   expect(estimate([large], "openai") / estimateTokens(text)).toBeCloseTo(1, 0);
+});
+
+test("an event larger than all samples counts after smaller ones, also if it is cut off in an escape sequence", () => {
+  const text = WORDS.repeat(200);
+  // An event that has its text twice is read up to the middle of the first one.
+  for (const [name, format, eventOf] of EVENTS.filter(([each]) => each !== "reasoning"))
+    for (const content of [text, text.replaceAll(" ", "\n"), text.replaceAll("e", "\u0001")]) {
+      const large = eventOf(content);
+      for (const chunks of [
+        [eventOf(""), large],
+        [eventOf(""), large, large, eventOf("")],
+        [large.slice(0, 9000)],
+      ]) {
+        const share = chunks.join("").length / large.length;
+        const found = estimate(chunks, format) / estimateTokens(content);
+        expect([name, found, found > 0.7 * share && found < 1.3 * share]).toEqual([name, found, true]);
+      }
+    }
+});
+
+test("what is no output does not count, however large", () => {
+  const created = { type: "response.created", response: { instructions: WORDS.repeat(200) } };
+  const done = { type: "response.output_text.done", text: WORDS.repeat(200) };
+  const delta = { type: "response.output_text.delta", delta: "Hello" };
+  const chunks = [created, delta, done].map((event) => `data: ${JSON.stringify(event)}\n\n`);
+  expect(estimate(chunks, "responses")).toBeLessThan(50);
+});
+
+test("audio and images are found, and are not read as text", () => {
+  const base64 = Buffer.from(Array.from({ length: 30_000 }, (_, at) => (at * 7919) % 251)).toString("base64");
+  const data = (event: object) => `data: ${JSON.stringify(event)}\n\n`;
+  const image = data({ type: "image_generation.partial_image", b64_json: base64 });
+  const audio = data({ choices: [{ index: 0, delta: { audio: { data: base64 } } }] });
+  const words = data({ choices: [{ index: 0, delta: { audio: { transcript: "Good morning" } } }] });
+  const cases = [
+    [image],
+    [image, image],
+    [words, audio],
+    [audio.replace(base64, base64.slice(0, 600)), words],
+  ];
+  for (const chunks of cases) {
+    const relayed = new RelayedText();
+    for (const chunk of chunks) relayed.push(Buffer.from(chunk));
+    const { tokens, hasMedia } = relayed.estimate(formatNamed("openai").usage);
+    expect([tokens < 50, hasMedia]).toEqual([true, true]);
+  }
 });

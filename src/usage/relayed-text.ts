@@ -4,6 +4,7 @@ import { copyBytes } from "../base/byte-search.ts";
 import { isJsonObject } from "../base/json.ts";
 import { tokensOfText } from "../formats/text-tokens.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
+import { parseCutJson } from "./cut-json.ts";
 
 /** The first sample is the start of the stream, so that the estimate of a short stream reads all of it. */
 const START_BYTES = 2048;
@@ -11,14 +12,26 @@ const START_BYTES = 2048;
 const SAMPLE_BYTES = 1024;
 /** A sample grows from this size on: many streams are short. */
 const FIRST_BYTES = 512;
+/** An event that is cut off at the end of a sample counts if the sample has this much of it. Most of smaller ones has no text. */
+const MIN_CUT_BYTES = 512;
+const EVENT_START = /^(?:data|event|id):/;
 const EVENT_END = /\r\n\r\n|\n\n|\r\r/;
 const DATA_LINE = /^data: ?(.*)$/m;
+/** Audio or an image in base64, whose length says nothing about tokens. */
+const MEDIA = /[\w+/-]{400}/;
 
-/** What complete events of a stream contain. */
+/** What events of a stream contain. */
 interface Measured {
   readonly tokens: number;
   /** Bytes of these events. */
   readonly bytes: number;
+  readonly hasMedia: boolean;
+}
+
+interface RelayedTokens {
+  readonly tokens: number;
+  /** The output contains audio or images, whose tokens are not estimated. */
+  readonly hasMedia: boolean;
 }
 
 /** A part of a stream, in one array: one for each chunk would take several times the memory of the bytes. */
@@ -71,45 +84,64 @@ export class RelayedText {
     this.#nextSample = this.#chunks * 2;
   }
 
-  estimateTokens(reader: UsageReader): number {
+  estimate(reader: UsageReader): RelayedTokens {
     const [first = new Uint8Array(0), ...others] = this.#samples.map(({ bytes }) => bytes);
-    const start = measure(first, reader, 0);
-    // A later sample starts with a part of an event.
-    const later = sumOf(others.map((sample) => measure(sample, reader, 1)));
-    const { tokens, bytes } = later.bytes === 0 ? start : later;
-    if (bytes > 0) return Math.ceil(start.tokens + ((this.#bytes - start.bytes) * tokens) / bytes);
-    // No event is complete. If none has ended in all these bytes, they are the text of a very large one.
-    if (first.byteLength < START_BYTES) return 0;
-    return Math.ceil((tokensOfText(Buffer.from(first).toString()) * this.#bytes) / first.byteLength);
+    const start = measure(first, reader, true);
+    const later = sumOf(others.map((sample) => measure(sample, reader, false)));
+    const all = sumOf([start, later]);
+    const { hasMedia } = all;
+    // A few bytes at the end of a stream say nothing about large events before them.
+    const { tokens, bytes } = later.bytes < SAMPLE_BYTES / 2 ? all : later;
+    if (bytes > 0)
+      return { tokens: Math.ceil(start.tokens + ((this.#bytes - start.bytes) * tokens) / bytes), hasMedia };
+    // No event can be read. If none has ended in all these bytes, they are the text of a very large one.
+    if (first.byteLength < START_BYTES) return { tokens: 0, hasMedia };
+    const ofFirst = tokensOfText(Buffer.from(first).toString());
+    return { tokens: Math.ceil((ofFirst * this.#bytes) / first.byteLength), hasMedia };
   }
 }
 
 function sumOf(parts: readonly Measured[]): Measured {
-  let [tokens, bytes] = [0, 0];
+  let [tokens, bytes, hasMedia] = [0, 0, false];
   for (const part of parts) {
     tokens += part.tokens;
     bytes += part.bytes;
+    hasMedia ||= part.hasMedia;
   }
-  return { tokens, bytes };
+  return { tokens, bytes, hasMedia };
 }
 
-/** Reads the events from the number `from` to the last complete one. */
-function measure(sample: Uint8Array, reader: UsageReader, from: number): Measured {
-  const events = Buffer.from(sample).toString().split(EVENT_END).slice(from, -1);
-  let bytes = 0;
-  let text = "";
+/** Reads the complete events of a sample, and a large one that is cut off at its end. */
+function measure(sample: Uint8Array, reader: UsageReader, isStart: boolean): Measured {
+  const events = Buffer.from(sample).toString().split(EVENT_END);
+  const cut = events.pop() ?? "";
+  // A later sample may start with a part of an event.
+  if (!isStart && events[0] !== undefined && !EVENT_START.test(events[0])) events.shift();
+  let [bytes, text, hasMedia] = [0, "", false];
+  const add = (event: string, value: unknown) => {
+    const content = isJsonObject(value) ? reader.textOf(value) : "";
+    text += content;
+    bytes += Buffer.byteLength(event);
+    hasMedia ||= MEDIA.test(event) && !MEDIA.test(content);
+  };
   for (const event of events) {
-    text += textOfEvent(event, reader);
-    bytes += Buffer.byteLength(event) + 2;
+    add(event, parseJson(dataOf(event)));
+    bytes += 2;
   }
-  return { tokens: tokensOfText(text), bytes };
+  const cutValue =
+    cut.length >= MIN_CUT_BYTES && EVENT_START.test(cut) ? parseCutJson(dataOf(cut)) : undefined;
+  if (cutValue !== undefined) add(cut, cutValue);
+  return { tokens: tokensOfText(text), bytes, hasMedia };
 }
 
-function textOfEvent(text: string, reader: UsageReader): string {
+function dataOf(event: string): string {
+  return DATA_LINE.exec(event)?.[1] ?? "null";
+}
+
+function parseJson(json: string): unknown {
   try {
-    const event: unknown = JSON.parse(DATA_LINE.exec(text)?.[1] ?? "null");
-    return isJsonObject(event) ? reader.textOf(event) : "";
+    return JSON.parse(json);
   } catch {
-    return "";
+    return undefined;
   }
 }

@@ -8,6 +8,8 @@ import { ABSENT } from "../formats/usage-scanner.ts";
 export interface Usage extends TokenCounts {
   /** The provider did not report all tokens, as of a response that was cut. What it did not report of a stream is estimated. */
   readonly isPartial: boolean;
+  /** The relayed part of a stream contains audio or images, and their tokens are neither reported nor estimated. */
+  readonly hasMedia?: boolean;
 }
 
 export const NO_TOKENS = tokenCounts(0, 0, {

@@ -222,9 +222,12 @@ class StreamTap extends UsageTap {
 /** If not all of the usage of a stream was reported, returns what was reported with the output that the relayed text has at least. */
 function withEstimate(reported: Usage | null, relayed: RelayedText, reader: UsageReader): Usage | null {
   if (reported?.isPartial === false) return reported;
-  const outputTokens = relayed.estimateTokens(reader);
-  if (outputTokens <= (reported?.outputTokens ?? 0)) return reported;
-  return { ...(reported ?? NO_TOKENS), outputTokens, isPartial: true };
+  const { tokens, hasMedia } = relayed.estimate(reader);
+  const isMore = tokens > (reported?.outputTokens ?? 0);
+  if (!isMore && !hasMedia) return reported;
+  const known = reported ?? NO_TOKENS;
+  const outputTokens = isMore ? tokens : known.outputTokens;
+  return { ...known, outputTokens, isPartial: true, hasMedia };
 }
 
 /** Decodes a copy of the stream. The client gets the original bytes unless the usage event must be removed from them. */

@@ -14,12 +14,13 @@ export function openaiEventText({ type, delta, choices }: JsonObject): string {
 
 function textOfChoice({ text, delta }: JsonObject): string {
   if (!isJsonObject(delta)) return textOrEmpty(text);
-  const { content, reasoning_content, reasoning, refusal, tool_calls, function_call } = delta;
+  const { content, reasoning_content, reasoning, refusal, tool_calls, function_call, audio } = delta;
   return [
     // Providers send one of them, or both with the same text.
     textOrEmpty(reasoning_content) || textOrEmpty(reasoning),
     typeof content === "string" ? content : objectsIn(content).map(textOfPart).join(""),
     textOrEmpty(refusal),
+    isJsonObject(audio) ? textOrEmpty(audio["transcript"]) : "",
     textOfCall(function_call),
     ...objectsIn(tool_calls).map((call) => textOfCall(call["function"]) + textOfCall(call["custom"])),
   ].join("");

@@ -78,6 +78,7 @@ const exchange = fc
       outputTokens: tokens.output,
       isPartial: tokens.isPartial === 0,
     },
+    route: null,
     gateway: null,
     snapshot: { prices: new PriceTable(isPriced ? [{ model: "a", input: "1", output: "1" }] : []) },
   }));

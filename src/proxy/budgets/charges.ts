@@ -31,6 +31,7 @@ type ChargedExchange = Pick<Exchange, "usage" | "costNanos"> &
     readonly handshake: object | null;
     readonly response: ChargedResponse | null;
     readonly attemptFacts: readonly ChargedAttempt[];
+    readonly route: { readonly unusedUsage: ReadonlyMap<ChargedAttempt, Usage> | null } | null;
   };
 type ChargedAttempt = Pick<AttemptFacts, "fault" | "wasSent" | "purpose" | "model">;
 
@@ -52,13 +53,18 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
     // That of a hedge has its own reservation.
     if (facts === relayed || facts.purpose === "hedge" || !isChargedFailure(facts)) continue;
     const price = priceFor(exchange, facts.model);
-    const nanos = price === null ? 0 : price.costOfText(inputTokens, 0);
-    charges.push({ model: facts.model, nanos, inputTokens, outputTokens: 0, isPartial: false });
+    const reported = exchange.route?.unusedUsage?.get(facts) ?? null;
+    const tokens = reported ?? { inputTokens, outputTokens: 0 };
+    let nanos = 0;
+    if (price !== null) nanos = reported === null ? price.costOfText(inputTokens, 0) : price.costOf(reported);
+    const { inputTokens: input, outputTokens: output } = tokens;
+    charges.push({ model: facts.model, nanos, inputTokens: input, outputTokens: output, isPartial: false });
   }
   if (response !== null && response.upstreamResponse.ok) {
     const { model } = response;
-    // The usage of a stream that was cut is estimated from the text that was relayed. Other responses have been generated completely.
-    const isPartial = usage?.isPartial === true && !response.isStream;
+    // The usage of a stream that was cut is estimated from the text that was relayed, but not that of audio and images. Other responses
+    // have been generated completely.
+    const isPartial = usage?.isPartial === true && (!response.isStream || usage.hasMedia === true);
     const { inputTokens: input, outputTokens: output } = tokensOf(usage);
     const nanos = exchange.costNanos ?? (priceFor(exchange, model) === null ? 0 : AS_RESERVED);
     charges.push({ model, nanos, inputTokens: input, outputTokens: output, isPartial });

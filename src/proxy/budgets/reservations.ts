@@ -6,7 +6,9 @@ import type { BudgetBook } from "../../runtime/budget-book.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
+import { estimateInput } from "../record-usage.ts";
 import { amountsOf, chargesOf, hasOneKnownCharge, isKnown, onlyAmountsOf } from "./charges.ts";
+import type { RequestSize } from "./request-size.ts";
 import { RepeatedReserved } from "./repeated-reserved.ts";
 import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
 
@@ -83,7 +85,7 @@ export class Reservations {
       this.#reportSettled(exchange, reserved, amounts);
       return;
     }
-    this.settleWith(exchange, reserved, isBilled ? chargesOf(exchange, known?.inputTokens ?? 0) : []);
+    this.settleWith(exchange, reserved, isBilled ? chargesOf(exchange, inputOf(exchange, known)) : []);
   }
 
   /** Settles what a plugin in shadow mode has reserved. Unlike `settle`, later estimates do not learn from the request. */
@@ -94,7 +96,7 @@ export class Reservations {
     }
     const size = knownSize?.size ?? null;
     const known = size === null || isPromise(size) ? null : size;
-    this.settleWith(exchange, reserved, chargesOf(exchange, known?.inputTokens ?? 0));
+    this.settleWith(exchange, reserved, chargesOf(exchange, inputOf(exchange, known)));
   }
 
   /** Settles what is reserved with these charges; without any, nothing is charged. */
@@ -149,6 +151,12 @@ export class Reservations {
     if (model === null || gateway === null || usage === null || usage.isPartial) return;
     this.#book.outputSizes.add(gateway.id, model, usage.outputTokens);
   }
+}
+
+/** Returns the input to charge for attempts without a response. Nothing is reserved for the files of a form, but they cost something. */
+function inputOf(exchange: Exchange, known: RequestSize | null): number {
+  if (known === null) return 0;
+  return known.inputTokens > 0 ? known.inputTokens : estimateInput(exchange);
 }
 
 /** Whether anything but requests is reserved. */

@@ -35,7 +35,7 @@ export async function attemptRoute(
     const result = await attemptLeg(exchange, route, leg, parts, reason !== null);
     error = result instanceof Error ? result : null;
     if (!(result instanceof Error)) {
-      if (last !== null) replaceResponse(last, clock.now());
+      if (last !== null) replaceResponse(exchange, route, last);
       last = result;
     }
     reason = fallbackReasonOf(result, readsFilter(exchange));
@@ -50,15 +50,23 @@ export async function attemptRoute(
     leg = next;
   }
   if (last !== null && !exchange.isClientDisconnected && !(reason === null && error !== null)) return last;
-  last?.discard(clock.now());
+  if (last !== null) replaceResponse(exchange, route, last);
   throw error ?? new Error("a virtual model without targets");
 }
 
-/** Another target has responded. A successful response that is not used was empty, and the provider has run the model. */
-function replaceResponse(response: TargetResponse, now: number): void {
+/**
+ * Another target has responded, or the client has disconnected. A successful response that is not used was empty, and the provider has run
+ * the model.
+ */
+function replaceResponse(exchange: Exchange, route: VirtualRoute, response: TargetResponse): void {
   const { facts } = response.report;
-  if (response.upstreamResponse.ok && facts !== null) facts.fault = "content_filter";
-  response.discard(now);
+  if (response.upstreamResponse.ok && facts !== null) {
+    facts.fault = "content_filter";
+    const usage = response.usageSoFar();
+    // Otherwise the estimated input is what the provider has read.
+    if (usage !== null && usage.inputTokens > 0) (route.unusedUsage ??= new Map()).set(facts, usage);
+  }
+  response.discard(exchange.clock.now());
 }
 
 /** Resolves to the error instead of rejecting. */

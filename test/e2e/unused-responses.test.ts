@@ -1,0 +1,223 @@
+// What requests cost whose responses the client gets in part or not at all: audio, images, files, large events, and filtered responses.
+import { describe, expect, test } from "bun:test";
+import type { Behavior } from "../../src/fake-provider/server.ts";
+import { estimateTokens } from "../../src/formats/token-estimate.ts";
+import { create } from "../support/admin-fixtures.ts";
+import { startWithProviders } from "../support/gatehouse-in-process.ts";
+import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
+
+const {
+  gatehouse,
+  providers: [provider, other],
+} = await startWithProviders("provider", "other");
+
+const PRICES = [
+  { model: "cheap", input: "1", output: "10" },
+  { model: "dear", input: "100", output: "1000" },
+];
+/** Reserved for the output of the first request to a model that does not limit it. */
+const DEFAULT_OUTPUT = 1000;
+const END = ": the last bytes\n\n";
+
+interface Seeded extends SeededRoute {
+  readonly url: string;
+  readonly at: string;
+}
+
+let count = 0;
+
+/** Creates a route to all operations, with a budget in tokens and one in dollars. */
+async function seed(): Promise<Seeded> {
+  const prefix = `/unused${++count}`;
+  const route = await seedRoute(gatehouse, {
+    gateway: { prices: PRICES },
+    upstream: { targets: [targetAt(provider)], max_attempts: 1 },
+    rule: { path: `${prefix}/*`, methods: ["*"], strip_path: true },
+  });
+  const at = `/gateways/${route.gateway}`;
+  await create(gatehouse, `${at}/budgets`, { name: "tokens", unit: "tokens", amount: 1_000_000 });
+  await create(gatehouse, `${at}/budgets`, { name: "dollars", unit: "usd", amount: "100" });
+  return { ...route, at, url: gatehouse.proxyUrl + prefix };
+}
+
+/** Resolves to the tokens and dollars that this many requests were charged with, when nothing is reserved. */
+async function charged({ at }: Seeded, requests = 1): Promise<{ tokens: number; dollars: number }> {
+  return waitFor(async () => {
+    const { body } = await gatehouse.api("GET", `${at}/requests`);
+    if (body.requests.length < requests) return null;
+    const { body: list } = await gatehouse.api("GET", `${at}/budgets`);
+    const [tokens, dollars] = await Promise.all(
+      (list.budgets as { id: string }[]).map(
+        async ({ id }) => (await gatehouse.api("GET", `${at}/budgets/${id}/state`)).body,
+      ),
+    );
+    const isSettled = Number(tokens.reserved) === 0 && Number(dollars.reserved) === 0;
+    return isSettled ? { tokens: Number(tokens.spent), dollars: Number(dollars.spent) } : null;
+  });
+}
+
+async function usageOf({ at }: Seeded) {
+  const { body } = await gatehouse.api("GET", `${at}/requests`);
+  return body.requests[0].tokens;
+}
+
+const data = (event: object) => `data: ${JSON.stringify(event)}\n\n`;
+const streamOf = (...events: object[]): Behavior => ({
+  headers: [["Content-Type", "text/event-stream"]],
+  body: [...events.map(data), END],
+  stallAfterChunks: events.length + 1,
+});
+const base64 = (length: number) => Buffer.alloc(length, 0x5a).toString("base64");
+
+/** Sends a request, and disconnects when everything that the provider sends has arrived. */
+async function leaveStream({ url }: Seeded, path: string, body: object | FormData): Promise<void> {
+  const leaving = new AbortController();
+  const isForm = body instanceof FormData;
+  const response = await fetch(url + path, {
+    method: "POST",
+    ...(!isForm && { headers: { "Content-Type": "application/json" } }),
+    body: isForm ? body : JSON.stringify(body),
+    signal: leaving.signal,
+  });
+  let received = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    received += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (received.endsWith(END)) break;
+  }
+  leaving.abort();
+}
+
+function recording(fields: Record<string, string> = {}): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ model: "cheap", ...fields })) form.set(name, value);
+  form.set("file", new Blob([new Uint8Array(500_000)]), "speech.mp3");
+  return form;
+}
+
+describe("a client that disconnects before the usage of a stream", () => {
+  const words = "The committee will decide tomorrow. ".repeat(600);
+  const chat = { ...CHAT, model: "cheap", stream: true };
+  const choice = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] });
+
+  test.each([
+    ["content", choice({ content: words })],
+    ["a call of a tool", choice({ tool_calls: [{ index: 0, function: { name: "f", arguments: words } }] })],
+  ])("is charged with one large event: %s", async (_name, event) => {
+    const route = await seed();
+    provider.behave(streamOf(choice({ role: "assistant", content: "" }), event));
+    await leaveStream(route, "/v1/chat/completions", chat);
+    const { tokens } = await charged(route);
+    expect(tokens / estimateTokens(words)).toBeWithin(0.75, 1.35);
+  });
+
+  test.each([
+    [
+      "audio of a chat",
+      "/v1/chat/completions",
+      { ...chat, modalities: ["text", "audio"] },
+      [choice({ audio: { transcript: "Good morning" } }), choice({ audio: { data: base64(30_000) } })],
+    ],
+    [
+      "speech",
+      "/v1/audio/speech",
+      { model: "cheap", input: "Good morning", voice: "x", stream_format: "sse" },
+      [{ type: "speech.audio.delta", audio: base64(30_000) }],
+    ],
+    [
+      "images",
+      "/v1/images/generations",
+      { model: "cheap", prompt: "a harbor", stream: true, partial_images: 1 },
+      [{ type: "image_generation.partial_image", b64_json: base64(300_000) }],
+    ],
+  ])("is charged as reserved for %s, whose tokens cannot be estimated", async (_name, path, body, events) => {
+    const route = await seed();
+    provider.behave(streamOf(...events));
+    await leaveStream(route, path, body);
+    const { tokens, dollars } = await charged(route);
+    expect(tokens).toBeWithin(DEFAULT_OUTPUT, DEFAULT_OUTPUT + 20);
+    expect(dollars).toBeWithin(0.01, 0.010_02);
+  });
+});
+
+describe("a client that disconnects after it has sent a file", () => {
+  test("is charged with an estimate of the file if there was no response", async () => {
+    const route = await seed();
+    provider.behave({ stallAfterChunks: 0 });
+    const leaving = new AbortController();
+    const sent = fetch(`${route.url}/v1/audio/transcriptions`, {
+      method: "POST",
+      body: recording(),
+      signal: leaving.signal,
+    }).catch(() => null);
+    await provider.until(() => provider.requestCount > 0);
+    leaving.abort();
+    await sent;
+    expect(await charged(route)).toEqual({ tokens: 501, dollars: 0.000_501 });
+    expect(await usageOf(route)).toMatchObject({ input: 501, output: 0, partial: true });
+  });
+
+  test("is charged with it, and with the text that was relayed", async () => {
+    const route = await seed();
+    provider.behave(streamOf({ type: "transcript.text.delta", delta: "Good morning" }));
+    await leaveStream(route, "/v1/audio/transcriptions", recording({ stream: "true" }));
+    expect((await charged(route)).tokens).toBeWithin(501 + 2, 501 + 10);
+    expect(await usageOf(route)).toMatchObject({ input: 501, partial: true });
+  });
+});
+
+describe("a filtered response that a fallback replaces", () => {
+  const filtered = {
+    object: "chat.completion",
+    choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "content_filter" }],
+    usage: { prompt_tokens: 500, completion_tokens: 300, total_tokens: 800 },
+  };
+
+  async function seedFallback(): Promise<Seeded> {
+    const route = await seed();
+    const second = await create(gatehouse, `${route.at}/upstreams`, {
+      name: "second",
+      targets: [targetAt(other)],
+    });
+    await gatehouse.api("PATCH", `${route.at}/services/${route.service}`, { virtual_models: "any" });
+    const target = (upstream: string, model: string) => [{ upstream, model }];
+    await create(gatehouse, `${route.at}/models`, { name: "backup", targets: target(second.id, "cheap") });
+    await create(gatehouse, `${route.at}/models`, {
+      name: "smart",
+      targets: target(route.upstream, "dear"),
+      fallback: ["backup"],
+      fallback_on: ["content_filter"],
+    });
+    provider.behave({ headers: [["Content-Type", "application/json"]], body: JSON.stringify(filtered) });
+    return route;
+  }
+
+  const send = ({ url }: Seeded, signal: AbortSignal | null = null) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...CHAT, model: "smart" }),
+      signal,
+    });
+
+  test("is charged with the usage that it reported, at the price of its model", async () => {
+    const route = await seedFallback();
+    other.behave({ usage: { input: 10, output: 20 } });
+    expect((await send(route)).headers.get("x-gw-model")).toBe("cheap");
+    const { tokens, dollars } = await charged(route);
+    expect(tokens).toBe(800 + 30);
+    expect(dollars).toBeCloseTo(0.05 + 0.3 + 0.000_01 + 0.000_2, 9);
+  });
+
+  test("is charged although the client disconnects before the other response", async () => {
+    const route = await seedFallback();
+    other.behave({ stallAfterChunks: 0 });
+    const leaving = new AbortController();
+    const sent = send(route, leaving.signal).catch(() => null);
+    await other.until(() => other.requestCount > 0);
+    leaving.abort();
+    await sent;
+    expect((await charged(route)).tokens).toBeWithin(801, 830);
+  });
+});
