@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 /** The keys of usage objects, and of the objects that may contain one in a stream. */
 const USAGE_KEYS = ["usage", "usageMetadata"];
 const PARENT_KEYS = ["message", "response"];
-const DATA = /^data: ?(.*)$/m;
+const DATA = /(?<=^|[\r\n])data: ?([^\r\n]*)/;
 
 /** Returns a body without usage; the same text if it is no JSON object. */
 export function bodyWithoutUsage(text: string): string {

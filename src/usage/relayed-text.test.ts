@@ -37,6 +37,16 @@ const EVENTS: [string, FormatName, (word: string) => string][] = [
     (text) =>
       `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }] })}\n\n`,
   ],
+  [
+    "line separators of Unicode",
+    "openai",
+    (content) => `data: ${JSON.stringify({ id: "\u2028", choices: [{ delta: { content } }] })}\n\n`,
+  ],
+  [
+    "several lines of data",
+    "openai",
+    (text) => `data: {"choices":\ndata: ${JSON.stringify([{ delta: { content: text } }])}}\n\n`,
+  ],
   ["completions", "openai", (text) => `data: ${JSON.stringify({ choices: [{ text }] })}\r\n\r\n`],
   [
     "responses",

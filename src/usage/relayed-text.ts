@@ -16,7 +16,8 @@ const FIRST_BYTES = 512;
 const MIN_CUT_BYTES = 512;
 const EVENT_START = /^(?:data|event|id):/;
 const EVENT_END = /\r\n\r\n|\n\n|\r\r/;
-const DATA_LINE = /^data: ?(.*)$/m;
+/** Only CR and LF end a line of a stream: text of the model may have other line separators. */
+const DATA_LINES = /(?<=^|[\r\n])data: ?([^\r\n]*)/g;
 /** Audio or an image in base64, whose length says nothing about tokens. */
 const MEDIA = /[\w+/-]{400}/;
 
@@ -135,7 +136,7 @@ function measure(sample: Uint8Array, reader: UsageReader, isStart: boolean): Mea
 }
 
 function dataOf(event: string): string {
-  return DATA_LINE.exec(event)?.[1] ?? "null";
+  return Array.from(event.matchAll(DATA_LINES), ([, line]) => line).join("\n");
 }
 
 function parseJson(json: string): unknown {
