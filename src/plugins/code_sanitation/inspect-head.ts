@@ -12,8 +12,8 @@ interface HeadParts {
 
 /** Returns the size of the parts that are inspected. */
 export function headSizeOf(context: RequestContext, parts: HeadParts): number {
-  // Pairs of the query and their values are inspected separately.
-  let size = parts.path ? context.path.length + 2 * context.query.length : 0;
+  // Each character is inspected twice: in the path and a segment of it, or in a pair of the query and its name or value.
+  let size = parts.path ? 2 * (context.path.length + context.query.length) : 0;
   if (parts.headers) for (const [, value] of context.forwardedHeaders.entries()) size += value.length;
   return size;
 }

@@ -20,6 +20,8 @@ describe("detected", () => {
     ["/v1?cmd=x+&&+whoami"],
     ["/v1?onerror=alert(1)"],
     ["/v1?%3Cscript%3E=1"],
+    ["/teams/1%20AND%208=3/chat"],
+    ["/v1?17+order+by+16=1"],
   ])("%s", (path) => {
     const finding = firstInPathAndQuery(path, detector);
     expect(finding).not.toBeNull();

@@ -1,11 +1,15 @@
-// Finds and masks code in the decoded path and query of a request. The path, each pair of the query and each value are scanned
-// separately, so that the `&` and `=` between them are not taken for code. Only masked characters are encoded again.
+// Finds and masks code in the decoded path and query of a request. The path and its segments, each pair of the query, its name and its value are
+// scanned separately: the `&` and `=` between them are not code, and many patterns match only where a text starts or ends. Only masked
+// characters are encoded again.
 import { hexValue } from "./char-classes.ts";
 import type { Detector, Finding } from "./detector.ts";
 import { maskUntilClean } from "./mask.ts";
 
 /** Characters that need no percent-encoding in a path and in a query. Any other mask character is percent-encoded. */
 const PLAIN_MASK = /^[A-Za-z0-9\-._~!$'()*,;:@]$/;
+
+/** Names of resources, models and parameters: no code. */
+const PLAIN_NAME = /^[\w.~:@[\]-]*$/;
 
 /** Decoded text, and where in the raw text each of its units starts. The last element of `starts` is the end. */
 interface Decoded {
@@ -40,11 +44,11 @@ export function maskPathAndQuery(pathAndQuery: string, detector: Detector, char:
   );
 }
 
-/** Returns the path, each pair of the query, each value, and also the whole query if it contains `&&`, which may be code. */
+/** Returns the path, its segments, each pair of the query, each name and value, and also the whole query if it contains `&&`, which may be code. */
 function partsOf(pathAndQuery: string): Part[] {
   const mark = pathAndQuery.indexOf("?");
   const pathEnd = mark < 0 ? pathAndQuery.length : mark;
-  const parts: Part[] = [{ start: 0, end: pathEnd, isQuery: false }];
+  const parts: Part[] = [{ start: 0, end: pathEnd, isQuery: false }, ...segmentsOf(pathAndQuery, pathEnd)];
   if (mark < 0) return parts;
   if (pathAndQuery.includes("&&", mark))
     parts.push({ start: mark + 1, end: pathAndQuery.length, isQuery: true });
@@ -55,10 +59,29 @@ function partsOf(pathAndQuery: string): Part[] {
     parts.push({ start, end, isQuery: true });
     // Searched again only when it was passed: a query may have many `&` and no `=`.
     if (equals >= 0 && equals < start) equals = pathAndQuery.indexOf("=", start);
-    if (equals >= start && equals < end) parts.push({ start: equals + 1, end, isQuery: true });
+    if (equals >= start && equals < end) {
+      parts.push({ start: equals + 1, end, isQuery: true });
+      if (!isPlain(pathAndQuery, start, equals)) parts.push({ start, end: equals, isQuery: true });
+    }
     start = end + 1;
   }
   return parts;
+}
+
+/** Returns those segments of the path that may be more than a name. */
+function segmentsOf(path: string, pathEnd: number): Part[] {
+  const parts: Part[] = [];
+  for (let start = 1; start < pathEnd;) {
+    const slash = path.indexOf("/", start);
+    const end = slash < 0 || slash > pathEnd ? pathEnd : slash;
+    if (!isPlain(path, start, end)) parts.push({ start, end, isQuery: false });
+    start = end + 1;
+  }
+  return parts;
+}
+
+function isPlain(text: string, start: number, end: number): boolean {
+  return PLAIN_NAME.test(text.slice(start, end));
 }
 
 /** Masks what is found in any of the parts. All parts are scanned as they were: a pair is not scanned with its value masked. */
