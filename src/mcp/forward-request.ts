@@ -133,7 +133,7 @@ function completionServer({ names }: ClientContext, params: JsonObject): Forward
   if (value === null)
     throw new RpcError(RPC.invalidParams, `completion/complete needs the text "${field}" in params.ref.`);
   const found = isPrompt ? names.find(value) : names.findUri(value);
-  if (found === null) throw unknownItem("completion/complete", value);
+  if (found === null) throw unknownItem(isPrompt ? "prompts/get" : "resources/read", value);
   return { ...found, params: { ...params, ref: { ...ref, [field]: found.name } }, headers: {} };
 }
 
