@@ -289,6 +289,16 @@ describe("an operator changes everything but keys, credentials, and administrato
     const upstream = await stored();
     expectForbidden(await operator("PATCH", path, { targets: [change(upstream.targets[0])] }));
     expect(await stored()).toEqual(upstream);
+    const { id, ...withoutId }: Record<string, unknown> = change(upstream.targets[0]);
+    expectForbidden(await operator("PATCH", path, { targets: [withoutId] }));
+    expect((await stored()).targets[0].id).toBe(id);
+  });
+
+  test("a target that is sent with its masked credential, and without its id", async () => {
+    const { id, ...target } = (await stored()).targets[0];
+    const { status, body } = await operator("PATCH", path, { targets: [{ ...target, weight: 3 }] });
+    expect([status, body.targets?.[0].credentials]).toEqual([200, target.credentials]);
+    expect(body.targets[0].id).not.toBe(id);
   });
 
   test("not a new target or upstream with a credential", async () => {
