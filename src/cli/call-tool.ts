@@ -1,6 +1,7 @@
 // Calls a tool through an MCP endpoint without a session (protocol version 2026-07-28).
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { isEventStreamType } from "../http/media-type.ts";
 import { parseJson } from "./admin-client.ts";
 import { UsageError } from "./command.ts";
 
@@ -56,7 +57,7 @@ export async function callTool(
     );
   });
   const text = (await response.text()).slice(0, MAX_RESPONSE);
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  const isStream = isEventStreamType(response.headers.get("content-type"));
   const messages = isStream ? eventsIn(text) : [parseJson(text)];
   for (const message of messages) {
     const found = responseSchema.safeParse(message);

@@ -1,6 +1,7 @@
 // One HTTP request to an MCP server: sends a JSON-RPC message and reads the response, which is JSON or an event stream.
 import { parseContentEncoding } from "../http/content-encoding.ts";
 import type { BodyReader } from "../http/body-reader.ts";
+import { isEventStreamType } from "../http/media-type.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import type { UpstreamClient } from "../upstream/upstream-client.ts";
@@ -125,12 +126,11 @@ async function openReply(response: UpstreamResponse, release: () => void): Promi
   const { status, headers } = response;
   const encoding = parseContentEncoding(headers.get("content-encoding"));
   const reader = encoding === "identity" ? response : decodeResponse(response, encoding);
-  const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
   if (!response.ok) {
     const body = await readWholeBody(reader, MAX_MESSAGE_BYTES).catch(() => new Uint8Array(0));
     throw new ServerStatusError(status, errorIn(body), headers.get("www-authenticate"));
   }
-  const isStream = type === "text/event-stream";
+  const isStream = isEventStreamType(headers.get("content-type"));
   const isEmpty = !response.hasBody || status === 202 || status === 204;
   return {
     status,

@@ -10,6 +10,7 @@ import type { OpeningOf } from "../formats/stream-opening.ts";
 import type { TextReader } from "../formats/text-channels.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { parseContentEncoding } from "../http/content-encoding.ts";
+import { isEventStreamType } from "../http/media-type.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
@@ -115,7 +116,8 @@ export class TargetResponse {
     this.isChat = isChat;
     this.hidesUsage = hidesUsage;
     // Some providers send errors that are no stream with the content type of one. The error is translated as a whole.
-    this.isStream = isEventStream(response) && (response.ok || translation === null);
+    this.isStream =
+      isEventStreamType(response.headers.get("content-type")) && (response.ok || translation === null);
   }
 
   /**
@@ -193,13 +195,6 @@ const SMALL_BODY_BYTES = 256 * 1024;
 /** A larger body has content. */
 const MAX_FILTERED_BYTES = 64 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
-
-const EVENT_STREAM = /^text\/event-stream\s*(?:;|$)/i;
-
-function isEventStream({ headers }: UpstreamResponse): boolean {
-  const type = headers.get("content-type");
-  return type !== null && EVENT_STREAM.test(type);
-}
 
 /** Whether the stream ends before its first event, as its Content-Length says. */
 function isHeldWithoutBody({ headers }: UpstreamResponse, { limits }: Holding): boolean {

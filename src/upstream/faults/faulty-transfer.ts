@@ -4,6 +4,7 @@ import { bodyWithoutUsage, eventWithoutUsage } from "../../formats/remove-usage.
 import { providerErrorEvent } from "../../formats/provider-errors.ts";
 import type { BodyReader } from "../../http/body-reader.ts";
 import { parseContentEncoding } from "../../http/content-encoding.ts";
+import { isEventStreamType } from "../../http/media-type.ts";
 import { decodeResponse } from "../decode-response.ts";
 import type { OutgoingRequest } from "../outgoing-request.ts";
 import { readWholeBody } from "../read-whole-body.ts";
@@ -89,7 +90,7 @@ export class FaultyTransfer implements ResponseSource {
     this.#response.queueMs = source.queueMs;
     this.#response.credentialHeaders = source.credentialHeaders;
     if (source.writer !== null) this.#response.onSwitch(source.writer);
-    const isStream = /^text\/event-stream\b/i.test(source.headers.get("content-type") ?? "");
+    const isStream = isEventStreamType(source.headers.get("content-type"));
     if (fault.type === "delay" || !source.ok) await this.#passOn(source);
     else if (isStream) await this.#transferEvents(this.#readerOf(source));
     else await this.#transferBody(this.#readerOf(source));
