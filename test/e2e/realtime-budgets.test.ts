@@ -272,3 +272,61 @@ describe("a response that is cut off is charged with an estimate", () => {
     expect((await settled(route, id)).spent).toBeWithin(8, 16);
   });
 });
+
+describe("transcriptions of audio, which another model makes", () => {
+  const SESSION = {
+    type: "session.updated",
+    session: { audio: { input: { transcription: { model: "transcriber" } } } },
+  };
+  const prices = [...PRICES, { model: "transcriber", input: "2", output: "4" }];
+  const transcription = (kind: string, fields: Fields) =>
+    JSON.stringify({ type: `conversation.item.input_audio_transcription.${kind}`, ...fields });
+  const audio = JSON.stringify({ type: "input_audio_buffer.append", audio: "A".repeat(64_000) });
+
+  test("are charged with their own usage at their own price, and leave the reservation of the next response", async () => {
+    const route = await seed({ prices });
+    const tokens = await addBudget(route, { amount: 10_000 });
+    const dollars = await addBudget(route, { name: "money", unit: "usd", amount: "1" });
+    const client = await openRealtime(route.url);
+    const socket = await provider.socket();
+    const reserved = (await stateOf(route, tokens)).reserved;
+    socket.send(JSON.stringify(SESSION));
+    const usage = { type: "tokens", total_tokens: 130, input_tokens: 100, output_tokens: 30 };
+    socket.send(transcription("completed", { transcript: "Good morning", usage }));
+    await waitUntil(async () => (await stateOf(route, tokens)).spent === 130);
+    expect(await stateOf(route, dollars)).toMatchObject({ spent: "0.00032" });
+    expect((await stateOf(route, tokens)).reserved).toBe(reserved);
+    // Billed by time: ten tokens per second.
+    socket.send(transcription("completed", { transcript: "", usage: { type: "duration", seconds: 4.2 } }));
+    await waitUntil(async () => (await stateOf(route, tokens)).spent === 130 + 42);
+    socket.send(transcription("failed", {}));
+    client.socket.close();
+    expect(await settled(route, tokens)).toMatchObject({ spent: 172, reserved: 0 });
+    const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/usage?group_by=model`);
+    expect(body.usage).toMatchObject([{ model: "transcriber", requests: 2, input_tokens: 142 }]);
+  });
+
+  test("close the socket when they exhaust a budget", async () => {
+    const route = await seed();
+    const id = await addBudget(route, { amount: 400 });
+    const client = await openRealtime(route.url);
+    const usage = { type: "tokens", input_tokens: 390, output_tokens: 10 };
+    (await provider.socket()).send(transcription("completed", { transcript: "Good morning", usage }));
+    expect(await client.closed).toMatchObject({ code: 1008 });
+    expect(await settled(route, id)).toMatchObject({ spent: 400, reserved: 0 });
+  });
+
+  test("that are cut off are charged with an estimate of their audio and text", async () => {
+    const route = await seed();
+    const id = await addBudget(route, { amount: 10_000 });
+    const client = await openRealtime(route.url);
+    const socket = await provider.socket();
+    client.socket.send(audio);
+    await waitUntil(() => provider.messages.length > 0);
+    socket.send(transcription("delta", { delta: "Good morning" }));
+    await waitUntil(() => client.messages.some((message) => message.includes("transcription.delta")));
+    client.socket.terminate();
+    const { spent } = await settled(route, id);
+    expect(spent).toBeWithin(11, 20);
+  });
+});

@@ -5,9 +5,9 @@ import { tokensOfText } from "../text-tokens.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 
 /** OpenAI counts a token for 100 ms of a user's audio and for 50 ms of a model's: 16-bit samples at 24 kHz, in base64. */
-const CHARACTERS_PER_INPUT_AUDIO_TOKEN = 6400;
+export const CHARACTERS_PER_INPUT_AUDIO_TOKEN = 6400;
 const CHARACTERS_PER_OUTPUT_AUDIO_TOKEN = 3200;
-const AUDIO_INPUT = '"input_audio_buffer.append"';
+export const AUDIO_INPUT = '"input_audio_buffer.append"';
 const AUDIO_DELTA = 'audio.delta"';
 const DELTA = '.delta"';
 const TEXT_DELTA =

@@ -14,13 +14,13 @@ type RealtimeEvent =
 const STARTED = "response.created";
 const DONE = "response.done";
 /** These events have transcripts, but no audio. Parsing a larger message would delay other requests. */
-const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
+export const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
 
 /** Returns null for every other message. Most messages are not parsed, because they do not contain the names. */
 export function readRealtimeEvent(message: string): RealtimeEvent | null {
   if (message.length > MAX_EVENT_LENGTH) return null;
   if (!message.includes(`"${DONE}"`) && !message.includes(`"${STARTED}"`)) return null;
-  const event = parse(message);
+  const event = parseEvent(message);
   if (!isJsonObject(event)) return null;
   if (event["type"] === STARTED) return { type: "started" };
   if (event["type"] !== DONE) return null;
@@ -30,7 +30,7 @@ export function readRealtimeEvent(message: string): RealtimeEvent | null {
 }
 
 /** Audio that was cached is part of both counters; each token is counted once, as cached. */
-function tokensOf(usage: unknown): TokenCounts | null {
+export function tokensOf(usage: unknown): TokenCounts | null {
   const input = countIn(usage, "input_tokens");
   const output = countIn(usage, "output_tokens");
   if (input < 0 && output < 0) return null;
@@ -47,7 +47,7 @@ function tokensOf(usage: unknown): TokenCounts | null {
   });
 }
 
-function objectIn(value: unknown, name: string): unknown {
+export function objectIn(value: unknown, name: string): unknown {
   return isJsonObject(value) ? value[name] : null;
 }
 
@@ -56,7 +56,7 @@ function countIn(value: unknown, name: string): number {
   return toCount(objectIn(value, name));
 }
 
-function parse(json: string): unknown {
+export function parseEvent(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

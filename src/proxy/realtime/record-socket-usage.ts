@@ -6,16 +6,20 @@ import type { Exchange } from "../exchange.ts";
 import { addToTotals, costFor, NANOS_PER_DOLLAR, sentTo } from "../record-usage.ts";
 import type { TargetResponse } from "../target-response.ts";
 
-/** `usage` is null if the tokens of the response are unknown. Returns its cost in nano-dollars; null if that is unknown. */
+/**
+ * `usage` is null if the tokens of the response are unknown. `model` has generated it. Returns its cost in nano-dollars; null if that is
+ * unknown.
+ */
 export function recordSocketUsage(
   exchange: Exchange,
   response: TargetResponse,
+  model: string | null,
   usage: Usage | null,
   totals: UsageTotals,
 ): number | null {
   const isBilled = exchange.gameDay?.isSocketFree !== true;
-  const costNanos = isBilled ? costFor(exchange, response.model, usage) : 0;
-  if (isBilled) addToTotals(exchange, sentTo(response), usage, costNanos, totals);
+  const costNanos = isBilled ? costFor(exchange, model, usage) : 0;
+  if (isBilled) addToTotals(exchange, { ...sentTo(response), model }, usage, costNanos, totals);
   const { facts } = response.report;
   if (facts !== null && isBilled) {
     const cost = costNanos === null ? null : costNanos / NANOS_PER_DOLLAR;

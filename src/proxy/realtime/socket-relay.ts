@@ -5,6 +5,7 @@ import type { ClockTimer } from "../../base/clock.ts";
 import type { ErrorCode } from "../../base/errors.ts";
 import { RealtimeEstimate } from "../../formats/openai/realtime-estimate.ts";
 import { readRealtimeEvent } from "../../formats/openai/realtime-events.ts";
+import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
 import type { Deadline } from "../../http/coarse-deadlines.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { UpstreamError } from "../../upstream/upstream-error.ts";
@@ -18,6 +19,7 @@ import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import type { TargetResponse } from "../target-response.ts";
 import type { OpenSockets } from "./open-sockets.ts";
+import { priceFor } from "../record-usage.ts";
 import { recordSocketUsage } from "./record-socket-usage.ts";
 import { SocketPermission } from "./socket-permission.ts";
 import { SocketReservations, type SocketClaimParts } from "./socket-reservations.ts";
@@ -56,6 +58,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   readonly #permission: SocketPermission;
   readonly #idleMs: number;
   readonly #estimate = new RealtimeEstimate();
+  readonly #transcription = new RealtimeTranscription();
   /** Null until the socket is open. */
   #reservations: SocketReservations | null = null;
   #client: ServerSocket | null = null;
@@ -115,6 +118,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     }
     this.#upstream.send(message);
     this.#estimate.addClientMessage(message);
+    this.#transcription.addClientMessage(message);
     if (this.#upstream.queuedBytes > MAX_QUEUED_BYTES) this.#client?.pause();
   }
 
@@ -196,6 +200,8 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   }
 
   #readEvent(message: string): void {
+    const transcription = this.#transcription.read(message);
+    if (transcription !== null) this.#settleTranscription(transcription);
     const event = readRealtimeEvent(message);
     if (event === null) {
       if (this.#running > 0) this.#estimate.addServerMessage(message);
@@ -215,14 +221,23 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   /** Records and charges a response that has ended; null if it used nothing that is known. */
   #settle(usage: Usage | null): void {
-    const { usageTotals, reservations } = this.#parts;
-    const nanos = recordSocketUsage(this.#exchange, this.#response, usage, usageTotals);
-    reservations.recordOutput(this.#exchange, usage);
+    this.#parts.reservations.recordOutput(this.#exchange, usage);
+    this.#charge(this.#response.model, usage);
+  }
+
+  /** Another model runs beside that of the socket. Without a price of its own, it costs as much. */
+  #settleTranscription({ model, tokens, isEstimated }: Transcription): void {
+    const isPriced = model !== null && priceFor(this.#exchange, model) !== null;
+    this.#charge(isPriced ? model : this.#response.model, { ...tokens, isPartial: isEstimated });
+  }
+
+  /** Charges the limits and budgets of the socket with what one of its models has used. */
+  #charge(model: string | null, usage: Usage | null): void {
+    const nanos = recordSocketUsage(this.#exchange, this.#response, model, usage, this.#parts.usageTotals);
     const isFree = this.#exchange.gameDay?.isSocketFree === true;
     const { inputTokens, outputTokens } = isFree || usage === null ? NO_TOKENS : usage;
-    const { model } = this.#response;
     this.#reservations?.responseEnded({
-      model,
+      model: this.#response.model,
       nanos: nanos ?? 0,
       inputTokens,
       outputTokens,
@@ -260,6 +275,8 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#parts.deadlines.unwatch(this);
     this.#parts.sockets.delete(this);
     for (; this.#running > 0; this.#running--) this.#settleEstimated();
+    const cut = this.#transcription.takeCut();
+    if (cut !== null) this.#settleTranscription(cut);
     this.#reservations?.close();
     const now = this.#exchange.clock.now();
     this.#exchange.errorCode = errorCode;
