@@ -1,4 +1,5 @@
 // A target's response whose headers have been received. Its body is in memory or still to be read.
+import { utf8Between } from "../base/byte-search.ts";
 import type { Clock } from "../base/clock.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
@@ -46,6 +47,9 @@ export interface Holding {
   readonly onContent: () => void;
 }
 
+const PLAIN_TEXT = /^text\/plain\b/i;
+const JSON_START = /^\ufeff?\s*[{[]/;
+const JSON_START_BYTES = 64;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 
 export class TargetResponse {
@@ -145,7 +149,11 @@ export class TargetResponse {
   /** Whether the client gets JSON. */
   get isJson(): boolean {
     if (this.translation !== null) return true;
-    return JSON_TYPE.test(this.upstreamResponse.headers.get("content-type") ?? "");
+    const type = this.upstreamResponse.headers.get("content-type");
+    // Clients parse the body of a server that declares no type, or that of text.
+    if (type === null || PLAIN_TEXT.test(type))
+      return this.firstBytes !== null && startsJson(this.firstBytes);
+    return JSON_TYPE.test(type);
   }
 
   /** Whether the provider's content filter has rejected the request or the response, which has no content. */
@@ -195,6 +203,10 @@ const SMALL_BODY_BYTES = 256 * 1024;
 /** A larger body has content. */
 const MAX_FILTERED_BYTES = 64 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
+
+function startsJson(bytes: Uint8Array): boolean {
+  return JSON_START.test(utf8Between(bytes, 0, Math.min(JSON_START_BYTES, bytes.byteLength)));
+}
 
 /** Whether the stream ends before its first event, as its Content-Length says. */
 function isHeldWithoutBody({ headers }: UpstreamResponse, { limits }: Holding): boolean {

@@ -109,6 +109,13 @@ describe("code_sanitation of responses", () => {
     expect(streamed.trim()).toBe(whole.trim());
   });
 
+  test("reads JSON with the content type of text", async () => {
+    const body = JSON.stringify({ choices: [{ message: { role: "assistant", content: text } }] });
+    provider.behave({ headers: [["Content-Type", "text/plain; charset=utf-8"]], body });
+    expect((await postChat(gatehouse, blocking)).status).toBe(400);
+    expect(await (await postChat(gatehouse, masking)).text()).not.toContain("<script");
+  });
+
   test("passes harmless responses, and does not scan the request", async () => {
     provider.behave({ text: "Good morning" });
     const body = { ...CHAT, messages: [{ role: "user", content: CODE }] };

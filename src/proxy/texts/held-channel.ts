@@ -91,7 +91,8 @@ export class HeldChannel {
   /** Returns what replaces a repetition of the text; null if it differs from the text that was received. */
   repetitionOf(text: string): string | null {
     if (text.length !== this.#receivedLength) return null;
-    return this.#isChanged ? this.#sent : text;
+    // What was received is kept only if it was sent unchanged.
+    return this.#isChanged || text === this.#sent ? this.#sent : null;
   }
 }
 

@@ -278,6 +278,22 @@ test("data in several lines, a byte order mark, and bytes that are no UTF-8 are 
   expect(sent).toEndWith("data:\u00ff\n\n");
 });
 
+test.each(["", "\n", "\r"])("the last event is read without its blank line: %j", async (end) => {
+  const event = `data: {"choices":[{"index":0,"delta":{"content":"sn"}}]}${end}`;
+  const sent = await pass(stageOf("openai", true, [changing([0])]), Buffer.from(event), [7]);
+  expect(sent.toString()).toBe(event.replace("sn", "XYZn"));
+});
+
+test("a repetition with another text of the same length is read", async () => {
+  const at = { item_id: "i", output_index: 0, content_index: 0 };
+  const events = [
+    { type: "response.output_text.delta", ...at, delta: "none" },
+    { type: "response.output_text.done", ...at, text: "sone" },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  const sent = await pass(stageOf("responses", true, [changing([0])]), Buffer.from(events.join("")), [70]);
+  expect(sent.toString()).toContain('"text":"XYZone"');
+});
+
 /** Comments overtake events that are held. */
 function withoutComments(bytes: Uint8Array, lineEnd: string): string {
   return Buffer.from(bytes).toString().replaceAll(`: c${lineEnd}${lineEnd}`, "");

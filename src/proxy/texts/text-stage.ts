@@ -51,7 +51,8 @@ export class TextStage {
     const units = this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
     if (!isLast) return units.length === 0 ? NO_BYTES : this.#send(units, null);
     const rest = this.#blocks.end();
-    if (rest.byteLength > 0) units.push(TextUnit.opaque(rest));
+    // Some clients also read an event without the blank line at its end.
+    if (rest.byteLength > 0) units.push(TextUnit.ofEvent(rest, this.#texts));
     return this.#send(units, "end");
   }
 
@@ -64,7 +65,8 @@ export class TextStage {
   abort(bytes: Uint8Array): Promise<Uint8Array> {
     const units = this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
     const rest = this.#blocks.end();
-    if (rest.byteLength > 0) units.push(TextUnit.opaque(rest));
+    // Some clients also read an event without the blank line at its end.
+    if (rest.byteLength > 0) units.push(TextUnit.ofEvent(rest, this.#texts));
     return this.#send(units, "releaseAll");
   }
 

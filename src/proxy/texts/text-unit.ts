@@ -120,7 +120,7 @@ export class TextUnit {
     return new TextUnit(bytes, { collected: { marks, sequence: null } });
   }
 
-  /** `bytes` is an event with the blank line at its end. */
+  /** `bytes` is an event, with the blank line at its end if it is not the last one. */
   static ofEvent(bytes: Uint8Array, texts: EventTexts): TextUnit {
     const lines = dataLines(bytes);
     const [first] = lines.data;
