@@ -2,6 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
+import { create } from "../support/admin-fixtures.ts";
 import { limiter } from "../support/plugin-fixtures.ts";
 import { onlyRequest, rawCall, rawJson, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
@@ -100,6 +101,34 @@ describe("the gateway estimates for a provider that has no such endpoint", () =>
     const unknown = await count("gpt-b");
     expect([unknown.status, unknown.json().code]).toEqual([404, "model_not_found"]);
     expect([provider.requests.length, other.requests.length]).toEqual([1, 0]);
+  });
+
+  test("a virtual model is counted by its targets, else estimated, also beyond its context window", async () => {
+    const prices = [{ model: "small", input: "1", output: "1", context_window: 10 }];
+    const { gateway, upstream } = await seedRoute(gatehouse, {
+      gateway: { prices },
+      upstream: { targets: [targetAt(provider, { provider: "anthropic" })] },
+      rule: { path: "/virtual/*", methods: ["*"] },
+    });
+    const at = `/gateways/${gateway}/models`;
+    await create(gatehouse, at, { name: "assistant", targets: [{ upstream, model: "small" }] });
+    const counted = await post(`/virtual${COUNT_TOKENS}`, { ...MESSAGES, model: "assistant" });
+    expect([counted.status, estimated(counted)]).toEqual([200, undefined]);
+    expect(onlyRequest(provider).body.toString()).toContain('"small"');
+    const response = await post(`/virtual${INPUT_TOKENS}`, { ...ITEMS, model: "assistant" });
+    expect([response.status, estimated(response)]).toEqual([200, "true"]);
+    expect(response.header("x-gw-virtual-model")).toBe("assistant");
+    const request = { path: `/virtual${INPUT_TOKENS}`, body: { ...ITEMS, model: "assistant" } };
+    const explained = await gatehouse.api("POST", `/gateways/${gateway}/explain`, request);
+    expect(explained.body).toMatchObject({ upstream_request: null, answer: { status: 200 } });
+    const { key } = await seedKey(gatehouse, gateway, { models: ["assistant"] });
+    const refused = await rawJson(
+      gatehouse.proxyUrl,
+      `/virtual${COUNT_TOKENS}`,
+      { ...MESSAGES, model: "assistant" },
+      [["X-GW-API-Key", key]],
+    );
+    expect([refused.status, refused.json().code]).toEqual([403, "model_not_allowed"]);
   });
 
   test("a rule for this path only does not send the request to the chat endpoint", async () => {

@@ -100,6 +100,8 @@ function select(
   );
   if (route.eligible[0]?.length === 0) {
     const [refusal] = refusals;
+    // Without an endpoint that counts tokens, the gateway estimates them.
+    if (refusal !== undefined && isCount(exchange) && refusals.every(isWithoutEndpoint)) return null;
     // A key that may not use any target of the virtual model may not use its fallbacks instead.
     if (refusal !== undefined && largestWindow === 0) throw refusal;
     if (largestWindow === 0) {
@@ -142,7 +144,8 @@ function inputTokensOf(
   { offLoop }: OffLoopPart,
 ): ValueOrPromise<number> {
   const { body } = exchange;
-  if (body === null) return 0;
+  // A client that counts tokens may want to know whether they fit.
+  if (body === null || isCount(exchange)) return 0;
   const { bytes } = body;
   if (route.legs.every((legs) => legs.every((leg) => contextWindowOf(exchange, leg) >= bytes.byteLength)))
     return 0;
@@ -152,6 +155,14 @@ function inputTokensOf(
   }
   const { json } = body;
   return json === null ? 0 : estimateRequestTokens(json);
+}
+
+function isWithoutEndpoint({ code }: GatehouseError): boolean {
+  return code === "operation_not_supported";
+}
+
+function isCount({ endpoint }: Exchange): boolean {
+  return endpoint?.operation === "count_tokens";
 }
 
 function contextWindowOf(exchange: Exchange, { model }: Leg): number {
