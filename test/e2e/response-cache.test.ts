@@ -427,6 +427,28 @@ describe("coalescing", () => {
   });
 });
 
+test("a response that a game day has changed is neither kept nor shared with other requests", async () => {
+  const route = await seed({ isolation: "gateway" });
+  const { status } = await gatehouse.api("POST", `/gateways/${route.gateway}/game-days`, {
+    name: "drill",
+    ends_at: new Date(Date.now() + 600_000).toISOString(),
+    match: { headers: { "x-drill": "yes" } },
+    faults: [{ type: "missing_usage" }],
+  });
+  expect(status).toBe(201);
+  provider.behave({ delayMs: 200 });
+  const drill = { headers: { "x-drill": "yes" } };
+  const affected = send(route, drill);
+  await waitUntil(() => provider.requests.length === 1);
+  const [first, other] = await Promise.all([affected, send(route)]);
+  expect([statusOf(first), first.text.includes("usage")]).toEqual(["gatehouse; fwd=uri-miss", false]);
+  expect([statusOf(other), other.text.includes("usage")]).toEqual(["gatehouse; fwd=uri-miss", true]);
+  expect((await send(route, { ...drill, body: { seed: 1 } })).text).not.toContain("usage");
+  expect(statusOf(await send(route, { body: { seed: 1 } }))).toBe("gatehouse; fwd=uri-miss");
+  // What other requests have kept serves affected ones, too.
+  expect(statusOf(await send(route, drill))).toContain("hit");
+});
+
 test("explain says whether a response is kept, and keeps none", async () => {
   const route = await seed({ isolation: "gateway" });
   const explain = async () => {

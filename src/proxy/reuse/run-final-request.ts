@@ -109,7 +109,10 @@ function reuse(
   { reused }: FinalContext,
   parts: FinalParts,
 ): ValueOrPromise<OutgoingResponse | null> {
-  return reused === null ? null : new Reuse(call, reused, parts).run();
+  if (reused === null) return null;
+  // What a game day does to a response must not reach other requests: no one waits for it, and it is not kept.
+  const isAffected = call.exchange.gameDay !== null;
+  return new Reuse(call, isAffected ? { ...reused, coalesces: false, keeps: false } : reused, parts).run();
 }
 
 const callFinalRequest = (hooks: PluginHooks, context: FinalContext) => hooks.final_request?.(context);
