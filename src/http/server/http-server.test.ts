@@ -196,6 +196,15 @@ describe("persistence", () => {
   });
 });
 
+test("a response to HEAD whose length is unknown has none", async () => {
+  const client = await start(() => Promise.resolve(new OutgoingResponse(null))).connect();
+  client.send(get("/").replace("GET", "HEAD") + get("/", "Connection: close"));
+  const [toHead = "", toGet = ""] = (await client.ended).received.split("\r\n\r\n");
+  expect(toHead).toStartWith("HTTP/1.1 200");
+  expect(toHead).not.toContain("Content-Length");
+  expect(toGet).toContain("Content-Length: 0");
+});
+
 describe("Expect: 100-continue", () => {
   const expecting = (length: number) =>
     `POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: ${length}\r\n\r\n`;

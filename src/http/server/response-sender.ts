@@ -74,7 +74,9 @@ export class ResponseSender implements BodyWriter {
       return true;
     }
     if (isStreamed(body)) body.cancel();
-    const length = isStreamed(body) || hasNoBody(status) ? null : (body?.byteLength ?? 0);
+    // RFC 9110, section 8.6: the response to HEAD has the length that GET would have, which is unknown without a body, or none.
+    const isUnknown = isStreamed(body) || hasNoBody(status) || (this.#isHead && body === null);
+    const length = isUnknown ? null : (body?.byteLength ?? 0);
     const bytes = isBodySent && !isStreamed(body) ? body : null;
     if (!this.#sendWhole(length, bytes)) return false;
     this.#complete();
