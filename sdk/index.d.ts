@@ -511,6 +511,14 @@ export interface ClaimContext extends RequestContext {
     readonly runsModel: boolean;
     /** The models that the request may be sent to; null is one that the gateway does not know. */
     readonly eligibleModels: readonly (string | null)[];
+    /**
+     * Why the model cannot be determined although a server may read one in the body, such as a field `model` that occurs twice; null otherwise. A limit that depends on the model
+     * should reject such a request: `eligibleModels` may not contain the model that runs.
+     */
+    readonly modelProblem: {
+        readonly code: string;
+        readonly message: string;
+    } | null;
     /** Returns a promise for a large body, which is parsed in a worker thread. */
     estimateTokens(): TokenEstimate | Promise<TokenEstimate>;
 }

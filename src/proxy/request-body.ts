@@ -12,6 +12,15 @@ import type { Sampling } from "../telemetry/requests/request-facts.ts";
 import { digestOfBody } from "./body-digest.ts";
 import { isMultipart, modelInForm, type FormModel } from "./form-model.ts";
 import { readSampling } from "./sampling.ts";
+import {
+  AMBIGUOUS_FORM,
+  DUPLICATE_FIELDS,
+  JSON_AS_FORM,
+  MODEL_NOT_TEXT,
+  NO_OBJECT,
+  SPELLED_DIFFERENTLY,
+  type ModelProblem,
+} from "./model-problems.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -35,32 +44,6 @@ const OPEN_BRACKET = 0x5b;
 const LETTER_T = 0x74;
 
 const URL_ENCODED = /^application\/x-www-form-urlencoded\s*(?:;|,|$)/i;
-
-/** Why the model that a server would read in the body is not known. */
-interface ModelProblem {
-  readonly code: "invalid_json" | "bad_request";
-  readonly message: string;
-}
-
-const NO_OBJECT: ModelProblem = {
-  code: "bad_request",
-  message: "The body is not a JSON object or a multipart form, so its model cannot be checked.",
-};
-const AMBIGUOUS_FORM: ModelProblem = {
-  code: "bad_request",
-  message:
-    "The model in the multipart form is ambiguous. Send exactly one part named model, with plain text.",
-};
-const DUPLICATE_FIELDS: ModelProblem = {
-  code: "invalid_json",
-  message: "The body contains one of the fields model, stream, messages, prompt, or stream_options twice.",
-};
-const SPELLED_DIFFERENTLY: ModelProblem = {
-  code: "invalid_json",
-  message:
-    "The body contains a field that differs from model, stream, messages, prompt, or stream_options only in upper and lower case.",
-};
-const MODEL_NOT_TEXT: ModelProblem = { code: "invalid_json", message: "The field model must be a string." };
 
 /** The top-level fields that the gateway reads. They stay available after the body is released. */
 export interface BodyFields {
@@ -241,9 +224,10 @@ function jsonFields(bytes: Uint8Array, maxValues: number): BodyFields | null {
 
 /** Returns only the model: a body that is not declared as JSON is forwarded unchanged. */
 function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
+  const isObject = scanner.scan(bytes) === "object";
   // A form may look like JSON and contain another model.
-  if (URL_ENCODED.test(contentType)) return withProblem(NO_OBJECT);
-  if (scanner.scan(bytes) === "object") {
+  if (URL_ENCODED.test(contentType)) return withProblem(isObject ? JSON_AS_FORM : NO_OBJECT);
+  if (isObject) {
     if (scanner.hasDuplicates) return withProblem(DUPLICATE_FIELDS);
     const { model, modelProblem, furtherModels } = scannedFields(bytes);
     return { ...NO_FIELDS, model, modelProblem, furtherModels };

@@ -252,6 +252,17 @@ describe("a budget in dollars", () => {
     await same.bytes();
   });
 
+  test("rejects JSON that is declared as a form, whose model a server may read", async () => {
+    const { route } = await routeWith({ models: ["gpt-fake"], on_unknown_price: "free" });
+    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+    const response = await send(route, { headers });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      expect.objectContaining({ code: "bad_request" }),
+    ]);
+    expect(provider.requests).toHaveLength(0);
+  });
+
   test("rejects a path that names another model, after requests to other paths of the same target", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { prices: PER_REQUEST },

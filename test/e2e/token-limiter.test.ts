@@ -248,10 +248,53 @@ describe("token limits", () => {
     expect(provider.requests).toHaveLength(0);
     const { headers: limits } = await send(route, { headers, body: { max_tokens: 900 } });
     expect(Number(limits.get("x-ratelimit-global_tokens-remaining"))).toBeLessThan(100);
-    // A form may contain another model than the JSON that it looks like.
-    if (type.includes("urlencoded")) return;
     const ofModel = await seed([tokens({ global: { limit: 1000, window: "1h", models: ["gpt-*"] } })]);
     expect((await send(ofModel, { headers, body: { max_tokens: 2000 } })).status).toBe(400);
+  });
+
+  test.each([
+    [
+      "JSON that is declared as a form",
+      "application/x-www-form-urlencoded",
+      JSON.stringify(CHAT),
+      "Send it with Content-Type: application/json.",
+    ],
+    [
+      "a field that differs in case",
+      "application/json",
+      JSON.stringify({ ...CHAT, model: "other", Model: "gpt-fake" }),
+      "only in upper and lower case",
+    ],
+    [
+      "two models in JSON that is declared as text",
+      "text/plain",
+      `{"model":"other",${JSON.stringify(CHAT).slice(1)}`,
+      "twice",
+    ],
+    [
+      "two models in a multipart form",
+      "multipart/form-data; boundary=x",
+      ["other", "gpt-fake"]
+        .map((model) => `--x\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n`)
+        .join("") + "--x--\r\n",
+      "Send exactly one part named model",
+    ],
+  ])("%s does not lead past the limits of a model", async (_, type, body, reason) => {
+    const post = (route: SeededRoute) =>
+      fetch(gatehouse.proxyUrl + route.path, { method: "POST", headers: { "Content-Type": type }, body });
+    const limit = { limit: 100_000, window: "1h" };
+    // Requests of the same API key whose model is not known, before and after.
+    const ofModel = await seed([tokens({ global: { ...limit, models: ["gpt-*"] } })]);
+    for (let count = 0; count < 3; count++) {
+      const response = await post(ofModel);
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain(reason);
+      expect((await send(ofModel, { headers: { "Content-Type": "text/csv" } })).status).toBe(200);
+    }
+    expect(provider.requests).toHaveLength(3);
+    const ofEvery = await seed([tokens({ global: limit })]);
+    await (await post(ofEvery)).bytes();
+    expect(provider.requests).toHaveLength(4);
   });
 
   test("a request that no target can serve gets the error that it has without limits", async () => {

@@ -50,7 +50,12 @@ class TokenLimiter {
   /** Synchronous unless the body is large. */
   claimsOf(context: ClaimContext): ClaimSet | null | Promise<ClaimSet | null> {
     if (!context.runsModel) return null;
-    const models = context.eligibleModels;
+    const { eligibleModels: models, modelProblem } = context;
+    if (modelProblem !== null && !this.#countEveryModel) {
+      const { code, message } = modelProblem;
+      context.respond({ status: 400, body: { error: message, code } });
+      return null;
+    }
     const limits = this.#countEveryModel
       ? this.#limits
       : this.#limits.filter((limit) => models.some((model) => limit.counts(model)));

@@ -34,8 +34,8 @@ export function dependsOnModel({ record, isEnforced }: CompiledBudget): boolean 
 /** Throws if the request to one of its targets names several models: in the path, the query, and the fields of the body. */
 export function requireOneModel(exchange: Exchange, rule: CompiledRule): void {
   const { modelProblem } = exchange.fields;
-  // A body that is no JSON has no price, or is free.
-  if (modelProblem !== null && modelProblem.code === "invalid_json")
+  // Any other body has no price, or is free.
+  if (modelProblem !== null && modelProblem.mayNameModel)
     throw new GatehouseError(modelProblem.code, modelProblem.message);
   // The targets of a virtual model get its model.
   if (exchange.route !== null || virtualRouteOf(exchange, rule) !== null) return;

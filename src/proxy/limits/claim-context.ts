@@ -12,6 +12,7 @@ import {
 } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
 import type { Exchange } from "../exchange.ts";
+import type { ModelProblem } from "../model-problems.ts";
 import type { PluginCall } from "../plugin-call.ts";
 import { PreRequestContext } from "../pre-request-context.ts";
 
@@ -39,6 +40,11 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
     // A copy: plugins may be plain JavaScript, and budgets use the same list.
     this.#eligibleModels ??= modelsOf(exchange).slice();
     return this.#eligibleModels;
+  }
+
+  get modelProblem(): ModelProblem | null {
+    const { modelProblem } = this.#call.exchange.fields;
+    return modelProblem !== null && modelProblem.mayNameModel ? modelProblem : null;
   }
 
   estimateTokens(): TokenEstimate | Promise<TokenEstimate> {

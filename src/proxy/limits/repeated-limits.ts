@@ -253,14 +253,14 @@ function isOrdinary(exchange: Exchange, { virtualModels }: CompiledRule): boolea
   return body !== null && !body.isUnscanned && sentPath === path;
 }
 
-/** Returns undefined if the request runs no model or may run several. Errors are reported by the steps that follow. */
+/** Returns undefined if the request runs no model, may run several, or hides which one. Errors are reported by the steps that follow. */
 function onlyModelOf(
   exchange: Exchange,
   rule: CompiledRule,
   requiresOneModel: boolean,
 ): string | null | undefined {
   try {
-    if (!mayCost(exchange, rule)) return undefined;
+    if (!mayCost(exchange, rule) || exchange.fields.modelProblem !== null) return undefined;
     if (requiresOneModel) requireOneModel(exchange, rule);
     return onlyEligibleModel(exchange, rule);
   } catch {

@@ -3,6 +3,7 @@ import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import { NO_FIELDS, type BodyFields } from "../request-body.ts";
 import { isModelParameter, modelsInQuery } from "../request-target-models.ts";
 import { modelFor } from "../model-for.ts";
+import { SEVERAL_IN_QUERY } from "../model-problems.ts";
 
 /** Returns the fields that routing reads, as if the request had a body with this model. */
 export function fieldsOfQuery(query: string): BodyFields {
@@ -12,9 +13,7 @@ export function fieldsOfQuery(query: string): BodyFields {
   return {
     ...NO_FIELDS,
     model,
-    modelProblem: isAmbiguous
-      ? { code: "bad_request", message: "The query names several models. Send one parameter model." }
-      : null,
+    modelProblem: isAmbiguous ? SEVERAL_IN_QUERY : null,
   };
 }
 
