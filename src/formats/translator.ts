@@ -25,8 +25,11 @@ export interface InboundTranslator {
 
 /** For the format of a target. */
 export interface OutboundTranslator {
-  /** Whether the body is already a request in this format, to be forwarded unchanged. */
-  readonly isRequest: (body: JsonObject) => boolean;
+  /**
+   * Whether the body is already a request in this format, to be forwarded unchanged. If the path of the client is the one of
+   * chat completions (`isChatPath`), a body that is valid in both formats is a chat request.
+   */
+  readonly isRequest: (body: JsonObject, isChatPath?: boolean) => boolean;
   /** Whether the encoded request depends on the target and not only on its format. */
   readonly dependsOnTarget: boolean;
   /** Returns the request in this format. Throws a TranslationError if the format cannot express it. Does not change `request`. */

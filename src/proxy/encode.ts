@@ -231,12 +231,12 @@ function translatedBody(exchange: Exchange, body: RequestBody, task: Translation
 
 /** Returns the translation that the endpoint needs; null if the request is forwarded as it is. */
 export function taskFor(
-  { requestFormat, format }: RequestEndpoint,
+  { requestFormat, pathNamesFormat, format }: RequestEndpoint,
   { tag }: CompiledTarget,
   model: string | null,
 ): TranslationTask | null {
   if (requestFormat === null) return null;
-  return { from: requestFormat.name, to: format.name, model, targetTag: tag };
+  return { from: requestFormat.name, to: format.name, pathNamesFormat, model, targetTag: tag };
 }
 
 function translationFor(

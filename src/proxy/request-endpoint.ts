@@ -21,6 +21,8 @@ export interface RequestEndpoint {
   readonly format: Format;
   /** The format to translate the request from; null if it is forwarded as it is. */
   readonly requestFormat: Format | null;
+  /** Whether the path of the client names that format. If not, the body may have the format of the target already. */
+  readonly pathNamesFormat: boolean;
   /** The format to translate the response to; null if it is relayed as it is. */
   readonly responseFormat: Format | null;
   /** Whether the response is relayed as it is if the request turns out to have the format of the endpoint already. */
@@ -80,13 +82,15 @@ function configuredEndpoint(exchange: Exchange, rule: CompiledRule, target: Comp
     target.format !== client && fields.isObject && (fields.hasMessages || client !== HUB) && !isPassedOn;
   const wanted =
     selected === null || method !== "POST" || isPassedOn ? null : responseFormat(selected, client);
+  const pathNamesFormat = selected === "request" && formatOfChatPath(sentPath) !== null;
   return {
     path,
     query: null,
     format,
     requestFormat: isTranslated ? client : null,
+    pathNamesFormat,
     responseFormat: wanted === target.format ? null : wanted,
-    responseFollowsBody: selected === "request" && formatOfChatPath(sentPath) === null,
+    responseFollowsBody: selected === "request" && !pathNamesFormat,
   };
 }
 
@@ -112,6 +116,7 @@ function providerEndpoint(
     query: client !== format && isTranslated && endpoint !== null ? "" : null,
     format,
     requestFormat: isTranslated ? client : null,
+    pathNamesFormat: endpoint !== null,
     responseFormat: wanted === format ? null : wanted,
     responseFollowsBody: selected === "request" && endpoint === null,
   };
@@ -125,7 +130,15 @@ function hasForeignReasoning({ body }: Exchange, { upstream }: CompiledRule, { i
 }
 
 function unchanged(format: Format, path: string): RequestEndpoint {
-  return { path, query: null, format, requestFormat: null, responseFormat: null, responseFollowsBody: false };
+  return {
+    path,
+    query: null,
+    format,
+    requestFormat: null,
+    pathNamesFormat: false,
+    responseFormat: null,
+    responseFollowsBody: false,
+  };
 }
 
 function foundIn(endpoints: EndpointTable, { endpoint }: Exchange): ProviderEndpoint {

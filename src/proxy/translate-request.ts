@@ -15,6 +15,8 @@ export interface TranslationTask {
   /** The format of the client. */
   readonly from: FormatName;
   readonly to: FormatName;
+  /** Whether the path of the client names its format. If not, the body may have the format of the target already. */
+  readonly pathNamesFormat: boolean;
   /** The model that is sent to the target; null if the request names none and the target has no default. */
   readonly model: string | null;
   readonly targetTag: string;
@@ -44,7 +46,8 @@ export function translateRequest(
   const { outbound } = formatNamed(task.to);
   const context = inbound.contextOf(json, isLarge);
   requireFewTools(context);
-  if (task.from === HUB_FORMAT && outbound.isRequest(json)) return { bytes: null, dropped: [], context };
+  if (task.from === HUB_FORMAT && outbound.isRequest(json, task.pathNamesFormat))
+    return { bytes: null, dropped: [], context };
   if (task.from === task.to) return { ...cleaned(json, inbound, task), context };
   const report = new TranslationReport();
   const { model, targetTag } = task;

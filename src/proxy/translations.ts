@@ -50,7 +50,7 @@ export function isLarge(body: RequestBody | null): body is RequestBody {
 }
 
 /** Targets with the same format and model share a translation, unless it depends on the target. */
-function keyOf({ from, to, model, targetTag }: TranslationTask): string {
+function keyOf({ from, to, pathNamesFormat, model, targetTag }: TranslationTask): string {
   const tag = formatNamed(to).outbound.dependsOnTarget ? targetTag : "";
-  return `${from} ${to} ${tag} ${model ?? ""}`;
+  return `${from} ${to} ${pathNamesFormat} ${tag} ${model ?? ""}`;
 }

@@ -282,6 +282,23 @@ describe("the response has the format of the request", () => {
     const unchanged = await post(`${prefix}/v1/messages`, MESSAGES);
     expect(unchanged.header("x-gw-translated")).toBeUndefined();
   });
+
+  test("a chat request with max_tokens is translated at the chat path, although its body could be a messages request", async () => {
+    const prefix = await api([targetAt(provider, { provider: "anthropic" })]);
+    const options = { temperature: 0.3, metadata: { team: "search" }, service_tier: "flex", unknown: 1 };
+    const body = { ...CHAT, model: "claude-opus-4-7", max_tokens: 9, ...options };
+    const response = await post(`${prefix}/v1/chat/completions`, body);
+    expect(onlyRequest(provider).json()).toEqual({ model: body.model, max_tokens: 9, messages: CHAT.messages });
+    expect(response.header("x-gw-translated")).toBe("dropped=metadata,service_tier,unknown,temperature");
+  });
+
+  test("a messages request at the chat path is recognized by what only Anthropic's format has", async () => {
+    const prefix = await api([targetAt(provider, { provider: "anthropic" })]);
+    const body = { ...MESSAGES, system: "Be brief." };
+    const response = await post(`${prefix}/v1/chat/completions`, body);
+    expect(onlyRequest(provider).json()).toEqual(body);
+    expect(response.json()).toMatchObject({ object: "chat.completion" });
+  });
 });
 
 describe("embeddings", () => {

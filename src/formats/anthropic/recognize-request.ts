@@ -61,12 +61,12 @@ const CHAT_MESSAGE_FIELDS = [
   "tool_calls",
 ] as const;
 
-export function isAnthropicRequest(body: unknown): boolean {
+export function isAnthropicRequest(body: unknown, isChatPath = false): boolean {
   if (!isJsonObject(body)) return false;
   const messages = objectsOf(body["messages"]);
   // Anthropic's features decide first: the role "system" exists in both formats, a top-level `system` only in Anthropic's.
   if (hasAnthropicFields(body) || messages.some(hasAnthropicBlock)) return true;
-  if (hasChatFields(body) || messages.some(isChatMessage)) return false;
+  if (isChatPath || hasChatFields(body) || messages.some(isChatMessage)) return false;
   // Plain text messages are valid in both formats, but only Anthropic requires max_tokens.
   return typeof body["max_tokens"] === "number";
 }
