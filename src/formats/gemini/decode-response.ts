@@ -20,7 +20,11 @@ const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
   ["IMAGE_SAFETY", "content_filter"],
   ["IMAGE_PROHIBITED_CONTENT", "content_filter"],
   ["IMAGE_RECITATION", "content_filter"],
-  // Gemini withholds an invalid call. A client must not take the response for complete.
+  // Gemini stopped for a reason that it does not name. A client must not take the response for complete.
+  ["OTHER", "content_filter"],
+  ["IMAGE_OTHER", "content_filter"],
+  ["NO_IMAGE", "content_filter"],
+  // Gemini withholds an invalid call.
   ["MALFORMED_FUNCTION_CALL", "content_filter"],
   ["MALFORMED_RESPONSE", "content_filter"],
   ["MISSING_THOUGHT_SIGNATURE", "content_filter"],

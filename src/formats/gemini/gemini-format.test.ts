@@ -148,3 +148,18 @@ test.each(["21st_search", "-x", "_gw_a", "_gw__gw_1", "plain"])("the tool name %
   const decoded = GEMINI.outbound.decodeResponse({ candidates }, { createdAt: 1, targetTag: "t" });
   expect(decoded?.choices[0].message.tool_calls?.[0]?.function.name).toBe(name);
 });
+
+test.each([
+  ["STOP", "stop"],
+  ["MAX_TOKENS", "length"],
+  ["SAFETY", "content_filter"],
+  ["OTHER", "content_filter"],
+  ["NO_IMAGE", "content_filter"],
+])(
+  "the finish reason %s is %s: a response that is not complete does not look complete",
+  (finishReason, expected) => {
+    const body = { candidates: [{ content: { parts: [{ text: "Hi" }] }, finishReason }] };
+    const completion = GEMINI.outbound.decodeResponse(body, { createdAt: 1, targetTag: "t" });
+    expect(completion).toMatchObject({ choices: [{ finish_reason: expected }] });
+  },
+);

@@ -1,5 +1,6 @@
 // Reads whole responses and errors of chat targets: OpenAI's, and those of servers that differ in details. Fields that no
 // client of another format can get are left out.
+import { GatehouseError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
 import type { DecodeOptions } from "../translator.ts";
@@ -24,13 +25,19 @@ const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
   ["function_call", "tool_calls"],
   ["content_filter", "content_filter"],
 ]);
+/** Mistral and OpenRouter: the generation failed. vLLM: the server aborted it. */
+const FAILURES: ReadonlySet<unknown> = new Set(["error", "abort"]);
+/** Gemini's chat endpoint writes `content_filter: RECITATION` and `function_call_filter: MALFORMED_FUNCTION_CALL`. */
+const FILTER = /^(?:content|function_call)_filter\b/;
 
-/** Returns null if the body is no chat completion with a choice. */
+/** Returns null if the body is no chat completion with a choice. Throws a GatehouseError if its generation failed. */
 export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): ChatCompletion | null {
   if (!isJsonObject(body) || !Array.isArray(body["choices"])) return null;
   const choice: unknown = body["choices"][0];
   if (!isJsonObject(choice) || !isJsonObject(choice["message"])) return null;
   const { message } = choice;
+  const failed = failureOf(choice["finish_reason"]);
+  if (failed !== null) throw new GatehouseError("upstream_bad_answer", failed);
   const id = textOf(body["id"]);
   const calls = decodeCalls(message, id);
   const reasoning = reasoningOf(message);
@@ -67,7 +74,14 @@ const NO_USAGE: ChatUsage = {
 /** Returns null as long as the model has not finished. */
 export function toFinishReason(reason: unknown): ChatFinishReason | null {
   if (reason === null || reason === undefined || reason === "") return null;
-  return FINISH_REASONS.get(reason) ?? "stop";
+  return FINISH_REASONS.get(reason) ?? (FILTER.test(textOf(reason)) ? "content_filter" : "stop");
+}
+
+/** Returns what happened if the finish reason says that the response is not complete; null otherwise. */
+export function failureOf(reason: unknown): string | null {
+  return FAILURES.has(reason)
+    ? `The provider ended the response with the finish reason "${textOf(reason)}".`
+    : null;
 }
 
 /** `content` may have parts. Mistral's reasoning models have thinking among them. */

@@ -254,3 +254,24 @@ describe("an error", () => {
     expect(decodeError({ error }, 429).error.code).toBe("rate_limit_exceeded");
   });
 });
+
+test.each(["error", "abort"])("the finish reason %s never is a clean end", (finish_reason) => {
+  const message = `finish reason "${finish_reason}"`;
+  const { recorder, ending } = decodeStream([
+    delta({ content: "a" }),
+    delta({}, { finish_reason }),
+    "[DONE]",
+  ]);
+  expect([ending, recorder.isDone]).toEqual(["error", false]);
+  expect(recorder.failure?.error.message).toContain(message);
+  const choices = [{ message: { content: "a" }, finish_reason }];
+  expect(() => decodeResponse({ choices }, OPTIONS)).toThrow(message);
+});
+
+test.each(["content_filter: RECITATION", "function_call_filter: MALFORMED_FUNCTION_CALL"])(
+  "the finish reason %s of Gemini's chat endpoint is that of a content filter",
+  (finish_reason) => {
+    const choices = [{ message: { content: "a" }, finish_reason }];
+    expect(decodeResponse({ choices }, OPTIONS)?.choices[0].finish_reason).toBe("content_filter");
+  },
+);

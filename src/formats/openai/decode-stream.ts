@@ -5,6 +5,7 @@ import {
   argumentsOf,
   contentOf,
   decodeError,
+  failureOf,
   reasoningOf,
   textOf,
   toCallId,
@@ -45,6 +46,11 @@ export class ChatStreamDecoder extends EventStreamDecoder {
     this.#usage = toChatUsage(event["usage"]) ?? this.#usage;
     const [choice] = choices;
     if (!isJsonObject(choice)) return;
+    const failed = failureOf(choice["finish_reason"]);
+    if (failed !== null) {
+      this.fail({ error: { message: failed, type: "server_error", param: null, code: "server_error" } });
+      return;
+    }
     const delta = isJsonObject(choice["delta"]) ? this.#decodeDelta(choice["delta"]) : {};
     const finish_reason = toFinishReason(choice["finish_reason"]);
     this.sink.chunk(this.chunkWith([{ index: 0, delta, logprobs: null, finish_reason }], this.#created));

@@ -1,7 +1,9 @@
-// A response whose status is 200 and whose body says that it failed.
+// Responses whose status is 200 and whose body says that they failed, and streams of servers that send few events.
 import { expect, test } from "bun:test";
 import { GatehouseError } from "../../base/errors.ts";
+import { ReplyCollector, replyOf } from "../../../test/translation/reply.ts";
 import { decodeResponse } from "./decode-response.ts";
+import { ResponseStreamDecoder } from "./decode-stream.ts";
 
 test("a failed response is an error with the provider's message", () => {
   const body = {
@@ -13,4 +15,29 @@ test("a failed response is an error with the provider's message", () => {
   const decode = () => decodeResponse(body, { createdAt: 1, targetTag: "t" });
   expect(decode).toThrow(GatehouseError);
   expect(decode).toThrow("The provider could not create the response. Out of order.");
+});
+
+test("output that a stream contains only in its complete items, or in its last event, is not lost", () => {
+  const output = [
+    { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Hm." }] },
+    { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "Hello" }] },
+    { type: "function_call", id: "fc_1", call_id: "c1", name: "f", arguments: '{"a":1}' },
+  ];
+  const response = { id: "resp_1", object: "response", status: "completed", model: "m", output };
+  const items = output.map((item, output_index) => ({
+    type: "response.output_item.done",
+    output_index,
+    item,
+  }));
+  const options = { createdAt: 1, targetTag: "t" };
+  const whole = decodeResponse(response, options);
+  if (whole === null) throw new Error("the response was not recognized");
+  for (const events of [items, []]) {
+    const collector = new ReplyCollector();
+    const decoder = new ResponseStreamDecoder(options, collector);
+    for (const event of [...events, { type: "response.completed", response }])
+      decoder.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+    expect(decoder.ending()).toBe("complete");
+    expect(collector.reply).toEqual(replyOf(whole));
+  }
 });

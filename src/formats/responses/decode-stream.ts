@@ -5,7 +5,15 @@ import { EventStreamDecoder, foreignEvent, parseEvent } from "../event-stream-de
 import { decodeError } from "../openai/decode-response.ts";
 import type { ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
 import type { ChatStreamSink, DecodeOptions } from "../translator.ts";
-import { PARAGRAPH, partsOf, textOf, toChatUsage, toDetail, toFinishReason } from "./decode-response.ts";
+import {
+  PARAGRAPH,
+  partsOf,
+  reasoningTextOf,
+  textOf,
+  toChatUsage,
+  toDetail,
+  toFinishReason,
+} from "./decode-response.ts";
 
 const API = "the Responses API";
 
@@ -28,6 +36,8 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
   /** Output indexes of messages whose text or refusal has begun. */
   readonly #messages = new Set<unknown>();
   #hasReasoning = false;
+  /** Whether the text of the current reasoning item has begun. */
+  #hasItemReasoning = false;
   #startsParagraph = false;
   #isStarted = false;
 
@@ -121,12 +131,16 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
     if (text === "") return;
     const separator = this.#hasReasoning && this.#startsParagraph ? PARAGRAPH : "";
     this.#hasReasoning = true;
+    this.#hasItemReasoning = true;
     this.#startsParagraph = false;
     this.#write({ reasoning_content: separator + text });
   }
 
   #startItem(outputIndex: unknown, { type, call_id, name }: JsonObject): void {
-    if (type === "reasoning") this.#startsParagraph = true;
+    if (type === "reasoning") {
+      this.#startsParagraph = true;
+      this.#hasItemReasoning = false;
+    }
     const isCustom = type === "custom_tool_call";
     if ((!isCustom && type !== "function_call") || this.#calls.has(outputIndex)) return;
     const index = this.#calls.size;
@@ -153,6 +167,9 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
   #endItem(outputIndex: unknown, item: JsonObject): void {
     switch (item["type"]) {
       case "reasoning": {
+        if (!this.#hasItemReasoning) this.#writeReasoning(reasoningTextOf(item));
+        this.#hasItemReasoning = false;
+        this.#startsParagraph = true;
         const detail = toDetail(item, this.#targetTag);
         if (detail !== null) this.#write({ reasoning_details: [detail] });
         return;
@@ -166,6 +183,12 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
         return;
       default:
     }
+  }
+
+  /** Some servers send nothing before the complete response. */
+  #writeOutput({ output }: JsonObject): void {
+    if (this.#hasReasoning || this.#messages.size > 0 || this.#calls.size > 0) return;
+    for (const [index, item] of partsOf(output).entries()) this.#endItem(index, item);
   }
 
   /** Some servers send texts and arguments only with the complete item. */
@@ -189,6 +212,7 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
 
   #completeWith(response: JsonObject, type: string): void {
     this.#start(response);
+    this.#writeOutput(response);
     const status = type === "response.incomplete" ? "incomplete" : "completed";
     this.#writeChunk({}, toFinishReason({ ...response, status }, this.#calls.size > 0));
     this.sink.chunk({ ...this.chunkWith([]), usage: toChatUsage(response["usage"]) });
