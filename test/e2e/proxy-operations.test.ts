@@ -288,7 +288,11 @@ describe("the response has the format of the request", () => {
     const options = { temperature: 0.3, metadata: { team: "search" }, service_tier: "flex", unknown: 1 };
     const body = { ...CHAT, model: "claude-opus-4-7", max_tokens: 9, ...options };
     const response = await post(`${prefix}/v1/chat/completions`, body);
-    expect(onlyRequest(provider).json()).toEqual({ model: body.model, max_tokens: 9, messages: CHAT.messages });
+    expect(onlyRequest(provider).json()).toEqual({
+      model: body.model,
+      max_tokens: 9,
+      messages: CHAT.messages,
+    });
     expect(response.header("x-gw-translated")).toBe("dropped=metadata,service_tier,unknown,temperature");
   });
 

@@ -214,3 +214,13 @@ test("any JSON either translates to a chat request or throws a TranslationError 
     { numRuns: 150 },
   );
 });
+
+test("fields of metadata and output_config without an equivalent are reported", () => {
+  const { request, dropped } = decode({
+    messages: [],
+    metadata: { user_id: "u", team: "search" },
+    output_config: { effort: "low", task_budget: { total: 9 } },
+  });
+  expect(request).toEqual({ messages: [], reasoning_effort: "low", user: "u" });
+  expect(dropped).toEqual(["metadata.team", "output_config.task_budget"]);
+});

@@ -68,9 +68,22 @@ export function decodeRequest(body: JsonObject, report: TranslationReport): Chat
   const effort = effortOf(readObject(body, "thinking"), readObject(body, "output_config"));
   if (effort !== null) request["reasoning_effort"] = effort;
   addFormat(request, body);
+  dropOthers(body, "metadata", ["user_id"], report);
+  dropOthers(body, "output_config", ["effort", "format"], report);
   const user = readString(readObject(body, "metadata") ?? {}, "user_id", "metadata");
   if (user !== undefined && user !== "") request["user"] = user;
   return request;
+}
+
+/** Reports the fields of the object at `key` that are not read. */
+function dropOthers(
+  body: JsonObject,
+  key: string,
+  known: readonly string[],
+  report: TranslationReport,
+): void {
+  for (const [name, value] of Object.entries(readObject(body, key) ?? {}))
+    if (!known.includes(name) && value !== null) report.drop(`${key}.${name}`);
 }
 
 /** `output_format` is the name of `output_config.format` in older versions of the API. */

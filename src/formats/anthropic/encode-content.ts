@@ -10,33 +10,44 @@ import { readString, requireObject, requireString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 
-/** Returns the blocks of a user message or tool result. Empty texts are left out because Anthropic rejects them. */
+/** Returns the blocks of a user message or tool result. Empty and blank texts are left out because Anthropic rejects them. */
 export function encodeContent(
   content: unknown,
   path: string,
   report: TranslationReport,
 ): AnthropicUserContentBlock[] {
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (typeof content === "string") return isBlank(content, report) ? [] : [{ type: "text", text: content }];
   const blocks: AnthropicUserContentBlock[] = [];
   for (const [part, partPath] of readParts(content, path)) {
     const block = encodePart(part, partPath, report);
-    if (block.type === "text" && block.text === "") continue;
+    if (block.type === "text" && isBlank(block.text, report)) continue;
     blocks.push(withBreakpoint(block, part));
   }
   return blocks;
 }
 
 /** Returns the texts of a system, developer, or assistant message, whose content may only be text. */
-export function encodeTextContent(content: unknown, path: string): AnthropicTextBlock[] {
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+export function encodeTextContent(
+  content: unknown,
+  path: string,
+  report: TranslationReport,
+): AnthropicTextBlock[] {
+  if (typeof content === "string") return isBlank(content, report) ? [] : [{ type: "text", text: content }];
   const texts: AnthropicTextBlock[] = [];
   for (const [part, partPath] of readParts(content, path)) {
     const field = part["type"] === "refusal" ? "refusal" : "text";
     if (part["type"] !== field) throw unknownPart(part, partPath, "text");
     const text = requireString(part, field, partPath);
-    if (text !== "") texts.push(withBreakpoint<AnthropicTextBlock>({ type: "text", text }, part));
+    if (!isBlank(text, report)) texts.push(withBreakpoint<AnthropicTextBlock>({ type: "text", text }, part));
   }
   return texts;
+}
+
+/** Other models often write line breaks before a tool call. Whitespace is reported as dropped, nothing at all is not. */
+function isBlank(text: string, report: TranslationReport): boolean {
+  if (/\S/.test(text)) return false;
+  if (text !== "") report.drop("content");
+  return true;
 }
 
 /** Returns `block` with the cache breakpoint of `owner`, a part, tool, or message, if it has one. */

@@ -35,7 +35,9 @@ const SHARED_TYPES = new Set([
   "rate_limit_error",
 ]);
 
-export function encodeError({ status, message, code, requestId }: GatewayError): object {
+export function encodeError({ status, message: text, code, field, requestId }: GatewayError): object {
+  // Anthropic's errors have no field for it. Its own messages begin with the name of the field, too.
+  const message = field === null || text.includes(field) ? text : `${field}: ${text}`;
   // Anthropic's clients then send the whole conversation instead.
   const details =
     code === "thread_unsupported_request" ? { details: { error_code: code, unsupported: ["provider"] } } : {};

@@ -44,7 +44,7 @@ export function encodeMessages(messages: unknown, report: TranslationReport): En
       case "system":
       case "developer":
         // Also those in the middle of the conversation, because not every Anthropic model accepts them there.
-        system.push(...encodeTextContent(message["content"], `${path}.content`));
+        system.push(...encodeTextContent(message["content"], `${path}.content`, report));
         break;
       case "user":
         addToTurn(turns, "user", encodeUser(message, `${path}.content`, report));
@@ -114,7 +114,7 @@ function encodeAssistant(
   const thinking = encodeReasoning(message, report);
   // A refusal has its text in `refusal` and null in `content`. It is part of the conversation as well.
   const content = message["content"] ?? message["refusal"] ?? null;
-  const texts = content === null ? [] : encodeTextContent(content, `${path}.content`);
+  const texts = content === null ? [] : encodeTextContent(content, `${path}.content`, report);
   const calls: AnthropicToolUseBlock[] = [];
   for (const [index, call] of (readArray(message, "tool_calls", path) ?? []).entries())
     calls.push(encodeToolCall(call, `${path}.tool_calls[${index}]`));

@@ -71,3 +71,29 @@ test("any JSON either translates to messages with alternating roles or throws a 
     { numRuns: 1000 },
   );
 });
+
+test("texts of whitespace, which Anthropic rejects, are dropped and reported", () => {
+  const report = new TranslationReport();
+  const call = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
+  const messages = [
+    { role: "system", content: " " },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "Hi" },
+        { type: "text", text: "\n" },
+      ],
+    },
+    { role: "assistant", content: "\n\n", tool_calls: [call] },
+    { role: "tool", tool_call_id: "c1", content: "" },
+  ];
+  const request = encodeRequest({ messages }, { report });
+  expect(request.system).toBeUndefined();
+  expect(request.messages).toEqual([
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "f", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: "" }] },
+  ]);
+  expect(report.dropped).toEqual(["content"]);
+  expect(() => encode({ messages: [{ role: "user", content: " " }] })).toThrow("a message that is not empty");
+});

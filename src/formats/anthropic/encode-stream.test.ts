@@ -340,3 +340,19 @@ describe("an error", () => {
     });
   });
 });
+
+test("a refusal after text is no part of the text, in streams and in whole messages", async () => {
+  const message = await readStream([
+    chunk({ role: "assistant", content: "" }),
+    chunk({ content: "Part" }),
+    chunk({ refusal: "I can" }),
+    chunk({ refusal: "not." }, "stop"),
+  ]);
+  expect(message).toMatchObject({
+    content: [{ type: "text", text: "Part" }],
+    stop_reason: "refusal",
+    stop_details: { explanation: "I cannot." },
+  });
+  const alone = await readStream([chunk({ refusal: "I can" }), chunk({ refusal: "not." }, "stop")]);
+  expect(alone.content).toMatchObject([{ type: "text", text: "I cannot." }]);
+});

@@ -46,7 +46,10 @@ export class MessageStreamEncoder implements StreamEncoder {
   readonly #heldText = new HeldText();
   #hasCalls = false;
   #finishReason: ChatFinishReason | null = null;
+  #hasText = false;
   #refusal: string | null = null;
+  /** Whether the refusal is written as text. */
+  #isRefusalText = false;
   #usage: ChatUsage | null = null;
 
   constructor({ model, renamedTools }: ResponseContext) {
@@ -98,11 +101,17 @@ export class MessageStreamEncoder implements StreamEncoder {
     if (delta.reasoning_content !== undefined && delta.reasoning_content !== "")
       this.#addReasoning(delta.reasoning_content);
     for (const detail of delta.reasoning_details ?? []) this.#addDetail(detail);
-    if (delta.content !== undefined && delta.content !== "") this.#addText(delta.content);
+    if (delta.content !== undefined && delta.content !== "") {
+      this.#hasText = true;
+      this.#addText(delta.content);
+    }
     if (delta.refusal !== undefined && delta.refusal !== "") {
       this.#heldText.add(delta.refusal.length);
+      // The text for the user if there is no other, as in whole messages.
+      const isText = this.#refusal === null ? !this.#hasText : this.#isRefusalText;
+      this.#isRefusalText = isText;
       this.#refusal = (this.#refusal ?? "") + delta.refusal;
-      this.#addText(delta.refusal);
+      if (isText) this.#addText(delta.refusal);
     }
     for (const call of delta.tool_calls ?? [])
       this.#addCall(call.index, call.id ?? "", call.function.name ?? "", call.function.arguments);

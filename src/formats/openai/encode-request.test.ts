@@ -203,3 +203,10 @@ test("unknown fields are dropped and reported; the choice of a tool is left out 
   };
   expect(encode(fields)).toEqual({ messages: [USER], seed: 1, dropped: ["top_k", "x_unknown"] });
 });
+
+test("a tool_choice that requires a call is refused if there are no tools; others have no effect", () => {
+  expect(() => encode({ tool_choice: "required" })).toThrow("the request has no tools");
+  const named = { type: "function", function: { name: "f" } };
+  expect(() => encode({ tools: [], tool_choice: named })).toThrow(TranslationError);
+  expect(encode({ tool_choice: "auto" })).toEqual({ messages: [USER], dropped: [] });
+});

@@ -3,6 +3,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { readArray, readNumber, readObject, readString, requireObject } from "../read-fields.ts";
+import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { chatModelOf, closestEffort } from "./chat-models.ts";
 import { encodeMessages } from "./encode-messages.ts";
@@ -93,8 +94,15 @@ function effortOf(request: ChatRequest): string | null {
 
 function addTools(encoded: JsonObject, request: ChatRequest, report: TranslationReport): void {
   const tools = readArray(request, "tools") ?? [];
-  // OpenAI rejects the other two fields without tools. They have no effect then.
-  if (tools.length === 0) return;
+  // OpenAI rejects the other two fields without tools. They have no effect then, unless they require a tool call.
+  if (tools.length === 0) {
+    const choice = request.tool_choice ?? "auto";
+    if (choice === "auto" || choice === "none") return;
+    throw new TranslationError(
+      "tool_choice",
+      'tool_choice requires a tool call, but the request has no tools. Add tools, or set tool_choice to "auto".',
+    );
+  }
   encoded["tools"] = tools.map((tool, index) => encodeTool(requireObject(tool, `tools[${index}]`), report));
   for (const field of ["tool_choice", "parallel_tool_calls"])
     if ((request[field] ?? null) !== null) encoded[field] = request[field];

@@ -51,6 +51,8 @@ export class InputDecoder {
   decode(instructions: unknown, input: unknown): void {
     if (typeof instructions === "string") this.#addSystem(decodeParts(instructions, "instructions"));
     else if (Array.isArray(instructions)) this.#decodeItems(instructions, "instructions");
+    else if ((instructions ?? null) !== null)
+      throw new TranslationError("instructions", "instructions must be a string or an array of items.");
     if (typeof input === "string") this.#addMessage("user", input);
     else if (Array.isArray(input)) this.#decodeItems(input, "input");
     else throw new TranslationError("input", "input must be a string or an array of items.");

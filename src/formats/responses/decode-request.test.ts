@@ -420,3 +420,11 @@ describe("other fields", () => {
     });
   });
 });
+
+test("instructions of a wrong type, and required tools of which there are none, are refused", () => {
+  expect(errorOf({ instructions: 5 }).path).toBe("instructions");
+  const tools = [{ type: "function", name: "f" }];
+  const tool_choice = { type: "allowed_tools", mode: "required", tools: [] };
+  expect(errorOf({ tools, tool_choice }).path).toBe("tool_choice");
+  expect(decode({ tools, tool_choice: { ...tool_choice, mode: "auto" } }).request["tools"]).toBeUndefined();
+});

@@ -172,6 +172,7 @@ function selectAllowed(choice: JsonObject, tools: DecodedTools): ToolSelection {
   const functions = tools.functions.filter(
     ({ function: each }) => isJsonObject(each) && allowed.has(String(each["name"])),
   );
+  if (functions.length === 0 && mode === "required") throw unknownChoice();
   return functions.length === 0 ? {} : { tools: functions, tool_choice: mode };
 }
 
