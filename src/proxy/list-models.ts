@@ -47,7 +47,7 @@ export function describeModels(exchange: Exchange, gateway: CompiledGateway, tai
   const models = usableModels(exchange, gateway, isOne);
   const { encodeModel, encodeModelList } = formatOfClient(path, request.headers).models;
   const body = isOne
-    ? encodeModel(modelNamed(tail.slice(MODELS_TAIL.length + 1), models))
+    ? encodeModel(modelNamed(percentDecoded(tail.slice(MODELS_TAIL.length + 1)), models, exchange, gateway))
     : encodeModelList(models);
   return OutgoingResponse.json(body, { headers: { "X-Request-Id": requestId, "Request-Id": requestId } });
 }
@@ -60,8 +60,7 @@ function usableModels(
 ): ListedModel[] {
   const owners = new Map<string, string>();
   for (const rule of rules) {
-    // A rule may require an API key although its gateway does not.
-    if (!isAllowed(apiKey, rule) || (apiKey === null && rule.requireApiKey)) continue;
+    if (!isUsable(rule, apiKey)) continue;
     for (const { name, provider } of visibleModels(rule, apiKey, withAliases))
       if (!owners.has(name)) owners.set(name, provider);
     for (const { models, defaultModel, provider } of rule.upstream.targets) {
@@ -72,6 +71,11 @@ function usableModels(
   }
   const createdAt = Date.parse(gateway.created_at);
   return [...owners].map(([id, owner]) => ({ id, owner, createdAt }));
+}
+
+/** A rule may require an API key although its gateway does not. */
+function isUsable(rule: CompiledRule, apiKey: CompiledApiKey | null): boolean {
+  return isAllowed(apiKey, rule) && (apiKey !== null || !rule.requireApiKey);
 }
 
 /** Returns the exact names of virtual models that the rule serves and the key may use, with the provider of their first target. */
@@ -92,13 +96,28 @@ function visibleModels(
   });
 }
 
-/** `segment` is percent-encoded. A name may contain slashes, encoded or not. */
-function modelNamed(segment: string, models: readonly ListedModel[]): ListedModel {
-  const name = percentDecoded(segment);
-  const model = models.find(({ id }) => id === name);
-  if (model === undefined)
-    throw new GatehouseError("model_not_found", `There is no model "${segment.slice(0, 200)}".`);
-  return model;
+/** A name may contain slashes. `provider/model` and names that a pattern matches are found like aliases. */
+function modelNamed(
+  name: string,
+  models: readonly ListedModel[],
+  { apiKey }: Exchange,
+  { gateway, rules }: CompiledGateway,
+): ListedModel {
+  const listed = models.find(({ id }) => id === name);
+  if (listed !== undefined) return listed;
+  const allows = (model: string) => apiKey?.models?.allows(model) !== false;
+  for (const rule of allows(name) ? rules : []) {
+    const found = isUsable(rule, apiKey) ? (rule.virtualModels?.find(name) ?? null) : null;
+    if (found === null || !found.model.record.visible || name.endsWith("*")) continue;
+    for (const { upstream, model } of found.model.targets) {
+      const sent = model ?? found.name;
+      const [index] = upstream.candidatesFor(sent)?.preferred ?? [];
+      const target = index === undefined ? undefined : upstream.targets[index];
+      if (target !== undefined && allows(sent))
+        return { id: name, owner: target.provider, createdAt: Date.parse(gateway.created_at) };
+    }
+  }
+  throw new GatehouseError("model_not_found", `There is no model "${name.slice(0, 200)}".`);
 }
 
 function onlyGateway({ snapshot }: Exchange): CompiledGateway {

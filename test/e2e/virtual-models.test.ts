@@ -516,7 +516,7 @@ test("with limits, a target that cannot hold the input does not count for the bu
   expect((await send(route, "any")).status).toBe(402);
 });
 
-test("GET /v1/models lists visible names that the key may use, and finds one by name or alias", async () => {
+test("GET /v1/models lists visible names that the key may use, and finds one by any of its names", async () => {
   const { route, east: upstream } = await twoUpstreams();
   await addModel(route, { name: "shown", aliases: ["nick"], targets: [{ upstream, model: "m-1" }] });
   await addModel(route, { name: "hidden", visible: false, targets: [{ upstream, model: "m-1" }] });
@@ -531,6 +531,13 @@ test("GET /v1/models lists visible names that the key may use, and finds one by 
   expect(ids(await list(limited.key))).toEqual([]);
   expect(await list(key, "/shown")).toMatchObject({ id: "shown" });
   expect(await list(key, "/nick")).toMatchObject({ id: "nick" });
+  for (const name of ["openai/m-1", "pattern-x", "openai/pattern-x"])
+    for (const path of [`/${name}`, `/${encodeURIComponent(name)}`]) {
+      expect(await list(key, path)).toMatchObject({ id: name, owned_by: "openai" });
+      expect(await list(limited.key, path)).toMatchObject({ code: "model_not_found" });
+    }
+  for (const name of ["groq/m-1", "hidden", "pattern-*", "openai/other"])
+    expect(await list(key, `/${name}`)).toMatchObject({ code: "model_not_found" });
 });
 
 test("the request log has the requested name, the virtual model, the model and the fallback", async () => {
