@@ -19,7 +19,7 @@ const EVENT_END = /\r\n\r\n|\n\n|\r\r/;
 /** Only CR and LF end a line of a stream: text of the model may have other line separators. */
 const DATA_LINES = /(?<=^|[\r\n])data: ?([^\r\n]*)/g;
 /** Audio or an image in base64, whose length says nothing about tokens. */
-const MEDIA = /[\w+/-]{400}/;
+export const MEDIA = /[\w+/-]{400}/;
 
 /** What events of a stream contain. */
 interface Measured {

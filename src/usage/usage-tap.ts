@@ -7,6 +7,7 @@ import type { BodyReader } from "../http/body-reader.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
 import { StreamRecoder } from "../http/stream-recoder.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import { decodeJson, estimateRelayed, lastObjectIn, startsJson } from "./json-body.ts";
 import { RelayedText } from "./relayed-text.ts";
 import { StreamUsageFilter } from "./stream-usage-filter.ts";
 import { NO_TOKENS, UsageAccumulator, usageOf, type Usage } from "./usage-accumulator.ts";
@@ -35,7 +36,6 @@ interface TappedResponse {
 type RelayedBytes = Uint8Array | Promise<Uint8Array>;
 
 const NO_BYTES = new Uint8Array(0);
-const OPENING_BRACE = 0x7b;
 
 /** Used directly for responses that cannot be decoded: relays all bytes and reads no usage. */
 export class UsageTap {
@@ -87,9 +87,9 @@ export function usageOfBody({
   details,
 }: TappedResponse): Usage | null {
   if (body === null || !response.ok) return null;
-  const json = isDecoded || startsObject(body) ? body : decodeObject(body, response);
+  const json = isDecoded || startsJson(body) ? body : decodeJson(body, response);
   if (details !== null && json !== null) details.readBody(json);
-  return json === null ? null : usageOf(usageReader, usageReader.readBody(json));
+  return json === null ? null : usageOf(usageReader, usageReader.readBody(lastObjectIn(json)));
 }
 
 /** Returns the usage that the first events of a stream report; null if they report none. */
@@ -98,13 +98,6 @@ export function usageOfStart(usageReader: UsageReader, chunks: readonly Uint8Arr
   const filter = new StreamUsageFilter(usageReader, usage, false);
   for (const chunk of chunks) filter.push(chunk);
   return usage.result(false, false);
-}
-
-/** Returns null if the body has no encoding, cannot be decoded, or is not a JSON object. */
-function decodeObject(body: Uint8Array, response: UpstreamResponse): Uint8Array | null {
-  const encoding = parseContentEncoding(response.headers.get("content-encoding"));
-  const decoded = typeof encoding === "string" ? null : decodeBody(body, encoding);
-  return decoded !== null && startsObject(decoded) ? decoded : null;
 }
 
 /** Returns null if there is no usage to read while relaying: the body is in memory or absent, or the status is an error. */
@@ -122,6 +115,7 @@ class JsonTap extends UsageTap {
   readonly #encoding: ContentEncoding | "identity";
   #chunks: Uint8Array[] = [];
   #bytes = 0;
+  #totalBytes = 0;
   #isWhole = true;
 
   constructor(tapped: TappedResponse, encoding: ContentEncoding | "identity") {
@@ -133,6 +127,7 @@ class JsonTap extends UsageTap {
   override push(chunk: Uint8Array): Uint8Array {
     this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
+    this.#totalBytes += chunk.byteLength;
     const maxBytes = this.#encoding === "identity" ? MAX_PLAIN_BYTES : MAX_ENCODED_BYTES;
     while (this.#bytes - (this.#chunks[0]?.byteLength ?? 0) >= maxBytes) {
       this.#bytes -= this.#chunks.shift()?.byteLength ?? 0;
@@ -151,8 +146,12 @@ class JsonTap extends UsageTap {
   }
 
   override result(isComplete: boolean): Usage | null {
+    const estimated = isComplete ? 0 : estimateRelayed(this.#chunks, this.#totalBytes, this.#encoding);
     this.#read();
-    return super.result(isComplete);
+    const usage = super.result(isComplete);
+    // A client may disconnect before the last byte, when it has all of the text.
+    if (usage === null || !usage.isPartial || usage.outputTokens >= estimated) return usage;
+    return { ...usage, outputTokens: estimated };
   }
 
   /** Reads the usage in the chunks, and forgets them. */
@@ -163,24 +162,17 @@ class JsonTap extends UsageTap {
     this.#chunks = [];
     const json = this.#decode(bytes);
     // A cut response does not end with its outermost object, so no usage is found in it.
-    const counters = json === null ? null : this.#reader.readBody(json);
+    const counters = json === null ? null : this.#reader.readBody(lastObjectIn(json));
     if (this.#isWhole && json !== null) this.details?.readBody(json);
     if (counters !== null) this.usage.add(counters, "final");
   }
 
-  /** Returns the end of a JSON object, or null. */
+  /** Returns the end of a JSON object or array, or null. */
   #decode(bytes: Uint8Array): Uint8Array | null {
-    if (this.#encoding === "identity") return !this.#isWhole || startsObject(bytes) ? bytes : null;
+    if (this.#encoding === "identity") return !this.#isWhole || startsJson(bytes) ? bytes : null;
     const decoded = this.#isWhole ? decodeBody(bytes, this.#encoding) : null;
-    return decoded !== null && startsObject(decoded) ? decoded : null;
+    return decoded !== null && startsJson(decoded) ? decoded : null;
   }
-}
-
-/** Whether the first byte that is not white space opens a JSON object. */
-function startsObject(bytes: Uint8Array): boolean {
-  let at = 0;
-  while ((bytes[at] ?? OPENING_BRACE) <= 0x20) at++;
-  return bytes[at] === OPENING_BRACE;
 }
 
 class StreamTap extends UsageTap {

@@ -28,11 +28,11 @@ interface Seeded extends SeededRoute {
 let count = 0;
 
 /** Creates a route to all operations, with a budget in tokens and one in dollars. */
-async function seed(): Promise<Seeded> {
+async function seed(target: Record<string, unknown> = {}): Promise<Seeded> {
   const prefix = `/unused${++count}`;
   const route = await seedRoute(gatehouse, {
     gateway: { prices: PRICES },
-    upstream: { targets: [targetAt(provider)], max_attempts: 1 },
+    upstream: { targets: [targetAt(provider, target)], max_attempts: 1 },
     rule: { path: `${prefix}/*`, methods: ["*"], strip_path: true },
   });
   const at = `/gateways/${route.gateway}`;
@@ -139,6 +139,67 @@ describe("a client that disconnects before the usage of a stream", () => {
     expect(tokens).toBeWithin(DEFAULT_OUTPUT, DEFAULT_OUTPUT + 20);
     expect(dollars).toBeWithin(0.01, 0.010_02);
   });
+});
+
+describe("a client that disconnects before the last bytes of a response that is no stream", () => {
+  const words = "The committee will decide tomorrow. ".repeat(1000);
+  const ask = { ...CHAT, model: "cheap" };
+
+  test.each([false, true])(
+    "is charged with the text that was relayed; compressed: %p",
+    async (isCompressed) => {
+      const route = await seed();
+      const body = JSON.stringify({
+        choices: [{ index: 0, message: { role: "assistant", content: words } }],
+      });
+      // Words that compress as those of ordinary texts.
+      const unlike = Array.from({ length: 6000 }, (_, at) => ((at * 7919) % 6007).toString(36)).join(" ");
+      const bytes = isCompressed ? Bun.gzipSync(body.replace(words, unlike)) : Buffer.from(body);
+      provider.behave({
+        headers: [
+          ["Content-Type", "application/json"],
+          ...(isCompressed ? [["Content-Encoding", "gzip"] satisfies [string, string]] : []),
+        ],
+        body: [bytes.subarray(0, -10), bytes.subarray(-10)],
+        stallAfterChunks: 1,
+      });
+      const leaving = new AbortController();
+      const response = await fetch(`${route.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "Accept-Encoding": "gzip" },
+        body: JSON.stringify(ask),
+        signal: leaving.signal,
+        decompress: false,
+      });
+      let received = 0;
+      for await (const chunk of response.body ?? [])
+        if ((received += (chunk as Uint8Array).byteLength) >= bytes.byteLength - 10) break;
+      leaving.abort();
+      const { tokens } = await charged(route);
+      const expected = isCompressed ? estimateTokens(unlike) : estimateTokens(words);
+      expect(tokens / expected).toBeWithin(0.5, 2);
+    },
+  );
+});
+
+test("a stream that is an array of events is charged with the usage of the last one", async () => {
+  const route = await seed({ provider: "google" });
+  const event = (output: number, finishReason: string | null) => ({
+    candidates: [{ content: { parts: [{ text: "Good morning" }] }, ...(finishReason && { finishReason }) }],
+    usageMetadata: { promptTokenCount: 7, candidatesTokenCount: output, totalTokenCount: 7 + output },
+  });
+  const events = [event(100, null), event(50_000, "STOP")].map((each) => JSON.stringify(each, null, 2));
+  for (const body of [`[${events.join("\n,\r\n")}\n]\n`, ["[", events[0]!, ",", events[1]!, "]"]])
+    for (const gzip of [false, true]) {
+      provider.behave({ headers: [["Content-Type", "application/json"]], body, gzip });
+      const response = await fetch(`${route.url}/v1beta/models/cheap:streamGenerateContent`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "Accept-Encoding": "gzip" },
+        body: JSON.stringify({ contents: [{ role: "user", parts: [{ text: "Good morning" }] }] }),
+      });
+      expect(await response.json()).toHaveLength(2);
+    }
+  expect(await charged(route, 4)).toEqual({ tokens: 4 * 50_007, dollars: 4 * 0.500_007 });
 });
 
 describe("a client that disconnects after it has sent a file", () => {

@@ -1,0 +1,46 @@
+// Response bodies that are JSON and no stream of events: where their usage is, and how many tokens they have if they are cut.
+import { tokensOfText } from "../formats/text-tokens.ts";
+import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import { MEDIA } from "./relayed-text.ts";
+
+const OPENING_BRACE = 0x7b;
+const [OPENING_BRACKET, CLOSING_BRACKET] = [0x5b, 0x5d];
+/** Estimating more of a cut body would keep other requests waiting. */
+const MAX_ESTIMATED_BYTES = 64 * 1024;
+/** Encodings reduce text to about a third, and a token has about four characters. */
+const TOKENS_PER_ENCODED_BYTE = 0.75;
+
+/** Returns null if the body has no encoding, cannot be decoded, or is no JSON object or array. */
+export function decodeJson(body: Uint8Array, response: UpstreamResponse): Uint8Array | null {
+  const encoding = parseContentEncoding(response.headers.get("content-encoding"));
+  const decoded = typeof encoding === "string" ? null : decodeBody(body, encoding);
+  return decoded !== null && startsJson(decoded) ? decoded : null;
+}
+
+/** Whether the first byte that is not white space opens a JSON object or array. */
+export function startsJson(bytes: Uint8Array): boolean {
+  let at = 0;
+  while ((bytes[at] ?? OPENING_BRACE) <= 0x20) at++;
+  return bytes[at] === OPENING_BRACE || bytes[at] === OPENING_BRACKET;
+}
+
+/** Returns a body up to the end of its last object: some streams are arrays of events, of which the last one has the final usage. */
+export function lastObjectIn(body: Uint8Array): Uint8Array {
+  let end = body.byteLength;
+  while (end > 0 && (body[end - 1] ?? 0) <= 0x20) end--;
+  return body[end - 1] === CLOSING_BRACKET ? body.subarray(0, end - 1) : body;
+}
+
+/** Returns the tokens that relayed bytes have about, whatever else than text is in them; 0 for audio and images. `chunks` are the last ones. */
+export function estimateRelayed(
+  chunks: readonly Uint8Array[],
+  totalBytes: number,
+  encoding: ContentEncoding | "identity",
+): number {
+  if (encoding !== "identity") return Math.ceil(totalBytes * TOKENS_PER_ENCODED_BYTE);
+  const last = Buffer.concat(chunks).subarray(-MAX_ESTIMATED_BYTES);
+  const text = last.toString();
+  if (last.byteLength === 0 || MEDIA.test(text)) return 0;
+  return Math.ceil((tokensOfText(text) * totalBytes) / last.byteLength);
+}
