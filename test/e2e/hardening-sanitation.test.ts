@@ -4,12 +4,14 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const ATTACK = "<script>alert(1)</script>";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;
 const urls: Record<string, string> = {};
+const gateways: string[] = [];
 
 beforeAll(async () => {
   provider = await startFakeProvider();
@@ -17,11 +19,12 @@ beforeAll(async () => {
   for (const action of ["block", "sanitize"]) {
     const settings = { languages: [{ language: "html", enabled: true }], content_to_check: ["body"], action };
     const plugin = { name: "code_sanitation", stage: "pre_request", settings };
-    const { path } = await seedRoute(gatehouse, {
+    const { path, gateway } = await seedRoute(gatehouse, {
       gateway: { required_plugins: [plugin] },
       upstream: { targets: [targetAt(provider, { path: "/echo" })] },
     });
     urls[action] = gatehouse.proxyUrl + path;
+    gateways.push(gateway);
   }
 });
 afterEach(() => provider.reset());
@@ -143,11 +146,18 @@ test.each([
   expect(provider.requests).toEqual([]);
 });
 
-test("the content of a file in a multipart body passes unchanged", async () => {
+test("the content of a file in a multipart body passes unchanged, and the request log says so", async () => {
   const body = bytes(part('name="image"; filename="a.png"', `${ATTACK}\u00ff`), 0xff, "--b--");
   for (const action of ["block", "sanitize"]) {
     provider.reset();
     expect((await send(action, body, FORM)).status).toBe(200);
     expect(Buffer.from(onlyRequest(provider).body).equals(body)).toBe(true);
+  }
+  for (const gateway of gateways) {
+    const isLogged = async () => {
+      const { body: page } = await gatehouse.api("GET", `/gateways/${gateway}/requests`);
+      return JSON.stringify(page).includes("content of files not inspected (1)") || null;
+    };
+    expect(await waitFor(isLogged)).toBe(true);
   }
 });

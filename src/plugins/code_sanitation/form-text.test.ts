@@ -32,6 +32,11 @@ test("finds code at the start of a value, with + for a space", () => {
   expect(firstInForm("model=m&text=a+go+now&&&b=2", startDetector)).toBeNull();
 });
 
+test("finds code in a name", () => {
+  expect(firstInForm("model=m&17+order+by+16=1", detector)).not.toBeNull();
+  expect(maskForm("model=m&17+order+by+16=1", detector, "X")).not.toContain("order");
+});
+
 test("masks the match only, encodes the mask, and keeps the pairs", () => {
   const text = "a=1%20+x&text=eval%28x%29+y&b=2+c";
   expect(maskForm(text, detector, "X")).toBe("a=1%20+x&text=XXXXXXXx%29+y&b=2+c");

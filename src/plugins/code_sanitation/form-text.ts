@@ -1,5 +1,5 @@
-// Finds and masks code in a form body (application/x-www-form-urlencoded). The body is scanned as a whole, and each value by itself:
-// many patterns match only where a text starts.
+// Finds and masks code in a form body (application/x-www-form-urlencoded). The body is scanned as a whole, and each name and value by itself:
+// many patterns match only where a text starts or ends.
 import { SPACE } from "./char-classes.ts";
 import { PLUS } from "./char-codes.ts";
 import type { Detector, Finding } from "./detector.ts";
@@ -71,7 +71,7 @@ function writeMask(text: string, findings: readonly Finding[], encoded: string):
   return masked + text.slice(done);
 }
 
-/** The values of all pairs. A pair without `=` is a value. */
+/** The names and values of all pairs. A pair without `=` is a value. */
 function* valuesOf(text: string): Generator<{ readonly start: number; readonly end: number }> {
   let equals = text.indexOf("=");
   for (let pair = 0; pair <= text.length;) {
@@ -80,6 +80,7 @@ function* valuesOf(text: string): Generator<{ readonly start: number; readonly e
     // Searched again only when it was passed: a body may have many `&` and no `=`.
     if (equals >= 0 && equals < pair) equals = text.indexOf("=", pair);
     const start = equals >= pair && equals < end ? equals + 1 : pair;
+    if (start > pair + 1) yield { start: pair, end: start - 1 };
     if (start < end) yield { start, end };
     pair = end + 1;
   }

@@ -101,5 +101,5 @@ function textOf(bytes: Uint8Array): string | null {
 /** A masked body leaves the thread as bytes: encoding it on the event loop would take time there. */
 function asBytes(verdict: BodyVerdict): BodyVerdict {
   if (verdict.kind !== "masked" || typeof verdict.body !== "string") return verdict;
-  return { kind: "masked", body: new TextEncoder().encode(verdict.body) };
+  return { ...verdict, body: new TextEncoder().encode(verdict.body) };
 }

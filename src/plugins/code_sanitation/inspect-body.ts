@@ -6,9 +6,11 @@ import { firstInJson, maskJson } from "./json-text.ts";
 import { delimiterOf, splitMultipart, type MultipartPiece } from "./multipart.ts";
 import { firstInPlain, maskPlain } from "./plain-text.ts";
 
-export type BodyVerdict =
+/** `files`: the number of those whose content was not inspected; absent for none. */
+export type BodyVerdict = { readonly files?: number } & (
   | { readonly kind: "clean" | "found" | "compressed" }
-  | { readonly kind: "masked"; readonly body: string | Uint8Array };
+  | { readonly kind: "masked"; readonly body: string | Uint8Array }
+);
 
 const CLEAN: BodyVerdict = { kind: "clean" };
 const FOUND: BodyVerdict = { kind: "found" };
@@ -52,10 +54,12 @@ function inspectOtherEncodings(
   if (bytes === null) return CLEAN;
   if (isUndeclaredCompression(bytes)) return { kind: "compressed" };
   let masked = bytes;
+  let files = 0;
   for (const { decode, encode } of encodingsOf(bytes, headers)) {
     const text = decode(masked);
     if (text === null) continue;
     const pieces = piecesOf(text, headers);
+    files = pieces.filter(({ isFile }) => isFile).length;
     if (mask === null) {
       if (pieces.some((piece) => !piece.isFile && isCodeIn(body, piece.text, detector, json))) return FOUND;
       continue;
@@ -65,7 +69,8 @@ function inspectOtherEncodings(
       .join("");
     if (changed !== text) masked = encode(changed);
   }
-  return masked === bytes ? CLEAN : { kind: "masked", body: masked };
+  const skipped = files > 0 && { files };
+  return masked === bytes ? { ...CLEAN, ...skipped } : { kind: "masked", body: masked, ...skipped };
 }
 
 function piecesOf(text: string, headers: Pick<Headers, "get">): readonly MultipartPiece[] {

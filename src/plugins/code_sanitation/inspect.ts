@@ -171,6 +171,7 @@ class Inspection {
 
   #finish(context: RequestContext, recorder: RecordingDetector, verdict: Verdict): void {
     const { status_code, error_message, on_incomplete } = this.#settings;
+    if ("files" in verdict) recorder.addRemark(`content of files not inspected (${verdict.files})`);
     switch (verdict.kind) {
       case "masked":
         context.replaceBody(verdict.body);
