@@ -1,5 +1,5 @@
 // What a translation left out of a request, for the header X-GW-Translated, the request log, and explanations. Nothing is left
-// out silently.
+// out silently. Also where the messages of the hub format come from, for errors.
 
 /** Clients choose the names of unknown fields. All names with their commas fit into a header value of 256 characters. */
 const MAX_CHARACTERS = 240;
@@ -9,6 +9,7 @@ const MORE = "...";
 
 export class TranslationReport {
   readonly #dropped = new Set<string>();
+  readonly #origins = new Map<unknown, string>();
   #characters = 0;
 
   /** Records that a field of the request, such as `seed`, has no equivalent in the target's format. */
@@ -22,6 +23,15 @@ export class TranslationReport {
   /** Records each of the fields that the request has. Null counts as absent. */
   dropPresent(request: Readonly<Record<string, unknown>>, fields: readonly string[]): void {
     for (const field of fields) if ((request[field] ?? null) !== null) this.drop(field);
+  }
+
+  /** Records the path of what became a message of the hub format, such as `input[2]`. */
+  setOrigin(message: object, path: string): void {
+    this.#origins.set(message, path);
+  }
+
+  originOf(message: unknown): string | null {
+    return this.#origins.get(message) ?? null;
   }
 
   /** In the order in which they were dropped. */

@@ -10,6 +10,8 @@ import type { TranslationReport } from "./translation-report.ts";
 export interface InboundTranslator {
   /** Returns the request in the hub format. Throws a TranslationError if it cannot be translated. */
   readonly decodeRequest: (body: JsonObject, report: TranslationReport) => ChatRequest;
+  /** The names of fields, by their names in the hub format, where they differ. */
+  readonly fieldNames: ReadonlyMap<string, string>;
   /**
    * Returns what the translation of the response has to know of the request. That of a large request must stay small: it is
    * sent between threads, and used on the event loop.

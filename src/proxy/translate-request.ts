@@ -3,7 +3,9 @@ import { GatehouseError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { HUB_FORMAT, type FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
+import { TranslationError } from "../formats/translation-error.ts";
 import { TranslationReport } from "../formats/translation-report.ts";
+import type { ChatRequest } from "../formats/openai/wire-types.ts";
 import type { InboundTranslator, ResponseContext } from "../formats/translator.ts";
 import { orUntranslatable } from "./untranslatable.ts";
 
@@ -54,9 +56,37 @@ export function translateRequest(
   return orUntranslatable(() => {
     const decoded = inbound.decodeRequest(json, report);
     const request = model === null ? decoded : { ...decoded, model };
-    const encoded = outbound.encodeRequest(request, { report, targetTag });
+    const encoded = inClientTerms(inbound, decoded, report, () =>
+      outbound.encodeRequest(request, { report, targetTag }),
+    );
     return { bytes: Buffer.from(JSON.stringify(encoded)), dropped: report.dropped, context };
   });
+}
+
+/** Returns what `encode` returns. Errors name the fields as the client does, instead of those of the hub format. */
+function inClientTerms(
+  { fieldNames }: InboundTranslator,
+  { messages }: ChatRequest,
+  report: TranslationReport,
+  encode: () => object,
+): object {
+  try {
+    return encode();
+  } catch (error) {
+    if (!(error instanceof TranslationError)) throw error;
+    const { path, message, code } = error;
+    const [field = "", index] = path.split(/[.[\]]/);
+    const isMessage = field === "messages" && Array.isArray(messages);
+    const origin = isMessage ? report.originOf(messages[Number(index)]) : null;
+    const renamed = fieldNames.get(field);
+    if (origin !== null) {
+      // The parts of a message differ from those that the client sent, so only the last name is kept.
+      const name = path.slice(path.lastIndexOf(".") + 1);
+      throw new TranslationError(origin, `${origin}: ${message.replaceAll(path, name)}`, code);
+    }
+    if (renamed === undefined) throw error;
+    throw new TranslationError(renamed, message.replaceAll(new RegExp(`\\b${field}\\b`, "g"), renamed), code);
+  }
 }
 
 /** The response to a large request is translated on the event loop, which has to receive the names from the worker thread. */

@@ -305,6 +305,50 @@ describe("the response has the format of the request", () => {
   });
 });
 
+describe("an error of a translation names the field as the client does", () => {
+  const document = { type: "document", source: { type: "url", url: "https://example.com/a.pdf" } };
+  const item = { type: "function_call", call_id: "c1", name: "f", arguments: "{" };
+  const cases = [
+    {
+      target: { provider: "openai", format: "openai" },
+      path: "/v1/messages",
+      body: { ...MESSAGES, system: "Be brief.", messages: [{ role: "user", content: [document] }] },
+      field: "messages[0]",
+    },
+    {
+      target: { provider: "openai", format: "responses" },
+      path: "/v1/messages",
+      body: { ...MESSAGES, stop_sequences: ["END"] },
+      field: "stop_sequences",
+    },
+    {
+      target: { provider: "google", format: "gemini" },
+      path: "/v1/responses",
+      body: {
+        model: "gemini-3-pro",
+        instructions: "Be brief.",
+        input: [{ role: "user", content: "Hi" }, item],
+      },
+      field: "input[1]",
+    },
+    {
+      target: { provider: "google", format: "gemini" },
+      path: "/v1/responses",
+      body: { model: "gemini-3-pro", input: [] },
+      field: "input",
+    },
+  ];
+  test.each(cases)("$path at $target.format: $field", async ({ target, path, body, field }) => {
+    const rule = { error_format: "auto" };
+    const response = await post((await api([targetAt(provider, target)], { rule })) + path, body);
+    const { error } = response.json();
+    expect([response.status, error.code]).toEqual([400, "untranslatable"]);
+    expect(path === "/v1/messages" ? error.message : error.param).toContain(field);
+    expect(error.message).not.toMatch(/tool_calls|\bstop\b|messages\[1\]/);
+    expect(provider.requestCount).toBe(0);
+  });
+});
+
 describe("embeddings", () => {
   test("balancing and failover never change the model", async () => {
     const targets = [

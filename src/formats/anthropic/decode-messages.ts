@@ -23,6 +23,7 @@ export function decodeMessages(body: JsonObject, report: TranslationReport): Jso
     const path = `messages[${index}]`;
     const message = requireObject(value, path);
     const content = message["content"];
+    const first = messages.length;
     switch (message["role"]) {
       case "user":
         addUser(messages, content, `${path}.content`, report);
@@ -36,6 +37,7 @@ export function decodeMessages(body: JsonObject, report: TranslationReport): Jso
       default:
         throw new TranslationError(`${path}.role`, `${path}.role must be "user", "assistant" or "system".`);
     }
+    for (const decoded of messages.slice(first)) report.setOrigin(decoded, path);
   }
   return messages;
 }

@@ -10,6 +10,12 @@ import { renamedToolsIn } from "./tool-names.ts";
 
 export const anthropicInbound: InboundTranslator = {
   decodeRequest,
+  fieldNames: new Map([
+    ["reasoning_effort", "thinking"],
+    ["response_format", "output_config.format"],
+    ["stop", "stop_sequences"],
+    ["user", "metadata.user_id"],
+  ]),
   contextOf,
   withoutForeignReasoning,
   encodeResponse,

@@ -13,6 +13,7 @@ import {
 
 export const openaiInbound: InboundTranslator = {
   decodeRequest: (body) => body,
+  fieldNames: new Map(),
   contextOf,
   withoutForeignReasoning: null,
   encodeResponse: (completion, { customTools }) =>

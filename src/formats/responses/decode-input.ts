@@ -22,6 +22,8 @@ const FINISHED_CALLS: ReadonlySet<string> = new Set([
 ]);
 
 interface AssistantMessage {
+  /** The path of its first item. */
+  readonly path: string;
   readonly parts: JsonObject[];
   readonly calls: JsonObject[];
   readonly reasoning: Reasoning;
@@ -39,6 +41,8 @@ export class InputDecoder {
   /** The parts of the system messages at the beginning, which become one message: many models accept only one. */
   readonly #system: JsonObject[] = [];
   #assistant: AssistantMessage | null = null;
+  /** Of the item that is decoded. */
+  #path = "input";
   /** Of the turn that follows. */
   #pendingReasoning: Reasoning = { texts: [], details: [] };
 
@@ -68,6 +72,7 @@ export class InputDecoder {
   }
 
   #decodeItem(item: JsonObject, path: string): void {
+    this.#path = path;
     const type = item["type"] ?? (item["role"] === undefined ? "item_reference" : "message");
     switch (type) {
       case "message":
@@ -136,12 +141,12 @@ export class InputDecoder {
 
   #addMessage(role: string, content: unknown): void {
     this.#endAssistant();
-    this.messages.push({ role, content });
+    this.#push({ role, content }, this.#path);
   }
 
   #addToolResult(item: JsonObject, path: string, content: unknown): void {
     this.#endAssistant();
-    this.messages.push({ role: "tool", tool_call_id: requireString(item, "call_id", path), content });
+    this.#push({ role: "tool", tool_call_id: requireString(item, "call_id", path), content }, path);
   }
 
   /** The model reads which tools were found, and can call them. */
@@ -168,7 +173,7 @@ export class InputDecoder {
 
   #openAssistant(): AssistantMessage {
     if (this.#assistant === null) {
-      this.#assistant = { parts: [], calls: [], reasoning: this.#pendingReasoning };
+      this.#assistant = { path: this.#path, parts: [], calls: [], reasoning: this.#pendingReasoning };
       this.#pendingReasoning = { texts: [], details: [] };
     }
     return this.#assistant;
@@ -179,7 +184,7 @@ export class InputDecoder {
       this.#dropPendingReasoning();
       return;
     }
-    const { parts, calls, reasoning } = this.#assistant;
+    const { path, parts, calls, reasoning } = this.#assistant;
     this.#assistant = null;
     const message: JsonObject = {
       role: "assistant",
@@ -189,7 +194,12 @@ export class InputDecoder {
     else message["tool_calls"] = calls;
     if (reasoning.texts.length > 0) message["reasoning_content"] = reasoning.texts.join(PARAGRAPH);
     if (reasoning.details.length > 0) message["reasoning_details"] = reasoning.details;
+    this.#push(message, path);
+  }
+
+  #push(message: JsonObject, path: string): void {
     this.messages.push(message);
+    this.#report.setOrigin(message, path);
   }
 
   /** Reasoning that no other item of its turn follows. */

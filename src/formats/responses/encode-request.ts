@@ -154,7 +154,7 @@ function rejectStop(stop: unknown, report: TranslationReport): void {
       throw new TranslationError("stop", "stop must be a string or an array of strings.");
     }
     if (sequence.trim() !== "") {
-      throw new TranslationError("stop", "The Responses API has no stop sequences. Omit stop.");
+      throw new TranslationError("stop", "The Responses API has no such option. Omit stop.");
     }
     report.drop("stop");
   }

@@ -10,6 +10,12 @@ import { repeatedFields } from "./response-object.ts";
 
 export const responsesInbound: InboundTranslator = {
   decodeRequest,
+  fieldNames: new Map([
+    ["max_tokens", "max_output_tokens"],
+    ["messages", "input"],
+    ["reasoning_effort", "reasoning.effort"],
+    ["response_format", "text.format"],
+  ]),
   contextOf,
   withoutForeignReasoning,
   encodeResponse,
