@@ -11,9 +11,8 @@ interface WithWarnings {
 
 /** Call when the write is active. */
 export function recordWarnings(current: CurrentConfiguration, record: RecordOf[Kind]): WithWarnings {
-  // No warning is about a field of a gateway.
-  if (!("gateway_id" in record)) return {};
-  const parts = current.snapshot.gateways.get(record.gateway_id)?.parts;
+  const gatewayId = "gateway_id" in record ? record.gateway_id : record.id;
+  const parts = current.snapshot.gateways.get(gatewayId)?.parts;
   if (parts === undefined) return {};
   const keys = "policies" in record ? [record] : [];
   const warnings = warningsAbout(record.id, configurationWarnings(parts, keys));

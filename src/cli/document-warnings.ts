@@ -10,20 +10,23 @@ const TIMES = { created_at: "", updated_at: "" };
 /** The references of the document must be valid. */
 export function documentWarnings({ gateways }: ConfigurationDocument): ErrorDetail[] {
   const places = new Map<string, string>();
-  const warnings = gateways.flatMap((gateway, index) =>
-    gatewayWarnings(gateway, (kind, at) => {
+  const warnings = gateways.flatMap((gateway, index) => {
+    const gatewayId = `${index} gateway`;
+    places.set(gatewayId, `gateways[${index}]`);
+    return gatewayWarnings(gateway, gatewayId, (kind, at) => {
       // Rules of the same precedence are used in the order of their ids.
       const id = `${index} ${kind} ${String(at).padStart(8, "0")}`;
       places.set(id, `gateways[${index}].${kind}[${at}]`);
       return id;
-    }),
-  );
+    });
+  });
   return warningsInDocument(warnings, (id) => places.get(id));
 }
 
 /** Compares the gateway as if its records were stored. `idAt` returns the id of a record by its place in the document. */
 function gatewayWarnings(
   wanted: DocumentGateway,
+  gatewayId: string,
   idAt: (
     kind: "upstreams" | "mcp_servers" | "services" | "rules" | "models" | "budgets" | "api_keys",
     index: number,
@@ -59,7 +62,8 @@ function gatewayWarnings(
     const ruleIds = policies.flatMap((policy) => rulesMatching(rules, policy)[0]?.id ?? []);
     return { id: idAt("api_keys", index), policies: ruleIds, models, tools };
   });
-  const gateway = { ...wanted, ...base(""), required_plugins: [] };
+  const required_plugins = wanted.required_plugins.map((plugin, index) => ({ ...plugin, id: String(index) }));
+  const gateway = { ...wanted, ...base(gatewayId), required_plugins };
   const parts = { gateway, upstreams, mcp_servers, services, rules, models, budgets };
   return configurationWarnings(parts, keys);
 }

@@ -46,6 +46,38 @@ test("responses to writes warn about the written record, also if another record 
   expect(fixed.body).not.toHaveProperty("warnings");
 });
 
+test("plugins whose mode has no effect are reported with their gateway, in documents, too", async () => {
+  const plugins = [
+    { name: "response_cache", stage: "pre_request", mode: "shadow" },
+    { name: "pii_mask", stage: "pre_request", sample: 0.5, settings: {} },
+  ];
+  const { warnings, id } = await create(gatehouse, "/gateways", {
+    name: "plugins",
+    required_plugins: plugins,
+  });
+  const expected = [
+    {
+      path: "required_plugins[0].mode",
+      message: "response_cache keeps and counts nothing in shadow mode; set mode to enforce",
+    },
+    {
+      path: "required_plugins[1].sample",
+      message: "has no effect, because the plugin runs on all requests with the mode enforce",
+    },
+  ];
+  expect(warnings).toEqual(expected);
+  const changed = await gatehouse.api("PATCH", `/gateways/${id}`, { required_plugins: [] });
+  expect(changed.body).not.toHaveProperty("warnings");
+  const document = { gateways: [{ name: "documented plugins", required_plugins: plugins }] };
+  const inDocument = expected.map(({ path, message }) => ({ path: `gateways[0].${path}`, message }));
+  const applied = await gatehouse.api("POST", "/apply", document);
+  expect(applied.body.warnings).toEqual(inDocument);
+  const file = join(directory, "plugins.json");
+  await Bun.write(file, JSON.stringify(document));
+  const checked = await run(["check", file, "--json"], "");
+  expect(JSON.parse(checked.out)).toMatchObject({ valid: true, warnings: inDocument });
+});
+
 test("a record can be sent back as a write or a read returned it, and reads have no warnings", async () => {
   const { at, rule } = await createWrong("sent back");
   const path = `${at}/rules/${rule.id}`;

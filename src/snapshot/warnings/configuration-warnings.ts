@@ -6,6 +6,7 @@ import { budgetWarnings } from "./budget-warnings.ts";
 import { keyWarnings, type KeyGrants } from "./key-warnings.ts";
 import { mcpRules, mcpWarnings } from "./mcp-warnings.ts";
 import { modelWarnings } from "./model-warnings.ts";
+import { pluginWarnings } from "./plugin-warnings.ts";
 import { routedRules, usedTargets } from "./routed-rule.ts";
 import { patternsWithPost, ruleWarnings, unreachableRules } from "./rule-warnings.ts";
 import type { ConfigurationWarning } from "./warning.ts";
@@ -23,6 +24,7 @@ export function configurationWarnings(
   const reachable = rules.filter(({ rule }) => !unreachable.has(rule.id));
   const withPost = patternsWithPost(rules);
   return [
+    ...pluginWarnings(parts.gateway),
     ...parts.upstreams.flatMap(upstreamWarnings),
     ...rules.flatMap((rule) => ruleWarnings(rule, withPost, unreachable.get(rule.rule.id) ?? null)),
     ...parts.models.flatMap((model) => modelWarnings(model, parts.upstreams, rules)),

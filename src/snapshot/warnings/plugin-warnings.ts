@@ -1,0 +1,21 @@
+// Warnings about entries of required_plugins that have no effect, or not the one that their fields suggest.
+import type { Gateway } from "../../model/gateway.ts";
+import type { ConfigurationWarning } from "./warning.ts";
+
+/** Plugins that decide when the request is sent: shadow mode does not run this hook. */
+const WITHOUT_SHADOW: ReadonlySet<string> = new Set(["response_cache"]);
+
+export function pluginWarnings({ id: recordId, required_plugins }: Gateway): ConfigurationWarning[] {
+  return required_plugins.flatMap(({ name, mode, sample }, index): ConfigurationWarning[] => {
+    const at = (field: string) => [{ recordId, path: `required_plugins[${index}].${field}` }];
+    if (mode === "shadow" && WITHOUT_SHADOW.has(name)) {
+      const message = `${name} keeps and counts nothing in shadow mode; set mode to enforce`;
+      return [{ places: at("mode"), message }];
+    }
+    if (mode === "enforce" && sample < 1) {
+      const message = "has no effect, because the plugin runs on all requests with the mode enforce";
+      return [{ places: at("sample"), message }];
+    }
+    return [];
+  });
+}
