@@ -1,8 +1,8 @@
 // Response bodies that are JSON and no stream of events: where their usage is, and how many tokens they have if they are cut.
+import { containsMedia } from "../formats/event-text.ts";
 import { tokensOfText } from "../formats/text-tokens.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
-import { MEDIA } from "./relayed-text.ts";
 
 const OPENING_BRACE = 0x7b;
 const [OPENING_BRACKET, CLOSING_BRACKET] = [0x5b, 0x5d];
@@ -41,6 +41,6 @@ export function estimateRelayed(
   if (encoding !== "identity") return Math.ceil(totalBytes * TOKENS_PER_ENCODED_BYTE);
   const last = Buffer.concat(chunks).subarray(-MAX_ESTIMATED_BYTES);
   const text = last.toString();
-  if (last.byteLength === 0 || MEDIA.test(text)) return 0;
+  if (last.byteLength === 0 || containsMedia(text)) return 0;
   return Math.ceil((tokensOfText(text) * totalBytes) / last.byteLength);
 }

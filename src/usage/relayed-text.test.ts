@@ -152,3 +152,27 @@ test("audio and images are found, and are not read as text", () => {
     expect([tokens < 50, hasMedia]).toEqual([true, true]);
   }
 });
+
+test("signatures and encrypted reasoning are no media", () => {
+  const base64 = Buffer.alloc(3000, 0x5a).toString("base64");
+  const events: [FormatName, object][] = [
+    ["anthropic", { type: "content_block_delta", delta: { type: "signature_delta", signature: base64 } }],
+    [
+      "anthropic",
+      { type: "content_block_start", content_block: { type: "redacted_thinking", data: base64 } },
+    ],
+    [
+      "responses",
+      { type: "response.output_item.done", item: { type: "reasoning", encrypted_content: base64 } },
+    ],
+    ["gemini", { candidates: [{ content: { parts: [{ text: "", thoughtSignature: base64 }] } }] }],
+  ];
+  for (const [format, event] of events) {
+    const relayed = new RelayedText();
+    relayed.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+    expect([event, relayed.estimate(formatNamed(format).usage)]).toEqual([
+      event,
+      { tokens: 0, hasMedia: false },
+    ]);
+  }
+});

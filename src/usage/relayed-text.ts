@@ -2,6 +2,7 @@
 // While the stream runs, its bytes are counted and a few of them are copied; only an estimate parses these samples.
 import { copyBytes } from "../base/byte-search.ts";
 import { isJsonObject } from "../base/json.ts";
+import { containsMedia } from "../formats/event-text.ts";
 import { tokensOfText } from "../formats/text-tokens.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import { parseCutJson } from "./cut-json.ts";
@@ -18,9 +19,6 @@ const EVENT_START = /^(?:data|event|id):/;
 const EVENT_END = /\r\n\r\n|\n\n|\r\r/;
 /** Only CR and LF end a line of a stream: text of the model may have other line separators. */
 const DATA_LINES = /(?<=^|[\r\n])data: ?([^\r\n]*)/g;
-/** Audio or an image in base64, whose length says nothing about tokens. */
-export const MEDIA = /[\w+/-]{400}/;
-
 /** What events of a stream contain. */
 interface Measured {
   readonly tokens: number;
@@ -123,7 +121,7 @@ function measure(sample: Uint8Array, reader: UsageReader, isStart: boolean): Mea
     const content = isJsonObject(value) ? reader.textOf(value) : "";
     text += content;
     bytes += Buffer.byteLength(event);
-    hasMedia ||= MEDIA.test(event) && !MEDIA.test(content);
+    hasMedia ||= content === "" && containsMedia(event);
   };
   for (const event of events) {
     add(event, parseJson(dataOf(event)));
