@@ -9,7 +9,7 @@ import type { RoleSet } from "./json-roles.ts";
 import { inspectAndRecordBody } from "./record-body.ts";
 import { RecordingDetector, type FoundCode } from "./recording-detector.ts";
 import { RunEnds } from "./run-ends.ts";
-import { stepsFor, WorkExhausted } from "./work-budget.ts";
+import { stepsForBody, WorkExhausted } from "./work-budget.ts";
 
 interface InspectBodyInput {
   readonly patterns: readonly PatternSelection[];
@@ -58,7 +58,7 @@ export function run({
   const texts = new CleanTexts(openTextMemory(memory), runEndsOf(memory));
   const headers = new Headers(contentType === null ? {} : { "content-type": contentType });
   try {
-    const verdict = detector.limitWork(stepsFor(body.length), () =>
+    const verdict = detector.limitWork(stepsForBody(body.length, isJson), () =>
       inspectAndRecordBody(inspectedBody(body, isJson, headers), detector, mask, roles, texts),
     );
     return { verdict: asBytes(verdict), found: detector.found, ...(isJson && { texts: countsOf(texts) }) };

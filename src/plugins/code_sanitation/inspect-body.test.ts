@@ -6,6 +6,7 @@ import type { InspectedBody } from "./body-text.ts";
 import { compileDetector } from "./detector.ts";
 import { inspectBody } from "./inspect-body.ts";
 import { LANGUAGES } from "./settings.ts";
+import { stepsForBody } from "./work-budget.ts";
 
 const CORPUS = join(import.meta.dirname, "corpus");
 const detector = compileDetector(LANGUAGES.map((language) => ({ language })));
@@ -89,4 +90,13 @@ describe.each(FORMS)("%s", (_, of) => {
   test("is masked", () => {
     for (const text of ATTACKS) expect(inspectBody(of(text), detector, "X").kind).toBe("masked");
   });
+});
+
+test("the budget is enough for a program in JSON with the type of text", () => {
+  const program = readFileSync(join(import.meta.dirname, "json-string-cursor.ts"), "utf8");
+  const body = bodyOf("text/plain", chat(JSON.stringify(program.repeat(30))));
+  const size = body.body?.length ?? 0;
+  const verdict = detector.limitWork(stepsForBody(size, false), () => inspectBody(body, detector, null));
+  expect(verdict.kind).toBe("clean");
+  expect(detector.workDone).toBeGreaterThan(stepsForBody(size, true));
 });

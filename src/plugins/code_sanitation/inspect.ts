@@ -19,7 +19,7 @@ import { RecordingDetector, type FindingDetail } from "./recording-detector.ts";
 import { RunEnds } from "./run-ends.ts";
 import { ROLES, type CodeSanitationSettings } from "./settings.ts";
 import { TurnWork } from "./turn-work.ts";
-import { stepsFor, WorkExhausted } from "./work-budget.ts";
+import { stepsFor, stepsForBody, WorkExhausted } from "./work-budget.ts";
 
 const BODY_TASK = new URL("./inspect-body-task.ts", import.meta.url);
 /** Below the time limit of a hook, so that `on_incomplete` decides about a slow inspection. */
@@ -35,15 +35,15 @@ const CLEAN: BodyVerdict = { kind: "clean" };
 type Verdict =
   BodyVerdict | { readonly kind: "incomplete"; readonly why: Incomplete } | { readonly kind: "overloaded" };
 
-/** Limits the work of inspecting a text of this size on the event loop. */
+/** Limits the steps of an inspection on the event loop. */
 function limited(
   recorder: RecordingDetector,
-  bytes: number,
+  steps: number,
   inspect: () => BodyVerdict,
   texts: CleanTexts | null = null,
 ): Verdict {
   try {
-    return recorder.limitWork(stepsFor(bytes), inspect);
+    return recorder.limitWork(steps, inspect);
   } catch (error) {
     if (error instanceof WorkExhausted) return { kind: "incomplete", why: "budget" };
     throw error;
@@ -118,14 +118,14 @@ class Inspection {
     if (bodySize > LARGE_BODY_BYTES || turnWork.isExhaustedFor(bodySize)) return null;
     const texts = new CleanTexts(this.#memory, this.#runEnds);
     const inspect = () => inspectAndRecordBody(context, recorder, this.#mask, this.#roles, texts);
-    const verdict = limited(recorder, bodySize, inspect, texts);
+    const verdict = limited(recorder, stepsForBody(bodySize, context.isJson), inspect, texts);
     countTexts(context, texts);
     return verdict;
   }
 
   /** Inspects path, query and headers, whose size the HTTP server limits. Masks them in place. */
   #inspectHead(context: RequestContext, recorder: RecordingDetector): Verdict {
-    const verdict = limited(recorder, headSizeOf(context, this.#parts), () => {
+    const verdict = limited(recorder, stepsFor(headSizeOf(context, this.#parts)), () => {
       const isBlocked =
         this.#mask === null
           ? isCodeInHead(context, recorder, this.#parts)

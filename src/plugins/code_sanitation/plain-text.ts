@@ -1,5 +1,5 @@
-// Finds and masks code in a body that is not declared as JSON: in the text as a whole and, because many patterns match only where a text
-// starts or ends, in each of its values: those of a form, of a multipart form, and the strings of JSON. Servers read JSON in spite of its content type.
+// Finds and masks code in a body that is not declared as JSON. Many patterns match only where a text starts or ends, so each of its values
+// is a text: those of a form, the parts of a multipart form, and the strings of JSON. Servers read JSON in spite of its content type.
 import type { Detector, Finding } from "./detector.ts";
 import { firstInForm, isForm, maskForm } from "./form-text.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
@@ -15,13 +15,10 @@ export function firstInPlain(
   detector: Detector,
 ): Finding | null {
   if (isForm(headers)) return firstInForm(text, detector) ?? firstInContainer(text, detector);
-  const found = detector.first(text) ?? firstInContainer(text, detector);
-  const delimiter = delimiterOf(headers.get("content-type"));
-  if (found !== null || delimiter === null) return found;
-  for (const { start, end } of contentsIn(text, delimiter)) {
-    const content = text.slice(start, end);
-    const inContent = detector.first(content) ?? firstInContainer(content, detector);
-    if (inContent !== null) return inContent;
+  for (const part of partsOf(text, headers)) {
+    // Also as a text: the structure of JSON may be code, such as an operator of a query.
+    const finding = detector.first(part) ?? firstInContainer(part, detector);
+    if (finding !== null) return finding;
   }
   return null;
 }
@@ -37,29 +34,35 @@ export function maskPlain(
   detector: Detector,
   char: string,
 ): string {
-  if (isForm(headers)) return maskForm(maskContainer(text, detector, char), detector, char);
-  const delimiter = delimiterOf(headers.get("content-type"));
+  if (isForm(headers)) {
+    const masked = JSON_CONTAINER.test(text) ? maskJson(text, detector, char) : text;
+    return maskForm(masked, detector, char);
+  }
+  return partsOf(text, headers)
+    .map((part) => maskPart(part, detector, char))
+    .join("");
+}
+
+function maskPart(text: string, detector: Detector, char: string): string {
+  if (!JSON_CONTAINER.test(text)) return maskText(text, detector, char);
   return maskUntilClean(
     text,
     char,
-    (current) => maskText(maskValues(current, delimiter, detector, char), detector, char),
+    (current) => maskText(maskJson(current, detector, char), detector, char),
     (current) => char.repeat(current.length),
   );
 }
 
-function maskValues(text: string, delimiter: string | null, detector: Detector, char: string): string {
-  const whole = maskContainer(text, detector, char);
-  if (delimiter === null) return whole;
-  let masked = "";
+/** Returns the contents of the parts of a multipart form, and what is between them; all of any other text. */
+function partsOf(text: string, headers: Pick<Headers, "get">): string[] {
+  const delimiter = delimiterOf(headers.get("content-type"));
+  if (delimiter === null) return [text];
+  const parts: string[] = [];
   let done = 0;
-  for (const { start, end } of contentsIn(whole, delimiter)) {
-    const content = maskContainer(whole.slice(start, end), detector, char);
-    masked += whole.slice(done, start) + maskText(content, detector, char);
+  for (const { start, end } of contentsIn(text, delimiter)) {
+    parts.push(text.slice(done, start), text.slice(start, end));
     done = end;
   }
-  return masked + whole.slice(done);
-}
-
-function maskContainer(text: string, detector: Detector, char: string): string {
-  return JSON_CONTAINER.test(text) ? maskJson(text, detector, char) : text;
+  parts.push(text.slice(done));
+  return parts;
 }

@@ -14,6 +14,11 @@ export function stepsFor(bytes: number): number {
   return BASE_STEPS + bytes * STEPS_PER_BYTE;
 }
 
+/** Returns the steps that the inspection of a body may take. One that is not JSON is scanned as a whole, and its values by themselves. */
+export function stepsForBody(bytes: number, isJson: boolean): number {
+  return stepsFor(isJson ? bytes : 2 * bytes);
+}
+
 /** Returns the steps of normalizing units, or of reading them in the automaton. Both together take 3 ns per unit. */
 export function stepsToScan(units: number): number {
   return 1 + (units >> 3);
