@@ -11,7 +11,7 @@ export function decodeWithEscapedBytes(bytes: Uint8Array): string {
   let length = 0;
   for (let at = 0; at < bytes.length;) {
     const byte = bytes[at] ?? 0;
-    const size = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    const size = byte < 0xc0 || byte > 0xf4 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
     const code = size === 1 ? -1 : codePointAt(bytes, at, size);
     if (code < 0) {
       units[length++] = byte < 0x80 ? byte : ESCAPED | byte;
