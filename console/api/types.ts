@@ -2071,8 +2071,8 @@ export interface UsageReport {
     /** Tokens that the kept responses had used. */
     saved_input_tokens: number;
     saved_output_tokens: number;
-    /** US dollars that the kept responses had cost. */
-    saved_cost: number;
+    /** US dollars. Null if no kept response has a cost. */
+    saved_cost: number | null;
   }[];
   from: string;
   to: string;
@@ -2092,8 +2092,8 @@ export interface UsageReport {
     /** Tokens that the kept responses had used. */
     saved_input_tokens: number;
     saved_output_tokens: number;
-    /** US dollars that the kept responses had cost. */
-    saved_cost: number;
+    /** US dollars. Null if no kept response has a cost. */
+    saved_cost: number | null;
   };
 }
 

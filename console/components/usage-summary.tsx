@@ -31,7 +31,7 @@ export function UsageSummary({ total, before, days }: UsageSummaryProps): JSX.El
         {total.cached_requests > 0 &&
           tile(
             "Saved",
-            formatPartialCost(total.saved_cost, 0),
+            total.saved_cost === null ? "Unpriced" : formatPartialCost(total.saved_cost, 0),
             ({ saved_cost }) => saved_cost,
             `${formatCount(total.cached_requests)} from the cache`,
           )}

@@ -138,7 +138,7 @@ const cachedSums = {
   cached_requests: count.meta({ description: "Requests among them that kept responses served, at no cost." }),
   saved_input_tokens: count.meta({ description: "Tokens that the kept responses had used." }),
   saved_output_tokens: count,
-  saved_cost: z.number().meta({ description: "US dollars that the kept responses had cost." }),
+  saved_cost: z.number().nullable().meta({ description: "US dollars. Null if no kept response has a cost." }),
 };
 
 const usageGroups = {

@@ -13,6 +13,7 @@ const SAVED = {
   saved_input_tokens: "input_tokens",
   saved_output_tokens: "output_tokens",
   saved_nanos: "cost_nanos",
+  unpriced_cached: "unpriced_requests",
 } as const;
 const COUNTED_IF_CACHED = "requests";
 
@@ -106,6 +107,7 @@ function toSum(row: Row, groupBy: readonly UsageGroup[]): UsageSum {
     saved_input_tokens: Number(row["saved_input_tokens"]),
     saved_output_tokens: Number(row["saved_output_tokens"]),
     saved_nanos: Number(row["saved_nanos"]),
+    unpriced_cached: Number(row["unpriced_cached"]),
   };
 }
 

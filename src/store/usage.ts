@@ -81,6 +81,8 @@ export interface UsageSum {
   readonly saved_input_tokens: number;
   readonly saved_output_tokens: number;
   readonly saved_nanos: number;
+  /** Of `cached_requests`, those of models without a price. */
+  readonly unpriced_cached: number;
 }
 
 const ROWS_PER_STATEMENT = 100;

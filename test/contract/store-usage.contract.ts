@@ -53,6 +53,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
         saved_input_tokens: 0,
         saved_output_tokens: 0,
         saved_nanos: 0,
+        unpriced_cached: 0,
       };
       const unpriced = total(id, { model: "n", unpricedRequests: 1 });
       await store.addUsage({
@@ -182,6 +183,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
             "saved_input_tokens",
             "saved_output_tokens",
             "saved_nanos",
+            "unpriced_cached",
           ),
         );
       expect(await counted("rule")).toEqual(
@@ -336,6 +338,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
         saved_input_tokens: 0,
         saved_output_tokens: 0,
         saved_nanos: 0,
+        unpriced_cached: 0,
       });
       expect(rows.map((row) => row.cost_nanos).sort((a, b) => a - b)).toEqual([
         0,

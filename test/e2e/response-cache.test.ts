@@ -146,10 +146,8 @@ describe("hits", () => {
   });
 
   test("a hit costs no tokens, and appears in usage as cached with what it saved", async () => {
-    const route = await seed({ isolation: "gateway" });
-    await gatehouse.api("PUT", "/prices", {
-      models: [{ model: "gpt-fake", input: "1000", output: "1000" }],
-    });
+    const prices = [{ model: "gpt-fake", input: "1000", output: "1000" }];
+    const route = await seed({ isolation: "gateway" }, { prices });
     provider.behave({ usage: { input: 100, output: 10 } });
     await send(route);
     await send(route);
@@ -163,12 +161,22 @@ describe("hits", () => {
       saved_input_tokens: 200,
       saved_output_tokens: 20,
     });
-    expect(total.saved_cost).toBeCloseTo(total.cost * 2, 9);
+    expect([total.cost, total.saved_cost]).toEqual([0.11, 0.22]);
     expect(usage.find(({ purpose }: { purpose: string }) => purpose === "cached")).toMatchObject({
       requests: 2,
       input_tokens: 0,
       cost: 0,
     });
+  });
+
+  test("what hits of a model without a price have saved is unknown, not 0", async () => {
+    const route = await seed({ isolation: "gateway" });
+    const body = { model: "unpriced" };
+    await send(route, { body });
+    await send(route, { body });
+    const { usage, total } = await usageOf(route);
+    expect(total).toMatchObject({ cached_requests: 1, cost: null, saved_cost: null });
+    expect(usage).toContainEqual(expect.objectContaining({ purpose: "request", saved_cost: 0 }));
   });
 
   test("a hit counts for limits of requests, and not for those of tokens", async () => {

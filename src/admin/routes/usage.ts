@@ -135,6 +135,7 @@ function totalOf(usage: readonly UsageSum[]): UsageSum {
     saved_input_tokens: 0,
     saved_output_tokens: 0,
     saved_nanos: 0,
+    unpriced_cached: 0,
   };
   for (const sum of usage) {
     total.requests += sum.requests;
@@ -147,17 +148,19 @@ function totalOf(usage: readonly UsageSum[]): UsageSum {
     total.saved_input_tokens += sum.saved_input_tokens;
     total.saved_output_tokens += sum.saved_output_tokens;
     total.saved_nanos += sum.saved_nanos;
+    total.unpriced_cached += sum.unpriced_cached;
   }
   return total;
 }
 
-/** The cost is unknown, not 0, if no request has one. */
-function show({ cost_nanos, saved_nanos, ...sum }: UsageSum) {
+/** A cost is unknown, not 0, if no request has one. */
+function show({ cost_nanos, saved_nanos, unpriced_cached, ...sum }: UsageSum) {
   const charged = sum.requests - sum.cached_requests;
   const isUnknown = charged > 0 && sum.unpriced_requests >= charged;
+  const isSavedUnknown = sum.cached_requests > 0 && unpriced_cached >= sum.cached_requests;
   return {
     ...sum,
     cost: isUnknown ? null : cost_nanos / NANOS_PER_DOLLAR,
-    saved_cost: saved_nanos / NANOS_PER_DOLLAR,
+    saved_cost: isSavedUnknown ? null : saved_nanos / NANOS_PER_DOLLAR,
   };
 }
