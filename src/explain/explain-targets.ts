@@ -16,6 +16,7 @@ import type { EncodedRequest } from "../proxy/encode.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { CREDENTIAL_HEADERS } from "../proxy/header-filter.ts";
 import { modelFor } from "../proxy/model-for.ts";
+import { takesDefaultModel } from "../proxy/operation.ts";
 import { endpointAt } from "../proxy/request-endpoint.ts";
 import { encodeForTarget } from "../proxy/realtime/encode-handshake.ts";
 import { isStoredAt } from "../proxy/stored-ids/stored-at.ts";
@@ -189,15 +190,18 @@ function refusalOf(exchange: Exchange, rule: CompiledRule, target: CompiledTarge
 
 function describeTarget(
   exchange: Exchange,
-  { upstream }: CompiledRule,
+  rule: CompiledRule,
   target: CompiledTarget,
   now: number,
   reason: string,
 ): ExplainedTarget {
+  const { upstream } = rule;
   const { id, provider, index } = target;
   const { weight = 1, priority = 1 } = upstream.plan.contenders[index] ?? {};
   const state = STATES[upstream.plan.state(index, now)];
-  const model = modelFor(exchange.fields, target);
+  const { fields } = exchange;
+  const hasModel = fields.model !== null || takesDefaultModel(exchange, rule);
+  const model = hasModel ? modelFor(fields, target) : null;
   const credentials = target.credentialType;
   return { id, provider, priority, weight, state, eligible: false, next: false, reason, model, credentials };
 }

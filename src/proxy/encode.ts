@@ -19,6 +19,7 @@ import { withFormModel, type FormModel } from "./form-model.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
 import { modelFor, sentModel } from "./model-for.ts";
+import { takesDefaultModel } from "./operation.ts";
 import type { BodyFields, RequestBody } from "./request-body.ts";
 import { endpointAt, type RequestEndpoint } from "./request-endpoint.ts";
 import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
@@ -79,7 +80,7 @@ export function encodeRequest(
   const { fields } = exchange;
   const endpoint = endpointAt(exchange, rule, target);
   const { path, format } = endpoint;
-  const { body, model, translated } = encodeBody(exchange, endpoint, target);
+  const { body, model, translated } = encodeBody(exchange, rule, endpoint, target);
   // The response to a copy is discarded, after its usage was read.
   const isCopy = exchange.mirrorOf !== null;
   const translation = isCopy ? null : translationFor(endpoint, translated);
@@ -188,7 +189,12 @@ interface EncodedBody {
   readonly translated: TranslatedRequest | null;
 }
 
-function encodeBody(exchange: Exchange, endpoint: RequestEndpoint, target: CompiledTarget): EncodedBody {
+function encodeBody(
+  exchange: Exchange,
+  rule: CompiledRule,
+  endpoint: RequestEndpoint,
+  target: CompiledTarget,
+): EncodedBody {
   const { body, fields } = exchange;
   if (body === null || !fields.isObject) {
     if (endpoint.requestFormat !== null) throw notTranslatable(endpoint);
@@ -196,6 +202,8 @@ function encodeBody(exchange: Exchange, endpoint: RequestEndpoint, target: Compi
       return encodeForm(body, body.fields.formModel, sentModel(fields, target));
     return { body: body?.bytes ?? null, model: exchange.endpoint?.model ?? fields.model, translated: null };
   }
+  if (fields.model === null && !takesDefaultModel(exchange, rule))
+    return { body: body.bytes, model: null, translated: null };
   const model = modelFor(fields, target);
   const task = taskFor(endpoint, target, model);
   const translated = task === null ? null : translatedBody(exchange, body, task);

@@ -15,10 +15,15 @@ const MODELS_PATH = "/v1/models";
 /** The end of such a path. */
 const MODELS_TAIL = "/models";
 
+/** Whether requests with the method read something. */
+export function isRead(method: string): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
 /** Whether the request is for models. A rule of the gateway, or of any if `gateway` is null, takes precedence. */
 export function isModelListRequest(exchange: Exchange, gateway: CompiledGateway | null): boolean {
   const { path, method } = exchange;
-  if (!path.startsWith(MODELS_PATH) || method !== "GET") return false;
+  if (!path.startsWith(MODELS_PATH) || !isRead(method)) return false;
   if (path !== MODELS_PATH && !/^\/./.test(path.slice(MODELS_PATH.length))) return false;
   try {
     matchRule(exchange, gateway);

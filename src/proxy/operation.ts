@@ -41,6 +41,14 @@ export function requireAllowedBody(exchange: Exchange, rule: CompiledRule): void
 /** Operations with objects that are stored in the provider's account. */
 const STORING: ReadonlySet<Operation> = new Set(["files", "batches", "responses", "fine_tuning", "models"]);
 
+/** Operations whose requests have no model, so that providers reject one, or whose model is not one to run. */
+const WITHOUT_MODEL: ReadonlySet<Operation> = new Set(["files", "batches", "fine_tuning", "other"]);
+
+/** Whether the default model of a target is added to a request that names none. */
+export function takesDefaultModel(exchange: Exchange, rule: CompiledRule): boolean {
+  return !WITHOUT_MODEL.has(operationWithIds(exchange, rule));
+}
+
 /** Whether a request is for an endpoint that the gateway does not know. */
 export function isOther({ endpoint, fields }: Exchange, { upstream, pathKind }: CompiledRule): boolean {
   return endpoint === null && upstream.hasEndpoints && pathKind === "prefix" && !fields.hasMessages;

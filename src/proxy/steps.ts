@@ -15,7 +15,7 @@ import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { estimateWithoutEndpoint } from "./estimate-tokens.ts";
 import { reserveBudgets, type ClaimParts } from "./limits/reserve-claims.ts";
-import { describeModels, isModelListRequest, listModels } from "./list-models.ts";
+import { describeModels, isModelListRequest, isRead, listModels } from "./list-models.ts";
 import { matchedGateway, matchedRule, matchRule, type Matched } from "./match-rule.ts";
 import type { LazyMcp } from "./mcp/load-mcp.ts";
 import { acceptMcpToken, checkMcpRequest, readMcpMessages } from "./mcp/mcp-steps.ts";
@@ -175,7 +175,7 @@ function findOperation(exchange: Exchange): OutgoingResponse | null {
   exchange.endpoint = endpoint;
   if (endpoint === null) return null;
   requireAllowedEndpoint(exchange, rule);
-  const isModels = endpoint.operation === "models" && exchange.method === "GET";
+  const isModels = endpoint.operation === "models" && isRead(exchange.method);
   return isModels ? describeModels(exchange, matchedGateway(exchange), endpoint.tail) : null;
 }
 

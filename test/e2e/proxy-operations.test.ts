@@ -171,6 +171,13 @@ describe("the gateway itself describes models", () => {
     expect([...provider.requests, ...other.requests]).toEqual([]);
   });
 
+  test("also without their body, for HEAD", async () => {
+    const prefix = await api([targetAt(provider, { models: ["one"] })]);
+    const found = await call(`${prefix}/v1/models/one`, "HEAD");
+    const missing = await call(`${prefix}/v1/models/other`, "HEAD");
+    expect([found.status, missing.status, provider.requestCount]).toEqual([200, 404, 0]);
+  });
+
   test("in Anthropic's shape if anthropic-version is sent", async () => {
     const prefix = await api(targets);
     const headers: HeaderPair[] = [["anthropic-version", "2023-06-01"]];
@@ -346,6 +353,29 @@ describe("an error of a translation names the field as the client does", () => {
     expect(path === "/v1/messages" ? error.message : error.param).toContain(field);
     expect(error.message).not.toMatch(/tool_calls|\bstop\b|messages\[1\]/);
     expect(provider.requestCount).toBe(0);
+  });
+});
+
+describe("the default model of a target", () => {
+  const fields = { default_model: "default" };
+
+  test.each([
+    ["openai", "/v1/batches", { endpoint: "/v1/chat/completions", completion_window: "24h" }],
+    ["anthropic", "/v1/messages/batches", { requests: [] }],
+    ["openai", "/v1/fine_tuning/jobs", { suffix: "mine" }],
+    ["openai", "/v1/vector_stores", { name: "docs" }],
+  ])("is not added at %s%s, whose requests have none", async (name, path, body) => {
+    const rule = { operations: ["fine_tuning", "other"] };
+    await post((await api([targetAt(provider, { provider: name, ...fields })], { rule })) + path, body);
+    expect(onlyRequest(provider).json()).toEqual(body);
+  });
+
+  test.each([
+    ["/v1/chat/completions", { messages: CHAT.messages }],
+    ["/v1/moderations", { input: "Hi" }],
+  ])("is added at %s", async (path, body) => {
+    await post((await api([targetAt(provider, fields)])) + path, body);
+    expect(onlyRequest(provider).json()).toEqual({ ...body, model: "default" });
   });
 });
 
