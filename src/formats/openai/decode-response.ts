@@ -109,9 +109,10 @@ function decodeCalls(
   const decoded: ChatToolCall[] = [];
   if (Array.isArray(calls))
     for (const call of calls)
-      if (isJsonObject(call) && isJsonObject(call["function"])) {
+      if (isJsonObject(call)) {
         const id = textOf(call["id"]) || toCallId(responseId, decoded.length);
-        decoded.push(decodeCall(id, call["function"]));
+        if (isJsonObject(call["function"])) decoded.push(decodeCall(id, call["function"]));
+        else if (isJsonObject(call["custom"])) decoded.push(decodeCustomCall(id, call["custom"]));
       }
   // The field that OpenAI has replaced by `tool_calls`.
   if (decoded.length === 0 && isJsonObject(legacy)) decoded.push(decodeCall(toCallId(responseId, 0), legacy));
@@ -124,6 +125,11 @@ function decodeCall(id: string, call: JsonObject): ChatToolCall {
     type: "function",
     function: { name: textOf(call["name"]), arguments: argumentsOf(call["arguments"]) },
   };
+}
+
+/** In the hub format calls of custom tools are calls of functions with one field, `input`. */
+function decodeCustomCall(id: string, { name, input }: JsonObject): ChatToolCall {
+  return decodeCall(id, { name, arguments: { input: textOf(input) } });
 }
 
 /** Returns an id for a call without one. It must not occur in other responses. */

@@ -275,3 +275,25 @@ test.each(["content_filter: RECITATION", "function_call_filter: MALFORMED_FUNCTI
     expect(decodeResponse({ choices }, OPTIONS)?.choices[0].finish_reason).toBe("content_filter");
   },
 );
+
+test("calls of custom tools become calls of functions with one field", () => {
+  const input = 'echo "hi"\n🚀';
+  const custom = { id: "c1", type: "custom", custom: { name: "sh", input } };
+  const choices = [{ message: { content: null, tool_calls: [custom] }, finish_reason: "tool_calls" }];
+  const called = decodeResponse({ choices }, OPTIONS)?.choices[0].message.tool_calls?.[0]?.function;
+  expect(called).toEqual({ name: "sh", arguments: JSON.stringify({ input }) });
+  const pieces = Array.from(input).map((piece) =>
+    delta({ tool_calls: [{ index: 0, custom: { input: piece } }] }),
+  );
+  const start = delta({ tool_calls: [{ ...custom, index: 0, custom: { name: "sh", input: "" } }] });
+  const { recorder, ending } = decodeStream([
+    start,
+    ...pieces,
+    delta({}, { finish_reason: "tool_calls" }),
+    "[DONE]",
+  ]);
+  const deltas = recorder.chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []);
+  expect(deltas[0]).toMatchObject({ id: "c1", function: { name: "sh" } });
+  const json = deltas.map((each) => each.function.arguments).join("");
+  expect([ending, JSON.parse(json)]).toEqual(["complete", { input }]);
+});

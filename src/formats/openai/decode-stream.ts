@@ -14,12 +14,18 @@ import {
 } from "./decode-response.ts";
 import { CHAT_STREAM_DONE, type ChatDelta, type ChatUsage } from "./wire-types.ts";
 
+/** In the hub format calls of custom tools are calls of functions with one field, `input`. */
+const CUSTOM_INPUT_START = '{"input":"';
+const CUSTOM_INPUT_END = '"}';
+
 type ToolCallDelta = NonNullable<ChatDelta["tool_calls"]>[number];
 
 export class ChatStreamDecoder extends EventStreamDecoder {
   #created: number | undefined = undefined;
   /** The highest index of a tool call so far. */
   #lastCall = -1;
+  /** Indexes of calls of custom tools, whose input becomes the field of an object. */
+  readonly #customCalls = new Set<number>();
   /** Some providers report the usage so far with every chunk, or with the finish reason. */
   #usage: ChatUsage | null = null;
 
@@ -53,6 +59,7 @@ export class ChatStreamDecoder extends EventStreamDecoder {
     }
     const delta = isJsonObject(choice["delta"]) ? this.#decodeDelta(choice["delta"]) : {};
     const finish_reason = toFinishReason(choice["finish_reason"]);
+    if (finish_reason !== null) this.#closeCustomCalls(delta);
     this.sink.chunk(this.chunkWith([{ index: 0, delta, logprobs: null, finish_reason }], this.#created));
   }
 
@@ -88,12 +95,24 @@ export class ChatStreamDecoder extends EventStreamDecoder {
   }
 
   #decodeCall(call: JsonObject, index: number): ToolCallDelta {
-    const definition = isJsonObject(call["function"]) ? call["function"] : {};
-    const text = argumentsOf(definition["arguments"]);
+    const { function: called, custom } = call;
+    const definition = isJsonObject(called) ? called : isJsonObject(custom) ? custom : {};
+    const isCustom = definition === custom;
+    const text = isCustom
+      ? JSON.stringify(textOf(definition["input"])).slice(1, -1)
+      : argumentsOf(definition["arguments"]);
     if (index <= this.#lastCall) return { index, function: { arguments: text } };
     this.#lastCall = index;
     const name = textOf(definition["name"]);
     const id = textOf(call["id"]) || toCallId(this.id, index);
-    return { index, id, type: "function", function: { name, arguments: text } };
+    if (isCustom) this.#customCalls.add(index);
+    const json = isCustom ? CUSTOM_INPUT_START + text : text;
+    return { index, id, type: "function", function: { name, arguments: json } };
+  }
+
+  #closeCustomCalls(delta: ChatDelta): void {
+    for (const index of this.#customCalls)
+      (delta.tool_calls ??= []).push({ index, function: { arguments: CUSTOM_INPUT_END } });
+    this.#customCalls.clear();
   }
 }
