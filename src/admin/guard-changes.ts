@@ -1,4 +1,6 @@
-// What an operator must not change, in whatever way: API keys and the secrets of targets and MCP servers. Checked on what a transaction has changed.
+// What an operator must not change, in whatever way: API keys, issuers of tokens that are used like them, and the secrets of targets and MCP servers.
+// Checked on what a transaction has changed.
+import type { Gateway } from "../model/gateway.ts";
 import type { McpServer } from "../model/mcp-server.ts";
 import { secretsOf } from "../model/target-secrets.ts";
 import type { Target } from "../model/target.ts";
@@ -14,6 +16,10 @@ export function rejectForbiddenChanges(
   for (const { before, after } of transaction.recordChanges()) {
     if (isActiveKey(before) || isActiveKey(after))
       throw forbidden(`This changes API keys, which needs the role owner; yours is ${role}.`);
+    if (after !== null && !Bun.deepEquals(issuersOf(before), issuersOf(after)))
+      throw forbidden(
+        `This changes jwt_issuers, whose tokens give access as API keys do, which needs the role owner; yours is ${role}.`,
+      );
     const [stored, changed] = [targetsOf(before), targetsOf(after)];
     for (const [index, target] of changed.entries()) {
       if (isSameSecrets(predecessorOf(target, index, stored, changed), target)) continue;
@@ -28,6 +34,10 @@ type ChangedRecord = RecordChange["before"];
 /** A revoked key gives access to nothing; it is deleted together with its gateway. */
 function isActiveKey(record: ChangedRecord): boolean {
   return record !== null && "hash" in record && record.active;
+}
+
+function issuersOf(record: ChangedRecord): Gateway["jwt_issuers"] {
+  return record !== null && "jwt_issuers" in record ? record.jwt_issuers : [];
 }
 
 type Holder = Target | McpServer;

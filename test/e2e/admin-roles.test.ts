@@ -259,6 +259,8 @@ describe("claims of a token signed with SERVER_SECRET_KEY", () => {
   });
 });
 
+const ISSUER = "https://login.example.com";
+
 describe("an operator changes everything but keys, credentials, and administrators", () => {
   let chain: Chain;
   let operator: Awaited<ReturnType<typeof apiOf>>;
@@ -310,6 +312,19 @@ describe("an operator changes everything but keys, credentials, and administrato
     expect(
       (await operator("POST", collection, { name: "new", targets: [{ provider: "openai" }] })).status,
     ).toBe(201);
+  });
+
+  test("not the issuers of tokens that give access as API keys do", async () => {
+    const gateway = `/gateways/${chain.gateway}`;
+    const jwt_issuers = [{ issuer: ISSUER, audience: "tools", jwks_url: `${ISSUER}/keys` }];
+    for (const [method, at, body] of [
+      ["PATCH", gateway, { jwt_issuers }],
+      ["POST", "/gateways", { name: "with issuers", jwt_issuers }],
+    ] as const)
+      expectForbidden(await operator(method, at, body));
+    expect((await gatehouse.api("PATCH", gateway, { jwt_issuers })).status).toBe(200);
+    expect((await operator("PATCH", gateway, { name: "renamed", jwt_issuers })).status).toBe(200);
+    expectForbidden(await operator("PATCH", gateway, { jwt_issuers: [] }));
   });
 
   test("not where a stored credential is sent", async () => {

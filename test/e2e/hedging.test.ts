@@ -180,7 +180,8 @@ describe("the share of hedged requests", () => {
 
   test("is limited by the retry budget", async () => {
     const route = await routeTo({ hedge: { after: 10, budget: 1 } });
-    one.behave({ delayMs: 400 });
+    // Long enough that all requests are open at the same time, also on a busy machine.
+    one.behave({ delayMs: 2000 });
     two.behave({ delayMs: 5000 });
     await Promise.all(Array.from({ length: 40 }, () => send(route)));
     expect(two.requestCount).toBe(10);
