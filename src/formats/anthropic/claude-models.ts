@@ -13,6 +13,8 @@ export interface ClaudeModel {
   /** Whether thinking blocks have no text unless the request asks for a summary. */
   readonly hidesThinking: boolean;
   readonly hasSampling: boolean;
+  /** Whether `temperature` and `top_p` may be in the same request. */
+  readonly combinesSampling: boolean;
   /** Whether `tool_choice` may require a tool call. */
   readonly hasForcedTools: boolean;
 }
@@ -24,10 +26,16 @@ const EARLY: ClaudeModel = {
   efforts: [],
   hidesThinking: false,
   hasSampling: true,
+  combinesSampling: true,
   hasForcedTools: true,
 };
 const BUDGET: ClaudeModel = { ...EARLY, thinking: "budget" };
-const CLAUDE_4_6: ClaudeModel = { ...EARLY, thinking: "adaptive", efforts: ["low", "medium", "high", "max"] };
+const CLAUDE_4_1: ClaudeModel = { ...BUDGET, combinesSampling: false };
+const CLAUDE_4_6: ClaudeModel = {
+  ...CLAUDE_4_1,
+  thinking: "adaptive",
+  efforts: ["low", "medium", "high", "max"],
+};
 const CLAUDE_4_7: ClaudeModel = {
   ...CLAUDE_4_6,
   efforts: ["low", "medium", "high", "xhigh", "max"],
@@ -57,7 +65,8 @@ export function claudeModelOf(name: string | undefined): ClaudeModel {
 /** 4.5 is the version 4.05, so that 4.10 is newer. */
 function modelOf(family: string, version: number): ClaudeModel {
   if (version < 3.07) return EARLY;
-  if (version < 4.06) return BUDGET;
+  if (version < 4.01) return BUDGET;
+  if (version < 4.06) return CLAUDE_4_1;
   if (version < 4.07) return CLAUDE_4_6;
   if (version < 5) return CLAUDE_4_7;
   if (family === "fable" || family === "mythos")

@@ -113,7 +113,7 @@ const MIN_TOP_P_WITH_THINKING = 0.95;
 function addSampling(
   request: AnthropicRequest,
   body: ChatRequest,
-  { hasSampling }: ClaudeModel,
+  { hasSampling, combinesSampling }: ClaudeModel,
   { isOn }: EncodedThinking,
   report: TranslationReport,
 ): void {
@@ -125,9 +125,10 @@ function addSampling(
     if (hasSampling && !isOn) request.temperature = Math.min(1, Math.max(0, temperature));
     else if (temperature !== 1) report.drop("temperature");
   }
-  // Since Claude 4.1, only one of the two is allowed. Many clients always send both; a top_p of 1 has no effect.
+  // Many clients always send both; a top_p of 1 has no effect.
   if (topP !== undefined && !(topP === 1 && (temperature !== undefined || !hasSampling))) {
-    if (hasSampling && (!isOn || topP >= MIN_TOP_P_WITH_THINKING)) request.top_p = topP;
+    const isAccepted = hasSampling && (combinesSampling || request.temperature === undefined);
+    if (isAccepted && (!isOn || topP >= MIN_TOP_P_WITH_THINKING)) request.top_p = topP;
     else report.drop("top_p");
   }
   if (topK === undefined) return;
