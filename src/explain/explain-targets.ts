@@ -200,7 +200,7 @@ function describeTarget(
   const { weight = 1, priority = 1 } = upstream.plan.contenders[index] ?? {};
   const state = STATES[upstream.plan.state(index, now)];
   const { fields } = exchange;
-  const hasModel = fields.model !== null || takesDefaultModel(exchange, rule);
+  const hasModel = fields.model !== null || takesDefaultModel(exchange, rule, target);
   const model = hasModel ? modelFor(fields, target) : null;
   const credentials = target.credentialType;
   return { id, provider, priority, weight, state, eligible: false, next: false, reason, model, credentials };

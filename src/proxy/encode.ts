@@ -202,7 +202,7 @@ function encodeBody(
       return encodeForm(body, body.fields.formModel, sentModel(fields, target));
     return { body: body?.bytes ?? null, model: exchange.endpoint?.model ?? fields.model, translated: null };
   }
-  if (fields.model === null && !takesDefaultModel(exchange, rule))
+  if (fields.model === null && !takesDefaultModel(exchange, rule, target))
     return { body: body.bytes, model: null, translated: null };
   const model = modelFor(fields, target);
   const task = taskFor(endpoint, target, model);

@@ -7,7 +7,7 @@ import {
   type Endpoint,
   type Operation,
 } from "../formats/operations.ts";
-import type { Candidates } from "../snapshot/compile-upstream.ts";
+import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { modelFor } from "./model-for.ts";
 import type { Exchange } from "./exchange.ts";
@@ -44,9 +44,13 @@ const STORING: ReadonlySet<Operation> = new Set(["files", "batches", "responses"
 /** Operations whose requests have no model, so that providers reject one, or whose model is not one to run. */
 const WITHOUT_MODEL: ReadonlySet<Operation> = new Set(["files", "batches", "fine_tuning", "other"]);
 
-/** Whether the default model of a target is added to a request that names none. */
-export function takesDefaultModel(exchange: Exchange, rule: CompiledRule): boolean {
-  return !WITHOUT_MODEL.has(operationWithIds(exchange, rule));
+/** Whether the default model of the target is added to a request that names none. At a target with a path of its own, it always is. */
+export function takesDefaultModel(
+  exchange: Exchange,
+  rule: CompiledRule,
+  { endpoints }: Pick<CompiledTarget, "endpoints">,
+): boolean {
+  return endpoints === null || !WITHOUT_MODEL.has(operationWithIds(exchange, rule));
 }
 
 /** Whether a request is for an endpoint that the gateway does not know. */

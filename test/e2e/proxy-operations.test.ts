@@ -370,6 +370,14 @@ describe("the default model of a target", () => {
     expect(onlyRequest(provider).json()).toEqual(body);
   });
 
+  test("is added at a target with a path of its own, also beside one without", async () => {
+    const own = targetAt(provider, { ...fields, path: "", priority: 1 });
+    const rule = { operations: ["other"] };
+    const without = targetAt(other, { ...fields, priority: 2 });
+    await post(`${await api([own, without], { rule })}/v1/vector_stores`, { name: "docs" });
+    expect(onlyRequest(provider).json()).toEqual({ name: "docs", model: "default" });
+  });
+
   test.each([
     ["/v1/chat/completions", { messages: CHAT.messages }],
     ["/v1/moderations", { input: "Hi" }],
