@@ -272,6 +272,7 @@ describe("WebAssembly rejects no trigger that JavaScript does not reject", () =>
       " ",
     ),
     " ",
+    "x1'",
     "a word of more than thirty-two letters",
   );
   const texts = fc.array(fc.array(piece, { minLength: 100, maxLength: 300, size: "max" }), {
