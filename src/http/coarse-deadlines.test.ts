@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { CoarseDeadlines, type Deadline } from "./coarse-deadlines.ts";
+import { fromClients, fromProviders } from "./receive-queue.ts";
 
 const TICK_MS = 50;
 
@@ -59,4 +60,20 @@ test("the timer stops when no deadline is watched, and starts with the next one"
   const next = watch(10);
   clock.advance(TICK_MS);
   expect(next.expirations).toBe(1);
+});
+
+test.each([
+  ["a client", fromClients],
+  ["a provider", fromProviders],
+])("bytes of %s that have arrived are read before deadlines expire", (_, queue) => {
+  const { clock, watch } = setUp();
+  const deadline = watch(TICK_MS);
+  const receiver = {
+    queued: null,
+    onData: () => void (deadline.dueAt = Infinity),
+    onDataError: () => undefined,
+  };
+  queue.push(receiver, Buffer.from("x"));
+  clock.advance(2 * TICK_MS);
+  expect(deadline.expirations).toBe(0);
 });

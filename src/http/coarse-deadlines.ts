@@ -2,6 +2,7 @@
 // rest of the wait.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { DenseSet, type DenseSetMember } from "../base/dense-set.ts";
+import { deliverReceived } from "./receive-queue.ts";
 
 const TICK_MS = 50;
 
@@ -38,6 +39,7 @@ export class CoarseDeadlines {
       this.#timer = null;
       return;
     }
+    deliverReceived();
     const now = this.clock.now();
     this.#watched.forEach((deadline) => {
       if (deadline.dueAt <= now) deadline.expire();

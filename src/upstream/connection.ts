@@ -1,6 +1,6 @@
 // One connection to a provider, which carries one request at a time.
 import { NOT_A_MEMBER } from "../base/dense-set.ts";
-import type { Socket, SocketHandler } from "bun";
+import type { Socket } from "bun";
 import { isIP } from "node:net";
 import { toError } from "../base/to-error.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
@@ -11,6 +11,7 @@ import { InvalidMessage } from "../http/invalid-message.ts";
 import { SocketSender } from "../http/socket-sender.ts";
 import type { ParsedResponseHeaders, StatusLine } from "./response-headers.ts";
 import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
+import { PLAIN_HANDLERS, TLS_HANDLERS, type ProviderSocket, type SocketEvents } from "./socket-handlers.ts";
 import { Upload } from "./upload.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import type { ResponseSource, UpstreamResponse } from "./upstream-response.ts";
@@ -31,15 +32,15 @@ const IDLE_MARGIN_MS = 1000;
 /** Limit for connecting including the TLS handshake, independent of the timeout of the waiting request. */
 const OPEN_TIMEOUT_MS = 30_000;
 
-type ConnectionSocket = Pick<Socket, "write" | "terminate" | "pause" | "resume">;
 type SentRequest = Pick<OutgoingRequest, "body" | "upload" | "method" | "handshake">;
 
-export class Connection implements ResponseEvents, ResponseSource, SocketWriter, Deadline {
+export class Connection implements Deadline, ResponseEvents, ResponseSource, SocketEvents, SocketWriter {
   dueAt = Infinity;
+  queued: Buffer | null = null;
   setPosition = NOT_A_MEMBER;
   readonly #owner: ConnectionOwner;
   readonly #parser: ResponseParser;
-  #socket: ConnectionSocket | null = null;
+  #socket: ProviderSocket | null = null;
   #sender: SocketSender | null = null;
   #response: UpstreamResponse | null = null;
   /** Null if the body of the request was in memory. */
@@ -176,7 +177,7 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   // Called by the socket handlers
 
   /** The TCP connection is established; for TLS, the handshake follows. */
-  onOpen(socket: ConnectionSocket): void {
+  onOpen(socket: ProviderSocket): void {
     this.#socket = socket;
     this.#sender = new SocketSender(socket);
     if (!this.isOpen) socket.terminate();
@@ -198,8 +199,11 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
     this.#opening = null;
   }
 
+  get awaitsResponse(): boolean {
+    return this.#response !== null;
+  }
+
   onData(chunk: Buffer): void {
-    // Bytes that arrive without a request must not become the response to the next request.
     if (this.#response === null) {
       this.close();
       return;
@@ -212,6 +216,10 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
       if (!(error instanceof InvalidMessage)) throw error;
       this.#fail(new UpstreamError("invalid", error));
     }
+  }
+
+  onDataError(error: unknown): void {
+    this.onClose(toError(error));
   }
 
   onDrain(): void {
@@ -268,30 +276,3 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
 function tlsFor(serverName: string | null): { serverName: string } | true | undefined {
   return serverName === null ? undefined : isIP(serverName) === 0 ? { serverName } : true;
 }
-
-/** Shared by all connections; `socket.data` is the connection. */
-const COMMON_HANDLERS: SocketHandler<Connection> = {
-  data: (socket, chunk) => socket.data.onData(chunk),
-  drain: (socket) => socket.data.onDrain(),
-  end: (socket) => socket.data.onPeerEnd(),
-  close: (socket, error) => socket.data.onClose(error),
-  error: (socket, error) => socket.data.onClose(error),
-  connectError: (socket, error) => socket.data.onConnectError(error),
-};
-
-const PLAIN_HANDLERS: SocketHandler<Connection> = {
-  ...COMMON_HANDLERS,
-  open: (socket) => {
-    socket.data.onOpen(socket);
-    socket.data.onEstablished();
-  },
-};
-
-const TLS_HANDLERS: SocketHandler<Connection> = {
-  ...COMMON_HANDLERS,
-  open: (socket) => socket.data.onOpen(socket),
-  handshake: (socket, isTrusted, error) => {
-    if (isTrusted) socket.data.onEstablished();
-    else socket.data.onClose(error ?? new Error("the certificate is not trusted"));
-  },
-};

@@ -327,6 +327,20 @@ describe("stop", () => {
     expect(await server.connect().catch(() => "refused")).toBe("refused");
   });
 
+  test("serves a request that has arrived before", async () => {
+    const server = start((request) => {
+      if (request.target === "/stop") void server.server.stop();
+      return Promise.resolve(new OutgoingResponse(request.target));
+    });
+    const [stopping, other] = [await server.connect(), await server.connect()];
+    await waitUntil(() => server.server.connectionCount === 2);
+    // Both arrive in one turn of the event loop.
+    stopping.send(get("/stop"));
+    other.send(get("/other"));
+    expect((await other.ended).received).toMatch(/200 OK[^]*Connection: close[^]*\/other$/);
+    expect((await stopping.ended).received).toMatch(/200 OK[^]*Connection: close[^]*\/stop$/);
+  });
+
   test("closes all connections if it must", async () => {
     const server = start(() => new Promise(() => undefined));
     const client = await server.connect();

@@ -3,7 +3,9 @@ import type { SocketHandler } from "bun";
 import { GatehouseError } from "../../base/errors.ts";
 import type { CoarseDeadlines } from "../coarse-deadlines.ts";
 import { newId } from "../../base/ids.ts";
+import { fromClients } from "../receive-queue.ts";
 import { ClientConnection } from "./client-connection.ts";
+import { ClientReceiver } from "./client-receiver.ts";
 import type { ConnectionOwner, RequestHandler } from "./connection-owner.ts";
 import { OutgoingResponse } from "./outgoing-response.ts";
 
@@ -26,7 +28,7 @@ export class HttpServer implements ConnectionOwner {
   readonly onRefused: (error: GatehouseError) => void;
   readonly #report: (error: unknown, requestId: string) => void;
   readonly #connections = new Set<ClientConnection>();
-  readonly #listener: Bun.TCPSocketListener<ClientConnection | null>;
+  readonly #listener: Bun.TCPSocketListener<ClientReceiver | null>;
   #stopped: PromiseWithResolvers<undefined> | null = null;
 
   constructor({ hostname, port, reusePort, deadlines, handle, onRefused, onError }: HttpServerOptions) {
@@ -35,7 +37,7 @@ export class HttpServer implements ConnectionOwner {
     this.onRefused = onRefused ?? (() => undefined);
     this.#report = onError ?? (() => undefined);
     const options = { hostname, port, reusePort, data: null, socket: this.#handlers() };
-    this.#listener = Bun.listen<ClientConnection | null>(options);
+    this.#listener = Bun.listen<ClientReceiver | null>(options);
   }
 
   get port(): number {
@@ -67,6 +69,8 @@ export class HttpServer implements ConnectionOwner {
   async stop(closesAll = false): Promise<void> {
     this.isStopping = true;
     this.#listener.stop(false);
+    // A connection whose request has arrived is not idle.
+    fromClients.deliver();
     for (const connection of this.#connections) {
       if (closesAll) connection.terminate();
       else connection.closeWhenIdle();
@@ -75,21 +79,24 @@ export class HttpServer implements ConnectionOwner {
     await (this.#stopped ??= Promise.withResolvers<undefined>()).promise;
   }
 
-  #handlers(): SocketHandler<ClientConnection | null> {
+  #handlers(): SocketHandler<ClientReceiver | null> {
+    const report = (error: unknown) => this.#report(error, newId());
     return {
       open: (socket) => {
         const connection = new ClientConnection(socket, this);
-        socket.data = connection;
+        socket.data = new ClientReceiver(connection, report);
         this.#connections.add(connection);
       },
-      data: (socket, bytes) => socket.data?.onData(bytes),
-      drain: (socket) => socket.data?.onDrain(),
+      data: (socket, bytes) => {
+        if (socket.data !== null) fromClients.push(socket.data, bytes);
+      },
+      drain: (socket) => socket.data?.connection.onDrain(),
       close: (socket) => socket.data?.onClose(),
       end: (socket) => socket.data?.onClose(),
       error: (socket, error) => {
         // An exception of a handler above; errors of the kernel have a code.
-        if (!("code" in error)) this.#report(error, newId());
-        socket.data?.terminate();
+        if (!("code" in error)) report(error);
+        socket.data?.onError();
       },
     };
   }
