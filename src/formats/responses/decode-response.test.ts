@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { GatehouseError } from "../../base/errors.ts";
 import { ReplyCollector, replyOf } from "../../../test/translation/reply.ts";
 import { decodeResponse } from "./decode-response.ts";
+import type { ChatCompletionChunk } from "../openai/wire-types.ts";
 import { ResponseStreamDecoder } from "./decode-stream.ts";
 
 test("a failed response is an error with the provider's message", () => {
@@ -40,4 +41,23 @@ test("output that a stream contains only in its complete items, or in its last e
     expect(decoder.ending()).toBe("complete");
     expect(collector.reply).toEqual(replyOf(whole));
   }
+});
+
+test("encrypted reasoning that the last event repeats is written once", () => {
+  const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "AAAA" };
+  const ended = { id: "resp_1", incomplete_details: { reason: "max_output_tokens" }, output: [item] };
+  const chunks: ChatCompletionChunk[] = [];
+  const sink = {
+    chunk: (chunk: ChatCompletionChunk) => void chunks.push(chunk),
+    error: () => undefined,
+    done: () => undefined,
+  };
+  const decoder = new ResponseStreamDecoder({ createdAt: 1, targetTag: "t" }, sink);
+  for (const event of [
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.incomplete", response: ended },
+  ])
+    decoder.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+  const details = chunks.flatMap(({ choices }) => choices[0]?.delta.reasoning_details ?? []);
+  expect(details).toMatchObject([{ data: "AAAA", id: "rs_1" }]);
 });

@@ -35,6 +35,8 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
   readonly #calls = new Map<unknown, OpenCall>();
   /** Output indexes of messages whose text or refusal has begun. */
   readonly #messages = new Set<unknown>();
+  /** Output indexes of reasoning items that have ended. */
+  readonly #reasoning = new Set<unknown>();
   #hasReasoning = false;
   /** Whether the text of the current reasoning item has begun. */
   #hasItemReasoning = false;
@@ -166,14 +168,9 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
 
   #endItem(outputIndex: unknown, item: JsonObject): void {
     switch (item["type"]) {
-      case "reasoning": {
-        if (!this.#hasItemReasoning) this.#writeReasoning(reasoningTextOf(item));
-        this.#hasItemReasoning = false;
-        this.#startsParagraph = true;
-        const detail = toDetail(item, this.#targetTag);
-        if (detail !== null) this.#write({ reasoning_details: [detail] });
+      case "reasoning":
+        this.#endReasoning(outputIndex, item);
         return;
-      }
       case "message":
         this.#endMessage(outputIndex, item);
         return;
@@ -189,6 +186,17 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
   #writeOutput({ output }: JsonObject): void {
     if (this.#hasReasoning || this.#messages.size > 0 || this.#calls.size > 0) return;
     for (const [index, item] of partsOf(output).entries()) this.#endItem(index, item);
+  }
+
+  /** Reasoning that is encrypted has no text, so that only its index says whether it was written. */
+  #endReasoning(outputIndex: unknown, item: JsonObject): void {
+    if (this.#reasoning.has(outputIndex)) return;
+    this.#reasoning.add(outputIndex);
+    if (!this.#hasItemReasoning) this.#writeReasoning(reasoningTextOf(item));
+    this.#hasItemReasoning = false;
+    this.#startsParagraph = true;
+    const detail = toDetail(item, this.#targetTag);
+    if (detail !== null) this.#write({ reasoning_details: [detail] });
   }
 
   /** Some servers send texts and arguments only with the complete item. */
