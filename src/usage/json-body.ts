@@ -1,4 +1,5 @@
 // Response bodies that are JSON and no stream of events: where their usage is, and how many tokens they have if they are cut.
+import { hasByteOrderMark } from "../base/byte-search.ts";
 import { containsMedia } from "../formats/event-text.ts";
 import { tokensOfText } from "../formats/text-tokens.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
@@ -18,9 +19,9 @@ export function decodeJson(body: Uint8Array, response: UpstreamResponse): Uint8A
   return decoded !== null && startsJson(decoded) ? decoded : null;
 }
 
-/** Whether the first byte that is not white space opens a JSON object or array. */
+/** Whether the first byte that is not white space opens a JSON object or array. Some servers write a byte order mark before it. */
 export function startsJson(bytes: Uint8Array): boolean {
-  let at = 0;
+  let at = hasByteOrderMark(bytes) ? 3 : 0;
   while ((bytes[at] ?? OPENING_BRACE) <= 0x20) at++;
   return bytes[at] === OPENING_BRACE || bytes[at] === OPENING_BRACKET;
 }
