@@ -19,11 +19,21 @@ export function decodeJson(body: Uint8Array, response: UpstreamResponse): Uint8A
   return decoded !== null && startsJson(decoded) ? decoded : null;
 }
 
-/** Whether the first byte that is not white space opens a JSON object or array. Some servers write a byte order mark before it. */
+/** Whether the first byte that is not white space opens a JSON object or array. */
 export function startsJson(bytes: Uint8Array): boolean {
+  const first = firstByteOf(bytes);
+  return first === OPENING_BRACE || first === OPENING_BRACKET;
+}
+
+export function startsArray(bytes: Uint8Array): boolean {
+  return firstByteOf(bytes) === OPENING_BRACKET;
+}
+
+/** Returns the first byte that is not white space. Some servers write a byte order mark before it. */
+function firstByteOf(bytes: Uint8Array): number | undefined {
   let at = hasByteOrderMark(bytes) ? 3 : 0;
   while ((bytes[at] ?? OPENING_BRACE) <= 0x20) at++;
-  return bytes[at] === OPENING_BRACE || bytes[at] === OPENING_BRACKET;
+  return bytes[at];
 }
 
 /** Returns a body up to the end of its last object: some streams are arrays of events, of which the last one has the final usage. */

@@ -27,6 +27,23 @@ function relay(format: FormatName, chunks: readonly Uint8Array[], isComplete: bo
   return tap?.result(isComplete) ?? null;
 }
 
+const WORDS = "Good morning ".repeat(200);
+const gemini = (output: number) =>
+  JSON.stringify({
+    candidates: [{ content: { parts: [{ text: WORDS }] } }],
+    usageMetadata: { promptTokenCount: 7, candidatesTokenCount: output },
+  });
+
+test("the usage of an array of events that is cut between two of them is not the final one", () => {
+  for (const cut of [`[${gemini(1)}`, `[${gemini(1)},`, `[${gemini(1)}\n,\r\n`, `[${gemini(1)},{`])
+    for (const at of [0, 1, cut.length - 1]) {
+      const bytes = Buffer.from(cut);
+      const usage = relay("gemini", [bytes.subarray(0, at), bytes.subarray(at)], false);
+      expect([cut.slice(-3), usage?.isPartial]).toEqual([cut.slice(-3), true]);
+      expect(usage?.outputTokens).toBeGreaterThan(300);
+    }
+});
+
 test("a byte order mark does not hide the usage of a body", () => {
   const body = Buffer.from(
     `\ufeff${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })}`,

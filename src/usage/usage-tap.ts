@@ -7,7 +7,7 @@ import type { BodyReader } from "../http/body-reader.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
 import { StreamRecoder } from "../http/stream-recoder.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
-import { decodeJson, estimateRelayed, lastObjectIn, startsJson } from "./json-body.ts";
+import { decodeJson, estimateRelayed, lastObjectIn, startsArray, startsJson } from "./json-body.ts";
 import { RelayedText } from "./relayed-text.ts";
 import { StreamUsageFilter } from "./stream-usage-filter.ts";
 import { NO_TOKENS, UsageAccumulator, usageOf, type Usage } from "./usage-accumulator.ts";
@@ -117,6 +117,8 @@ class JsonTap extends UsageTap {
   #bytes = 0;
   #totalBytes = 0;
   #isWhole = true;
+  /** Each object of an array is an event that reports the usage so far. */
+  #isArray = false;
 
   constructor(tapped: TappedResponse, encoding: ContentEncoding | "identity") {
     super(tapped);
@@ -125,6 +127,7 @@ class JsonTap extends UsageTap {
   }
 
   override push(chunk: Uint8Array): Uint8Array {
+    if (this.#totalBytes === 0) this.#isArray = startsArray(chunk);
     this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
     this.#totalBytes += chunk.byteLength;
@@ -162,9 +165,11 @@ class JsonTap extends UsageTap {
     this.#chunks = [];
     const json = this.#decode(bytes);
     // A cut response does not end with its outermost object, so no usage is found in it.
-    const counters = json === null ? null : this.#reader.readBody(lastObjectIn(json));
+    const last = json === null ? null : lastObjectIn(json);
+    const counters = last === null ? null : this.#reader.readBody(last);
     if (this.#isWhole && json !== null) this.details?.readBody(json);
-    if (counters !== null) this.usage.add(counters, "final");
+    // An array that is cut between two events lacks its closing bracket.
+    if (counters !== null) this.usage.add(counters, this.#isArray && last === json ? "running" : "final");
   }
 
   /** Returns the end of a JSON object or array, or null. */
