@@ -172,6 +172,13 @@ test("a translated stream is held without commit", async () => {
   expect(outcome.text).not.toContain("error");
 });
 
+test.each(["error", "abort"])("the finish reason %s before the first content is an error", async (reason) => {
+  const route = await routeTo(CHAT, HOLD);
+  one.behave(streaming([...CHAT.quiet, choice({ content: "" }, reason)], { chunkDelayMs: 0 }));
+  const complete = [...CHAT.quiet, ...CHAT.content].map(toEvent).join("");
+  expect(await send(route)).toMatchObject({ status: 200, provider: "two", attempts: "2", text: complete });
+});
+
 test("all targets fail before their first content: an error response", async () => {
   const route = await routeTo(CHAT, HOLD);
   for (const provider of providers) provider.behave(streaming([...CHAT.quiet, CHAT.error]));

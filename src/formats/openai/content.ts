@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { ContentReader, isText, type ContentKind } from "../content-reader.ts";
 import { isEmptyValue, type Opening } from "../stream-opening.ts";
+import { failureOf } from "./decode-response.ts";
 import { isFilteredChat, isFilteredResponse } from "./filtered.ts";
 
 export const openaiContent = new ContentReader({
@@ -22,6 +23,7 @@ const QUIET_TYPES = new Set([
 
 export function openaiOpening({ type, error, choices, response }: JsonObject): Opening {
   if (!isEmptyValue(error) || type === "error" || type === "response.failed") return "error";
+  if (Array.isArray(choices) && choices.some(isFailedChoice)) return "error";
   if (isFilteredChat({ choices })) return "filtered";
   if (type === "response.incomplete" && isJsonObject(response) && isFilteredResponse(response))
     return "filtered";
@@ -29,6 +31,10 @@ export function openaiOpening({ type, error, choices, response }: JsonObject): O
     ? choices.every(isQuietChoice)
     : typeof type === "string" && QUIET_TYPES.has(type);
   return isQuiet ? "quiet" : "content";
+}
+
+function isFailedChoice(choice: unknown): boolean {
+  return isJsonObject(choice) && failureOf(choice["finish_reason"]) !== null;
 }
 
 /** Whether a choice has at most a role. Its end counts as content: the response is complete. */
