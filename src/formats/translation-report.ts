@@ -1,5 +1,5 @@
 // What a translation left out of a request, for the header X-GW-Translated, the request log, and explanations. Nothing is left
-// out silently. Also where the messages of the hub format come from, for errors.
+// out silently. Also where the messages and tool calls of the hub format come from, for errors.
 
 /** Clients choose the names of unknown fields. All names with their commas fit into a header value of 256 characters. */
 const MAX_CHARACTERS = 240;
@@ -25,13 +25,13 @@ export class TranslationReport {
     for (const field of fields) if ((request[field] ?? null) !== null) this.drop(field);
   }
 
-  /** Records the path of what became a message of the hub format, such as `input[2]`. */
-  setOrigin(message: object, path: string): void {
-    this.#origins.set(message, path);
+  /** Records the path of what became a message or tool call of the hub format, such as `input[2]`. */
+  setOrigin(part: object, path: string): void {
+    this.#origins.set(part, path);
   }
 
-  originOf(message: unknown): string | null {
-    return this.#origins.get(message) ?? null;
+  originOf(part: unknown): string | null {
+    return this.#origins.get(part) ?? null;
   }
 
   /** In the order in which they were dropped. */

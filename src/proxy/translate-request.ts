@@ -1,6 +1,6 @@
 // Translates a request from the format of the client to the format of a target.
 import { GatehouseError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { HUB_FORMAT, type FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
 import { TranslationError } from "../formats/translation-error.ts";
@@ -74,18 +74,21 @@ function inClientTerms(
     return encode();
   } catch (error) {
     if (!(error instanceof TranslationError)) throw error;
-    const { path, message, code } = error;
-    const [field = "", index] = path.split(/[.[\]]/);
-    const isMessage = field === "messages" && Array.isArray(messages);
-    const origin = isMessage ? report.originOf(messages[Number(index)]) : null;
+    const { path, code } = error;
+    const [field = "", index, list, item] = path.split(/\]?[.[\]]/);
+    const message: unknown = field === "messages" && Array.isArray(messages) ? messages[Number(index)] : null;
+    const calls: unknown = isJsonObject(message) && list === "tool_calls" ? message[list] : null;
+    const call: unknown = Array.isArray(calls) ? calls[Number(item)] : null;
+    const origin = report.originOf(call) ?? report.originOf(message);
     const renamed = fieldNames.get(field);
     if (origin !== null) {
       // The parts of a message differ from those that the client sent, so only the last name is kept.
       const name = path.slice(path.lastIndexOf(".") + 1);
-      throw new TranslationError(origin, `${origin}: ${message.replaceAll(path, name)}`, code);
+      throw new TranslationError(origin, `${origin}: ${error.message.replaceAll(path, name)}`, code);
     }
     if (renamed === undefined) throw error;
-    throw new TranslationError(renamed, message.replaceAll(new RegExp(`\\b${field}\\b`, "g"), renamed), code);
+    const text = error.message.replaceAll(new RegExp(`\\b${field}\\b`, "g"), renamed);
+    throw new TranslationError(renamed, text, code);
   }
 }
 

@@ -341,6 +341,15 @@ describe("an error of a translation names the field as the client does", () => {
     {
       target: { provider: "google", format: "gemini" },
       path: "/v1/responses",
+      body: {
+        model: "gemini-3-pro",
+        input: [{ role: "user", content: "Hi" }, { ...item, call_id: "c0", arguments: "{}" }, item],
+      },
+      field: "input[2]",
+    },
+    {
+      target: { provider: "google", format: "gemini" },
+      path: "/v1/responses",
       body: { model: "gemini-3-pro", input: [] },
       field: "input",
     },
@@ -351,7 +360,7 @@ describe("an error of a translation names the field as the client does", () => {
     const { error } = response.json();
     expect([response.status, error.code]).toEqual([400, "untranslatable"]);
     expect(path === "/v1/messages" ? error.message : error.param).toContain(field);
-    expect(error.message).not.toMatch(/tool_calls|\bstop\b|messages\[1\]/);
+    expect(error.message).not.toMatch(/tool_calls|\bstop\b|messages\[1\]|system input/);
     expect(provider.requestCount).toBe(0);
   });
 });

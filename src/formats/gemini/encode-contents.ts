@@ -33,7 +33,7 @@ export function encodeContents(
   if (encoder.contents.length === 0) {
     throw new TranslationError(
       "messages",
-      'Gemini requires a message other than system messages. Add one with the role "user".',
+      'Gemini requires a message that is not a system message. Add one with the role "user".',
     );
   }
   return encoder;

@@ -81,7 +81,7 @@ export class InputDecoder {
       case "function_call":
       case "custom_tool_call":
       case "tool_search_call":
-        this.#openAssistant().calls.push(decodeCall(item, path));
+        this.#addCall(decodeCall(item, path), path);
         return;
       case "function_call_output":
       case "custom_tool_call_output":
@@ -142,6 +142,12 @@ export class InputDecoder {
   #addMessage(role: string, content: unknown): void {
     this.#endAssistant();
     this.#push({ role, content }, this.#path);
+  }
+
+  /** The calls of several items are in one message. */
+  #addCall(call: JsonObject, path: string): void {
+    this.#openAssistant().calls.push(call);
+    this.#report.setOrigin(call, path);
   }
 
   #addToolResult(item: JsonObject, path: string, content: unknown): void {
