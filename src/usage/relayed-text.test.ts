@@ -176,3 +176,15 @@ test("signatures and encrypted reasoning are no media", () => {
     ]);
   }
 });
+
+test("text counts if log probabilities after it fill all samples, wherever they are cut", () => {
+  const candidate = { token: " committee", logprob: -12.847362, bytes: [...Buffer.from(" committee")] };
+  const logprobs = { content: [{ ...candidate, top_logprobs: Array.from({ length: 20 }, () => candidate) }] };
+  const start = `data: ${JSON.stringify({ choices: [{ delta: { role: "assistant", content: "" } }] })}\n\n`;
+  for (let length = 0; length < 300; length += 20) {
+    const chunk = { id: "c".repeat(length), choices: [{ delta: { content: " committee" }, logprobs }] };
+    const event = `data: ${JSON.stringify(chunk)}\n\n`;
+    const found = estimate([start, ...Array.from({ length: 100 }, () => event)], "openai");
+    expect([length, found > 80 && found < 300]).toEqual([length, true]);
+  }
+});

@@ -5,7 +5,7 @@ import { isJsonObject } from "../base/json.ts";
 import { containsMedia } from "../formats/event-text.ts";
 import { tokensOfText } from "../formats/text-tokens.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
-import { parseCutJson } from "./cut-json.ts";
+import { parseCutJson, type CutPlace } from "./cut-json.ts";
 
 /** The first sample is the start of the stream, so that the estimate of a short stream reads all of it. */
 const START_BYTES = 2048;
@@ -84,9 +84,15 @@ export class RelayedText {
   }
 
   estimate(reader: UsageReader): RelayedTokens {
+    const found = this.#estimate(reader, "text");
+    // Large events with much else after a short text, such as log probabilities, may all be cut off there.
+    return found.tokens > 0 ? found : this.#estimate(reader, "anywhere");
+  }
+
+  #estimate(reader: UsageReader, place: CutPlace): RelayedTokens {
     const [first = new Uint8Array(0), ...others] = this.#samples.map(({ bytes }) => bytes);
-    const start = measure(first, reader, true);
-    const later = sumOf(others.map((sample) => measure(sample, reader, false)));
+    const start = measure(first, reader, place, true);
+    const later = sumOf(others.map((sample) => measure(sample, reader, place, false)));
     const all = sumOf([start, later]);
     const { hasMedia } = all;
     // A few bytes at the end of a stream say nothing about large events before them.
@@ -111,7 +117,7 @@ function sumOf(parts: readonly Measured[]): Measured {
 }
 
 /** Reads the complete events of a sample, and a large one that is cut off at its end. */
-function measure(sample: Uint8Array, reader: UsageReader, isStart: boolean): Measured {
+function measure(sample: Uint8Array, reader: UsageReader, place: CutPlace, isStart: boolean): Measured {
   const events = Buffer.from(sample).toString().split(EVENT_END);
   const cut = events.pop() ?? "";
   // A later sample may start with a part of an event.
@@ -128,7 +134,7 @@ function measure(sample: Uint8Array, reader: UsageReader, isStart: boolean): Mea
     bytes += 2;
   }
   const cutValue =
-    cut.length >= MIN_CUT_BYTES && EVENT_START.test(cut) ? parseCutJson(dataOf(cut)) : undefined;
+    cut.length >= MIN_CUT_BYTES && EVENT_START.test(cut) ? parseCutJson(dataOf(cut), place) : undefined;
   if (cutValue !== undefined) add(cut, cutValue);
   return { tokens: tokensOfText(text), bytes, hasMedia };
 }
