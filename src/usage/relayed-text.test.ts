@@ -188,3 +188,11 @@ test("text counts if log probabilities after it fill all samples, wherever they 
     expect([length, found > 80 && found < 300]).toEqual([length, true]);
   }
 });
+
+test("the first event after a byte order mark counts", () => {
+  const event = `data: ${JSON.stringify({ choices: [{ delta: { content: WORDS } }] })}\n\n`;
+  const bytes = Buffer.from(`\ufeff${event}`);
+  const expected = estimate([event], "openai");
+  for (let at = 0; at <= bytes.byteLength; at++)
+    expect(estimate([bytes.subarray(0, at), bytes.subarray(at)], "openai")).toBe(expected);
+});

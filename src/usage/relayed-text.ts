@@ -118,7 +118,8 @@ function sumOf(parts: readonly Measured[]): Measured {
 
 /** Reads the complete events of a sample, and a large one that is cut off at its end. */
 function measure(sample: Uint8Array, reader: UsageReader, place: CutPlace, isStart: boolean): Measured {
-  const events = Buffer.from(sample).toString().split(EVENT_END);
+  // Skips the byte order mark of a stream.
+  const events = new TextDecoder().decode(sample).split(EVENT_END);
   const cut = events.pop() ?? "";
   // A later sample may start with a part of an event.
   if (!isStart && events[0] !== undefined && !EVENT_START.test(events[0])) events.shift();
