@@ -61,3 +61,24 @@ test("encrypted reasoning that the last event repeats is written once", () => {
   const details = chunks.flatMap(({ choices }) => choices[0]?.delta.reasoning_details ?? []);
   expect(details).toMatchObject([{ data: "AAAA", id: "rs_1" }]);
 });
+
+test("reasoning is written once, also if all items end together", () => {
+  const collector = new ReplyCollector();
+  const decoder = new ResponseStreamDecoder({ createdAt: 1, targetTag: "t" }, collector);
+  const texts = ["First.", "Second."];
+  const item = (text: string) => ({ type: "reasoning", summary: [{ type: "summary_text", text }] });
+  for (const event of [
+    ...texts.flatMap((delta, output_index) => [
+      { type: "response.output_item.added", output_index, item: { type: "reasoning", summary: [] } },
+      { type: "response.reasoning_summary_text.delta", output_index, delta },
+    ]),
+    ...texts.map((text, output_index) => ({
+      type: "response.output_item.done",
+      output_index,
+      item: item(text),
+    })),
+    { type: "response.completed", response: { id: "resp_1", output: texts.map(item) } },
+  ])
+    decoder.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+  expect(collector.reply.reasoning).toBe("First.\n\nSecond.");
+});

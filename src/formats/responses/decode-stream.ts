@@ -35,11 +35,10 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
   readonly #calls = new Map<unknown, OpenCall>();
   /** Output indexes of messages whose text or refusal has begun. */
   readonly #messages = new Set<unknown>();
-  /** Output indexes of reasoning items that have ended. */
+  /** Output indexes of reasoning items whose text has begun. */
   readonly #reasoning = new Set<unknown>();
-  #hasReasoning = false;
-  /** Whether the text of the current reasoning item has begun. */
-  #hasItemReasoning = false;
+  /** Output indexes of reasoning items that have ended. */
+  readonly #endedReasoning = new Set<unknown>();
   #startsParagraph = false;
   #isStarted = false;
 
@@ -71,7 +70,7 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
         return;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        this.#writeReasoning(textOf(delta));
+        this.#writeReasoning(index, textOf(delta));
         return;
       case "response.output_item.added":
         if (isJsonObject(item)) this.#startItem(index, item);
@@ -129,20 +128,16 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
     this.#write({ refusal });
   }
 
-  #writeReasoning(text: string): void {
+  #writeReasoning(outputIndex: unknown, text: string): void {
     if (text === "") return;
-    const separator = this.#hasReasoning && this.#startsParagraph ? PARAGRAPH : "";
-    this.#hasReasoning = true;
-    this.#hasItemReasoning = true;
+    const separator = this.#reasoning.size > 0 && this.#startsParagraph ? PARAGRAPH : "";
+    this.#reasoning.add(outputIndex);
     this.#startsParagraph = false;
     this.#write({ reasoning_content: separator + text });
   }
 
   #startItem(outputIndex: unknown, { type, call_id, name }: JsonObject): void {
-    if (type === "reasoning") {
-      this.#startsParagraph = true;
-      this.#hasItemReasoning = false;
-    }
+    if (type === "reasoning") this.#startsParagraph = true;
     const isCustom = type === "custom_tool_call";
     if ((!isCustom && type !== "function_call") || this.#calls.has(outputIndex)) return;
     const index = this.#calls.size;
@@ -184,16 +179,15 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
 
   /** Some servers send nothing before the complete response. */
   #writeOutput({ output }: JsonObject): void {
-    if (this.#hasReasoning || this.#messages.size > 0 || this.#calls.size > 0) return;
+    if (this.#reasoning.size > 0 || this.#messages.size > 0 || this.#calls.size > 0) return;
     for (const [index, item] of partsOf(output).entries()) this.#endItem(index, item);
   }
 
   /** Reasoning that is encrypted has no text, so that only its index says whether it was written. */
   #endReasoning(outputIndex: unknown, item: JsonObject): void {
-    if (this.#reasoning.has(outputIndex)) return;
-    this.#reasoning.add(outputIndex);
-    if (!this.#hasItemReasoning) this.#writeReasoning(reasoningTextOf(item));
-    this.#hasItemReasoning = false;
+    if (this.#endedReasoning.has(outputIndex)) return;
+    this.#endedReasoning.add(outputIndex);
+    if (!this.#reasoning.has(outputIndex)) this.#writeReasoning(outputIndex, reasoningTextOf(item));
     this.#startsParagraph = true;
     const detail = toDetail(item, this.#targetTag);
     if (detail !== null) this.#write({ reasoning_details: [detail] });
