@@ -62,6 +62,8 @@ const FORMATS: readonly Filtered[] = [
     streams: [
       [chunk({ role: "assistant", content: "" }), chunk({}, "content_filter")],
       [chunk({}, "content_filter")],
+      // Gemini's chat endpoint names the filter.
+      [chunk({ role: "assistant" }, "content_filter: RECITATION")],
     ],
     body: completion("Well"),
     stream: [chunk({ role: "assistant", content: "Well" }), chunk({}, "content_filter")],

@@ -4,6 +4,8 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { isEmptyValue } from "../stream-opening.ts";
 
 const REASON = "content_filter";
+/** Gemini's chat endpoint writes the reason of the filter after it: `content_filter: RECITATION`. */
+const FINISH_REASON = /^content_filter(?::|$)/;
 /** Parts of a message or delta that are no content. A refusal is the filter's own text. */
 const NO_CONTENT: ReadonlySet<string> = new Set(["role", "refusal"]);
 
@@ -13,8 +15,9 @@ export function isFilteredChat({ choices }: JsonObject): boolean {
 }
 
 function isFilteredChoice(choice: unknown): boolean {
-  if (!isJsonObject(choice) || choice["finish_reason"] !== REASON || !isEmptyValue(choice["text"]))
-    return false;
+  if (!isJsonObject(choice) || !isEmptyValue(choice["text"])) return false;
+  const { finish_reason: reason } = choice;
+  if (typeof reason !== "string" || !FINISH_REASON.test(reason)) return false;
   const message = choice["message"] ?? choice["delta"] ?? {};
   return (
     isJsonObject(message) &&
