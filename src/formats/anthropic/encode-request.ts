@@ -120,12 +120,13 @@ function addSampling(
   const temperature = readNumber(body, "temperature");
   const topP = readNumber(body, "top_p");
   const topK = readNumber(body, "top_k");
-  if (temperature !== undefined) {
+  // Many clients always send both; a value of 1 has no effect.
+  const hasOnlyTopP = !combinesSampling && temperature === 1 && topP !== undefined && topP !== 1;
+  if (temperature !== undefined && !hasOnlyTopP) {
     // OpenAI accepts values up to 2, Anthropic up to 1.
     if (hasSampling && !isOn) request.temperature = Math.min(1, Math.max(0, temperature));
     else if (temperature !== 1) report.drop("temperature");
   }
-  // Many clients always send both; a top_p of 1 has no effect.
   if (topP !== undefined && !(topP === 1 && (temperature !== undefined || !hasSampling))) {
     const isAccepted = hasSampling && (combinesSampling || request.temperature === undefined);
     if (isAccepted && (!isOn || topP >= MIN_TOP_P_WITH_THINKING)) request.top_p = topP;
