@@ -1,5 +1,5 @@
 // A text with code is found in every form of body that has it as a value.
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InspectedBody } from "./body-text.ts";
@@ -99,4 +99,14 @@ test("the budget is enough for a program in JSON with the type of text", () => {
   const verdict = detector.limitWork(stepsForBody(size, false), () => inspectBody(body, detector, null));
   expect(verdict.kind).toBe("clean");
   expect(detector.workDone).toBeGreaterThan(stepsForBody(size, true));
+});
+
+test("the content type is read as often for many parts as for one", () => {
+  const readsOf = (parts: number) => {
+    const body = bodyOf(MULTIPART, NOT_UTF8, "--b".repeat(parts));
+    const reads = spyOn(body.headers, "get");
+    inspectBody(body, detector, null);
+    return reads.mock.calls.length;
+  };
+  expect(readsOf(1000)).toBe(readsOf(1));
 });

@@ -3,8 +3,7 @@ import { encodingsOf, isUndeclaredCompression, type InspectedBody } from "./body
 import type { Detector } from "./detector.ts";
 import { inspectJsonBytes, rangesOf, type JsonOptions } from "./inspect-json.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
-import { delimiterOf, splitMultipart, type MultipartPiece } from "./multipart.ts";
-import { firstInPlain, maskPlain } from "./plain-text.ts";
+import { PlainText } from "./plain-text.ts";
 
 /** `files`: the number of those whose content was not inspected; absent for none. */
 export type BodyVerdict = { readonly files?: number } & (
@@ -38,8 +37,9 @@ function inspectText(
 ): BodyVerdict {
   const { bodyText } = body;
   if (bodyText === null) return inspectOtherEncodings(body, detector, mask, json);
-  if (mask === null) return isCodeIn(body, bodyText, detector, json) ? FOUND : CLEAN;
-  const masked = maskedText(body, bodyText, detector, mask, json);
+  const text = textOf(body, bodyText, json, false);
+  if (mask === null) return text.hasCode(detector) ? FOUND : CLEAN;
+  const masked = text.masked(detector, mask);
   return masked === bodyText ? CLEAN : { kind: "masked", body: masked };
 }
 
@@ -56,50 +56,35 @@ function inspectOtherEncodings(
   let masked = bytes;
   let files = 0;
   for (const { decode, encode } of encodingsOf(bytes, headers)) {
-    const text = decode(masked);
-    if (text === null) continue;
-    const pieces = piecesOf(text, headers);
-    files = pieces.filter(({ isFile }) => isFile).length;
+    const decoded = decode(masked);
+    if (decoded === null) continue;
+    const text = textOf(body, decoded, json, true);
+    files = text.files;
     if (mask === null) {
-      if (pieces.some((piece) => !piece.isFile && isCodeIn(body, piece.text, detector, json))) return FOUND;
+      if (text.hasCode(detector)) return FOUND;
       continue;
     }
-    const changed = pieces
-      .map((piece) => (piece.isFile ? piece.text : maskedText(body, piece.text, detector, mask, json)))
-      .join("");
-    if (changed !== text) masked = encode(changed);
+    const changed = text.masked(detector, mask);
+    if (changed !== decoded) masked = encode(changed);
   }
   const skipped = files > 0 && { files };
   return masked === bytes ? { ...CLEAN, ...skipped } : { kind: "masked", body: masked, ...skipped };
 }
 
-function piecesOf(text: string, headers: Pick<Headers, "get">): readonly MultipartPiece[] {
-  const delimiter = delimiterOf(headers.get("content-type"));
-  return delimiter === null ? [{ text, isFile: false }] : splitMultipart(text, delimiter);
-}
+/** A body in one of the encodings in which it is inspected. */
+type InspectedText = Pick<PlainText, "files" | "hasCode" | "masked">;
 
-/** Whether code is found in a piece of the body, by the type of the body. */
-function isCodeIn(
+function textOf(
   { isJson, headers }: InspectedBody,
   text: string,
-  detector: Detector,
   json: JsonOptions | null,
-): boolean {
-  const finding = isJson
-    ? firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound)
-    : firstInPlain(text, headers, detector);
-  return finding !== null;
-}
-
-/** Returns a piece of the body with code masked, by the type of the body. */
-function maskedText(
-  { isJson, headers }: InspectedBody,
-  text: string,
-  detector: Detector,
-  char: string,
-  json: JsonOptions | null,
-): string {
-  return isJson
-    ? maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound)
-    : maskPlain(text, headers, detector, char);
+  hasOpaqueFiles: boolean,
+): InspectedText {
+  if (!isJson) return new PlainText(text, headers, hasOpaqueFiles);
+  return {
+    files: 0,
+    hasCode: (detector) =>
+      firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound) !== null,
+    masked: (detector, char) => maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound),
+  };
 }

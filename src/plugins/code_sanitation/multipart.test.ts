@@ -20,7 +20,7 @@ test("contents of files are opaque; names, file names and text parts are not", (
     'Content-Disposition: form-data; name="image"; filename="NAME.png"\r\nContent-Type: image/png',
     "BYTES",
   )}--b--\r\n`;
-  const pieces = splitMultipart(text, "--b");
+  const pieces = splitMultipart(text, "--b", true);
   const inspected = pieces.filter(({ isFile }) => !isFile).map((piece) => piece.text);
   expect(inspected.join("")).toContain("PROMPT");
   expect(inspected.join("")).toContain("NAME.png");
@@ -40,7 +40,7 @@ test("the pieces of any text form the text", () => {
     fc.property(fc.array(token, { maxLength: 20 }), (tokens) => {
       const text = tokens.join("");
       expect(
-        splitMultipart(text, "--b")
+        splitMultipart(text, "--b", true)
           .map((piece) => piece.text)
           .join(""),
       ).toBe(text);

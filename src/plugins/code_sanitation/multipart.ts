@@ -35,21 +35,43 @@ export function delimiterOf(contentType: string | null): string | null {
   return boundary === undefined ? null : `--${boundary}`;
 }
 
-/** Returns pieces that form the whole text when they are joined. Names and file names are inspected, contents of files are not. */
-export function splitMultipart(text: string, delimiter: string): MultipartPiece[] {
+/**
+ * Returns pieces that form the whole text when they are joined: the contents of parts, and what is between them, with names and file names.
+ * Contents of files are pieces of their own only if they are opaque.
+ */
+export function splitMultipart(text: string, delimiter: string, hasOpaqueFiles: boolean): MultipartPiece[] {
   const pieces: MultipartPiece[] = [];
+  let between = "";
   let isLineStart = true;
   // A file ends with any delimiter: some parsers do not require a line break before it.
   for (const [index, part] of text.split(delimiter).entries()) {
-    const before = index === 0 ? "" : delimiter;
+    if (index > 0) between += delimiter;
     const headersEnd = part.indexOf("\r\n\r\n");
-    if (index > 0 && isLineStart && headersEnd >= 0 && isFile(part.slice(0, headersEnd))) {
-      pieces.push({ text: before + part.slice(0, headersEnd + 4), isFile: false });
-      pieces.push({ text: part.slice(headersEnd + 4), isFile: true });
-    } else pieces.push({ text: before + part, isFile: false });
+    const isFilePart = index > 0 && isLineStart && headersEnd >= 0 && isFile(part.slice(0, headersEnd));
     isLineStart = part.endsWith("\r\n") || (index === 0 && part === "");
+    const start = isFilePart ? headersEnd + 4 : contentStart(part);
+    if (start < 0 || (isFilePart && !hasOpaqueFiles)) {
+      between += part;
+      continue;
+    }
+    const end = isFilePart ? part.length : contentEnd(part, start);
+    pieces.push({ text: between + part.slice(0, start), isFile: false });
+    pieces.push({ text: part.slice(start, end), isFile: isFilePart });
+    between = part.slice(end);
   }
+  pieces.push({ text: between, isFile: false });
   return pieces;
+}
+
+/** Returns where the content of a part starts; -1 if it has none. */
+function contentStart(part: string): number {
+  const empty = EMPTY_LINE.exec(part);
+  return empty === null ? -1 : empty.index + empty[0].length;
+}
+
+/** Returns where the content of a part ends: the line break before a delimiter is not part of it. */
+function contentEnd(part: string, start: number): number {
+  return Math.max(start, part.length - (part.endsWith("\r\n") ? 2 : part.endsWith("\n") ? 1 : 0));
 }
 
 /** Whether a part with these header fields is a file to every parser. */
@@ -61,21 +83,4 @@ function isFile(headers: string): boolean {
     [...headers.matchAll(FILE_NAMES)].length === 1 &&
     FILE.test(headers)
   );
-}
-
-/** Returns the texts between header fields and delimiters, where they begin and end in the text. Contents of files are left out. */
-export function* contentsIn(
-  text: string,
-  delimiter: string,
-): Generator<{ readonly start: number; readonly end: number }> {
-  let at = 0;
-  for (const { text: part, isFile: isOpaque } of splitMultipart(text, delimiter)) {
-    const empty = isOpaque ? null : EMPTY_LINE.exec(part);
-    const end = at + part.length - (part.endsWith("\r\n") ? 2 : 0);
-    if (empty !== null) {
-      const start = at + empty.index + empty[0].length;
-      if (start < end) yield { start, end };
-    }
-    at += part.length;
-  }
 }
