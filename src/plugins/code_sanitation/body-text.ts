@@ -4,7 +4,7 @@ import type { RequestContext } from "../../sdk/index.ts";
 import { FOLDED_UNIT, UNIT_KIND } from "./char-classes.ts";
 import { decodeWithEscapedBytes, encodeWithEscapedBytes } from "./escaped-bytes.ts";
 import { isForm } from "./form-text.ts";
-import { delimiterOf } from "./multipart.ts";
+import { isMultipart } from "./multipart.ts";
 
 /** What an inspection reads of a request body. */
 export type InspectedBody = Pick<RequestContext, "body" | "bodyText" | "isJson" | "headers"> & {
@@ -41,7 +41,7 @@ const LENIENT_UTF8: Encoding = {
  */
 export function encodingsOf(bytes: Uint8Array, headers: Pick<Headers, "get">): readonly Encoding[] {
   const others = [LENIENT_UTF8, LATIN1];
-  if (isForm(headers) || delimiterOf(headers.get("content-type")) !== null) return others;
+  if (isForm(headers) || isMultipart(headers.get("content-type"))) return others;
   const isLittleEndian = bytes[0] === 0xff && bytes[1] === 0xfe;
   const isBigEndian = bytes[0] === 0xfe && bytes[1] === 0xff;
   return isLittleEndian || isBigEndian ? [utf16(bytes, isBigEndian), ...others] : others;

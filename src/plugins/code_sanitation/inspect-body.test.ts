@@ -55,6 +55,21 @@ const FORMS: [what: string, of: (text: string) => InspectedBody][] = [
   ["a form", (text) => bodyOf(FORM, new URLSearchParams({ a: "b", q: text }).toString())],
   ["a multipart form", (text) => bodyOf(MULTIPART, part('name="prompt"', text), "--b--\r\n")],
   [
+    "a multipart form with two boundaries",
+    (text) => bodyOf(`${MULTIPART}; boundary=b`, part('name="prompt"', text), "--b--\r\n"),
+  ],
+  [
+    "a multipart form with an escaped boundary",
+    (text) =>
+      bodyOf(
+        'multipart/form-data; boundary="a\\"b"',
+        part('name="image"; filename="a.png"', "").replace("--b", "--a\\"),
+        NOT_UTF8,
+        part('name="prompt"', text).replace("--b", '\r\n--a"b'),
+        '--a"b--\r\n',
+      ),
+  ],
+  [
     "JSON in a multipart form",
     (text) => bodyOf(MULTIPART, part('name="prompt"', chat(JSON.stringify(text))), "--b--\r\n"),
   ],
@@ -99,6 +114,15 @@ test("the budget is enough for a program in JSON with the type of text", () => {
   const verdict = detector.limitWork(stepsForBody(size, false), () => inspectBody(body, detector, null));
   expect(verdict.kind).toBe("clean");
   expect(detector.workDone).toBeGreaterThan(stepsForBody(size, true));
+});
+
+test("code is found across what may be a delimiter", () => {
+  const body = bodyOf(
+    `${MULTIPART}; boundary=c`,
+    part('name="prompt"', "1 union\n--\nselect password from users"),
+  );
+  expect(inspectBody(body, detector, null).kind).toBe("found");
+  expect(inspectBody(body, detector, "X").kind).toBe("masked");
 });
 
 test("the content type is read as often for many parts as for one", () => {

@@ -6,10 +6,17 @@ export interface MultipartPiece {
   readonly isFile: boolean;
 }
 
-const MULTIPART = /^multipart\/[\w.+-]+\s*;/i;
+const MULTIPART = /^multipart\//i;
 /** Every parameter that a parser may take for the boundary, also inside other parameters. */
 const BOUNDARIES = /[;\s",]boundary[*\d]*\s*=/gi;
-const BOUNDARY = /[;\s]boundary=(?:"([^"]{1,70})"|([^\s;",]{1,70}))/i;
+/**
+ * The first occurrence of the name, which some parsers search for, and a value that all parsers read in the same way: of the characters of RFC 2046,
+ * section 5.1.1, without escapes. With a part of a boundary, a text could contain a delimiter of a file that the server does not see.
+ */
+const BOUNDARY =
+  /^(?:(?!boundary)[^])*[;\s]boundary=(?:"([\w'()+,./:=?-](?:[\w'()+,./:=? -]{0,68}[\w'()+,./:=?-])?)"|([\w'()+./:=?-]{1,70}))(?:;|$)/i;
+/** What every delimiter starts with. */
+const ANY_DELIMITER = "\n--";
 
 /** All header fields of a part, each in one line. */
 const HEADERS = /^(?:\r\n[\w-]+:[^\r\n]*)+$/;
@@ -26,7 +33,11 @@ const FILE_NAMES = /filename\s*=/gi;
 const EMPTY_LINE = /\r?\n\r?\n/;
 const MAX_HEADERS_LENGTH = 8192;
 
-/** Returns the delimiter between the parts, or null if the content type is not multipart or has more than one boundary. */
+export function isMultipart(contentType: string | null): boolean {
+  return contentType !== null && MULTIPART.test(contentType);
+}
+
+/** Returns the delimiter between the parts, or null if the content type is not multipart or parsers may read another boundary in it. */
 export function delimiterOf(contentType: string | null): string | null {
   if (contentType === null || !MULTIPART.test(contentType)) return null;
   if ([...contentType.matchAll(BOUNDARIES)].length > 1) return null;
@@ -37,17 +48,23 @@ export function delimiterOf(contentType: string | null): string | null {
 
 /**
  * Returns pieces that form the whole text when they are joined: the contents of parts, and what is between them, with names and file names.
- * Contents of files are pieces of their own only if they are opaque.
+ * Contents of files are pieces of their own only if they are opaque. `delimiter`: null if it is not known for sure; then no content is opaque.
  */
-export function splitMultipart(text: string, delimiter: string, hasOpaqueFiles: boolean): MultipartPiece[] {
+export function splitMultipart(
+  text: string,
+  delimiter: string | null,
+  hasOpaqueFiles: boolean,
+): MultipartPiece[] {
+  const separator = delimiter ?? ANY_DELIMITER;
   const pieces: MultipartPiece[] = [];
   let between = "";
   let isLineStart = true;
   // A file ends with any delimiter: some parsers do not require a line break before it.
-  for (const [index, part] of text.split(delimiter).entries()) {
-    if (index > 0) between += delimiter;
+  for (const [index, part] of text.split(separator).entries()) {
+    if (index > 0) between += separator;
     const headersEnd = part.indexOf("\r\n\r\n");
-    const isFilePart = index > 0 && isLineStart && headersEnd >= 0 && isFile(part.slice(0, headersEnd));
+    const mayBeFile = delimiter !== null && index > 0 && isLineStart && headersEnd >= 0;
+    const isFilePart = mayBeFile && isFile(part.slice(0, headersEnd));
     isLineStart = part.endsWith("\r\n") || (index === 0 && part === "");
     const start = isFilePart ? headersEnd + 4 : contentStart(part);
     if (start < 0 || (isFilePart && !hasOpaqueFiles)) {
@@ -71,7 +88,8 @@ function contentStart(part: string): number {
 
 /** Returns where the content of a part ends: the line break before a delimiter is not part of it. */
 function contentEnd(part: string, start: number): number {
-  return Math.max(start, part.length - (part.endsWith("\r\n") ? 2 : part.endsWith("\n") ? 1 : 0));
+  const end = part.endsWith("\n") ? part.length - 1 : part.length;
+  return Math.max(start, part[end - 1] === "\r" ? end - 1 : end);
 }
 
 /** Whether a part with these header fields is a file to every parser. */

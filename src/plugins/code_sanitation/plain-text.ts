@@ -4,7 +4,7 @@ import type { Detector } from "./detector.ts";
 import { firstInForm, isForm, maskForm } from "./form-text.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText, maskUntilClean } from "./mask.ts";
-import { delimiterOf, splitMultipart, type MultipartPiece } from "./multipart.ts";
+import { delimiterOf, isMultipart, splitMultipart, type MultipartPiece } from "./multipart.ts";
 
 /** In UTF-8 or UTF-16 a byte order mark precedes it, in UTF-16 without one a byte 0 may follow each character. */
 const JSON_CONTAINER = /^[\ufeff\0\s]*(?:\{[^]*\}|\[[^]*\])[\0\s]*$/;
@@ -15,6 +15,8 @@ const STEPS_PER_PIECE = 32;
 /** A body that is not declared as JSON. */
 export class PlainText {
   readonly #isForm: boolean;
+  /** All of the text if the pieces may be other ones than those that a server reads. */
+  readonly #whole: string | null;
   /** The contents of the parts of a multipart form, and what is between them; all of any other text. */
   readonly #pieces: readonly MultipartPiece[];
   /** The number of files, which are not inspected. */
@@ -22,23 +24,27 @@ export class PlainText {
 
   constructor(text: string, headers: Pick<Headers, "get">, hasOpaqueFiles: boolean) {
     this.#isForm = isForm(headers);
-    const delimiter = delimiterOf(headers.get("content-type"));
-    this.#pieces =
-      delimiter === null ? [{ text, isFile: false }] : splitMultipart(text, delimiter, hasOpaqueFiles);
+    const type = headers.get("content-type");
+    const isDivided = isMultipart(type);
+    const delimiter = delimiterOf(type);
+    this.#whole = isDivided && delimiter === null ? text : null;
+    this.#pieces = isDivided ? splitMultipart(text, delimiter, hasOpaqueFiles) : [{ text, isFile: false }];
     this.files = this.#pieces.filter(({ isFile }) => isFile).length;
   }
 
   hasCode(detector: Detector): boolean {
     this.#countPieces(detector);
+    if (this.#whole !== null && detector.first(this.#whole) !== null) return true;
     return this.#pieces.some(({ text, isFile }) => !isFile && this.#isCodeIn(text, detector));
   }
 
   /** Returns the text with code masked; the same text if there is none. */
   masked(detector: Detector, char: string): string {
     this.#countPieces(detector);
-    return this.#pieces
+    const masked = this.#pieces
       .map(({ text, isFile }) => (isFile ? text : this.#maskedPiece(text, detector, char)))
       .join("");
+    return this.#whole === null ? masked : maskText(masked, detector, char);
   }
 
   #countPieces(detector: Detector): void {
