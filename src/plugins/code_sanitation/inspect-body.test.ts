@@ -116,6 +116,25 @@ test("the budget is enough for a program in JSON with the type of text", () => {
   expect(detector.workDone).toBeGreaterThan(stepsForBody(size, true));
 });
 
+test.each([
+  ["base64", "encoded"],
+  ["\tQuoted-Printable", "encoded"],
+  ["8bit", "clean"],
+  [" Binary ", "clean"],
+])("Content-Transfer-Encoding: %s", (encoding, kind) => {
+  const text = part(`name="prompt"\r\nContent-Transfer-Encoding:${encoding}`, "hello");
+  for (const mask of [null, "X"]) {
+    expect(inspectBody(bodyOf(MULTIPART, text), detector, mask).kind).toBe(kind as "clean");
+    expect(inspectBody(bodyOf(MULTIPART, NOT_UTF8, text), detector, mask).kind).toBe(kind as "clean");
+  }
+});
+
+test("files may have a Content-Transfer-Encoding", () => {
+  const text = part('name="f"; filename="a.eml"\r\nContent-Transfer-Encoding: base64', "aGVsbG8=");
+  expect(inspectBody(bodyOf(MULTIPART, text), detector, null).kind).toBe("clean");
+  expect(inspectBody(bodyOf(MULTIPART, text, NOT_UTF8), detector, null).kind).toBe("clean");
+});
+
 test("code is found across what may be a delimiter", () => {
   const body = bodyOf(
     `${MULTIPART}; boundary=c`,

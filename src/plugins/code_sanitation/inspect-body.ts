@@ -7,12 +7,13 @@ import { PlainText } from "./plain-text.ts";
 
 /** `files`: the number of those whose content was not inspected; absent for none. */
 export type BodyVerdict = { readonly files?: number } & (
-  | { readonly kind: "clean" | "found" | "compressed" }
+  | { readonly kind: "clean" | "found" | "compressed" | "encoded" }
   | { readonly kind: "masked"; readonly body: string | Uint8Array }
 );
 
 const CLEAN: BodyVerdict = { kind: "clean" };
 const FOUND: BodyVerdict = { kind: "found" };
+const ENCODED: BodyVerdict = { kind: "encoded" };
 
 /**
  * `mask` is the character that replaces code; null to stop at the first finding. `json`: how a JSON body is inspected; without it,
@@ -38,6 +39,7 @@ function inspectText(
   const { bodyText } = body;
   if (bodyText === null) return inspectOtherEncodings(body, detector, mask, json);
   const text = textOf(body, bodyText, json, false);
+  if (text.isEncoded) return ENCODED;
   if (mask === null) return text.hasCode(detector) ? FOUND : CLEAN;
   const masked = text.masked(detector, mask);
   return masked === bodyText ? CLEAN : { kind: "masked", body: masked };
@@ -59,6 +61,7 @@ function inspectOtherEncodings(
     const decoded = decode(masked);
     if (decoded === null) continue;
     const text = textOf(body, decoded, json, true);
+    if (text.isEncoded) return ENCODED;
     files = text.files;
     if (mask === null) {
       if (text.hasCode(detector)) return FOUND;
@@ -72,7 +75,7 @@ function inspectOtherEncodings(
 }
 
 /** A body in one of the encodings in which it is inspected. */
-type InspectedText = Pick<PlainText, "files" | "hasCode" | "masked">;
+type InspectedText = Pick<PlainText, "files" | "isEncoded" | "hasCode" | "masked">;
 
 function textOf(
   { isJson, headers }: InspectedBody,
@@ -83,6 +86,7 @@ function textOf(
   if (!isJson) return new PlainText(text, headers, hasOpaqueFiles);
   return {
     files: 0,
+    isEncoded: false,
     hasCode: (detector) =>
       firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound) !== null,
     masked: (detector, char) => maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound),

@@ -182,6 +182,9 @@ class Inspection {
       case "compressed":
         respondWith(context, 415, COMPRESSED, "unsupported_media_type");
         break;
+      case "encoded":
+        respondWith(context, 415, ENCODED, "unsupported_media_type");
+        break;
       case "overloaded":
         context.setResponseHeader("Retry-After", "1");
         respondWith(context, 503, OVERLOADED, "overloaded");
@@ -217,6 +220,8 @@ class Inspection {
 }
 
 const COMPRESSED = "The body is compressed, but Content-Encoding is missing. Send it without compression.";
+const ENCODED =
+  "A part of the form has a Content-Transfer-Encoding, which cannot be inspected. Send its text without the field.";
 const OVERLOADED = "Too many large bodies are being processed. Retry later.";
 const INCOMPLETE = "The request takes too much work to inspect. Send a smaller body.";
 

@@ -4,6 +4,8 @@
 export interface MultipartPiece {
   readonly text: string;
   readonly isFile: boolean;
+  /** Whether the server has to decode the text before it reads it. */
+  readonly isEncoded: boolean;
 }
 
 const MULTIPART = /^multipart\//i;
@@ -29,6 +31,8 @@ const FILE = new RegExp(
   "i",
 );
 const FILE_NAMES = /filename\s*=/gi;
+/** A Content-Transfer-Encoding with which the content is not the text itself. RFC 7578, section 4.7, forbids the field, but some parsers decode. */
+const TRANSFER_ENCODING = /^content-transfer-encoding\s*:(?!\s*(?:7bit|8bit|binary)\s*$)/im;
 /** Some parsers accept line breaks without CR. */
 const EMPTY_LINE = /\r?\n\r?\n/;
 const MAX_HEADERS_LENGTH = 8192;
@@ -72,11 +76,13 @@ export function splitMultipart(
       continue;
     }
     const end = isFilePart ? part.length : contentEnd(part, start);
-    pieces.push({ text: between + part.slice(0, start), isFile: false });
-    pieces.push({ text: part.slice(start, end), isFile: isFilePart });
+    const headers = part.slice(0, start);
+    const isEncoded = !isFilePart && TRANSFER_ENCODING.test(headers);
+    pieces.push({ text: between + headers, isFile: false, isEncoded: false });
+    pieces.push({ text: part.slice(start, end), isFile: isFilePart, isEncoded });
     between = part.slice(end);
   }
-  pieces.push({ text: between, isFile: false });
+  pieces.push({ text: between, isFile: false, isEncoded: false });
   return pieces;
 }
 

@@ -28,8 +28,15 @@ export class PlainText {
     const isDivided = isMultipart(type);
     const delimiter = delimiterOf(type);
     this.#whole = isDivided && delimiter === null ? text : null;
-    this.#pieces = isDivided ? splitMultipart(text, delimiter, hasOpaqueFiles) : [{ text, isFile: false }];
+    this.#pieces = isDivided
+      ? splitMultipart(text, delimiter, hasOpaqueFiles)
+      : [{ text, isFile: false, isEncoded: false }];
     this.files = this.#pieces.filter(({ isFile }) => isFile).length;
+  }
+
+  /** Whether a part cannot be inspected, because the server decodes it. */
+  get isEncoded(): boolean {
+    return this.#pieces.some((piece) => piece.isEncoded);
   }
 
   hasCode(detector: Detector): boolean {
