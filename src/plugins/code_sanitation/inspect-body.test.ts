@@ -51,6 +51,7 @@ const FORMS: [what: string, of: (text: string) => InspectedBody][] = [
   ["text", (text) => bodyOf("text/plain", text)],
   ["JSON with the type of text", (text) => bodyOf("text/plain", chat(JSON.stringify(text)))],
   ["escaped JSON with the type of text", (text) => bodyOf("text/plain", ` ${chat(`"${escaped(text)}"`)}\n`)],
+  ["JSON before other text", (text) => bodyOf("text/plain", `${chat(JSON.stringify(text))} a`)],
   ["JSON with the type of a form", (text) => bodyOf(FORM, chat(JSON.stringify(text)))],
   ["a form", (text) => bodyOf(FORM, new URLSearchParams({ a: "b", q: text }).toString())],
   ["a multipart form", (text) => bodyOf(MULTIPART, part('name="prompt"', text), "--b--\r\n")],

@@ -6,8 +6,11 @@ import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText, maskUntilClean } from "./mask.ts";
 import { delimiterOf, isMultipart, splitMultipart, type MultipartPiece } from "./multipart.ts";
 
-/** In UTF-8 or UTF-16 a byte order mark precedes it, in UTF-16 without one a byte 0 may follow each character. */
-const JSON_CONTAINER = /^[\ufeff\0\s]*(?:\{[^]*\}|\[[^]*\])[\0\s]*$/;
+/**
+ * How JSON begins. In UTF-8 or UTF-16 a byte order mark precedes it, in UTF-16 without one a byte 0 may follow each character. Its end does not
+ * matter: some parsers ignore what follows the first value.
+ */
+const JSON_START = /^[\ufeff\0\s]*[{[]/;
 
 /** The work of splitting a form into its parts, for each of them. */
 const STEPS_PER_PIECE = 32;
@@ -61,13 +64,13 @@ export class PlainText {
   /** Also as a text: the structure of JSON may be code, such as an operator of a query. */
   #isCodeIn(text: string, detector: Detector): boolean {
     const finding = this.#isForm ? firstInForm(text, detector) : detector.first(text);
-    return finding !== null || (JSON_CONTAINER.test(text) && firstInJson(text, detector) !== null);
+    return finding !== null || (JSON_START.test(text) && firstInJson(text, detector) !== null);
   }
 
   #maskedPiece(text: string, detector: Detector, char: string): string {
-    const isContainer = JSON_CONTAINER.test(text);
-    if (this.#isForm) return maskForm(isContainer ? maskJson(text, detector, char) : text, detector, char);
-    if (!isContainer) return maskText(text, detector, char);
+    const isJson = JSON_START.test(text);
+    if (this.#isForm) return maskForm(isJson ? maskJson(text, detector, char) : text, detector, char);
+    if (!isJson) return maskText(text, detector, char);
     return maskUntilClean(
       text,
       char,
