@@ -35,15 +35,21 @@ const LENIENT_UTF8: Encoding = {
   encode: encodeWithEscapedBytes,
 };
 
+/** Whether UTF-8 may be UTF-16 without a byte order mark: of its first two bytes, exactly one is 0. Parsers of JSON recognize it by this. */
+export function mayBeUtf16(text: string): boolean {
+  return (text.charCodeAt(0) === 0) !== (text.charCodeAt(1) === 0) && text.length > 1;
+}
+
 /**
- * Returns the encodings in which a body is inspected that is not valid UTF-8, one after the other. A byte order mark does not mean that a server reads
- * UTF-16: parsers of forms skip it.
+ * Returns the encodings in which a body is inspected that is not valid UTF-8, or may be UTF-16, one after the other. A byte order mark does not mean that a
+ * server reads UTF-16: parsers of forms skip it.
  */
 export function encodingsOf(bytes: Uint8Array, headers: Pick<Headers, "get">): readonly Encoding[] {
   const others = [LENIENT_UTF8, LATIN1];
   if (isForm(headers) || isMultipart(headers.get("content-type"))) return others;
-  const isLittleEndian = bytes[0] === 0xff && bytes[1] === 0xfe;
-  const isBigEndian = bytes[0] === 0xfe && bytes[1] === 0xff;
+  const [first = 0, second = 0] = bytes;
+  const isLittleEndian = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0);
+  const isBigEndian = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0);
   return isLittleEndian || isBigEndian ? [utf16(bytes, isBigEndian), ...others] : others;
 }
 

@@ -94,6 +94,10 @@ const FORMS: [what: string, of: (text: string) => InspectedBody][] = [
         `\r\n${part('name="prompt"', obfuscated(text))}--b--\r\n`,
       ),
   ],
+  [
+    "escaped JSON in UTF-16 without a byte order mark",
+    (text) => bodyOf("text/plain", Buffer.from(chat(`"${escaped(text)}"`), "utf16le")),
+  ],
   ["UTF-16", (text) => bodyOf("text/plain", Buffer.from(`\ufeff${text}`, "utf16le"))],
 ];
 

@@ -1,5 +1,5 @@
 // Scans the body of a request for code, on the event loop or in a worker thread.
-import { encodingsOf, isUndeclaredCompression, type InspectedBody } from "./body-text.ts";
+import { encodingsOf, isUndeclaredCompression, mayBeUtf16, type InspectedBody } from "./body-text.ts";
 import type { Detector } from "./detector.ts";
 import { inspectJsonBytes, rangesOf, type JsonOptions } from "./inspect-json.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
@@ -37,7 +37,7 @@ function inspectText(
   json: JsonOptions | null,
 ): BodyVerdict {
   const { bodyText } = body;
-  if (bodyText === null) return inspectOtherEncodings(body, detector, mask, json);
+  if (bodyText === null || mayBeUtf16(bodyText)) return inspectOtherEncodings(body, detector, mask, json);
   const text = textOf(body, bodyText, json, false);
   if (text.isEncoded) return ENCODED;
   if (mask === null) return text.hasCode(detector) ? FOUND : CLEAN;
@@ -45,7 +45,7 @@ function inspectText(
   return masked === bodyText ? CLEAN : { kind: "masked", body: masked };
 }
 
-/** Inspects a body that is not valid UTF-8. */
+/** Inspects a body that is not valid UTF-8, or may be UTF-16. */
 function inspectOtherEncodings(
   body: InspectedBody,
   detector: Detector,
