@@ -156,8 +156,22 @@ function decodeEscape(raw: string, at: number): { text: string; end: number } | 
   try {
     return { text: decodeURIComponent(raw.slice(at, at + length * 3)), end: at + length * 3 };
   } catch {
-    return { text: String.fromCharCode(first), end: at + 3 };
+    const code = overlongAt(raw, at, length);
+    return code < 0
+      ? { text: String.fromCharCode(first), end: at + 3 }
+      : { text: String.fromCharCode(code), end: at + length * 3 };
   }
+}
+
+/** Returns the ASCII character that so many escapes encode in an overlong form, which some servers accept; -1 if they encode none. */
+function overlongAt(raw: string, at: number, length: number): number {
+  let code = byteAt(raw, at) & (0x7f >> length);
+  for (let index = 1; index < length; index++) {
+    const byte = byteAt(raw, at + index * 3);
+    if (byte < 0 || (byte & 0xc0) !== 0x80) return -1;
+    code = (code << 6) | (byte & 0x3f);
+  }
+  return length > 1 && code < 0x80 ? code : -1;
 }
 
 function byteAt(raw: string, at: number): number {
