@@ -149,7 +149,8 @@ function responseFormat(selected: ResponseFormat, client: Format): Format {
   return selected === "request" ? client : formatNamed(selected);
 }
 
-function configuredPath(
+/** Returns the path that a target with a `path` gets, without the path of its base URL. */
+export function configuredPath(
   { sentPath: path }: Exchange,
   { rule, pathKind }: CompiledRule,
   target: CompiledTarget,

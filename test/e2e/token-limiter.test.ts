@@ -1,6 +1,6 @@
 // token_limiter: reserved by an estimate, settled with the usage of the provider, exact under concurrency, headers, and errors.
 import { describe, expect, test } from "bun:test";
-import { expectError } from "../support/admin-fixtures.ts";
+import { create, expectError } from "../support/admin-fixtures.ts";
 import type { Fields } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { estimateRequestTokens } from "../../src/formats/token-estimate.ts";
@@ -393,6 +393,50 @@ describe("token limits", () => {
     await send(route, { body: { stream: true, max_tokens: 9000 } }).catch(() => null);
     await waitUntil(async () => (await remainingOf(route)) > 9000);
     expect(await remainingOf(route)).toBeLessThan(9999);
+  });
+
+  describe("the name at the end of a path does not hide the output", () => {
+    const LIMIT = 10_000;
+    const seedPath = (path: string, upstream: readonly Fields[]) =>
+      seedRoute(gatehouse, {
+        gateway: { required_plugins: [tokens({ global: { limit: LIMIT, window: "1h" } })] },
+        upstream: { targets: upstream },
+        rule: { path },
+      });
+    const OWN_PATH = { path: "/v1/chat/completions" };
+
+    test.each([
+      ["of a target with a path of its own", "embeddings", [targetAt(provider, OWN_PATH)]],
+      ["of one of several targets", "rerank", [targetAt(provider), targetAt(provider, OWN_PATH)]],
+      ["of a provider without the operation", "files", [targetAt(provider, { provider: "deepseek" })]],
+    ])("%s", async (_, name, targets) => {
+      const route = await seedPath(`/${crypto.randomUUID()}/${name}`, targets);
+      const { headers } = await send(route, { body: { max_tokens: 9000 } });
+      expect(Number(headers.get("x-ratelimit-remaining-tokens"))).toBeLessThan(LIMIT - 9000);
+      expect((await send(route, { body: { max_tokens: LIMIT } })).status).toBe(400);
+    });
+
+    test("of a target of a virtual model with a path of its own", async () => {
+      const route = await seedPath(`/${crypto.randomUUID()}/*`, [targetAt(provider)]);
+      const at = `/gateways/${route.gateway}`;
+      const own = { name: "own", targets: [targetAt(provider, OWN_PATH)] };
+      const { id: upstream } = await create(gatehouse, `${at}/upstreams`, own);
+      await create(gatehouse, `${at}/models`, {
+        name: "virtual",
+        targets: [{ upstream, model: "gpt-fake" }],
+      });
+      await gatehouse.api("PATCH", `${at}/services/${route.service}`, { virtual_models: "any" });
+      const path = route.path.replace("*", "v1/messages/count_tokens");
+      const body = { model: "virtual", max_tokens: LIMIT };
+      expect(await send({ ...route, path }, { body })).toMatchObject({ status: 400 });
+    });
+
+    test("of a target that runs the operation: it has no output", async () => {
+      const path = `/${crypto.randomUUID()}/v1/embeddings`;
+      const route = await seedPath(path, [targetAt(provider, { path: "/v1/embeddings" })]);
+      const { headers } = await send(route, { body: { input: "text" } });
+      expect(Number(headers.get("x-ratelimit-remaining-tokens"))).toBeGreaterThan(LIMIT - 100);
+    });
   });
 
   test("requests that run no model are not limited", async () => {

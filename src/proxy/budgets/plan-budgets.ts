@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { GatehouseError } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
-import { endpointIn, type Operation } from "../../formats/operations.ts";
+import type { Operation } from "../../formats/operations.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
 import { SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
@@ -14,6 +14,7 @@ import { priceFor } from "../record-usage.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
 import { KnownPlans, type ApplyingBudget, type BudgetPlan } from "./known-plans.ts";
+import { namedEndpoint } from "./named-operation.ts";
 import { eligibleModels, estimatesOf, sizeOf } from "./request-estimate.ts";
 import { dependsOnModel, requireOneModel } from "./require-one-model.ts";
 import { UNKNOWN_SIZE, type ModelEstimate, type RequestSize } from "./request-size.ts";
@@ -22,6 +23,8 @@ const METHODS_WITHOUT_COST: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIO
 const OPERATIONS_WITHOUT_COST: ReadonlySet<Operation> = new Set(["count_tokens", "files"]);
 /** Operations whose endpoints below the first one cancel or read what was created there. */
 const CREATING_OPERATIONS: ReadonlySet<Operation> = new Set(["responses", "batches", "fine_tuning"]);
+/** Some of their requests cost nothing. */
+const OPERATIONS_TO_CHECK: ReadonlySet<Operation> = OPERATIONS_WITHOUT_COST.union(CREATING_OPERATIONS);
 /** Other subjects are hashed: databases do not store all characters, and keys have a limited length. */
 const PLAIN_SUBJECT = /^[\x20-\x7e]{0,256}$/;
 
@@ -32,16 +35,15 @@ export interface PlanParts extends OffLoopPart {
 }
 
 /** Whether the request runs a model. A path of the client says nothing if the target has its own. */
-export function mayCost(exchange: Exchange, { upstream, mcp }: CompiledRule): boolean {
+export function mayCost(exchange: Exchange, rule: CompiledRule): boolean {
   // Tools have no price.
-  if (mcp !== null) return false;
+  if (rule.mcp !== null) return false;
   if (exchange.handshake !== null) return true;
   if (METHODS_WITHOUT_COST.has(exchange.method)) return false;
-  const endpoint = isPathSent(upstream) ? (exchange.endpoint ?? endpointIn(exchange.path)) : null;
+  if (!isPathSent(rule.upstream)) return true;
+  const endpoint = namedEndpoint(exchange, rule, OPERATIONS_TO_CHECK);
   if (endpoint === null) return true;
-  const { operation, tail } = endpoint;
-  if (CREATING_OPERATIONS.has(operation)) return !tail.endsWith("/cancel");
-  return !OPERATIONS_WITHOUT_COST.has(operation);
+  return CREATING_OPERATIONS.has(endpoint.operation) && !endpoint.tail.endsWith("/cancel");
 }
 
 /** Whether no target has a path of its own. A loop: several steps of a request need it. */

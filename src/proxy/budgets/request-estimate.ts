@@ -1,6 +1,6 @@
 // Estimates of a request before it is sent, for budgets and for the limits of plugins: which models may get it, and its tokens.
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
-import { endpointIn, type Operation } from "../../formats/operations.ts";
+import type { Operation } from "../../formats/operations.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
@@ -9,6 +9,7 @@ import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
 import type { BodyFields } from "../request-body.ts";
+import { isRun, namedEndpoint } from "./named-operation.ts";
 import { sentModel } from "../model-for.ts";
 import { priceFor } from "../record-usage.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
@@ -121,13 +122,12 @@ async function keepSize(
   return size;
 }
 
-function measure(
-  { body, fields, endpoint }: Exchange,
-  { offLoop }: OffLoopPart,
-): ValueOrPromise<RequestSize> {
+function measure(exchange: Exchange, { offLoop }: OffLoopPart): ValueOrPromise<RequestSize> {
+  const { body, fields, endpoint, rule } = exchange;
   if (body === null) return UNKNOWN_SIZE;
   const { bytes, isJson } = body;
-  const operation = endpoint?.operation ?? null;
+  const isKnown = endpoint !== null && rule !== null && isRun(exchange, rule, endpoint);
+  const operation = isKnown ? endpoint.operation : null;
   const isDeclared = fields.isObject;
   // Many servers read JSON whatever the content type is.
   if (!isDeclared && (isJson || !mayBeObject(bytes))) return UNKNOWN_SIZE;
@@ -172,14 +172,14 @@ export function estimateOf(
 
 /** Returns the output of all choices of a request to this model. */
 export function outputTokensOf(
-  { endpoint, path, gateway }: Exchange,
+  exchange: Exchange,
   model: string | null,
   price: CompiledPrice | null,
   { maxOutputTokens, choices }: RequestSize,
   outputSizes: BudgetAccounts["outputSizes"],
 ): number {
-  const operation = (endpoint ?? endpointIn(path))?.operation ?? null;
-  if (operation !== null && OPERATIONS_WITHOUT_OUTPUT.has(operation)) return 0;
+  const { rule, gateway } = exchange;
+  if (rule !== null && namedEndpoint(exchange, rule, OPERATIONS_WITHOUT_OUTPUT) !== null) return 0;
   let ofChoice = maxOutputTokens;
   if (ofChoice === null && model !== null) ofChoice = outputSizes.percentile(gateway?.id ?? "", model);
   ofChoice = Math.min(ofChoice ?? DEFAULT_OUTPUT_TOKENS, price?.maxOutputTokens ?? Infinity);
