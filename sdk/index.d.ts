@@ -893,7 +893,8 @@ export declare function openTextMemory(scope: TextScope): TextMemory;
 
 /**
  * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its output counts as at most a quarter of
- * the limit.
+ * the limit. At least one token unless the request has no output that counts: nothing would fit into a limit that is exhausted, and the size
+ * of a file may be unknown.
  */
 export declare function tokensToReserve(limit: number, count: "total" | "input" | "output", inputTokens: number, outputTokens: number, limitsOutput: boolean): number;
 

@@ -65,7 +65,8 @@ export interface RepeatedLimits {
 
 /**
  * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its output counts as at most a quarter of
- * the limit.
+ * the limit. At least one token unless the request has no output that counts: nothing would fit into a limit that is exhausted, and the size
+ * of a file may be unknown.
  */
 export function tokensToReserve(
   limit: number,
@@ -74,9 +75,9 @@ export function tokensToReserve(
   outputTokens: number,
   limitsOutput: boolean,
 ): number {
-  const input = count === "output" ? 0 : inputTokens;
-  if (count === "input") return input;
-  return input + (limitsOutput ? outputTokens : Math.min(outputTokens, Math.floor(limit / 4)));
+  const output = limitsOutput ? outputTokens : Math.min(outputTokens, Math.floor(limit / 4));
+  if (count === "output") return outputTokens === 0 ? 0 : Math.max(1, output);
+  return Math.max(1, count === "input" ? inputTokens : inputTokens + output);
 }
 
 /** The size of a request before it is sent. */

@@ -22,15 +22,17 @@ interface Setup {
   readonly gateway?: Record<string, unknown>;
   readonly target?: Record<string, unknown>;
   readonly upstream?: Record<string, unknown>;
+  readonly rule?: Record<string, unknown>;
 }
 
 async function routeWith(
   budget: Record<string, unknown>,
-  { prices = PER_REQUEST, gateway = {}, target = {}, upstream = {} }: Setup = {},
+  { prices = PER_REQUEST, gateway = {}, target = {}, upstream = {}, rule = {} }: Setup = {},
 ): Promise<{ route: SeededRoute; id: string }> {
   const route = await seedRoute(gatehouse, {
     gateway: { prices, ...gateway },
     upstream: { targets: [targetAt(provider, target)], ...upstream },
+    rule,
   });
   const { id } = await addBudget(route, budget);
   return { route, id };
@@ -92,6 +94,26 @@ describe("a budget in dollars", () => {
     expect(provider.requests).toHaveLength(100);
     expect(await settled(route, id)).toMatchObject({ spent: "1.00", reserved: "0.00", remaining: "0.00" });
   }, 60_000);
+
+  test.each<[string, Record<string, unknown>]>([
+    ["in dollars", { amount: "0.001" }],
+    ["in tokens", { unit: "tokens", amount: 100 }],
+  ])("%s that is exhausted rejects files, whose input is not known before", async (_, budget) => {
+    const prices = [{ model: "gpt-fake", input: "1000" }];
+    const { route, id } = await routeWith(budget, { prices, rule: { path: `/${crypto.randomUUID()}/*` } });
+    provider.behave({ usage: { input: 1000, output: 0 } });
+    const url = gatehouse.proxyUrl + route.path.replace("*", "v1/audio/transcriptions");
+    const upload = async () => {
+      const form = new FormData();
+      form.set("model", "gpt-fake");
+      form.set("file", new File(["audio"], "a.mp3"));
+      const response = await fetch(url, { method: "POST", body: form });
+      await response.text();
+      return response.status;
+    };
+    expect([await upload(), await upload()]).toEqual([200, 402]);
+    expect(Number((await settled(route, id)).reserved)).toBe(0);
+  });
 
   test("rejects with 402, its name and the start of the next period, and tells SDKs not to retry", async () => {
     const { route } = await routeWith({ amount: "0.005", period: "day", timezone: "Europe/Berlin" });

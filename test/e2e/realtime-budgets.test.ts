@@ -150,6 +150,18 @@ describe("a socket is closed with 1008 when a limit is exhausted", () => {
     expect(await record(route)).toMatchObject({ outcome: "refused", error_code: "token_limit_exceeded" });
   });
 
+  test("of token_limiter, if it counts input, whose size is not known before", async () => {
+    const route = await seed(limiter(400, { count: "input" }));
+    const client = await openRealtime(route.url);
+    const socket = await provider.socket();
+    socket.send(CREATED);
+    socket.send(done(400, 40));
+    expect(await client.closed).toMatchObject({
+      code: 1008,
+      reason: expect.stringContaining("global_tokens"),
+    });
+  });
+
   test("by another socket: its next response is not started", async () => {
     const route = await seed();
     await addBudget(route, { amount: 1000 });

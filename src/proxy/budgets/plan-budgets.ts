@@ -207,7 +207,10 @@ function hasEqualKeys(claims: readonly PlannedClaim[]): boolean {
   return false;
 }
 
-/** Returns what the request will use at most or, if it does not limit its output, probably. */
+/**
+ * Returns what the request will use at most or, if it does not limit its output, probably. A request that may use something has an amount,
+ * although its size may be unknown, as that of a file: a claim on nothing fits into a budget that is exhausted.
+ */
 export function amountFor(
   { record, limit }: CompiledBudget,
   { price, inputTokens, outputTokens }: ModelEstimate,
@@ -215,11 +218,12 @@ export function amountFor(
 ): number {
   const quarter = Math.floor(limit / 4);
   if (record.unit === "tokens")
-    return inputTokens + (isLimited ? outputTokens : Math.min(outputTokens, quarter));
+    return Math.max(1, inputTokens + (isLimited ? outputTokens : Math.min(outputTokens, quarter)));
   if (price === null) return 0;
   const ofInput = price.costOfText(inputTokens, 0);
   const ofOutput = price.costOfText(inputTokens, outputTokens) - ofInput;
-  return ofInput + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
+  const amount = ofInput + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
+  return amount === 0 && price.dependsOnTokens ? 1 : amount;
 }
 
 function priceUnknown({ record }: CompiledBudget, model: string | null): GatehouseError {
