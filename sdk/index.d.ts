@@ -308,7 +308,7 @@ export interface PluginHooks {
      * anyway, so that its body takes no memory. The body is null here. The hook cannot wait and must change nothing, because
      * `pre_request` is called later unless it responds.
      */
-    before_body?(context: RequestContext): void;
+    before_body?(context: BeforeBodyContext): void;
     /**
      * Returns what the request takes of the limits of this plugin, or null. A plugin of the stage pre_request has this hook instead of, or in
      * addition to, `pre_request`. At the position of the first plugin with claims, those of all plugins and budgets are reserved in one
@@ -335,6 +335,12 @@ export interface PluginHooks {
      * seconds. Not called when only the settings or the code of the plugin change; see `host.keep`.
      */
     stop?(): HookResult;
+}
+
+/** before_body: the body is still arriving. */
+export interface BeforeBodyContext extends RequestContext {
+    /** False for requests that run no model, such as those that list models or files, or count tokens. */
+    readonly runsModel: boolean;
 }
 
 /** pre_request: before a request is sent to a provider. */
@@ -506,9 +512,7 @@ export interface ServiceResponse {
 }
 
 /** claims: before any limit of the request is checked. The body is complete. */
-export interface ClaimContext extends RequestContext {
-    /** False for requests that run no model, such as those that list models or files, or count tokens. */
-    readonly runsModel: boolean;
+export interface ClaimContext extends BeforeBodyContext {
     /** The models that the request may be sent to; null is one that the gateway does not know. */
     readonly eligibleModels: readonly (string | null)[];
     /**

@@ -1,12 +1,19 @@
 // Runs the plugins of a gateway, stage by stage: in order, with a timeout for each call, and with isolated failures.
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import type { EndContext, PluginHooks, RequestContext, ResponseContext } from "../sdk/index.ts";
+import type {
+  BeforeBodyContext,
+  EndContext,
+  PluginHooks,
+  RequestContext,
+  ResponseContext,
+} from "../sdk/index.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import type { ShadowChain } from "../snapshot/shadow-chain.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { HeaderFields } from "../http/header-fields.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
+import { ArrivingRequestContext } from "./before-body-context.ts";
 import { callHook } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
 import { reserveLimits, type ClaimParts } from "./limits/reserve-claims.ts";
@@ -119,7 +126,7 @@ export function runBeforeBody(
 ): OutgoingResponse | null {
   for (const link of links) {
     const call = new PluginCall(exchange, link, "pre_request", parts);
-    const response = callHook(call, callBeforeBody, new PreRequestContext(call));
+    const response = callHook(call, callBeforeBody, new ArrivingRequestContext(call));
     // The hook cannot wait: a promise is a mistake of the plugin, and pre_request decides.
     if (isPromise(response)) response.catch(() => undefined);
     else if (response !== null) return response;
@@ -177,7 +184,8 @@ export function runPostResponse(
   }
 }
 
-const callBeforeBody = (hooks: PluginHooks, context: RequestContext): unknown => hooks.before_body?.(context);
+const callBeforeBody = (hooks: PluginHooks, context: BeforeBodyContext): unknown =>
+  hooks.before_body?.(context);
 const callPreRequest = (hooks: PluginHooks, context: RequestContext) => hooks.pre_request?.(context);
 const callPostRequest = (hooks: PluginHooks, context: ResponseContext) => hooks.post_request?.(context);
 const callPostResponse = (hooks: PluginHooks, context: EndContext) => hooks.post_response?.(context);

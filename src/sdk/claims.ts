@@ -93,10 +93,14 @@ export interface TokenEstimate {
   readonly outputTokens: (model: string | null) => number;
 }
 
-/** claims: before any limit of the request is checked. The body is complete. */
-export interface ClaimContext extends RequestContext {
+/** before_body: the body is still arriving. */
+export interface BeforeBodyContext extends RequestContext {
   /** False for requests that run no model, such as those that list models or files, or count tokens. */
   readonly runsModel: boolean;
+}
+
+/** claims: before any limit of the request is checked. The body is complete. */
+export interface ClaimContext extends BeforeBodyContext {
   /** The models that the request may be sent to; null is one that the gateway does not know. */
   readonly eligibleModels: readonly (string | null)[];
   /**

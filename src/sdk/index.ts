@@ -22,6 +22,7 @@ export type { ChannelKind, TextChannel } from "../formats/text-channels.ts";
 export type { ResponseTextContext, TextHold, TextHolds, TextRejection } from "./texts.ts";
 export type { Counters, Decision, Limit, LimitState } from "./counters.ts";
 export type {
+  BeforeBodyContext,
   ClaimContext,
   ClaimDecision,
   ClaimSet,

@@ -1,7 +1,7 @@
 // The definition that every plugin exports, and the hooks that it returns.
 import type { z } from "zod";
 import type { PluginStage } from "../model/plugin-stage.ts";
-import type { ClaimContext, ClaimSet } from "./claims.ts";
+import type { BeforeBodyContext, ClaimContext, ClaimSet } from "./claims.ts";
 import type { EndContext, RequestContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
 import type { PluginHost } from "./host.ts";
 import type { FinalRequestContext } from "./reuse.ts";
@@ -21,7 +21,7 @@ export interface PluginHooks {
    * anyway, so that its body takes no memory. The body is null here. The hook cannot wait and must change nothing, because
    * `pre_request` is called later unless it responds.
    */
-  before_body?(context: RequestContext): void;
+  before_body?(context: BeforeBodyContext): void;
   /**
    * Returns what the request takes of the limits of this plugin, or null. A plugin of the stage pre_request has this hook instead of, or in
    * addition to, `pre_request`. At the position of the first plugin with claims, those of all plugins and budgets are reserved in one

@@ -1,6 +1,7 @@
 // Test harness for plugin authors: runs a plugin's hooks without a server.
 // `import { testPlugin } from "gatehouse/sdk/testing"`.
 /* eslint-disable @typescript-eslint/no-deprecated -- the contexts here implement the deprecated names as well */
+import type { BeforeBodyContext } from "./claims.ts";
 import type { EndContext, PluginContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
 import type { PluginDefinition, PluginHooks } from "./plugin.ts";
 import { testHost } from "./test-host.ts";
@@ -78,7 +79,7 @@ export function testPlugin<Settings>(
         ...request,
         body: undefined,
       });
-      hooks.before_body?.(context);
+      hooks.before_body?.(Object.create(context, { runsModel: { value: true } }) as BeforeBodyContext);
       return result();
     },
     preRequest: (request = {}) => runPreRequest(hooks, claims, base(request), request),

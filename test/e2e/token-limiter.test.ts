@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { create, expectError } from "../support/admin-fixtures.ts";
 import type { Fields } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { connectRaw } from "../support/raw-client.ts";
 import { estimateRequestTokens } from "../../src/formats/token-estimate.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { runs } from "../support/long-form.ts";
@@ -448,6 +449,33 @@ describe("token limits", () => {
     expect((await fetch(gatehouse.proxyUrl + route.path)).headers.has("x-ratelimit-limit-tokens")).toBe(
       false,
     );
+  });
+
+  test("nor are they if their body arrives later", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [tokens({ global: { limit: 40, window: "1h" } })] },
+      upstream: { targets: [targetAt(provider, { provider: "anthropic" })] },
+      rule: { path: `/${crypto.randomUUID()}/*` },
+    });
+    const at = (end: string) => ({ ...route, path: route.path.replace("*", end) });
+    provider.behave({ usage: { input: 40, output: 0 } });
+    expect((await send(at("v1/messages"), { body: { max_tokens: 10 } })).status).toBe(200);
+    const body = JSON.stringify(CHAT);
+    for (const [end, status] of [
+      ["v1/messages", 429],
+      ["v1/messages/count_tokens", 200],
+    ] as const) {
+      const { port, host } = new URL(gatehouse.proxyUrl);
+      const client = await connectRaw(Number(port));
+      const length = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+      client.send(`POST ${at(end).path} HTTP/1.1\r\nHost: ${host}\r\n${length}\r\nConnection: close\r\n\r\n`);
+      if (status === 200) {
+        // The gateway has read the headers when it has responded to a request that was sent after them.
+        await send(at(end));
+        client.send(body);
+      }
+      expect((await client.ended).received).toStartWith(`HTTP/1.1 ${status} `);
+    }
   });
 
   test.each([

@@ -1,6 +1,7 @@
 // The token_limiter plugin: limits of tokens in a sliding window, per gateway, API key, user, address and label.
 import {
   definePlugin,
+  type BeforeBodyContext,
   type ClaimContext,
   type ClaimDecision,
   type ClaimSet,
@@ -67,7 +68,8 @@ class TokenLimiter {
   }
 
   /** Rejects a request whose body is still arriving if this process knows that a limit has nothing left. Reserves nothing. */
-  rejectKnown(context: RequestContext): void {
+  rejectKnown(context: BeforeBodyContext): void {
+    if (!context.runsModel) return;
     const known = this.#limits.filter((limit) => limit.isKnownWithoutBody(context));
     const claims = new TokenClaims(known);
     for (const limit of known) claims.add(limit, limit.claimOn(context, 1));

@@ -2,7 +2,7 @@
 import { GatehouseError } from "../../base/errors.ts";
 import { isPromise } from "../../base/value-or-promise.ts";
 import type { ClaimContext, TokenEstimate } from "../../sdk/index.ts";
-import { mayCost } from "../budgets/plan-budgets.ts";
+import { ArrivingRequestContext } from "../before-body-context.ts";
 import {
   eligibleModels,
   estimateOf,
@@ -14,12 +14,11 @@ import type { RequestSize } from "../budgets/request-size.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ModelProblem } from "../model-problems.ts";
 import type { PluginCall } from "../plugin-call.ts";
-import { PreRequestContext } from "../pre-request-context.ts";
 
 const NO_MODELS: readonly (string | null)[] = [];
 const UNKNOWN_MODEL: readonly (string | null)[] = [null];
 
-export class ClaimsContext extends PreRequestContext implements ClaimContext {
+export class ClaimsContext extends ArrivingRequestContext implements ClaimContext {
   readonly #call: PluginCall;
   readonly #parts: EstimateParts;
   #eligibleModels: readonly (string | null)[] | null = null;
@@ -28,11 +27,6 @@ export class ClaimsContext extends PreRequestContext implements ClaimContext {
     super(call);
     this.#call = call;
     this.#parts = parts;
-  }
-
-  get runsModel(): boolean {
-    const { exchange } = this.#call;
-    return exchange.rule !== null && mayCost(exchange, exchange.rule);
   }
 
   get eligibleModels(): readonly (string | null)[] {
