@@ -171,7 +171,8 @@ export class BudgetStates {
   async #subjectsOf(gatewayId: string, budget: CompiledBudget, period: Period): Promise<string[]> {
     const { scope, each, label } = budget.record;
     if (!each) return [""];
-    const subjects = new Set([...(await this.#book.subjectsOf(budget, period)), SHARED_SUBJECT]);
+    // First, because it is in use if there are more subjects than are read.
+    const subjects = new Set([SHARED_SUBJECT, ...(await this.#book.subjectsOf(budget, period))]);
     for (const key of this.#current.snapshot.apiKeysByGateway.get(gatewayId)?.values() ?? []) {
       const value = label === null ? undefined : key.labelValues[label];
       if (scope === "api_key") subjects.add(key.id);
