@@ -407,6 +407,21 @@ describe("the scope of a budget", () => {
     expect(await spend(route, ...calls.slice(0, 3))).toEqual([200, 402, 402]);
   });
 
+  test("is one user, whose amount all API keys share, and which the state shows", async () => {
+    const { route, id } = await routeWith({ ...TIGHT, scope: "user", value: "ana" });
+    const one = await seedKey(gatehouse, route.gateway);
+    const two = await seedKey(gatehouse, route.gateway);
+    const ana = { "X-User-ID": "ana" };
+    const inBody = { key: two.key, body: { user: "ana" } };
+    const ben = { key: two.key, headers: { "X-User-ID": "ben" } };
+    expect(await spend(route, { key: one.key, headers: ana }, inBody, ben)).toEqual([200, 402, 200]);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.01", remaining: "0.00" });
+    await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/reset`, {});
+    await gatehouse.api("PATCH", `/gateways/${route.gateway}`, { trust_user_header: true });
+    const calls = [inBody, { key: two.key, headers: ana }, { key: one.key, headers: ana }];
+    expect(await spend(route, ...calls)).toEqual([200, 200, 402]);
+  });
+
   test("a user in the body without an API key is not the user that a trusted header names", async () => {
     const { route } = await routeWith(
       { ...TIGHT, scope: "user", each: true },
