@@ -7,7 +7,7 @@ import { GatehouseError, validationError } from "../base/errors.ts";
 import { LedgerUnavailable, MAX_AMOUNT } from "../ledger/ledger.ts";
 import { BUDGET_PERIODS, BUDGET_UNITS } from "../model/budget.ts";
 import type { BudgetBook } from "../runtime/budget-book.ts";
-import { SHARED_SUBJECT } from "../runtime/budget-subjects.ts";
+import { boundedSubject, SHARED_SUBJECT } from "../runtime/budget-subjects.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
 
@@ -176,14 +176,14 @@ export class BudgetStates {
     for (const key of this.#current.snapshot.apiKeysByGateway.get(gatewayId)?.values() ?? []) {
       const value = label === null ? undefined : key.labelValues[label];
       if (scope === "api_key") subjects.add(key.id);
-      else if (scope === "label" && value !== undefined) subjects.add(value);
+      else if (scope === "label" && value !== undefined) subjects.add(boundedSubject(value));
     }
     return [...subjects].slice(0, MAX_READ);
   }
 }
 
 function subjectIn({ record }: CompiledBudget, subject: string): string {
-  if (record.each) return subject;
+  if (record.each) return boundedSubject(subject);
   throw validationError([
     { path: "subject", message: "must be absent, because the budget has only one amount" },
   ]);

@@ -1,5 +1,6 @@
 // The subjects of budgets with `each`: bounded per budget, period and process, and noted in the store so that every process can
 // list them, also after a restart.
+import { createHash } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import type { BudgetTarget } from "../ledger/ledger.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -8,6 +9,8 @@ import type { Log } from "../telemetry/log/log.ts";
 export const MAX_SUBJECTS = 10_000;
 /** The subject that newcomers share when there are too many. */
 export const SHARED_SUBJECT = "*";
+/** Other subjects are hashed: databases do not store all characters, and keys have a limited length. */
+const PLAIN_SUBJECT = /^[\x20-\x7e]{0,256}$/;
 const NOTE_DELAY_MS = 500;
 const MAX_NOTED = 1000;
 
@@ -20,6 +23,12 @@ export interface SubjectRegistry {
 interface SeenSubjects {
   readonly period: string;
   readonly subjects: Set<string>;
+}
+
+/** Returns the subject as it is part of a key. A client must not control the length of a key, and two long names must stay distinct. */
+export function boundedSubject(subject: string): string {
+  if (PLAIN_SUBJECT.test(subject)) return subject;
+  return `sha256:${createHash("sha256").update(subject).digest("base64url")}`;
 }
 
 export class BudgetSubjects {

@@ -391,6 +391,17 @@ describe("the scope of a budget", () => {
     expect(await spend(route, ...calls)).toEqual([200, 402, 200, 402, 200, 200]);
   });
 
+  test("is changed by its name, whatever characters that has", async () => {
+    const { route, id } = await routeWith({ ...TIGHT, scope: "label", label: "team", each: true });
+    const { key } = await seedKey(gatehouse, route.gateway, { labels: { team: "søk" } });
+    const at = `/gateways/${route.gateway}/budgets/${id}`;
+    await gatehouse.api("POST", `${at}/adjust`, { subject: "søk", amount: "0.01" });
+    expect(await spend(route, { key })).toEqual([402]);
+    await gatehouse.api("POST", `${at}/reset`, { subject: "søk" });
+    expect(await spend(route, { key })).toEqual([200]);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
+  });
+
   test("is each pair of API key and user, or with trust_user_header each X-User-ID", async () => {
     const { route } = await routeWith({ ...TIGHT, scope: "user", each: true });
     const one = await seedKey(gatehouse, route.gateway);

@@ -1,11 +1,10 @@
 // Decides which budgets a request has to fit into, and estimates how much of each it will use.
-import { createHash } from "node:crypto";
 import { GatehouseError } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
-import { SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
+import { boundedSubject, SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledUpstream } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
@@ -25,8 +24,6 @@ const OPERATIONS_WITHOUT_COST: ReadonlySet<Operation> = new Set(["count_tokens",
 const CREATING_OPERATIONS: ReadonlySet<Operation> = new Set(["responses", "batches", "fine_tuning"]);
 /** Some of their requests cost nothing. */
 const OPERATIONS_TO_CHECK: ReadonlySet<Operation> = OPERATIONS_WITHOUT_COST.union(CREATING_OPERATIONS);
-/** Other subjects are hashed: databases do not store all characters, and keys have a limited length. */
-const PLAIN_SUBJECT = /^[\x20-\x7e]{0,256}$/;
 
 const NO_CLAIMS: readonly PlannedClaim[] = [];
 
@@ -96,11 +93,12 @@ function addClaimsOn(
   if (counted.length === 0) return;
   const { scope, each, unit, on_unknown_price } = budget.record;
   if (scope === "model" && each)
-    for (const name of counted) claims.push({ budget, subject: bounded(name ?? ""), model: name ?? "" });
+    for (const name of counted)
+      claims.push({ budget, subject: boundedSubject(name ?? ""), model: name ?? "" });
   else {
     const subject = subjectOf(budget, exchange);
     if (subject === null) return;
-    claims.push({ budget, subject: bounded(subject), model: null });
+    claims.push({ budget, subject: boundedSubject(subject), model: null });
   }
   if (unit !== "usd" || !budget.isEnforced || on_unknown_price !== "refuse") return;
   for (const name of counted) if (priceFor(exchange, name) === null) throw priceUnknown(budget, name);
@@ -127,12 +125,6 @@ function subjectOf({ record }: CompiledBudget, exchange: Exchange): string | nul
       if (each) return userKeyOf(exchange);
       return value !== null && isUser(exchange, value) ? "" : null;
   }
-}
-
-/** A client must not control the length of a key, and two long names must stay distinct. */
-function bounded(subject: string): string {
-  if (PLAIN_SUBJECT.test(subject)) return subject;
-  return `sha256:${createHash("sha256").update(subject).digest("base64url")}`;
 }
 
 function completeClaims(
@@ -164,7 +156,12 @@ export function claimOfSubject(
 ): PlannedClaim | null {
   const subject = subjectOf(budget, exchange);
   if (subject === null) return null;
-  return claimOf({ budget, subject: bounded(subject), model: null }, exchange.clock.unixNow(), amount, book);
+  return claimOf(
+    { budget, subject: boundedSubject(subject), model: null },
+    exchange.clock.unixNow(),
+    amount,
+    book,
+  );
 }
 
 function claimOf(
