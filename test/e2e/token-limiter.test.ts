@@ -273,6 +273,12 @@ describe("token limits", () => {
       "twice",
     ],
     [
+      "a further model that a router may use",
+      "application/json",
+      JSON.stringify({ ...CHAT, model: "other", models: ["other", "gpt-fake"] }),
+      "name further models",
+    ],
+    [
       "two models in a multipart form",
       "multipart/form-data; boundary=x",
       ["other", "gpt-fake"]

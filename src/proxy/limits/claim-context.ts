@@ -12,7 +12,7 @@ import {
 } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
 import type { Exchange } from "../exchange.ts";
-import type { ModelProblem } from "../model-problems.ts";
+import { SEVERAL_IN_BODY, type ModelProblem } from "../model-problems.ts";
 import type { PluginCall } from "../plugin-call.ts";
 
 const NO_MODELS: readonly (string | null)[] = [];
@@ -37,8 +37,10 @@ export class ClaimsContext extends ArrivingRequestContext implements ClaimContex
   }
 
   get modelProblem(): ModelProblem | null {
-    const { modelProblem } = this.#call.exchange.fields;
-    return modelProblem !== null && modelProblem.mayNameModel ? modelProblem : null;
+    const { model, modelProblem, furtherModels } = this.#call.exchange.fields;
+    if (modelProblem !== null) return modelProblem.mayNameModel ? modelProblem : null;
+    // Routers may use any of them.
+    return furtherModels.some((name) => name !== model) ? SEVERAL_IN_BODY : null;
   }
 
   estimateTokens(): TokenEstimate | Promise<TokenEstimate> {

@@ -260,7 +260,8 @@ function onlyModelOf(
   requiresOneModel: boolean,
 ): string | null | undefined {
   try {
-    if (!mayCost(exchange, rule) || exchange.fields.modelProblem !== null) return undefined;
+    const { modelProblem, furtherModels } = exchange.fields;
+    if (!mayCost(exchange, rule) || modelProblem !== null || furtherModels.length > 0) return undefined;
     if (requiresOneModel) requireOneModel(exchange, rule);
     return onlyEligibleModel(exchange, rule);
   } catch {
