@@ -1482,12 +1482,12 @@ export interface McpToolApprovalInput {
 }
 
 export interface BudgetReset {
-  /** With `each`: the subject, as in `top_spenders`. Absent: all subjects. */
+  /** With `each` or the scope `user`: the subject, as in `top_spenders`. Absent: all subjects. */
   subject?: string;
 }
 
 export interface BudgetAdjustment {
-  /** With `each`: the subject. Required there. */
+  /** With `each` or the scope `user`: the subject. Required there. */
   subject?: string;
   /** Is added to what is spent; negative to subtract. Dollars as a decimal string. */
   amount: string | number;
@@ -1844,13 +1844,13 @@ export interface BudgetState {
   };
   unit: "usd" | "tokens";
   amount: string | number;
-  /** With `each`: of all subjects together. */
+  /** With `each` or the scope `user`: of all subjects together. */
   spent: string | number;
   /** By requests in progress. */
   reserved: string | number;
-  /** Null with `each`: every subject has its own. */
+  /** Null with `each` or the scope `user`: every subject has its own. */
   remaining: string | number | null;
-  /** With `each`: who has used most. At most 10. */
+  /** With `each` or the scope `user`: who has used most. At most 10. */
   top_spenders: {
     /** Id of the API key, value of the label, user or model. */
     subject: string;
@@ -2020,13 +2020,13 @@ export interface BudgetStateList {
     };
     unit: "usd" | "tokens";
     amount: string | number;
-    /** With `each`: of all subjects together. */
+    /** With `each` or the scope `user`: of all subjects together. */
     spent: string | number;
     /** By requests in progress. */
     reserved: string | number;
-    /** Null with `each`: every subject has its own. */
+    /** Null with `each` or the scope `user`: every subject has its own. */
     remaining: string | number | null;
-    /** With `each`: who has used most. At most 10. */
+    /** With `each` or the scope `user`: who has used most. At most 10. */
     top_spenders: {
       /** Id of the API key, value of the label, user or model. */
       subject: string;

@@ -4,6 +4,7 @@ import { call } from "../api/client.ts";
 import type { Budget, BudgetState } from "../api/types.ts";
 import { TextField } from "../forms/inputs.tsx";
 import { formatUnits, parseAmount } from "../state/amounts.ts";
+import { hasSubjects } from "../state/budgets.ts";
 import { showToast } from "../state/dialogs.ts";
 import { useForm } from "../state/form.ts";
 import { Button } from "./button.tsx";
@@ -25,7 +26,7 @@ export function AdjustDialog({ path, budget, spenders, subject, onClose }: Adjus
   const submit = async () => {
     const isDone = await form.submit((value) =>
       call("POST", `${path}/adjust`, {
-        body: { amount: value.amount.trim(), ...(budget.each && { subject: value.subject }) },
+        body: { amount: value.amount.trim(), ...(hasSubjects(budget) && { subject: value.subject }) },
       }),
     );
     if (!isDone) return;
@@ -48,7 +49,7 @@ export function AdjustDialog({ path, budget, spenders, subject, onClose }: Adjus
             <p>{form.error.message}</p>
           </Notice>
         )}
-        {budget.each && (
+        {hasSubjects(budget) && (
           <TextField
             form={form}
             path="subject"

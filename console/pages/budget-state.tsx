@@ -12,7 +12,7 @@ import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { mayCall } from "../state/administrator.ts";
 import { formatAmount } from "../state/amounts.ts";
-import { describeScope, PERIODS } from "../state/budgets.ts";
+import { describeScope, hasSubjects, PERIODS } from "../state/budgets.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
 import { usePoll } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
@@ -83,7 +83,7 @@ function StateView({ path, budget, state, reload }: StateViewProps): JSX.Element
     const isDone = await confirmAction({
       title: subject === undefined ? `Reset budget “${budget.name}”?` : `Reset “${subject}”?`,
       text:
-        (budget.each && subject === undefined
+        (hasSubjects(budget) && subject === undefined
           ? "Nothing is spent any more of any amount of this budget. "
           : "Nothing is spent any more in the current period. ") +
         "What requests in progress have reserved stays. The audit log records it. This cannot be undone.",
@@ -112,7 +112,7 @@ function StateView({ path, budget, state, reload }: StateViewProps): JSX.Element
           ))}
           <PeriodFigures period={state.period} timezone={budget.timezone} />
         </dl>
-        {!budget.each && <BudgetBar unit={unit} amount={amount} spent={spent} reserved={reserved} />}
+        {!hasSubjects(budget) && <BudgetBar unit={unit} amount={amount} spent={spent} reserved={reserved} />}
         <div class="actions">
           <Button operation={`POST ${path}/adjust`} onClick={() => setAdjusted("new")}>
             Adjust
@@ -122,7 +122,7 @@ function StateView({ path, budget, state, reload }: StateViewProps): JSX.Element
           </Button>
         </div>
       </section>
-      {budget.each && (
+      {hasSubjects(budget) && (
         <TopSpenders
           path={path}
           state={state}
@@ -134,7 +134,7 @@ function StateView({ path, budget, state, reload }: StateViewProps): JSX.Element
         <AdjustDialog
           path={path}
           budget={budget}
-          spenders={budget.each ? state.top_spenders : [{ subject: "", name: null, spent, reserved }]}
+          spenders={hasSubjects(budget) ? state.top_spenders : [{ subject: "", name: null, spent, reserved }]}
           subject={adjusted === "new" ? "" : adjusted.subject}
           onClose={(isDone) => {
             setAdjusted(null);

@@ -13,7 +13,7 @@ import { Empty } from "../components/notice.tsx";
 import { Page } from "../components/page.tsx";
 import { RecordList } from "../components/record-list.tsx";
 import { formatAmount } from "../state/amounts.ts";
-import { describeScope, loadBudgets, PERIODS, type BudgetWithState } from "../state/budgets.ts";
+import { describeScope, hasSubjects, loadBudgets, PERIODS, type BudgetWithState } from "../state/budgets.ts";
 import { activeRevision } from "../state/connection.ts";
 import { Link, type RoutedPageProps } from "../state/router.tsx";
 
@@ -109,12 +109,12 @@ function Used({ budget, state }: BudgetWithState): JSX.Element {
   if (state === null) return <span class="muted">Unknown</span>;
   const { unit, amount } = state;
   const [highest] = state.top_spenders;
-  const { spent, reserved } = budget.each ? (highest ?? { spent: 0, reserved: 0 }) : state;
+  const { spent, reserved } = hasSubjects(budget) ? (highest ?? { spent: 0, reserved: 0 }) : state;
   return (
     <div class="budget-used">
       <BudgetBar unit={unit} amount={amount} spent={spent} reserved={reserved} />
       <p class="hint">
-        {budget.each
+        {hasSubjects(budget)
           ? highest === undefined
             ? "Nothing spent"
             : `Highest: ${highest.name ?? highest.subject}, ${formatAmount(unit, spent)}`

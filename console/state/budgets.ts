@@ -37,6 +37,11 @@ async function loadStates(
   }
 }
 
+/** Whether every subject has an amount of its own: also if the budget is for one user id, because several API keys may send it. */
+export function hasSubjects({ each, scope }: Budget): boolean {
+  return each || scope === "user";
+}
+
 type Scope = Budget["scope"];
 
 export const SCOPES: Readonly<Record<Scope, { readonly all: string; readonly one: string }>> = {

@@ -31,10 +31,14 @@ export const budgetStateSchema = z.object({
   }),
   unit: z.enum(BUDGET_UNITS),
   amount,
-  spent: amount.meta({ description: "With `each`: of all subjects together." }),
+  spent: amount.meta({ description: "With `each` or the scope `user`: of all subjects together." }),
   reserved: amount.meta({ description: "By requests in progress." }),
-  remaining: amount.nullable().meta({ description: "Null with `each`: every subject has its own." }),
-  top_spenders: z.array(spenderSchema).meta({ description: "With `each`: who has used most. At most 10." }),
+  remaining: amount
+    .nullable()
+    .meta({ description: "Null with `each` or the scope `user`: every subject has its own." }),
+  top_spenders: z
+    .array(spenderSchema)
+    .meta({ description: "With `each` or the scope `user`: who has used most. At most 10." }),
 });
 
 export const budgetStateListSchema = z.object({
@@ -45,12 +49,16 @@ export const budgetStateListSchema = z.object({
 
 export const subjectInput = z.strictObject({
   subject: z.string().max(512).optional().meta({
-    description: "With `each`: the subject, as in `top_spenders`. Absent: all subjects.",
+    description: "With `each` or the scope `user`: the subject, as in `top_spenders`. Absent: all subjects.",
   }),
 });
 
 export const adjustInput = z.strictObject({
-  subject: z.string().max(512).optional().meta({ description: "With `each`: the subject. Required there." }),
+  subject: z
+    .string()
+    .max(512)
+    .optional()
+    .meta({ description: "With `each` or the scope `user`: the subject. Required there." }),
   amount: z
     .union([z.string().regex(/^-?\d{1,7}(?:\.\d{1,9})?$|^-?\d{1,15}$/, "must be a decimal"), z.int()])
     .meta({ description: "Is added to what is spent; negative to subtract. Dollars as a decimal string." }),
@@ -109,8 +117,8 @@ export class BudgetStates {
       amount: record.amount,
       spent: shown(spent),
       reserved: shown(reserved),
-      remaining: record.each ? null : shown(Math.max(0, limit - spent - reserved)),
-      top_spenders: record.each
+      remaining: budget.hasSubjects ? null : shown(Math.max(0, limit - spent - reserved)),
+      top_spenders: budget.hasSubjects
         ? spenders.slice(0, MAX_SPENDERS).map((each) => ({
             subject: each.subject,
             name: this.#current.snapshot.apiKeysById.get(each.subject)?.name ?? null,
@@ -141,7 +149,7 @@ export class BudgetStates {
   ): Promise<void> {
     const budget = this.#find(gatewayId, budgetId);
     const period = budget.periods.at(this.#clock.unixNow());
-    if (budget.record.each && subject === undefined)
+    if (budget.hasSubjects && subject === undefined)
       throw validationError([
         { path: "subject", message: "is required, because every subject has its own amount" },
       ]);
@@ -169,8 +177,8 @@ export class BudgetStates {
 
   /** API keys and labels without requests are known from the configuration, too. */
   async #subjectsOf(gatewayId: string, budget: CompiledBudget, period: Period): Promise<string[]> {
-    const { scope, each, label } = budget.record;
-    if (!each) return [""];
+    const { scope, label } = budget.record;
+    if (!budget.hasSubjects) return [""];
     // First, because it is in use if there are more subjects than are read.
     const subjects = new Set([SHARED_SUBJECT, ...(await this.#book.subjectsOf(budget, period))]);
     for (const key of this.#current.snapshot.apiKeysByGateway.get(gatewayId)?.values() ?? []) {
@@ -182,8 +190,8 @@ export class BudgetStates {
   }
 }
 
-function subjectIn({ record }: CompiledBudget, subject: string): string {
-  if (record.each) return boundedSubject(subject);
+function subjectIn({ hasSubjects }: CompiledBudget, subject: string): string {
+  if (hasSubjects) return boundedSubject(subject);
   throw validationError([
     { path: "subject", message: "must be absent, because the budget has only one amount" },
   ]);

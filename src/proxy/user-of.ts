@@ -25,17 +25,6 @@ export function userKeyOf(exchange: Exchange): string {
   return `${apiKey?.id ?? ANONYMOUS}/${userId}`;
 }
 
-/**
- * Whether the request is one of the user with this id, with whatever API key. If the gateway trusts the header, the body names no user: a
- * client must not use the budget of another one.
- */
-export function isUser(exchange: Exchange, userId: string): boolean {
-  if (userIdOf(exchange) !== userId) return false;
-  const { request, apiKey, gateway } = exchange;
-  if (gateway?.gateway.trust_user_header !== true || (apiKey !== null && apiKey.user !== null)) return true;
-  return (request.headers.get("x-user-id") ?? "") !== "";
-}
-
 /** Most requests name no user. Maps find the same string faster than an equal one that has to be hashed. */
 const keysWithoutUser = new WeakMap<CompiledApiKey, string>();
 

@@ -86,14 +86,14 @@ export class BudgetBook {
     return target;
   }
 
-  /** The account of a request of the subject: its own, or with `each` the shared one if there are too many subjects. */
+  /** The account of a request of the subject: its own, or the shared one if there are too many subjects. */
   accountOf(
     budget: CompiledBudget,
     subject: string,
     period: Period,
   ): { readonly subject: string; readonly target: BudgetTarget } {
     const target = this.target(budget, subject, period);
-    if (!budget.record.each) return { subject, target };
+    if (!budget.hasSubjects) return { subject, target };
     const account = this.#subjects.accountOf(budget.id, subject, target.period);
     return account === subject
       ? { subject, target }
@@ -103,10 +103,10 @@ export class BudgetBook {
   /** Call when the ledger has reserved or changed the account. */
   admitted(claim: ReportedClaim): void {
     const { budget, subject } = claim;
-    if (budget.record.each) this.#subjects.admit(budget.id, subject, claim);
+    if (budget.hasSubjects) this.#subjects.admit(budget.id, subject, claim);
   }
 
-  /** Resolves to the subjects of a budget with `each` in the period. */
+  /** Resolves to the subjects of a budget that has any in the period. */
   subjectsOf(budget: CompiledBudget, period: Period): Promise<string[]> {
     return this.#subjects.list(budget.id, this.target(budget, "", period).period);
   }
@@ -119,7 +119,7 @@ export class BudgetBook {
   /** Call after a settlement or a rejection. `used` is at least what the budget has spent. Reports thresholds that were reached. */
   report(claim: ReportedClaim, used: number, gateway: NamedGateway): void {
     const { budget } = claim;
-    if (!budget.record.each && budget.limit > 0)
+    if (!budget.hasSubjects && budget.limit > 0)
       this.#ratioOf(budget, gateway?.gateway.name ?? "").value = used / budget.limit;
     for (const threshold of budget.thresholds) {
       if (used < threshold.amount) continue;

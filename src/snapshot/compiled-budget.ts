@@ -19,6 +19,10 @@ export interface CompiledBudget {
   readonly nameBytes: Uint8Array;
   /** Nano-dollars or tokens. */
   readonly limit: number;
+  /**
+   * Whether every subject has an amount of its own: with `each`, and for a user id, because any client can send any id (0095).
+   */
+  readonly hasSubjects: boolean;
   readonly periods: CalendarPeriods;
   /** Null: all models. */
   readonly models: ModelAllowList | null;
@@ -42,6 +46,7 @@ function compileBudget(record: Budget): CompiledBudget {
     record,
     nameBytes: Buffer.from(`${record.name}=`),
     limit,
+    hasSubjects: record.each || scope === "user",
     periods: new CalendarPeriods(period, timezone),
     models: patterns === null ? null : new ModelAllowList(patterns),
     isEnforced,

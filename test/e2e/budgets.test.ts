@@ -418,19 +418,30 @@ describe("the scope of a budget", () => {
     expect(await spend(route, ...calls.slice(0, 3))).toEqual([200, 402, 402]);
   });
 
-  test("is one user, whose amount all API keys share, and which the state shows", async () => {
+  test("is one user id, with an amount for each API key that sends it, which can be read and changed", async () => {
     const { route, id } = await routeWith({ ...TIGHT, scope: "user", value: "ana" });
     const one = await seedKey(gatehouse, route.gateway);
     const two = await seedKey(gatehouse, route.gateway);
-    const ana = { "X-User-ID": "ana" };
-    const inBody = { key: two.key, body: { user: "ana" } };
-    const ben = { key: two.key, headers: { "X-User-ID": "ben" } };
-    expect(await spend(route, { key: one.key, headers: ana }, inBody, ben)).toEqual([200, 402, 200]);
-    expect(await settled(route, id)).toMatchObject({ spent: "0.01", remaining: "0.00" });
-    await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/reset`, {});
-    await gatehouse.api("PATCH", `/gateways/${route.gateway}`, { trust_user_header: true });
-    const calls = [inBody, { key: two.key, headers: ana }, { key: one.key, headers: ana }];
-    expect(await spend(route, ...calls)).toEqual([200, 200, 402]);
+    const headers = { "X-User-ID": "ana" };
+    const calls = [
+      { key: one.key, headers },
+      { key: one.key, headers },
+      { key: two.key, headers },
+    ];
+    expect(await spend(route, ...calls, { key: one.key, body: { user: "ben" } })).toEqual([
+      200, 402, 200, 200,
+    ]);
+    const subjects = [`${one.id}/ana`, `${two.id}/ana`];
+    const state = await settled(route, id);
+    expect(state).toMatchObject({ spent: "0.02", remaining: null });
+    expect(state.top_spenders.map(({ subject }: { subject: string }) => subject).sort()).toEqual(
+      subjects.sort(),
+    );
+    const at = `/gateways/${route.gateway}/budgets/${id}`;
+    await gatehouse.api("POST", `${at}/adjust`, { subject: `${one.id}/ana`, amount: "-0.01" });
+    expect(await spend(route, ...calls)).toEqual([200, 402, 402]);
+    await gatehouse.api("POST", `${at}/reset`, {});
+    expect(await spend(route, ...calls)).toEqual([200, 402, 200]);
   });
 
   test("a user in the body without an API key is not the user that a trusted header names", async () => {

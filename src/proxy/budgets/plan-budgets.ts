@@ -10,7 +10,7 @@ import type { CompiledUpstream } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
 import { priceFor } from "../record-usage.ts";
-import { isUser, userKeyOf } from "../user-of.ts";
+import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
 import { KnownPlans, type ApplyingBudget, type BudgetPlan } from "./known-plans.ts";
 import { namedEndpoint } from "./named-operation.ts";
@@ -122,8 +122,7 @@ function subjectOf({ record }: CompiledBudget, exchange: Exchange): string | nul
       return each ? found : found === value ? "" : null;
     }
     case "user":
-      if (each) return userKeyOf(exchange);
-      return value !== null && isUser(exchange, value) ? "" : null;
+      return each || value === userIdOf(exchange) ? userKeyOf(exchange) : null;
   }
 }
 
