@@ -23,7 +23,8 @@ interface ObservationOptions {
 export class Observation {
   readonly routes: ObservedRoutes;
   readonly requests: RequestLog;
-  readonly traffic = new Traffic();
+  /** A client that has its response may ask for its request before the next turn of the event loop. */
+  readonly traffic = new Traffic(() => this.flush());
   readonly tracer: Tracer | null;
   readonly sink: RequestSink | null;
   readonly #log: Log;
@@ -33,7 +34,7 @@ export class Observation {
   constructor(metrics: Metrics, log: Log, { requestLogSize, tracer, sink }: ObservationOptions) {
     this.tracer = tracer;
     this.sink = sink;
-    this.requests = new RequestLog(requestLogSize);
+    this.requests = new RequestLog(requestLogSize, () => this.flush());
     this.routes = new ObservedRoutes(metrics);
     this.#log = log;
     this.#inFlight = metrics.number("gatehouse_requests_in_flight", {});

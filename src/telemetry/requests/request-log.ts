@@ -64,10 +64,12 @@ export class RequestLog implements RequestSource {
   #freeSlot = 0;
   #usedSlots = 0;
   readonly #listeners = new Set<RequestListener>();
+  readonly #beforeRead: () => void;
 
-  /** Size 0 turns the log off. */
-  constructor(size: number) {
+  /** Size 0 turns the log off. `beforeRead` adds requests that have ended and are not in the log yet. */
+  constructor(size: number, beforeRead: () => void = () => undefined) {
     this.#size = size;
+    this.#beforeRead = beforeRead;
     this.#ring = new FairRing(size);
   }
 
@@ -83,6 +85,7 @@ export class RequestLog implements RequestSource {
   }
 
   async listRequests(filter: RequestFilter, limit: number): Promise<RequestPage> {
+    this.#beforeRead();
     const found: RequestFacts[] = [];
     let count = 0;
     const { gatewayId } = filter;

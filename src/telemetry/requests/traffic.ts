@@ -48,6 +48,12 @@ export class Traffic implements TrafficSource {
   readonly #all = new SecondRing();
   readonly #byGateway = new Map<string, SecondRing>();
   #checkedAt = -1;
+  readonly #beforeRead: () => void;
+
+  /** `beforeRead` adds requests that have ended and are not counted yet. */
+  constructor(beforeRead: () => void = () => undefined) {
+    this.#beforeRead = beforeRead;
+  }
 
   add(facts: RequestFacts): void {
     const second = Math.floor(facts.endedWallMs / 1000);
@@ -60,18 +66,21 @@ export class Traffic implements TrafficSource {
     to: number,
     gatewayIds: readonly string[] | null,
   ): Promise<readonly TrafficSecond[]> {
+    this.#beforeRead();
     if (gatewayIds === null) return Promise.resolve(this.#all.read(from, to));
     const rings = gatewayIds.flatMap((id) => this.#byGateway.get(id) ?? []);
     return Promise.resolve(mergePoints(rings.map((ring) => ring.read(from, to))));
   }
 
   sumByGateway(from: number, to: number): Promise<readonly GatewayTraffic[]> {
+    this.#beforeRead();
     const sums = [...this.#byGateway].map(([gatewayId, ring]) => ({ gatewayId, ...ring.sum(from, to) }));
     return Promise.resolve(sums.filter(({ requests }) => requests > 0));
   }
 
   /** Returns the seconds of each gateway that had requests, and those of all requests under "". */
   readAll(from: number, to: number): Map<string, TrafficSecond[]> {
+    this.#beforeRead();
     const lists = new Map<string, TrafficSecond[]>();
     for (const [id, ring] of [["", this.#all] as const, ...this.#byGateway]) {
       if (ring.lastSecond < from) continue;
