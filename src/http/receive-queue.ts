@@ -40,8 +40,9 @@ export class ReceiveQueue {
 
   readonly deliver = (): void => {
     // A receiver may call this again.
-    while (this.#next < this.#receivers.length) {
-      const receiver = this.#receivers[this.#next++]!;
+    for (;;) {
+      const receiver = this.#receivers[this.#next++];
+      if (receiver === undefined) break;
       const bytes = receiver.queued;
       receiver.queued = null;
       if (bytes !== null) deliverTo(receiver, bytes);
