@@ -1,6 +1,6 @@
-// Bytes that sockets receive in one turn of the event loop wait until all of them have arrived, and are then read together. The code that
-// reads a request, sends it, and relays its response does not fit into the caches of a processor: what runs the same code for many
-// connections in a row takes less time than the same work in turn with receiving and other steps. See decision 0141.
+// Bytes that sockets receive in one turn of the event loop wait until all of them have arrived, and are then read together. Running the same
+// code for many connections in a row takes less time than reading requests, relaying responses and receiving in turn, probably because the
+// code stays in the caches of the processor. See decision 0141.
 
 export interface Receiver {
   /** Received bytes that wait; null if there are none. Only the queue changes it. */
@@ -33,7 +33,7 @@ export class ReceiveQueue {
     else if (this.#queuedBytes > MAX_QUEUED_BYTES) this.deliver();
   }
 
-  /** Call it before a receiver closes, which has no effect on others. */
+  /** Reads what waits if this receiver has bytes in the queue. Call it before the receiver closes. */
   finish(receiver: Receiver): void {
     if (receiver.queued !== null) this.deliver();
   }
