@@ -1,5 +1,6 @@
 // `npm run bench:tail`: latency of nginx, Gatehouse bare and full at 70 % of their capacity, and the pauses of Gatehouse's garbage
-// collector under the same load. The capacity is what the process serves under full load.
+// collector under the same load. The capacity is what the process serves under full load. "without pauses" is the p99 ÷ p50 of a simulated server
+// with this capacity.
 // Flags: --rounds 3 --seconds 5 --body 1k --share 0.7 --connections 256 --only bare,full (nginx is always measured) --out file.json
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +10,7 @@ import { readFlags } from "./flags.ts";
 import { readPauses } from "./gc-log.ts";
 import { temporaryFolder } from "./gatehouse.ts";
 import { formatNumber, printGrid, saveResults } from "./grid.ts";
+import { idealTail } from "./ideal-server.ts";
 import { warm } from "./measure-round.ts";
 import { startNginxProvider } from "./nginx.ts";
 import { findPace } from "./pace.ts";
@@ -25,6 +27,8 @@ interface Sample {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly ratio: number;
+  /** The ratio of a server without pauses. */
+  readonly idealRatio: number;
   /** Of garbage collections in a second run with the same load; null if it is not Gatehouse. */
   readonly pauses: readonly number[] | null;
   readonly failed: number;
@@ -79,6 +83,7 @@ printGrid(
     "p50 ms",
     "p99 ms",
     "p99 ÷ p50",
+    "without pauses",
     "pauses/s",
     "p50 ms",
     "worst ms",
@@ -86,7 +91,7 @@ printGrid(
     "failed",
   ],
   [...samples].map(([subject, own]) => {
-    const middle = (field: "capacity" | "requestsPerSecond" | "p50Ms" | "p99Ms" | "ratio") =>
+    const middle = (field: "capacity" | "requestsPerSecond" | "p50Ms" | "p99Ms" | "ratio" | "idealRatio") =>
       formatNumber(median(own.map((each) => each[field])));
     const pauses = own.every((each) => each.pauses === null)
       ? null
@@ -94,7 +99,7 @@ printGrid(
     return {
       name: subject.title,
       cells: [
-        ...(["capacity", "requestsPerSecond", "p50Ms", "p99Ms", "ratio"] as const).map(middle),
+        ...(["capacity", "requestsPerSecond", "p50Ms", "p99Ms", "ratio", "idealRatio"] as const).map(middle),
         ...(pauses === null ? ["–", "–", "–", "–"] : pauseCells(pauses)),
         String(own.reduce((sum, { failed }) => sum + failed, 0)),
       ],
@@ -145,6 +150,7 @@ async function measure(subject: Subject, env: Record<string, string>, log?: stri
       p50Ms: result.p50Ms,
       p99Ms: result.p99Ms,
       ratio: result.p99Ms / result.p50Ms,
+      idealRatio: idealTail({ ...result, capacity, connections: flags.connections }),
       pauses: log === undefined ? null : readPauses(readFileSync(log).subarray(logged).toString()),
       failed: result.errorResponses + result.failedConnections,
     };
