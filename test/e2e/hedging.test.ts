@@ -24,16 +24,17 @@ async function routeTo(fields: object = {}, target: object = {}, rule: object = 
   return seedUpstream(gatehouse, targets, { ...HEDGE, ...fields }, { ...rule });
 }
 
+function post(route: Route, body: object = {}, signal: AbortSignal | null = null): Promise<Response> {
+  return fetch(route.url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ ...CHAT_REQUEST, ...body }),
+    signal,
+  });
+}
+
 async function send(route: Route, body: object = {}, signal: AbortSignal | null = null) {
-  const response = await passTimeUntil(
-    clock,
-    fetch(route.url, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ ...CHAT_REQUEST, ...body }),
-      signal,
-    }),
-  );
+  const response = await passTimeUntil(clock, post(route, body, signal));
   const outcome = await passTimeUntil(clock, outcomeOf(response));
   const requestId = response.headers.get("x-request-id") ?? "";
   return { ...outcome, hedged: response.headers.get("x-gw-hedged"), requestId };
@@ -180,10 +181,13 @@ describe("the share of hedged requests", () => {
 
   test("is limited by the retry budget", async () => {
     const route = await routeTo({ hedge: { after: 10, budget: 1 } });
-    // Long enough that all requests are open at the same time, also on a busy machine.
     one.behave({ delayMs: 2000 });
     two.behave({ delayMs: 5000 });
-    await Promise.all(Array.from({ length: 40 }, () => send(route)));
+    // No time passes until all requests are open: the budget allows ten more in each second.
+    const sent = Promise.all(Array.from({ length: 40 }, () => post(route)));
+    await one.until(() => one.requestCount === 40);
+    const responses = await passTimeUntil(clock, sent);
+    for (const { status } of responses) expect(status).toBe(200);
     expect(two.requestCount).toBe(10);
   });
 
