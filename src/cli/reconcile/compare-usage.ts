@@ -20,8 +20,8 @@ export interface ComparedUsage {
   readonly isEqual: boolean;
 }
 
-/** Snapshots such as gpt-4o-2024-08-06 or claude-sonnet-4-5-20250929. */
-const SNAPSHOT = /-(?:\d{4}-\d\d-\d\d|\d{8})$/;
+/** Snapshots such as gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, or claude-sonnet-4-5@20250929. */
+const SNAPSHOT = /[-@](?:\d{4}-\d\d-\d\d|\d{8})$/;
 
 type Sums = Record<ComparedCount, number | null>;
 

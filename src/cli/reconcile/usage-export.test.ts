@@ -58,11 +58,18 @@ describe("readUsageExport", () => {
 
   test("generic: times of day in any zone become days in UTC", () => {
     const text =
-      "Date,Model,Input_Tokens,Output_Tokens,Cost\n2026-11-01T23:30:00-02:00,m,1,2,$0.5\n2026-11-02 10:00:00,m,,0,1\n";
+      "Date,Model,Input_Tokens,Output_Tokens,Cost\n2026-11-01T23:30:00-02:00,m,1,2,$0.5\n" +
+      '2026-11-02 10:00:00,m,,0,"$1,234.50"\n';
     expect(readUsageExport(text, null).rows).toEqual([
       { day: "2026-11-02", model: "m", requests: null, input: 1, output: 2, cost: 0.5 },
-      { day: "2026-11-02", model: "m", requests: null, input: 0, output: 0, cost: 1 },
+      { day: "2026-11-02", model: "m", requests: null, input: 0, output: 0, cost: 1234.5 },
     ]);
+  });
+
+  test("generic: a column without a name, as of an index, has no meaning", () => {
+    const text = ",day,model,input_tokens,output_tokens\n7,2026-11-01,m,1,2\n";
+    expect(readUsageExport(text, null).rows).toMatchObject([{ requests: null, cost: null }]);
+    expect(() => readUsageExport(",model,input_tokens\n", null)).toThrow("needs the column day or date");
   });
 
   test("names every line that cannot be read, up to a bound, and missing columns", () => {
@@ -93,10 +100,11 @@ describe("compareUsage", () => {
   });
 
   test("compares aliases with snapshots, unless names are exact", () => {
-    const ours = [row("gpt-4o", 30), row("gpt-4o-2024-08-06", 10)];
-    const theirs = [row("gpt-4o-2024-08-06", 40, { output: 20 })];
+    const ours = [row("gpt-4o", 20), row("gpt-4o-2024-08-06", 10), row("gpt-4o@20240806", 10)];
+    const theirs = [row("gpt-4o-2024-08-06", 40, { output: 30 })];
     expect(compareUsage(ours, theirs, 0, false).rows).toMatchObject([{ model: "gpt-4o", isEqual: true }]);
-    expect(compareUsage(ours, theirs, 0, true).rows.map(({ isEqual }) => isEqual)).toEqual([false, false]);
+    const exact = compareUsage(ours, theirs, 0, true).rows;
+    expect(exact.map(({ isEqual }) => isEqual)).toEqual([false, false, false]);
   });
 
   test("differences within the tolerance are none; what only one side has is one", () => {

@@ -23,7 +23,8 @@ const UNIX_SECONDS = /^\d{9,11}$/;
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d| UTC)?)?$/;
 /** `12`, `12.0` as spreadsheets write it, and `1,234`. */
 const COUNT = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.0+)?$/;
-const DOLLARS = /^\$?(\d+(?:\.\d+)?)$/;
+/** `12.5`, `$12.50`, and `1,234.50`. */
+const DOLLARS = /^\$?((?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?)$/;
 
 export interface UsageExport {
   readonly format: ExportFormat;
@@ -67,8 +68,9 @@ class RowReader {
   readonly #cost: number;
 
   constructor(columns: ExportColumns, names: readonly string[], format: ExportFormat) {
+    // Not the index of an absent name: a column may have an empty one.
     const indexOf = (wanted: readonly string[]) =>
-      names.indexOf(wanted.find((name) => names.includes(name)) ?? "");
+      wanted.map((name) => names.indexOf(name)).find((index) => index >= 0) ?? -1;
     const required = (wanted: readonly string[]) => {
       const index = indexOf(wanted);
       if (index < 0)
@@ -126,5 +128,5 @@ function countIn(text: string, line: number): number {
 function dollarsIn(text: string, line: number): number {
   const [, dollars] = DOLLARS.exec(text) ?? [];
   if (dollars === undefined) throw new CsvError(line, `"${text.slice(0, 40)}" is no amount of US dollars`);
-  return Number(dollars);
+  return Number(dollars.replaceAll(",", ""));
 }
