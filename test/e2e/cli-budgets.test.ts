@@ -138,4 +138,43 @@ describe("reconcile", () => {
     expectOneLine(await run("reconcile"), 2);
     rmSync(directory, { recursive: true });
   });
+
+  test("leaves out what kept responses served, and costs that are unknown", async () => {
+    const kept = await seedRoute(gatehouse, {
+      gateway: {
+        name: "kept",
+        prices: [{ model: "gpt-fake", input: "1", output: "10" }],
+        required_plugins: [
+          { name: "response_cache", stage: "pre_request", settings: { isolation: "gateway" } },
+        ],
+      },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    provider.behave({ usage: { input: 100, output: 20 } });
+    for (const model of ["gpt-fake", "gpt-fake", "gpt-unpriced"])
+      await (await postChat(gatehouse, kept, { body: { ...CHAT, model } })).text();
+    await totalAfter(gatehouse, kept, 3);
+    const directory = temporaryDirectory();
+    const file = join(directory, "usage.csv");
+    const today = new Date().toISOString().slice(0, 10);
+    writeFileSync(
+      file,
+      `day,model,input_tokens,output_tokens,requests,cost\n${today},gpt-fake,100,20,1,0.0003\n` +
+        `${today},gpt-unpriced,100,20,1,0\n`,
+    );
+    const { code, stdout } = await run("reconcile", file, "--gateway", "kept");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(new RegExp(`${today} +gpt-unpriced +cost +- +0\\.0000 +- +-`));
+    expect(stdout).toContain("1 of 2 days and models differ");
+    expect(stdout).toContain("requests without a known cost, which are in no cost above: 1");
+    const json = await run("reconcile", file, "--gateway", "kept", "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      unpriced_requests: 1,
+      rows: [
+        { model: "gpt-fake", equal: true, requests: { ours: 1 } },
+        { model: "gpt-unpriced", equal: false, cost: { ours: null, difference: null } },
+      ],
+    });
+    rmSync(directory, { recursive: true });
+  });
 });

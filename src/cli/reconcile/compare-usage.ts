@@ -5,9 +5,10 @@ type ComparedCount = "requests" | "input" | "output" | "cost";
 export const COMPARED: readonly ComparedCount[] = ["requests", "input", "output", "cost"];
 
 export interface Comparison {
-  readonly ours: number;
+  /** Null: the cost of models without a price is unknown, not 0. */
+  readonly ours: number | null;
   readonly theirs: number;
-  /** Percent of the provider's number; null if that is 0. */
+  /** Percent of the provider's number; null if that is 0 or ours is unknown. */
   readonly percent: number | null;
   readonly isEqual: boolean;
 }
@@ -49,7 +50,7 @@ export function compareUsage(
     const counts = Object.fromEntries(
       COMPARED.map((name) => [
         name,
-        hasCount(name) ? comparison(our?.[name] ?? 0, their?.[name] ?? 0, tolerance) : null,
+        hasCount(name) ? comparison(our === undefined ? 0 : our[name], their?.[name] ?? 0, tolerance) : null,
       ]),
     ) as Record<ComparedCount, Comparison | null>;
     return { day, model, counts, isEqual: COMPARED.every((name) => counts[name]?.isEqual !== false) };
@@ -61,7 +62,8 @@ export function compareUsage(
   return { rows, total: compare("", "", totalOf(ourSums), totalOf(theirSums)) };
 }
 
-function comparison(ours: number, theirs: number, tolerance: number): Comparison {
+function comparison(ours: number | null, theirs: number, tolerance: number): Comparison {
+  if (ours === null) return { ours, theirs, percent: null, isEqual: false };
   const difference = ours - theirs;
   const percent = theirs === 0 ? null : (100 * difference) / theirs;
   // Costs are sums of decimals as floating point numbers.

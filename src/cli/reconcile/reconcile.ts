@@ -19,6 +19,8 @@ const reportSchema = z.object({
       model: z.string().nullable(),
       provider: z.string().nullable(),
       requests: z.int(),
+      cached_requests: z.int(),
+      unpriced_requests: z.int(),
       input_tokens: z.int(),
       output_tokens: z.int(),
       cost: z.number().nullable(),
@@ -63,7 +65,7 @@ ${CLIENT_HELP}
     const exported = await readExport(file, formatIn(values.format));
     if (exported === null) return INVALID_INPUT;
     const client = await adminClient(values);
-    const ours = await readOwnUsage(client, values, exported);
+    const { rows: ours, unpriced } = await readOwnUsage(client, values, exported);
     const { rows, total } = compareUsage(ours, exported.rows, tolerance, values["exact-models"]);
     const isEqual = rows.every((row) => row.isEqual);
     console.log(
@@ -73,8 +75,9 @@ ${CLIENT_HELP}
             equal: isEqual,
             rows: rows.map(show),
             total: show(total),
+            unpriced_requests: unpriced,
           })
-        : describe(rows, total),
+        : describe(rows, total, unpriced),
     );
     return isEqual ? 0 : DIFFERENT;
   },
@@ -112,7 +115,13 @@ function toleranceIn(text: string): number {
   return percent;
 }
 
-async function readOwnUsage(client: AdminClient, values: Values, exported: UsageExport): Promise<DayUsage[]> {
+interface OwnUsage {
+  readonly rows: readonly DayUsage[];
+  /** Requests whose cost is unknown, so that it is in no sum. */
+  readonly unpriced: number;
+}
+
+async function readOwnUsage(client: AdminClient, values: Values, exported: UsageExport): Promise<OwnUsage> {
   const days = exported.rows.map(({ day }) => day).sort();
   const query = new URLSearchParams({
     group_by: "day,model,provider",
@@ -124,16 +133,19 @@ async function readOwnUsage(client: AdminClient, values: Values, exported: Usage
   const { usage } = await client.get(`${place}/usage?${query.toString()}`, reportSchema);
   const wanted =
     values.provider === "*" ? null : (values.provider ?? EXPORT_COLUMNS[exported.format].provider);
-  return usage
-    .filter(({ provider }) => wanted === null || provider === wanted)
-    .map(({ day, model, requests, input_tokens, output_tokens, cost }) => ({
+  const compared = usage.filter(({ provider }) => wanted === null || provider === wanted);
+  const rows = compared
+    .map(({ day, model, requests, cached_requests, input_tokens, output_tokens, cost }) => ({
       day,
       model: model ?? "(none)",
-      requests,
+      // The provider did not get the requests that kept responses served.
+      requests: requests - cached_requests,
       input: input_tokens,
       output: output_tokens,
       cost,
-    }));
+    }))
+    .filter(({ requests }) => requests > 0);
+  return { rows, unpriced: compared.reduce((sum, row) => sum + row.unpriced_requests, 0) };
 }
 
 function show({ day, model, counts, isEqual }: ComparedUsage): object {
@@ -141,12 +153,12 @@ function show({ day, model, counts, isEqual }: ComparedUsage): object {
     const compared = counts[name];
     if (compared === null) return [];
     const { ours, theirs, percent } = compared;
-    return [[name, { ours, theirs, difference: ours - theirs, percent }] as const];
+    return [[name, { ours, theirs, difference: ours === null ? null : ours - theirs, percent }] as const];
   });
   return { ...(day !== "" && { day, model }), equal: isEqual, ...Object.fromEntries(shown) };
 }
 
-function describe(rows: readonly ComparedUsage[], total: ComparedUsage): string {
+function describe(rows: readonly ComparedUsage[], total: ComparedUsage, unpriced: number): string {
   const different = rows.filter((row) => !row.isEqual);
   const cells = different.flatMap((row) => linesOf(row, [row.day, row.model]));
   const totals = linesOf(total, ["total", ""], true).map((line) => line.map((cell) => paint("bold", cell)));
@@ -155,7 +167,9 @@ function describe(rows: readonly ComparedUsage[], total: ComparedUsage): string 
       ? `${rows.length} of ${rows.length} days and models are equal`
       : `${different.length} of ${rows.length} days and models differ`;
   const titles = ["DAY", "MODEL", "COUNT", "GATEHOUSE", "PROVIDER", "DIFFERENCE", "PERCENT"];
-  return `${table(titles, [...cells, ...totals])}\n${summary}`;
+  const isNoted = unpriced > 0 && total.counts.cost !== null;
+  const note = isNoted ? `\nrequests without a known cost, which are in no cost above: ${unpriced}` : "";
+  return `${table(titles, [...cells, ...totals])}\n${summary}${note}`;
 }
 
 /** One line per count that differs, or with `isWhole` per count. */
@@ -170,6 +184,7 @@ function linesOf({ counts }: ComparedUsage, names: readonly string[], isWhole = 
 
 function numbersOf({ ours, theirs, percent }: Comparison, isCost: boolean): string[] {
   const shown = (value: number) => (isCost ? value.toFixed(4) : String(value));
+  if (ours === null) return ["-", shown(theirs), "-", "-"];
   const difference = ours - theirs;
   const sign = difference > 0 ? "+" : "";
   const share = percent === null ? (difference === 0 ? "0.00 %" : "-") : `${sign}${percent.toFixed(2)} %`;

@@ -125,4 +125,14 @@ describe("compareUsage", () => {
     const withCost = compareUsage([row("m", 1, { cost: 0.3 })], [row("m", 1, { cost: 0.1 + 0.2 })], 0, false);
     expect(withCost.rows[0]?.isEqual).toBe(true);
   });
+
+  test("the cost of models without a price is unknown, and equal to no cost of the provider", () => {
+    const theirs = [row("priced", 1, { cost: 2 }), row("unpriced", 1, { cost: 0 })];
+    const ours = [row("priced", 1, { cost: 2 }), row("unpriced", 1)];
+    const { rows, total } = compareUsage(ours, theirs, 100, false);
+    expect(rows[1]).toMatchObject({ isEqual: false, counts: { cost: { ours: null, percent: null } } });
+    expect(total.counts.cost).toMatchObject({ ours: 2, theirs: 2 });
+    expect(compareUsage(ours.slice(1), theirs, 100, false).total.counts.cost?.ours).toBeNull();
+    expect(compareUsage([], theirs, 100, false).total.counts.cost?.ours).toBe(0);
+  });
 });
