@@ -75,6 +75,36 @@ const CASES: [string, Format, object, object][] = [
     { inputTokens: 100, outputTokens: 5, cachedInputTokens: 64 },
   ],
   [
+    "Moonshot: cached input is beside the other counters, and inside the input",
+    OPENAI,
+    { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, cached_tokens: 80 },
+    { inputTokens: 100, outputTokens: 5, cachedInputTokens: 80 },
+  ],
+  [
+    "OpenAI transcriptions: audio inside the input, in details with another name",
+    OPENAI,
+    {
+      type: "tokens",
+      input_tokens: 14,
+      input_token_details: { text_tokens: 4, audio_tokens: 10 },
+      output_tokens: 45,
+      total_tokens: 59,
+    },
+    { inputTokens: 14, outputTokens: 45, audioInputTokens: 10 },
+  ],
+  [
+    "Voyage's embeddings and Jina's rerankings: the total is input",
+    OPENAI,
+    { total_tokens: 8 },
+    { inputTokens: 8, outputTokens: 0 },
+  ],
+  [
+    "an input that is no count is what the output leaves of the total, and no reasoning",
+    OPENAI,
+    { prompt_tokens: "7", completion_tokens: 5, total_tokens: 12 },
+    { inputTokens: 7, outputTokens: 5 },
+  ],
+  [
     "more cached tokens than input count as much as the input",
     OPENAI,
     {

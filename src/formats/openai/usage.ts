@@ -25,6 +25,10 @@ export const openaiUsage = new UsageReader({
     "output_tokens_details.audio_tokens",
     // DeepSeek
     "prompt_cache_hit_tokens",
+    // Moonshot
+    "cached_tokens",
+    // Transcriptions
+    "input_token_details.audio_tokens",
   ],
   toTokenCounts,
   findInEvent,
@@ -33,7 +37,8 @@ export const openaiUsage = new UsageReader({
 
 /**
  * Cached input is part of the input, and reasoning is part of the output. The Responses API has `input_tokens` and
- * `output_tokens` instead of `prompt_tokens` and `completion_tokens`.
+ * `output_tokens` instead of `prompt_tokens` and `completion_tokens`. Embeddings and rerankings of some providers have only
+ * `total_tokens`, which is their input.
  */
 function toTokenCounts([
   prompt = ABSENT,
@@ -52,19 +57,21 @@ function toTokenCounts([
   responsesReasoning = ABSENT,
   responsesAudioOutput = ABSENT,
   cacheHits = ABSENT,
+  cachedInput = ABSENT,
+  transcribedAudio = ABSENT,
 ]: Counters): TokenCounts | null {
-  const input = prompt === ABSENT ? responsesInput : prompt;
+  const reportedInput = prompt === ABSENT ? responsesInput : prompt;
   const output = completion === ABSENT ? responsesOutput : completion;
-  if (input === ABSENT && output === ABSENT && total === ABSENT) return null;
-  const inputTokens = Math.max(input, 0);
+  if (reportedInput === ABSENT && output === ABSENT && total === ABSENT) return null;
+  const inputTokens = reportedInput === ABSENT ? Math.max(total - Math.max(output, 0), 0) : reportedInput;
   // Some providers count reasoning only in `total_tokens`, not in `completion_tokens`.
   const outputTokens = Math.max(output, total - inputTokens, 0);
   const inTotalOnly = output === ABSENT ? 0 : outputTokens - output;
   return tokenCounts(inputTokens, outputTokens, {
-    cachedInputTokens: Math.max(cached, responsesCached, cacheHits),
+    cachedInputTokens: Math.max(cached, responsesCached, cacheHits, cachedInput),
     cacheWrite5mTokens: Math.max(cacheWrite, responsesCacheWrite),
     cacheWrite1hTokens: 0,
-    audioInputTokens: Math.max(audioInput, responsesAudioInput),
+    audioInputTokens: Math.max(audioInput, responsesAudioInput, transcribedAudio),
     reasoningTokens: Math.max(reasoning, responsesReasoning, inTotalOnly),
     audioOutputTokens: Math.max(audioOutput, responsesAudioOutput),
   });
