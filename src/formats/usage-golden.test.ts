@@ -146,6 +146,33 @@ const CASES: [string, Format, object, object][] = [
     { inputTokens: 5, outputTokens: 40, reasoningTokens: 30 },
   ],
   [
+    "Anthropic with compaction: its iterations are beside the counters and are added",
+    ANTHROPIC,
+    {
+      input_tokens: 23000,
+      output_tokens: 1000,
+      cache_read_input_tokens: 200,
+      iterations: [
+        {
+          type: "compaction",
+          input_tokens: 180000,
+          output_tokens: 3500,
+          cache_read_input_tokens: 50,
+          cache_creation_input_tokens: 30,
+          cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+        },
+        { type: "message", input_tokens: 23000, output_tokens: 1000, cache_read_input_tokens: 200 },
+      ],
+    },
+    {
+      inputTokens: 203280,
+      outputTokens: 4500,
+      cachedInputTokens: 250,
+      cacheWrite5mTokens: 10,
+      cacheWrite1hTokens: 20,
+    },
+  ],
+  [
     "Gemini: cached content is inside the prompt, and thoughts are added to the output",
     GEMINI,
     {

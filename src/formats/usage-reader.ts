@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { TokenCounts } from "./token-counts.ts";
 import { ABSENT, toCount, UsageScanner } from "./usage-scanner.ts";
 
-/** Values of `UsageFields.counters` and `audioIn`, in that order; ABSENT for those that a usage object does not have. */
+/** Values of `UsageFields.counters` and `lists`, in that order; ABSENT for those that a usage object does not have. */
 export type Counters = readonly number[];
 
 interface UsageFields {
@@ -13,14 +13,22 @@ interface UsageFields {
   readonly key: string;
   /** Integer fields of the usage object that `toTokenCounts` needs; `a.b` for the field `b` of its object `a`. */
   readonly counters: readonly string[];
-  /** Further counters, after those: the `tokenCount` of audio in a list of counts by modality. */
-  readonly audioIn?: readonly string[];
+  /** Further counters, after those. */
+  readonly lists?: UsageLists;
   /** Returns null if all counters are absent. */
   readonly toTokenCounts: (counters: Counters) => TokenCounts | null;
   /** Returns the usage object in a stream event, or null if the event reports no usage. */
   readonly findInEvent: (event: JsonObject) => EventUsage | null;
   /** Returns the generated text in a stream event: output, reasoning, and calls of tools. */
   readonly textOf: (event: JsonObject) => string;
+}
+
+/** Counters in lists of a usage object, which most usage objects do not have. */
+interface UsageLists {
+  /** A text that is in the lists if they have counters. */
+  readonly marker: string;
+  readonly size: number;
+  readonly countersOf: (usage: JsonObject) => Counters;
 }
 
 export interface EventUsage {
@@ -40,8 +48,7 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const LETTER_N = 0x6e;
-const AUDIO = "AUDIO";
-const QUOTED_AUDIO = Buffer.from(`"${AUDIO}"`);
+const NO_LISTS: UsageLists = { marker: "", size: 0, countersOf: () => [] };
 
 export class UsageReader {
   readonly toTokenCounts: UsageFields["toTokenCounts"];
@@ -50,24 +57,26 @@ export class UsageReader {
   readonly #key: string;
   readonly #quotedKey: Uint8Array;
   readonly #counters: readonly (readonly string[])[];
-  readonly #audioIn: readonly string[];
+  readonly #lists: UsageLists;
+  readonly #quotedMarker: Uint8Array;
+  readonly #noListCounters: Counters;
   readonly #scanner: UsageScanner;
 
-  constructor({ key, counters, audioIn = [], toTokenCounts, findInEvent, textOf }: UsageFields) {
+  constructor({ key, counters, lists = NO_LISTS, toTokenCounts, findInEvent, textOf }: UsageFields) {
     this.toTokenCounts = toTokenCounts;
     this.findInEvent = findInEvent;
     this.textOf = textOf;
     this.#key = key;
     this.#quotedKey = Buffer.from(JSON.stringify(key));
     this.#counters = counters.map((name) => name.split("."));
-    this.#audioIn = audioIn;
+    this.#lists = lists;
+    this.#quotedMarker = Buffer.from(JSON.stringify(lists.marker));
+    this.#noListCounters = Array.from({ length: lists.size }, () => ABSENT);
     this.#scanner = new UsageScanner(counters);
   }
 
   countersOf(usage: JsonObject): Counters {
-    const counters = this.#counters.map((path) => toCount(valueAt(usage, path)));
-    for (const name of this.#audioIn) counters.push(audioTokensIn(usage[name]));
-    return counters;
+    return [...this.#counters.map((path) => toCount(valueAt(usage, path))), ...this.#lists.countersOf(usage)];
   }
 
   /**
@@ -108,24 +117,18 @@ export class UsageReader {
     }
   }
 
-  /** Lists are not scanned: usage with audio, which is rare, is parsed. */
+  /** Lists are not scanned: usage with counters in them, which is rare, is parsed. */
   #scan(body: Uint8Array, from: number): Counters | null {
-    if (this.#audioIn.length === 0) return this.#scanner.scan(body, from);
-    if (indexOfBytes(body, QUOTED_AUDIO, from) >= 0) return null;
+    if (this.#lists.size === 0) return this.#scanner.scan(body, from);
+    if (indexOfBytes(body, this.#quotedMarker, from) >= 0) return null;
     const counters = this.#scanner.scan(body, from);
-    return counters === null ? null : [...counters, ...this.#audioIn.map(() => ABSENT)];
+    return counters === null ? null : [...counters, ...this.#noListCounters];
   }
 
   #readObject(body: unknown): Counters | null {
     const usage = isJsonObject(body) ? body[this.#key] : null;
     return isJsonObject(usage) ? this.countersOf(usage) : null;
   }
-}
-
-/** Returns the tokens of audio in a list of counts by modality. */
-function audioTokensIn(list: unknown): number {
-  const counts = Array.isArray(list) ? list.filter(isJsonObject) : [];
-  return toCount(counts.find(({ modality }) => modality === AUDIO)?.["tokenCount"]);
 }
 
 function valueAt(usage: JsonObject, path: readonly string[]): unknown {

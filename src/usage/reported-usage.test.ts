@@ -50,8 +50,14 @@ const object = fc.tuple(fc.constantFrom(...OBJECTS), counters).map(([name, value
 const list = fc
   .tuple(fc.constantFrom(...LISTS), number, fc.constantFrom("AUDIO", "TEXT"))
   .map(([name, value, modality]) => pair(name, `[{"modality":"${modality}","tokenCount":${value}}]`));
+const iterations = counters.map((text) =>
+  pair("iterations", `[${text.replace("{", '{"type":"compaction",').replace(",}", "}")}]`),
+);
 const usageText = fc
-  .array(fc.oneof({ weight: 4, arbitrary: counter }, object, list), { minLength: 1, maxLength: 14 })
+  .array(fc.oneof({ weight: 4, arbitrary: counter }, object, list, iterations), {
+    minLength: 1,
+    maxLength: 14,
+  })
   .map((fields) => `{${fields.join(",")}}`);
 
 const PRICES = [

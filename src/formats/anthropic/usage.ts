@@ -1,9 +1,11 @@
 // How Anthropic messages report token usage.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { textOrEmpty } from "../event-text.ts";
+import { objectsIn, textOrEmpty } from "../event-text.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
-import { ABSENT } from "../usage-scanner.ts";
+import { ABSENT, toCount } from "../usage-scanner.ts";
+
+const COMPACTION = "compaction";
 
 export const anthropicUsage = new UsageReader({
   key: "usage",
@@ -16,10 +18,32 @@ export const anthropicUsage = new UsageReader({
     "cache_creation.ephemeral_1h_input_tokens",
     "output_tokens_details.thinking_tokens",
   ],
+  lists: {
+    marker: COMPACTION,
+    size: 5,
+    countersOf: countersOfCompactions,
+  },
   toTokenCounts,
   findInEvent,
   textOf,
 });
+
+/** The summaries that shorten a long conversation are iterations of a request, and not part of its counters. */
+function countersOfCompactions({ iterations }: JsonObject): Counters {
+  const compactions = objectsIn(iterations).filter(({ type }) => type === COMPACTION);
+  const sumOf = (name: string, group?: string) =>
+    compactions.reduce((sum, each) => {
+      const counters = group === undefined ? each : each[group];
+      return sum + Math.max(toCount(isJsonObject(counters) ? counters[name] : undefined), 0);
+    }, 0);
+  return [
+    sumOf("input_tokens"),
+    sumOf("cache_read_input_tokens"),
+    sumOf("cache_creation_input_tokens"),
+    sumOf("ephemeral_1h_input_tokens", "cache_creation"),
+    sumOf("output_tokens"),
+  ].map((sum) => (compactions.length === 0 ? ABSENT : toCount(sum)));
+}
 
 /** Cached input is not part of `input_tokens` and is added. Thinking is part of `output_tokens`. */
 function toTokenCounts([
@@ -30,20 +54,35 @@ function toTokenCounts([
   cacheWrite5m = ABSENT,
   cacheWrite1h = ABSENT,
   thinking = ABSENT,
+  compactedInput = ABSENT,
+  compactedRead = ABSENT,
+  compactedWrite = ABSENT,
+  compactedWrite1h = ABSENT,
+  compactedOutput = ABSENT,
 ]: Counters): TokenCounts | null {
   if (input === ABSENT && cacheRead === ABSENT && cacheWrite === ABSENT && output === ABSENT) return null;
-  const read = Math.max(cacheRead, 0);
-  const written = cacheWrite === ABSENT ? Math.max(cacheWrite5m, 0) + Math.max(cacheWrite1h, 0) : cacheWrite;
-  const written1h = Math.min(Math.max(cacheWrite1h, 0), written);
-  return tokenCounts(Math.max(input, 0) + read + written, Math.max(output, 0), {
-    cachedInputTokens: read,
-    // Cache entries live for five minutes unless the request says otherwise.
-    cacheWrite5mTokens: written - written1h,
-    cacheWrite1hTokens: written1h,
-    audioInputTokens: 0,
-    reasoningTokens: thinking,
-    audioOutputTokens: 0,
-  });
+  const ownWritten = cacheWrite === ABSENT ? sumOfKnown(cacheWrite5m, cacheWrite1h) : cacheWrite;
+  const read = sumOfKnown(cacheRead, compactedRead);
+  const written = sumOfKnown(ownWritten, compactedWrite);
+  const written1h = Math.min(sumOfKnown(cacheWrite1h, compactedWrite1h), written);
+  return tokenCounts(
+    sumOfKnown(input, compactedInput) + read + written,
+    sumOfKnown(output, compactedOutput),
+    {
+      cachedInputTokens: read,
+      // Cache entries live for five minutes unless the request says otherwise.
+      cacheWrite5mTokens: written - written1h,
+      cacheWrite1hTokens: written1h,
+      audioInputTokens: 0,
+      reasoningTokens: thinking,
+      audioOutputTokens: 0,
+    },
+  );
+}
+
+/** An absent counter is below 0. */
+function sumOfKnown(first: number, second: number): number {
+  return Math.max(first, 0) + Math.max(second, 0);
 }
 
 /** `message_start` reports the input and `message_delta` the output. */

@@ -3,8 +3,12 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { objectsIn, textOrEmpty } from "../event-text.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
-import { ABSENT } from "../usage-scanner.ts";
+import { ABSENT, toCount } from "../usage-scanner.ts";
 import { endingOf, firstCandidate } from "./decode-response.ts";
+
+const AUDIO = "AUDIO";
+/** Counts by modality. */
+const LISTS = ["promptTokensDetails", "cacheTokensDetails", "candidatesTokensDetails"] as const;
 
 export const geminiUsage = new UsageReader({
   key: "usageMetadata",
@@ -16,11 +20,19 @@ export const geminiUsage = new UsageReader({
     "thoughtsTokenCount",
     "totalTokenCount",
   ],
-  audioIn: ["promptTokensDetails", "cacheTokensDetails", "candidatesTokensDetails"],
+  lists: {
+    marker: AUDIO,
+    size: LISTS.length,
+    countersOf: (usage) => LISTS.map((name) => audioTokensIn(usage[name])),
+  },
   toTokenCounts,
   findInEvent,
   textOf,
 });
+
+function audioTokensIn(list: unknown): number {
+  return toCount(objectsIn(list).find(({ modality }) => modality === AUDIO)?.["tokenCount"]);
+}
 
 /** Cached input is part of the prompt. Results of tools that Google runs, and thoughts, are counted separately and added. */
 function toTokenCounts([
