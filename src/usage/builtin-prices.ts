@@ -24,7 +24,11 @@ type Row = readonly [
   cacheWrite1h?: number,
 ];
 
-/** The first match applies, so a longer name must precede a shorter one with the same beginning. */
+/**
+ * The first match applies, so a longer name must precede a shorter one with the same beginning. A `*` directly after the name of a model would
+ * match variants with prices of their own, such as gpt-4o-realtime-preview, o3-deep-research, and gemini-2.5-flash-image: such models have a row
+ * without it, and one that matches their dates.
+ */
 const PRICES: readonly Row[] = [
   ["gpt-5.6-luna*", 0.2, 1.2],
   ["gpt-5.6-terra*", 2, 12],
@@ -52,17 +56,22 @@ const PRICES: readonly Row[] = [
   ["gpt-4.1-mini*", 0.4, 1.6, 0.1],
   ["gpt-4.1-nano*", 0.1, 0.4, 0.025],
   ["gpt-4.1*", 2, 8, 0.5],
-  ["gpt-4o-mini*", 0.15, 0.6, 0.075],
+  ["gpt-4o-mini", 0.15, 0.6, 0.075],
+  ["gpt-4o-mini-20*", 0.15, 0.6, 0.075],
   ["gpt-4o-2024-05-13", 5, 15],
-  ["gpt-4o*", 2.5, 10, 1.25],
+  ["gpt-4o", 2.5, 10, 1.25],
+  ["gpt-4o-20*", 2.5, 10, 1.25],
   ["chatgpt-4o*", 5, 15],
   ["gpt-4-turbo*", 10, 30],
   ["gpt-4", 30, 60],
-  ["gpt-3.5-turbo*", 0.5, 1.5],
-  ["o4-mini*", 1.1, 4.4, 0.275],
+  ["gpt-3.5-turbo", 0.5, 1.5],
+  ["gpt-3.5-turbo-0125", 0.5, 1.5],
+  ["o4-mini", 1.1, 4.4, 0.275],
+  ["o4-mini-20*", 1.1, 4.4, 0.275],
   ["o3-pro*", 20, 80],
   ["o3-mini*", 1.1, 4.4, 0.55],
-  ["o3*", 2, 8, 0.5],
+  ["o3", 2, 8, 0.5],
+  ["o3-20*", 2, 8, 0.5],
   ["o1-pro*", 150, 600],
   ["o1-mini*", 1.1, 4.4, 0.55],
   ["o1*", 15, 60, 7.5],
@@ -88,12 +97,16 @@ const PRICES: readonly Row[] = [
   ["gemini-3.6-flash*", 0.75, 3.75],
   ["gemini-3.5-flash*", 1.5, 9],
   ["gemini-3.1-pro*", 2, 12],
-  ["gemini-3-pro*", 2, 12],
+  ["gemini-3-pro", 2, 12],
+  ["gemini-3-pro-preview*", 2, 12],
   ["gemini-2.5-flash-lite*", 0.1, 0.4],
-  ["gemini-2.5-flash*", 0.3, 2.5],
-  ["gemini-2.5-pro*", 1.25, 10, 0.125],
+  ["gemini-2.5-flash", 0.3, 2.5],
+  ["gemini-2.5-flash-preview-09*", 0.3, 2.5],
+  ["gemini-2.5-pro", 1.25, 10, 0.125],
+  ["gemini-2.5-pro-preview-0*", 1.25, 10, 0.125],
   ["gemini-2.0-flash-lite*", 0.075, 0.3],
-  ["gemini-2.0-flash*", 0.1, 0.4],
+  ["gemini-2.0-flash", 0.1, 0.4],
+  ["gemini-2.0-flash-0*", 0.1, 0.4],
   ["grok-4.5*", 2, 6, 0.5],
   ["grok-4.6*", 2, 6],
   ["grok-4-fast*", 0.2, 0.5, 0.05],
@@ -116,6 +129,8 @@ const PRICES: readonly Row[] = [
   ["sonar", 1, 1],
 ];
 
+const GEMINI_2_5_PRO_ABOVE = { tokens: 200_000, input: "2.5", output: "15", cached_input: "0.25" };
+
 /** Prices of the whole request above a size of its input, by model. */
 const ABOVE: Readonly<Record<string, Price["above"]>> = {
   "claude-haiku-5-5*": {
@@ -126,7 +141,8 @@ const ABOVE: Readonly<Record<string, Price["above"]>> = {
     cache_write_5m: "0.625",
     cache_write_1h: "1",
   },
-  "gemini-2.5-pro*": { tokens: 200_000, input: "2.5", output: "15", cached_input: "0.25" },
+  "gemini-2.5-pro": GEMINI_2_5_PRO_ABOVE,
+  "gemini-2.5-pro-preview-0*": GEMINI_2_5_PRO_ABOVE,
 };
 
 export const BUILTIN_PRICES: readonly Price[] = PRICES.map(toPrice);

@@ -288,7 +288,35 @@ describe("the built-in prices", () => {
   });
 
   test.each([
+    ...["gpt-4o-realtime-preview", "gpt-4o-audio-preview", "gpt-4o-transcribe", "gpt-4o-mini-tts"],
+    ...["gpt-4o-mini-transcribe", "gpt-4o-mini-realtime-preview-2024-12-17", "gpt-3.5-turbo-instruct"],
+    ...[
+      "gpt-3.5-turbo-16k",
+      "o3-deep-research",
+      "o4-mini-deep-research-2025-06-26",
+      "gemini-2.5-flash-image",
+    ],
+    ...["gemini-2.5-flash-preview-tts", "gemini-2.5-flash-native-audio-preview-09-2025"],
+    ...[
+      "gemini-2.5-pro-preview-tts",
+      "gemini-2.0-flash-preview-image-generation",
+      "gemini-3-pro-image-preview",
+    ],
+  ])(
+    "%s, which has prices of its own, does not have those of the model that its name begins with",
+    (model) => {
+      expect(new PriceTable(BUILTIN_PRICES).priceOf(model)).toBeNull();
+    },
+  );
+
+  test.each([
     ["gpt-4o-2024-08-06", 2.5, 10],
+    ["gpt-4o-mini-2024-07-18", 0.15, 0.6],
+    ["gpt-3.5-turbo-0125", 0.5, 1.5],
+    ["o3-2025-04-16", 2, 8],
+    ["gemini-2.5-flash-preview-09-2025", 0.3, 2.5],
+    ["gemini-2.5-pro-preview-06-05", 1.25, 10],
+    ["gemini-2.0-flash-001", 0.1, 0.4],
     ["gpt-4o-mini", 0.15, 0.6],
     ["gpt-5-mini-2025-08-07", 0.25, 2],
     ["claude-sonnet-4-5-20250929", 3, 15],
