@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { dollarsOf, nanosOf } from "./decimal.ts";
+import { decimalOf, dollarsOf, nanosOf } from "./decimal.ts";
 
 /** The oracle: works on the digits. */
 function dollarsOfDigits(nanos: number): string {
@@ -32,4 +32,16 @@ test("every amount has the text of its digits, and is read back from it", () => 
     }),
     { numRuns: 1000 },
   );
+});
+
+test.each([
+  [2.5, "2.5"],
+  [1e-6, "0.000001"],
+  [1e-9, "0.000000001"],
+  [1e-10, "0.0000000001"],
+  [-1.5e-9, "-0.0000000015"],
+  [123.45, "123.45"],
+])("the number %p has the digits of %s, however small it is", (value, text) => {
+  expect(decimalOf(value)).toBe(text);
+  expect(Number(decimalOf(value))).toBe(value);
 });

@@ -5,10 +5,17 @@ export const DOLLAR_DECIMALS = 9;
 const NANOS_PER_DOLLAR = 1e9;
 const MIN_DECIMALS = 2;
 
-/** Returns a number as decimal text without an exponent. The shortest text of a number is what the operator wrote. */
+/** Of a number below 10⁻⁶: sign, digits, and the position of the first digit after the decimal point. */
+const SMALL = /^(-?)(\d)(?:\.(\d+))?e-(\d+)$/;
+
+/**
+ * Returns a number as decimal text, with all its digits; one from 10²¹ on has an exponent. The shortest text of a number is what the operator
+ * wrote.
+ */
 export function decimalOf(value: number): string {
   const text = String(value);
-  return text.includes("e-") ? value.toFixed(DOLLAR_DECIMALS) : text;
+  const [, sign = "", first, others = "", position = ""] = SMALL.exec(text) ?? [];
+  return first === undefined ? text : `${sign}0.${"0".repeat(Number(position) - 1)}${first}${others}`;
 }
 
 /** Returns an amount in US dollars in nano-dollars. Reads the digits: 0.1 × 10⁹ is not exact for all decimals. */

@@ -65,6 +65,8 @@ describe("the price of a model", () => {
     expectProblemsAt(await put({ input: "1.0000000001" }), "prices[0].input");
     expectProblemsAt(await put({ input: "1000000.1" }), "prices[0].input");
     expectProblemsAt(await put({ input: -1 }), "prices[0].input");
+    // A number below the last decimal place must not become a price of 0.
+    expectProblemsAt(await put({ input: 1e-10 }), "prices[0].input");
     expectProblemsAt(await put({ input: "1", input_per_million: 1 }), "prices[0].input_per_million");
     expectProblemsAt(await put({ input: "1", above: { input: "2" } }), "prices[0].above.tokens");
     expectProblemsAt(await put({ input: "1", above: { tokens: 5, inptu: "2" } }), "prices[0].above.inptu");
