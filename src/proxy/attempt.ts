@@ -23,7 +23,7 @@ import type { TargetResponse } from "./target-response.ts";
 import type { TranslationTask } from "./translate-request.ts";
 import { Translations } from "./translations.ts";
 import { isUntranslatable } from "./untranslatable.ts";
-import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
+import { UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
 export interface ClientAddressPart {
   readonly clientAddress: (exchange: Exchange) => string;
@@ -85,7 +85,7 @@ export async function attempt(
     else {
       lastResponse?.discard(exchange.clock.now());
       lastResponse = result;
-      if (!FAILOVER_STATUSES.has(result.upstreamResponse.status)) break;
+      if (!result.isRetried) break;
     }
     // What was forwarded of a body cannot be sent again.
     if (exchange.isOver || exchange.attempts >= maxAttempts || exchange.upload?.isUntouched === false) break;

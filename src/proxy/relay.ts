@@ -186,7 +186,10 @@ async function wholeBody(
     const { status } = upstreamResponse;
     const startedAt = exchange.clock.now();
     if (status >= 400) addRetryAfter(headers, translation, body);
-    body = await translateWholeBody(translation, target, exchange, { body, isStream, status }, offLoop);
+    if (response.failure !== null) throw response.failure;
+    body =
+      response.translated ??
+      (await translateWholeBody(translation, target, exchange, { body, isStream, status }, offLoop));
     exchange.translateMs += exchange.clock.now() - startedAt;
   }
   exchange.recording?.push(typeof body === "string" ? Buffer.from(body) : body);

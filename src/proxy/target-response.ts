@@ -1,6 +1,7 @@
 // A target's response whose headers have been received. Its body is in memory or still to be read.
 import { utf8Between } from "../base/byte-search.ts";
 import type { Clock } from "../base/clock.ts";
+import type { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
 import type { Format } from "../formats/format.ts";
@@ -39,6 +40,9 @@ interface SentRequest {
   readonly readsWhole: boolean;
   readonly isChat: boolean;
 }
+
+/** Responses with these statuses are retried at another target. */
+const FAILOVER_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
 
 /** How the start of a stream is held. */
 export interface Holding {
@@ -89,6 +93,11 @@ export class TargetResponse {
   details: ResponseDetails | null = null;
   /** The first bytes of the body, or all of it. `body` or `reader` still has these bytes. */
   firstBytes: Uint8Array | null = null;
+
+  /** The body in the format of the client; null if it was not translated yet. */
+  translated: Uint8Array | string | null = null;
+  /** Why a body with a successful status cannot be translated: its generation failed, or it is no response in the target's format. */
+  failure: GatehouseError | null = null;
 
   /** The start of the stream while it is held, and afterwards; null if it is not held. */
   #heldStream: HeldStream | null = null;
@@ -154,6 +163,11 @@ export class TargetResponse {
     if (type === null || PLAIN_TEXT.test(type))
       return this.firstBytes !== null && startsJson(this.firstBytes);
     return JSON_TYPE.test(type);
+  }
+
+  /** Whether another target is tried if there is one. Every other response goes to the client. */
+  get isRetried(): boolean {
+    return this.failure !== null || FAILOVER_STATUSES.has(this.upstreamResponse.status);
   }
 
   /** Whether the provider's content filter has rejected the request or the response, which has no content. */

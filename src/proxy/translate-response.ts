@@ -1,5 +1,6 @@
 // Translates a target's response to the format of the client: whole responses, errors, and streams.
 import type { Clock } from "../base/clock.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { StreamTranslation } from "../formats/stream-translation.ts";
 import type { DecodeOptions } from "../formats/translator.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
@@ -8,8 +9,11 @@ import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
+import type { TargetResponse } from "./target-response.ts";
 import type * as translateResponseTask from "./translate-response-task.ts";
 import { translateWhole, type WholeResponse } from "./translate-whole.ts";
+
+type RelayedBody = Pick<WholeResponse, "body" | "isStream" | "status">;
 
 const TASK = new URL("./translate-response-task.ts", import.meta.url);
 
@@ -21,22 +25,37 @@ export function translateStream(
   return new StreamTranslation(from.outbound, inbound, decodeOptions(target, clock), context);
 }
 
+/**
+ * Translates a small body before the response is used, because another target can be tried if the generation has failed, or the body is no
+ * response in the target's format. A larger body is translated when it is relayed, in a worker thread.
+ */
+export function translateEarly(
+  response: TargetResponse,
+  translation: ResponseTranslation,
+  exchange: Exchange,
+): void {
+  const { body, isStream, target, upstreamResponse } = response;
+  const { ok, status } = upstreamResponse;
+  if (body === null || isStream || !ok || body.byteLength > LARGE_BODY_BYTES) return;
+  const startedAt = exchange.clock.now();
+  try {
+    response.translated = translateWhole(wholeOf(translation, target, exchange, { body, isStream, status }));
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    response.failure = error;
+  }
+  exchange.translateMs += exchange.clock.now() - startedAt;
+}
+
 /** Translates a body, or a stream that was read to its end. A large one is translated in a worker thread. */
 export async function translateWholeBody(
-  { from, to, context }: ResponseTranslation,
+  translation: ResponseTranslation,
   target: CompiledTarget,
-  { clock, requestId }: Exchange,
-  response: Pick<WholeResponse, "body" | "isStream" | "status">,
+  exchange: Exchange,
+  response: RelayedBody,
   offLoop: OffLoop,
 ): Promise<Uint8Array | string> {
-  const whole: WholeResponse = {
-    ...response,
-    from: from.name,
-    to: to.name,
-    options: decodeOptions(target, clock),
-    context,
-    requestId,
-  };
+  const whole = wholeOf(translation, target, exchange, response);
   const bytes = whole.body.byteLength;
   const translated =
     bytes <= LARGE_BODY_BYTES
@@ -47,6 +66,16 @@ export async function translateWholeBody(
         });
   if (translated === null) throw new UpstreamError("cut");
   return translated;
+}
+
+function wholeOf(
+  { from, to, context }: ResponseTranslation,
+  target: CompiledTarget,
+  { clock, requestId }: Exchange,
+  { body, isStream, status }: RelayedBody,
+): WholeResponse {
+  const options = decodeOptions(target, clock);
+  return { body, isStream, status, from: from.name, to: to.name, options, context, requestId };
 }
 
 function decodeOptions({ tag }: CompiledTarget, clock: Clock): DecodeOptions {

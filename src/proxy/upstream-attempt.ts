@@ -28,9 +28,7 @@ import { encodeForTarget } from "./realtime/encode-handshake.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
 import { HOLD_NOTHING, HOLD_UNTIL_CONTENT } from "./held-stream.ts";
 import { TargetResponse, type Holding } from "./target-response.ts";
-
-/** Responses with these statuses are retried at another target; all others go to the client. */
-export const FAILOVER_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
+import { translateEarly } from "./translate-response.ts";
 
 export interface UpstreamAttemptParts {
   readonly ownCredentials: OwnCredentials;
@@ -244,7 +242,10 @@ export class UpstreamAttempt {
     // An attempt that has lost may still have received everything.
     if (this.#isHedgedByPercentile && this.#response.ok && this.#facts.fault === null)
       this.#recordTime(this.#exchange.clock.now() - this.#facts.startedAt);
-    if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status), this.#exchange.clock.now());
+    if (response.translation !== null) translateEarly(response, response.translation, this.#exchange);
+    if (response.failure !== null) this.#facts.fault ??= "error_event";
+    const result = response.failure === null ? healthResultOf(status) : "failed";
+    if (response.isRetried) this.#report.end(result, this.#exchange.clock.now());
     return response;
   }
 }

@@ -15,7 +15,7 @@ export type UpstreamErrorKind =
   /** A stream had no content in time. */
   | "first_content_timeout"
   | "total_timeout"
-  /** A stream reported an error before its first content. */
+  /** A stream reported an error before its first content, or a successful response that is translated says that it failed. */
   | "error_event"
   /** A stream ended without content. */
   | "empty_stream"

@@ -9,7 +9,7 @@ import type { Reservations } from "../budgets/reservations.ts";
 import type { Exchange } from "../exchange.ts";
 import { modelFor } from "../model-for.ts";
 import type { TargetResponse } from "../target-response.ts";
-import { FAILOVER_STATUSES, type UpstreamAttempt } from "../upstream-attempt.ts";
+import type { UpstreamAttempt } from "../upstream-attempt.ts";
 import type { Hedge } from "./hedge.ts";
 import { hedgeDelay } from "./hedge-delay.ts";
 import { isRepeatable, mayBeHedged } from "./hedgeable.ts";
@@ -171,7 +171,7 @@ function firstSuccess(results: readonly [Promise<Result>, Promise<Result>]): Pro
   const { promise, resolve } = Promise.withResolvers<0 | 1 | null>();
   let failures = 0;
   const settle = (at: 0 | 1, result: Result) => {
-    if (!(result instanceof Error) && result.upstreamResponse.status < 400) resolve(at);
+    if (!(result instanceof Error) && result.upstreamResponse.status < 400 && !result.isRetried) resolve(at);
     else if (++failures === 2) resolve(null);
   };
   void results[0].then((result) => settle(0, result));
@@ -186,8 +186,7 @@ function afterFailures(
   exchange: Exchange,
   hedge: Hedge,
 ): Result {
-  const isFinal = (result: Result) =>
-    !(result instanceof Error) && !FAILOVER_STATUSES.has(result.upstreamResponse.status);
+  const isFinal = (result: Result) => !(result instanceof Error) && !result.isRetried;
   const relayed = results.find(isFinal) ?? results.find((result) => !(result instanceof Error)) ?? results[0];
   const now = exchange.clock.now();
   for (const result of results) if (!(result instanceof Error) && result !== relayed) result.discard(now);

@@ -56,11 +56,11 @@ export async function attemptRoute(
 
 /**
  * Another target has responded, or the client has disconnected. A successful response that is not used was empty, and the provider has run
- * the model.
+ * the model, unless the response says that it failed.
  */
 function replaceResponse(exchange: Exchange, route: VirtualRoute, response: TargetResponse): void {
   const { facts } = response.report;
-  if (response.upstreamResponse.ok && facts !== null) {
+  if (response.upstreamResponse.ok && response.failure === null && facts !== null) {
     facts.fault = "content_filter";
     const usage = response.usageSoFar();
     // Otherwise the estimated input is what the provider has read.

@@ -6,7 +6,6 @@ import type { FallbackReason } from "../../model/virtual-model.ts";
 import { UpstreamError } from "../../upstream/upstream-error.ts";
 import type { TargetResponse } from "../target-response.ts";
 import { parseJson } from "../translate-whole.ts";
-import { FAILOVER_STATUSES } from "../upstream-attempt.ts";
 
 /** Errors of the gateway that say nothing about other targets' ability to serve the request. */
 const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
@@ -33,7 +32,7 @@ export function fallbackReasonOf(
   if (result instanceof Error) return null;
   const { status } = result.upstreamResponse;
   if (status === 429) return "rate_limited";
-  if (FAILOVER_STATUSES.has(status)) return "unavailable";
+  if (result.isRetried) return "unavailable";
   if (REJECTIONS.has(status)) return rejectionReason(result);
   return readsFilter && result.isFiltered() ? "content_filter" : null;
 }
