@@ -129,6 +129,18 @@ describe("a stream", () => {
     expect(usageOfStream("anthropic", [start, delta], false).usage).toMatchObject({ isPartial: false });
   });
 
+  test.each([
+    "response.completed",
+    "response.incomplete",
+    "response.failed",
+    "image_generation.completed",
+    "transcript.text.done",
+  ])("whose client disconnects after %s is not partial", (type) => {
+    const usage = { input_tokens: 2, output_tokens: 3, total_tokens: 5 };
+    const event = type.startsWith("response.") ? { type, response: { usage } } : { type, usage };
+    expect(usageOfStream("openai", [event], false).usage).toMatchObject(usageOf(2, 3, false));
+  });
+
   test("that ends normally after message_start is partial too", () => {
     expect(usageOfStream("anthropic", [start]).usage).toMatchObject(usageOf(9, 1, true));
   });

@@ -5,6 +5,8 @@ import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts"
 import { ABSENT } from "../usage-scanner.ts";
 import { openaiEventText } from "./event-text.ts";
 
+const LAST_EVENT = /\.(?:completed|incomplete|failed|done)$/;
+
 export const openaiUsage = new UsageReader({
   key: "usage",
   counters: [
@@ -80,10 +82,14 @@ function toTokenCounts([
 function findInEvent({ type, usage, choices, response }: JsonObject): EventUsage | null {
   if (isJsonObject(usage)) {
     const isUsageOnly = Array.isArray(choices) && choices.length === 0;
-    return { usage, stage: isUsageOnly ? "final" : "running", isUsageOnly };
+    return { usage, stage: isUsageOnly || isLast(type) ? "final" : "running", isUsageOnly };
   }
   // Events of the Responses API carry the response object. Only that of the last event has usage.
   if (!isJsonObject(response) || !isJsonObject(response["usage"])) return null;
-  const stage = type === "response.completed" ? "final" : "running";
-  return { usage: response["usage"], stage, isUsageOnly: false };
+  return { usage: response["usage"], stage: isLast(type) ? "final" : "running", isUsageOnly: false };
+}
+
+/** Whether an event ends its stream: of a response, an image, a transcription, or speech. */
+function isLast(type: unknown): boolean {
+  return typeof type === "string" && LAST_EVENT.test(type);
 }
