@@ -42,6 +42,18 @@ export interface EventUsage {
   readonly isUsageOnly: boolean;
 }
 
+/**
+ * Counters of a stream are cumulative: a later value replaces an earlier one, but 0 does not, because some servers end a stream with counters
+ * of 0. Returns null if no counter has a value so far.
+ */
+export function addCounters(sum: Counters | null, counters: Counters): Counters | null {
+  if (sum === null && counters.every((count) => count === ABSENT)) return null;
+  return counters.map((count, index) => {
+    const earlier = sum?.[index] ?? ABSENT;
+    return count > 0 || earlier === ABSENT ? count : earlier;
+  });
+}
+
 /** A body with this many candidates is parsed instead, because each candidate costs a scan of the bytes after it. */
 const MAX_CANDIDATES = 8;
 const BACKSLASH = 0x5c;

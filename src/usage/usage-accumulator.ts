@@ -1,8 +1,7 @@
 // Combines the usage that a provider reports in one response, possibly in several stream events, into one token count.
 import { isJsonObject } from "../base/json.ts";
 import { tokenCounts, type TokenCounts } from "../formats/token-counts.ts";
-import type { Counters, EventUsage, UsageReader } from "../formats/usage-reader.ts";
-import { ABSENT } from "../formats/usage-scanner.ts";
+import { addCounters, type Counters, type EventUsage, type UsageReader } from "../formats/usage-reader.ts";
 
 /** The tokens that one response used. */
 export interface Usage extends TokenCounts {
@@ -23,7 +22,7 @@ export const NO_TOKENS = tokenCounts(0, 0, {
 
 export class UsageAccumulator {
   readonly #reader: UsageReader;
-  #counters: number[] | null = null;
+  #counters: Counters | null = null;
   /** The provider has reported the final counts, whether or not the rest of the response arrives. */
   #isFinal = false;
   /** Only the usage at the start of a stream has been reported. */
@@ -33,14 +32,9 @@ export class UsageAccumulator {
     this.#reader = reader;
   }
 
-  /** Counters are cumulative: a later value replaces an earlier one, but 0 does not. Some servers end a stream with counters of 0. */
   add(counters: Counters, stage: EventUsage["stage"]): void {
     const isFirst = this.#counters === null;
-    for (const [index, count] of counters.entries()) {
-      if (count === ABSENT) continue;
-      this.#counters ??= counters.map(() => ABSENT);
-      if (count > 0 || this.#counters[index] === ABSENT) this.#counters[index] = count;
-    }
+    this.#counters = addCounters(this.#counters, counters);
     this.#isFinal ||= stage === "final";
     this.#isStartOnly = isFirst && stage === "start";
   }

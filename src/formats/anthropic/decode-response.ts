@@ -3,17 +3,13 @@
 // tools are left out, because the client cannot run those.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
+import { chatUsageOf } from "../chat-usage.ts";
 import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
 import { typeOfStatus } from "../openai/encode-error.ts";
-import type {
-  ChatCompletion,
-  ChatErrorBody,
-  ChatFinishReason,
-  ChatToolCall,
-  ChatUsage,
-} from "../openai/wire-types.ts";
+import type { ChatCompletion, ChatErrorBody, ChatFinishReason, ChatToolCall } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
 import { argumentsOf } from "./tool-arguments.ts";
+import { anthropicUsage } from "./usage.ts";
 
 const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
   ["end_turn", "stop"],
@@ -69,7 +65,7 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
         finish_reason: toFinishReason(body),
       },
     ],
-    usage: toChatUsage(isJsonObject(body["usage"]) ? body["usage"] : {}),
+    usage: chatUsageOf(anthropicUsage, body["usage"]),
   };
 }
 
@@ -106,27 +102,6 @@ export function refusalOf({ stop_reason, stop_details }: JsonObject): string | n
   if (stop_reason !== "refusal" || !isJsonObject(stop_details)) return null;
   const { explanation } = stop_details;
   return typeof explanation === "string" ? explanation : null;
-}
-
-/** Anthropic's `input_tokens` exclude cached input; OpenAI's `prompt_tokens` include it. */
-export function toChatUsage(usage: JsonObject): ChatUsage {
-  const cached = countOf(usage["cache_read_input_tokens"]);
-  const written = countOf(usage["cache_creation_input_tokens"]);
-  const prompt = countOf(usage["input_tokens"]) + cached + written;
-  const completion = countOf(usage["output_tokens"]);
-  const details = usage["output_tokens_details"];
-  const thinking = isJsonObject(details) ? details["thinking_tokens"] : undefined;
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-    ...(typeof thinking === "number" ? { completion_tokens_details: { reasoning_tokens: thinking } } : {}),
-  };
-}
-
-function countOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
 }
 
 /** `body` is null if it was not JSON, for example an HTML page of a proxy between the gateway and the provider. */

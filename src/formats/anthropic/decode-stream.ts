@@ -1,18 +1,13 @@
 // Translates an Anthropic message stream to an OpenAI chat stream while it arrives.
 // It is complete only with message_stop, so that a cut stream never looks complete.
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { ChatDelta } from "../openai/wire-types.ts";
+import { StreamedUsage } from "../chat-usage.ts";
 import { EventStreamDecoder, foreignEvent, parseEvent } from "../event-stream-decoder.ts";
 import { requireObject } from "../read-fields.ts";
-import {
-  decodeError,
-  refusalOf,
-  textOf,
-  toChatUsage,
-  toFinishReason,
-  toReasoningDetail,
-} from "./decode-response.ts";
+import { decodeError, refusalOf, textOf, toFinishReason, toReasoningDetail } from "./decode-response.ts";
 import { argumentsOf } from "./tool-arguments.ts";
+import { anthropicUsage } from "./usage.ts";
 
 const API = "Anthropic's messages";
 
@@ -37,7 +32,7 @@ export class MessageStreamDecoder extends EventStreamDecoder {
   readonly #openToolCalls = new Map<unknown, OpenToolCall>();
   readonly #openThinking = new Map<unknown, OpenThinking>();
   #toolCallCount = 0;
-  #usage: JsonObject = {};
+  readonly #usage = new StreamedUsage(anthropicUsage);
   #hasFinishReason = false;
 
   protected override decode(data: string): void {
@@ -56,7 +51,7 @@ export class MessageStreamDecoder extends EventStreamDecoder {
         this.#stopBlock(event["index"]);
         return;
       case "message_delta":
-        this.#addUsage(event["usage"]);
+        this.#usage.add(event["usage"]);
         this.#decodeMessageDelta(requireObject(event["delta"], "delta"));
         return;
       case "message_stop":
@@ -75,7 +70,7 @@ export class MessageStreamDecoder extends EventStreamDecoder {
   #startMessage(message: JsonObject): void {
     this.id = textOf(message["id"]);
     this.model = textOf(message["model"]);
-    this.#addUsage(message["usage"]);
+    this.#usage.add(message["usage"]);
     this.#writeChunk({ role: "assistant", content: "" });
   }
 
@@ -163,15 +158,8 @@ export class MessageStreamDecoder extends EventStreamDecoder {
 
   #stopMessage(): void {
     if (!this.#hasFinishReason) this.#writeFinishReason({});
-    this.sink.chunk({ ...this.chunkWith([]), usage: toChatUsage(this.#usage) });
+    this.sink.chunk({ ...this.chunkWith([]), usage: this.#usage.chatUsageOrNone });
     this.complete();
-  }
-
-  /** Counts are cumulative. A count that a later event omits or sets to null keeps its earlier value. */
-  #addUsage(usage: unknown): void {
-    if (!isJsonObject(usage)) return;
-    const known = Object.entries(usage).filter(([, count]) => (count ?? null) !== null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(known) };
   }
 
   #writeChunk(delta: ChatDelta, stop: JsonObject | null = null): void {

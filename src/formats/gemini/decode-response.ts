@@ -2,43 +2,16 @@
 // Images and the code that Gemini ran are left out: chat messages have no place for them.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
-import type { ChatCompletion, ChatFinishReason, ChatToolCall, ChatUsage } from "../openai/wire-types.ts";
+import { chatUsageOf } from "../chat-usage.ts";
+import type { ChatCompletion, ChatFinishReason, ChatToolCall } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
+import { endingOf, firstCandidate, type Ending } from "./ending.ts";
 import { toReasoningDetail } from "./reasoning.ts";
 import { decodeToolName } from "./tool-names.ts";
+import { geminiUsage } from "./usage.ts";
 
-const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
-  ["STOP", "stop"],
-  ["MAX_TOKENS", "length"],
-  ["SAFETY", "content_filter"],
-  ["RECITATION", "content_filter"],
-  ["LANGUAGE", "content_filter"],
-  ["BLOCKLIST", "content_filter"],
-  ["PROHIBITED_CONTENT", "content_filter"],
-  ["SPII", "content_filter"],
-  ["MODEL_ARMOR", "content_filter"],
-  ["IMAGE_SAFETY", "content_filter"],
-  ["IMAGE_PROHIBITED_CONTENT", "content_filter"],
-  ["IMAGE_RECITATION", "content_filter"],
-  // Gemini stopped for a reason that it does not name. A client must not take the response for complete.
-  ["OTHER", "content_filter"],
-  ["IMAGE_OTHER", "content_filter"],
-  ["NO_IMAGE", "content_filter"],
-  // Gemini withholds an invalid call.
-  ["MALFORMED_FUNCTION_CALL", "content_filter"],
-  ["MALFORMED_RESPONSE", "content_filter"],
-  ["MISSING_THOUGHT_SIGNATURE", "content_filter"],
-  ["TOO_MANY_TOOL_CALLS", "content_filter"],
-  ["UNEXPECTED_TOOL_CALL", "content_filter"],
-]);
 /** OpenAI rejects ids of more than 40 characters. */
 const MAX_ID_PART = 28;
-
-/** Why and how a response ended. */
-export interface Ending {
-  readonly reason: ChatFinishReason;
-  readonly refusal: string | null;
-}
 
 /** What the gateway reads of a part of a response. */
 export type DecodedPart =
@@ -83,30 +56,8 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
         finish_reason: finishReason(ending, calls.length > 0),
       },
     ],
-    usage: toChatUsage(body["usageMetadata"]),
+    usage: chatUsageOf(geminiUsage, body["usageMetadata"]),
   };
-}
-
-export function firstCandidate({ candidates }: JsonObject): JsonObject | null {
-  const candidate: unknown = Array.isArray(candidates) ? candidates[0] : null;
-  return isJsonObject(candidate) ? candidate : null;
-}
-
-/** Returns null if the response, or an event of a stream, names no reason for its end. */
-export function endingOf(
-  { promptFeedback: feedback }: JsonObject,
-  candidate: JsonObject | null,
-): Ending | null {
-  if (isJsonObject(feedback) && typeof feedback["blockReason"] === "string") {
-    const { blockReason, blockReasonMessage: message } = feedback;
-    const refusal = textOf(message) || `The provider blocked the prompt: ${blockReason}.`;
-    return { reason: "content_filter", refusal };
-  }
-  const reason = candidate?.["finishReason"] ?? null;
-  if (reason === null) return null;
-  const message = textOf(candidate?.["finishMessage"]);
-  const mapped = FINISH_REASONS.get(reason) ?? "stop";
-  return { reason: mapped, refusal: mapped === "content_filter" && message !== "" ? message : null };
 }
 
 /** Gemini's finish reason is STOP, whether the model calls functions or not. */
@@ -162,29 +113,4 @@ export class CallIds {
 /** Returns the text, or "" for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-/**
- * Gemini's prompt includes cached tokens, as OpenAI's does, but not the results of the tools that Google runs. Its candidates
- * do not include thoughts.
- */
-export function toChatUsage(usage: unknown): ChatUsage {
-  const counts = isJsonObject(usage) ? usage : {};
-  const prompt = countOf(counts["promptTokenCount"]) + countOf(counts["toolUsePromptTokenCount"]);
-  const thoughts = countOf(counts["thoughtsTokenCount"]);
-  const completion = countOf(counts["candidatesTokenCount"]) + thoughts;
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: {
-      cached_tokens: countOf(counts["cachedContentTokenCount"]),
-      cache_write_tokens: 0,
-    },
-    ...(thoughts === 0 ? {} : { completion_tokens_details: { reasoning_tokens: thoughts } }),
-  };
-}
-
-function countOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
 }

@@ -2,21 +2,14 @@
 // Gemini has no last event, and some models and proxies name a finish reason in every event. The stream is complete if its body
 // ended after an event with a finish reason, so the finish reason is written at the end of the body.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { StreamedUsage } from "../chat-usage.ts";
 import { EventStreamDecoder, foreignEvent } from "../event-stream-decoder.ts";
 import type { ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
 import { decodeError, errorIn } from "./decode-error.ts";
-import {
-  CallIds,
-  decodeParts,
-  endingOf,
-  finishReason,
-  firstCandidate,
-  textOf,
-  toChatUsage,
-  type DecodedPart,
-  type Ending,
-} from "./decode-response.ts";
+import { CallIds, decodeParts, finishReason, textOf, type DecodedPart } from "./decode-response.ts";
+import { endingOf, firstCandidate, type Ending } from "./ending.ts";
 import { toReasoningDetail } from "./reasoning.ts";
+import { geminiUsage } from "./usage.ts";
 
 const API = "Gemini";
 
@@ -24,7 +17,7 @@ export class GeminiStreamDecoder extends EventStreamDecoder {
   /** Null before the first event. */
   #ids: CallIds | null = null;
   /** Counts of the stream so far. Each event has all counts known by then. */
-  #usage: JsonObject = {};
+  readonly #usage = new StreamedUsage(geminiUsage);
   #callCount = 0;
   #finish: Ending | null = null;
 
@@ -36,7 +29,7 @@ export class GeminiStreamDecoder extends EventStreamDecoder {
     }
     if (!isJsonObject(event)) throw foreignEvent(API);
     const ids = this.#ids ?? this.#start(event);
-    if (isJsonObject(event["usageMetadata"])) this.#usage = { ...this.#usage, ...event["usageMetadata"] };
+    this.#usage.add(event["usageMetadata"]);
     const candidate = firstCandidate(event);
     for (const part of decodeParts(candidate, ids)) this.#writeDelta(this.#deltaOf(part));
     this.#finish = endingOf(event, candidate) ?? this.#finish;
@@ -69,7 +62,7 @@ export class GeminiStreamDecoder extends EventStreamDecoder {
     if (this.#finish === null) return;
     const { refusal } = this.#finish;
     this.#writeDelta(refusal === null ? {} : { refusal }, finishReason(this.#finish, this.#callCount > 0));
-    this.sink.chunk({ ...this.chunkWith([]), usage: toChatUsage(this.#usage) });
+    this.sink.chunk({ ...this.chunkWith([]), usage: this.#usage.chatUsageOrNone });
     this.complete();
   }
 

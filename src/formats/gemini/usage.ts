@@ -4,7 +4,7 @@ import { objectsIn, textOrEmpty } from "../event-text.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT, toCount } from "../usage-scanner.ts";
-import { endingOf, firstCandidate } from "./decode-response.ts";
+import { endingOf, firstCandidate } from "./ending.ts";
 
 const AUDIO = "AUDIO";
 /** Counts by modality. */
@@ -46,7 +46,7 @@ function toTokenCounts([
   cachedAudio = ABSENT,
   audioOutput = ABSENT,
 ]: Counters): TokenCounts | null {
-  if (prompt === ABSENT && candidates === ABSENT && total === ABSENT) return null;
+  if (Math.max(prompt, toolUse, candidates, thoughts, total) === ABSENT) return null;
   const input = Math.max(prompt, 0) + Math.max(toolUse, 0);
   const output = Math.max(candidates, 0) + Math.max(thoughts, 0);
   return tokenCounts(input, output, {

@@ -2,17 +2,12 @@
 // client of another format can get are left out.
 import { GatehouseError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { chatUsageOf } from "../chat-usage.ts";
 import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
 import type { DecodeOptions } from "../translator.ts";
 import { typeOfStatus } from "./encode-error.ts";
 import { openaiUsage } from "./usage.ts";
-import type {
-  ChatCompletion,
-  ChatErrorBody,
-  ChatFinishReason,
-  ChatToolCall,
-  ChatUsage,
-} from "./wire-types.ts";
+import type { ChatCompletion, ChatErrorBody, ChatFinishReason, ChatToolCall } from "./wire-types.ts";
 
 const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
   ["stop", "stop"],
@@ -60,16 +55,9 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
         finish_reason: toFinishReason(choice["finish_reason"]) ?? "stop",
       },
     ],
-    usage: toChatUsage(body["usage"]) ?? NO_USAGE,
+    usage: chatUsageOf(openaiUsage, body["usage"]),
   };
 }
-
-const NO_USAGE: ChatUsage = {
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  total_tokens: 0,
-  prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-};
 
 /** Returns null as long as the model has not finished. */
 export function toFinishReason(reason: unknown): ChatFinishReason | null {
@@ -145,21 +133,6 @@ export function argumentsOf(value: unknown): string {
 /** Returns the text, or "" for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-/** Returns null if the value reports no usage. */
-export function toChatUsage(usage: unknown): ChatUsage | null {
-  if (!isJsonObject(usage)) return null;
-  const counts = openaiUsage.toTokenCounts(openaiUsage.countersOf(usage));
-  if (counts === null) return null;
-  const { inputTokens, outputTokens, cachedInputTokens, cacheWrite5mTokens, reasoningTokens } = counts;
-  return {
-    prompt_tokens: inputTokens,
-    completion_tokens: outputTokens,
-    total_tokens: inputTokens + outputTokens,
-    prompt_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: cacheWrite5mTokens },
-    ...(reasoningTokens > 0 ? { completion_tokens_details: { reasoning_tokens: reasoningTokens } } : {}),
-  };
 }
 
 /** `body` is null if it was not JSON, for example an HTML page of a proxy between the gateway and the provider. */

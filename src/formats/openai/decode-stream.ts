@@ -1,5 +1,6 @@
 // Reads a chat stream. The stream is complete only with [DONE], so that a cut stream never looks complete.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { StreamedUsage } from "../chat-usage.ts";
 import { EventStreamDecoder, parseEvent } from "../event-stream-decoder.ts";
 import {
   argumentsOf,
@@ -9,10 +10,10 @@ import {
   reasoningOf,
   textOf,
   toCallId,
-  toChatUsage,
   toFinishReason,
 } from "./decode-response.ts";
-import { CHAT_STREAM_DONE, type ChatDelta, type ChatUsage } from "./wire-types.ts";
+import { openaiUsage } from "./usage.ts";
+import { CHAT_STREAM_DONE, type ChatDelta } from "./wire-types.ts";
 
 /** In the hub format calls of custom tools are calls of functions with one field, `input`. */
 const CUSTOM_INPUT_START = '{"input":"';
@@ -27,11 +28,12 @@ export class ChatStreamDecoder extends EventStreamDecoder {
   /** Indexes of calls of custom tools, whose input becomes the field of an object. */
   readonly #customCalls = new Set<number>();
   /** Some providers report the usage so far with every chunk, or with the finish reason. */
-  #usage: ChatUsage | null = null;
+  readonly #usage = new StreamedUsage(openaiUsage);
 
   protected override decode(data: string): void {
     if (data === CHAT_STREAM_DONE) {
-      if (this.#usage !== null) this.sink.chunk({ ...this.chunkWith([], this.#created), usage: this.#usage });
+      const usage = this.#usage.chatUsage;
+      if (usage !== null) this.sink.chunk({ ...this.chunkWith([], this.#created), usage });
       this.complete();
       return;
     }
@@ -49,7 +51,7 @@ export class ChatStreamDecoder extends EventStreamDecoder {
     this.id ||= textOf(event["id"]);
     this.model ||= textOf(event["model"]);
     if (typeof event["created"] === "number") this.#created ??= event["created"];
-    this.#usage = toChatUsage(event["usage"]) ?? this.#usage;
+    this.#usage.add(event["usage"]);
     const [choice] = choices;
     if (!isJsonObject(choice)) return;
     const failed = failureOf(choice["finish_reason"]);

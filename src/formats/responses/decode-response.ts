@@ -2,6 +2,8 @@
 import { GatehouseError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
+import { chatUsageOf } from "../chat-usage.ts";
+import { openaiUsage } from "../openai/usage.ts";
 import type { ChatCompletion, ChatFinishReason, ChatToolCall, ChatUsage } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
 
@@ -128,25 +130,10 @@ export function toFinishReason(
   return hasCalls ? "tool_calls" : "stop";
 }
 
-export function toChatUsage(value: unknown): ChatUsage {
-  const usage = isJsonObject(value) ? value : {};
-  const prompt = countOf(usage["input_tokens"]);
-  const completion = countOf(usage["output_tokens"]);
-  const input = isJsonObject(usage["input_tokens_details"]) ? usage["input_tokens_details"] : {};
-  const output = isJsonObject(usage["output_tokens_details"]) ? usage["output_tokens_details"] : {};
-  const reasoning = output["reasoning_tokens"];
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: {
-      cached_tokens: countOf(input["cached_tokens"]),
-      cache_write_tokens: countOf(input["cache_write_tokens"]),
-    },
-    ...(typeof reasoning === "number" ? { completion_tokens_details: { reasoning_tokens: reasoning } } : {}),
-  };
-}
-
-function countOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
+/** Usage of the Responses API always has a count of reasoning, also if there is none. */
+export function toChatUsage(usage: unknown): ChatUsage {
+  const chatUsage = chatUsageOf(openaiUsage, usage);
+  if (!isJsonObject(usage)) return chatUsage;
+  const details = chatUsage.completion_tokens_details ?? { reasoning_tokens: 0 };
+  return { ...chatUsage, completion_tokens_details: details };
 }
