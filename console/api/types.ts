@@ -2111,8 +2111,10 @@ export interface CacheState {
   hit_ratio: number | null;
   saved_input_tokens: number;
   saved_output_tokens: number;
-  /** US dollars. */
-  saved_cost: number;
+  /** US dollars. Null if none of the hits and coalesced requests has a known cost. */
+  saved_cost: number | null;
+  /** Hits and coalesced requests whose cost is unknown and not included in `saved_cost`. */
+  unpriced_requests: number;
 }
 
 export interface Prices {

@@ -5,7 +5,7 @@ import type { CacheState } from "../api/types.ts";
 import { confirmAction, showToast } from "../state/dialogs.ts";
 import { useLoad } from "../state/load.ts";
 import { Button } from "./button.tsx";
-import { formatCost, formatCount } from "./format.tsx";
+import { formatCount, formatPartialCost } from "./format.tsx";
 import { Section, WhenLoaded } from "./page.tsx";
 
 export function CacheCard({ gateway }: { readonly gateway: string }): JSX.Element {
@@ -43,7 +43,7 @@ export function CacheCard({ gateway }: { readonly gateway: string }): JSX.Elemen
             />
             <Tile
               label="Saved"
-              value={formatCost(state.saved_cost)}
+              value={formatPartialCost(state.saved_cost, state.unpriced_requests)}
               hint={`${formatCount(state.saved_input_tokens + state.saved_output_tokens)} tokens`}
             />
             <Tile

@@ -184,7 +184,12 @@ const cacheStateSchema = z.object({
   hit_ratio: z.number().nullable(),
   saved_input_tokens: count,
   saved_output_tokens: count,
-  saved_cost: z.number().meta({ description: "US dollars." }),
+  saved_cost: z.number().nullable().meta({
+    description: "US dollars. Null if none of the hits and coalesced requests has a known cost.",
+  }),
+  unpriced_requests: count.meta({
+    description: "Hits and coalesced requests whose cost is unknown and not included in `saved_cost`.",
+  }),
 });
 
 const shownPricesSchema = pricesSchema.extend({

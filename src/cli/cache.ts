@@ -18,7 +18,7 @@ const cacheSchema = z.object({
   hit_ratio: z.number().nullable(),
   saved_input_tokens: z.int(),
   saved_output_tokens: z.int(),
-  saved_cost: z.number(),
+  saved_cost: z.number().nullable(),
 });
 
 const ACTIONS: readonly string[] = ["show", "purge"];
@@ -75,7 +75,7 @@ function linesOf(state: z.output<typeof cacheSchema>): string {
     ["misses", String(state.misses)],
     ["hit ratio", ratio],
     ["saved tokens", `${state.saved_input_tokens} input, ${state.saved_output_tokens} output`],
-    ["saved cost", `$${state.saved_cost.toFixed(6)}`],
+    ["saved cost", state.saved_cost === null ? "-" : `$${state.saved_cost.toFixed(6)}`],
   ];
   return rows.map(([name = "", value = ""]) => `${name.padEnd(14)}${value}`).join("\n");
 }

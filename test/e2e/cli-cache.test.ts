@@ -31,7 +31,8 @@ test("show adds up the workers, and purge removes what both keep", async () => {
     return provider.requests.length === 2;
   });
   const state = await showJson();
-  expect(state).toMatchObject({ store: "memory", entries: 2, kept: 2, misses: 2, hits: sent - 2 });
+  const [hits, unpriced] = [sent - 2, { saved_cost: sent === 2 ? 0 : null, unpriced_requests: sent - 2 }];
+  expect(state).toMatchObject({ store: "memory", entries: 2, kept: 2, misses: 2, hits, ...unpriced });
   const shown = await run("cache", "show", "--gateway", "kept");
   expect(shown.stdout).toMatch(/^responses +2$/m);
   expect(shown.stdout).toMatch(/^misses +2$/m);

@@ -177,6 +177,8 @@ describe("hits", () => {
     const { usage, total } = await usageOf(route);
     expect(total).toMatchObject({ cached_requests: 1, cost: null, saved_cost: null });
     expect(usage).toContainEqual(expect.objectContaining({ purpose: "request", saved_cost: 0 }));
+    const state = await gatehouse.api("GET", `/gateways/${route.gateway}/cache`);
+    expect(state.body).toMatchObject({ hits: 1, saved_cost: null, unpriced_requests: 1 });
   });
 
   test("a hit counts for limits of requests, and not for those of tokens", async () => {

@@ -72,11 +72,11 @@ async function purge(responses: ResponseAdministration, gatewayId: string): Prom
 }
 
 function show({ saved_nanos, ...counts }: ResponseCounts) {
-  const { hits, coalesced, misses } = counts;
+  const { hits, coalesced, misses, unpriced_requests: unpriced } = counts;
   const served = hits + coalesced;
   return {
     ...counts,
     hit_ratio: served + misses === 0 ? null : served / (served + misses),
-    saved_cost: saved_nanos / NANOS_PER_DOLLAR,
+    saved_cost: served > 0 && unpriced >= served ? null : saved_nanos / NANOS_PER_DOLLAR,
   };
 }

@@ -18,6 +18,7 @@ export interface ResponseCounts {
   readonly saved_input_tokens: number;
   readonly saved_output_tokens: number;
   readonly saved_nanos: number;
+  readonly unpriced_requests: number;
 }
 
 /** How this process reaches Redis; null if it keeps responses in memory. */
@@ -36,6 +37,8 @@ class Counters {
   savedInputTokens = 0;
   savedOutputTokens = 0;
   savedNanos = 0;
+  /** Hits and coalesced requests whose cost would not have been known. */
+  unpriced = 0;
 }
 
 /** The store of one plugin entry. */
@@ -78,7 +81,9 @@ export class OpenedResponses implements ResponseStore {
     else counters.hits++;
     counters.savedInputTokens += kept?.inputTokens ?? 0;
     counters.savedOutputTokens += kept?.outputTokens ?? 0;
-    counters.savedNanos += kept?.costNanos ?? 0;
+    const costNanos = kept?.costNanos ?? null;
+    if (costNanos === null) counters.unpriced++;
+    else counters.savedNanos += costNanos;
   }
 }
 
@@ -134,6 +139,7 @@ export class ResponseStores {
       saved_input_tokens: counters.savedInputTokens,
       saved_output_tokens: counters.savedOutputTokens,
       saved_nanos: counters.savedNanos,
+      unpriced_requests: counters.unpriced,
     };
   }
 

@@ -45,6 +45,7 @@ function addCounts(sum: ResponseCounts, other: ResponseCounts): ResponseCounts {
     saved_input_tokens: sum.saved_input_tokens + other.saved_input_tokens,
     saved_output_tokens: sum.saved_output_tokens + other.saved_output_tokens,
     saved_nanos: sum.saved_nanos + other.saved_nanos,
+    unpriced_requests: sum.unpriced_requests + other.unpriced_requests,
   };
 }
 
