@@ -793,6 +793,11 @@ interface PatternMatch {
     readonly end: number;
 }
 
+export declare function isMultipart(contentType: string | null): boolean;
+
+/** Returns the delimiter before each part, or null if the content type is not multipart or parsers may read another boundary in it. */
+export declare function multipartDelimiter(contentType: string | null): string | null;
+
 /**
  * Returns the IPv6 network of `prefixLength` bits, such as `2001:db8:0:1::/64`, or any other address unchanged. One customer has a whole
  * /64 and could use a new address for every request. `address` has its canonical spelling.

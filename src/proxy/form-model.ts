@@ -3,9 +3,8 @@
 import { indexOfBytes, utf8Between } from "../base/byte-search.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { percentDecoded } from "../base/percent-decoded.ts";
+import { multipartDelimiter } from "../http/multipart.ts";
 
-const MULTIPART = /^multipart\/[\w.+-]+\s*;/i;
-const BOUNDARY = /[;\s]boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;",]{1,70}))/gi;
 /** Every parameter that a parser may take for the name of a part: `name` in any spelling, also inside other parameters. */
 const NAME = /[;\s]name\*?\s*=\s*(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s;"]+))/gi;
 const MODEL_PART =
@@ -61,7 +60,7 @@ export function withFormModel(
   model: string,
 ): Uint8Array {
   // The client chooses the delimiter, and a model that contains it would end its part.
-  if (model.includes(delimiterOf(contentType)?.toString() ?? ""))
+  if (model.includes(multipartDelimiter(contentType) ?? ""))
     throw new GatehouseError(
       "bad_request",
       "The boundary of the multipart form occurs in the model that is sent to the target. Choose another boundary.",
@@ -69,15 +68,9 @@ export function withFormModel(
   return Buffer.concat([bytes.subarray(0, start), Buffer.from(model), bytes.subarray(end)]);
 }
 
-export function isMultipart(contentType: string): boolean {
-  return MULTIPART.test(contentType);
-}
-
 function delimiterOf(contentType: string): Buffer | null {
-  const found = [...contentType.matchAll(BOUNDARY)];
-  const [, quoted, plain] = found[0] ?? [];
-  const boundary = quoted ?? plain;
-  return boundary === undefined || found.length > 1 ? null : Buffer.from(`--${boundary}`);
+  const delimiter = multipartDelimiter(contentType);
+  return delimiter === null ? null : Buffer.from(delimiter);
 }
 
 /** Text before the first part is ignored by parsers of forms, and read by servers that ignore the content type. */

@@ -3,12 +3,12 @@ import type { ReadableFields } from "../base/readable-fields.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { BodyLimits } from "../http/incoming-body.ts";
+import { isMultipart } from "../http/multipart.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { idsInRequest } from "../formats/stored-ids.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { usesForwardProxy } from "../upstream/forward-proxy.ts";
 import type { Exchange } from "./exchange.ts";
-import { isMultipart } from "./form-model.ts";
 import { operationWithIds } from "./operation.ts";
 import { RequestBody } from "./request-body.ts";
 import { scanBody } from "./scan-body.ts";
@@ -31,7 +31,7 @@ export function bodyLimitsFor(
   if (method !== "POST" || !UPLOAD_PATH.test(path) || gateway?.chain?.needsRequestBody === true)
     return limits;
   const type = request.headers.get("content-type");
-  if (type === null || !isMultipart(type)) return limits;
+  if (!isMultipart(type)) return limits;
   const { deadlines, bodyBudget, maxUploadBytes, maxBodyBytes } = limits;
   return maxUploadBytes <= maxBodyBytes
     ? limits

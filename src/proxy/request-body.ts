@@ -7,10 +7,11 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
 import { LastJsonText } from "../base/last-json-text.ts";
 import { ID_KEY_SUFFIXES } from "../formats/stored-ids.ts";
+import { isMultipart } from "../http/multipart.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
 import { digestOfBody } from "./body-digest.ts";
-import { isMultipart, modelInForm, type FormModel } from "./form-model.ts";
+import { modelInForm, type FormModel } from "./form-model.ts";
 import { readSampling } from "./sampling.ts";
 import {
   AMBIGUOUS_FORM,

@@ -70,6 +70,15 @@ describe("require: 400 if the model cannot be determined:", () => {
     [FORM, `preamble\r\n${part('name="file"', "x")}--b--`, "bad_request"],
     [`${FORM}; boundary=c`, `${AUDIO}--b--`, "bad_request"],
     ["multipart/form-data", AUDIO, "bad_request"],
+    // Servers may read the boundary a"b, c, or d in these, and then another model.
+    [
+      'multipart/form-data; boundary="a\\"b"',
+      `--a\\\r\nContent-Disposition: form-data; name="model"\r\n\r\nallowed\r\n--a\\\r\n\r\n--a"b\r\nContent-Disposition: form-data; name="model"\r\n\r\nforbidden\r\n--a"b--`,
+      "bad_request",
+    ],
+    [`${FORM}; xboundary=c`, `${AUDIO}--b--`, "bad_request"],
+    [`${FORM}; boundary*0=c`, `${AUDIO}--b--`, "bad_request"],
+    ['multipart/form-data; boundary="b,d"', `${AUDIO}--b--`, "bad_request"],
     // Servers that accept LF alone would find a second field inside the file.
     [
       FORM,

@@ -1,10 +1,9 @@
 // Reads a request body as text, whatever its bytes are, and writes masked text back in the same encoding. One byte that is not UTF-8
 // must not switch the inspection off.
-import type { RequestContext } from "../../sdk/index.ts";
+import { isMultipart, type RequestContext } from "../../sdk/index.ts";
 import { FOLDED_UNIT, UNIT_KIND } from "./char-classes.ts";
 import { decodeWithEscapedBytes, encodeWithEscapedBytes } from "./escaped-bytes.ts";
 import { isForm } from "./form-text.ts";
-import { isMultipart } from "./multipart.ts";
 
 /** What an inspection reads of a request body. */
 export type InspectedBody = Pick<RequestContext, "body" | "bodyText" | "isJson" | "headers"> & {

@@ -8,15 +8,6 @@ export interface MultipartPiece {
   readonly isEncoded: boolean;
 }
 
-const MULTIPART = /^multipart\//i;
-/** Every parameter that a parser may take for the boundary, also inside other parameters. */
-const BOUNDARIES = /[;\s",]boundary[*\d]*\s*=/gi;
-/**
- * The first occurrence of the name, which some parsers search for, and a value that all parsers read in the same way: of the characters of RFC 2046,
- * section 5.1.1, without escapes. With a part of a boundary, a text could contain a delimiter of a file that the server does not see.
- */
-const BOUNDARY =
-  /^(?:(?!boundary)[^])*[;\s]boundary=(?:"([\w'()+,./:=?-](?:[\w'()+,./:=? -]{0,68}[\w'()+,./:=?-])?)"|([\w'()+./:=?-]{1,70}))(?:;|$)/i;
 /** What every delimiter starts with. */
 const ANY_DELIMITER = "\n--";
 
@@ -36,19 +27,6 @@ const TRANSFER_ENCODING = /^content-transfer-encoding\s*:(?!\s*(?:7bit|8bit|bina
 /** Some parsers accept line breaks without CR. */
 const EMPTY_LINE = /\r?\n\r?\n/;
 const MAX_HEADERS_LENGTH = 8192;
-
-export function isMultipart(contentType: string | null): boolean {
-  return contentType !== null && MULTIPART.test(contentType);
-}
-
-/** Returns the delimiter between the parts, or null if the content type is not multipart or parsers may read another boundary in it. */
-export function delimiterOf(contentType: string | null): string | null {
-  if (contentType === null || !MULTIPART.test(contentType)) return null;
-  if ([...contentType.matchAll(BOUNDARIES)].length > 1) return null;
-  const [, quoted, plain] = BOUNDARY.exec(contentType) ?? [];
-  const boundary = quoted ?? plain;
-  return boundary === undefined ? null : `--${boundary}`;
-}
 
 /**
  * Returns pieces that form the whole text when they are joined: the contents of parts, and what is between them, with names and file names.

@@ -1,10 +1,11 @@
 // Finds and masks code in a body that is not declared as JSON. Many patterns match only where a text starts or ends, so each of its values
 // is a text: those of a form, the parts of a multipart form, and the strings of JSON. Servers read JSON in spite of its content type.
+import { isMultipart, multipartDelimiter } from "../../sdk/index.ts";
 import type { Detector } from "./detector.ts";
 import { firstInForm, isForm, maskForm } from "./form-text.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText, maskUntilClean } from "./mask.ts";
-import { delimiterOf, isMultipart, splitMultipart, type MultipartPiece } from "./multipart.ts";
+import { splitMultipart, type MultipartPiece } from "./multipart.ts";
 
 /**
  * How JSON begins. In UTF-8 or UTF-16 a byte order mark precedes it, in UTF-16 without one a byte 0 may follow each character. Its end does not
@@ -29,7 +30,7 @@ export class PlainText {
     this.#isForm = isForm(headers);
     const type = headers.get("content-type");
     const isDivided = isMultipart(type);
-    const delimiter = delimiterOf(type);
+    const delimiter = multipartDelimiter(type);
     this.#whole = isDivided && delimiter === null ? text : null;
     this.#pieces = isDivided
       ? splitMultipart(text, delimiter, hasOpaqueFiles)

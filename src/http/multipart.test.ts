@@ -1,0 +1,138 @@
+// The boundary of a multipart body is known only if parsers of many languages read the same one.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { runs } from "../../test/support/long-form.ts";
+import { isMultipart, multipartDelimiter } from "./multipart.ts";
+
+test.each([
+  ["multipart/form-data; boundary=abc", "--abc"],
+  ["multipart/form-data;boundary=abc;", "--abc"],
+  ["multipart/form-data; Boundary=abc", "--abc"],
+  ['multipart/form-data; charset=utf-8; boundary="a b"', "--a b"],
+  ['multipart/related; type="application/json"; start="<a@b>"; boundary=abc', "--abc"],
+  ["Multipart/Mixed;boundary=x", "--x"],
+  ["multipart/form-data; boundary=----WebKitFormBoundary; charset=utf-8", "------WebKitFormBoundary"],
+  ["multipart/form-data; boundary=----=_Part_1_23.45", "------=_Part_1_23.45"],
+  ["multipart/form-data", null],
+  ["multipart/form-data; boundary=", null],
+  ["multipart/form-data; boundary=b; boundary=c", null],
+  ["multipart/form-data; boundary=b; xboundary=c", null],
+  ["multipart/form-data; xboundary=b; boundary=c", null],
+  ["multipart/form-data; x=boundary; y=b; boundary=c", null],
+  ["multipart/form-data; Boundary=b; x=boundary; y=c", null],
+  ["multipart/form-data; boundary*0=b; boundary*1=c", null],
+  ["multipart/form-data; boundary=b; boundary*=utf-8''c", null],
+  ['multipart/form-data; x="; boundary=b; y="', null],
+  ['multipart/form-data; boundary="a\\"b"', null],
+  ['multipart/form-data; boundary="a,b"', null],
+  ['multipart/form-data; boundary="a "', null],
+  ["multipart/form-data; boundary=a b", null],
+  ["multipart/form-data; boundary=a, application/json", null],
+  [`multipart/form-data; boundary=${"a".repeat(71)}`, null],
+  ["application/json; boundary=abc", null],
+  [null, null],
+])("%s: %s", (type, delimiter) => {
+  expect(multipartDelimiter(type)).toBe(delimiter);
+});
+
+test("a multipart type is recognized without a boundary, too", () => {
+  expect(isMultipart("Multipart/Form-Data")).toBe(true);
+  expect(isMultipart("multipart")).toBe(false);
+  expect(isMultipart(null)).toBe(false);
+});
+
+/** Splits at semicolons outside of quotes, as the syntax says. */
+function parametersOf(type: string): [name: string, value: string][] {
+  const parts = type.match(/(?:"(?:\\.|[^"\\])*"|[^;"])+/g) ?? [];
+  return parts.slice(1).map((part) => {
+    const equals = part.indexOf("=");
+    const value = part.slice(equals + 1).trim();
+    const quoted = /^"((?:\\.|[^"\\])*)"/.exec(value)?.[1];
+    return [part.slice(0, equals).trim().toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? value];
+  });
+}
+
+/** Parsers of forms in their own ways; each returns undefined if it finds no boundary. */
+const READERS: Readonly<Record<string, (type: string) => string | undefined>> = {
+  "the first parameter": (type) => parametersOf(type).find(([name]) => name === "boundary")?.[1],
+  "the last parameter": (type) => parametersOf(type).findLast(([name]) => name === "boundary")?.[1],
+  "continued parameters": (type) =>
+    parametersOf(type)
+      .filter(([name]) => /^boundary(?:\*\d+)?\*?$/.test(name))
+      .map(([name, value]) => (name.endsWith("*") ? value.replace(/^[\w-]*'[\w-]*'/, "") : value))
+      .join("") || undefined,
+  "a split at every semicolon": (type) =>
+    type
+      .split(";")
+      .map((part) => part.trim())
+      .find((part) => part.startsWith("boundary="))
+      ?.slice("boundary=".length)
+      .replace(/^"(.*)"$/, "$1"),
+  "a search for a value without semicolons": (type) => {
+    const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(type) ?? [];
+    return quoted ?? plain;
+  },
+  "a search for the last name, in quotes or not": (type) => /.*boundary="?([^";,]+)"?/i.exec(type)?.[1],
+  "a search for the word, and from there for a value": (type) => {
+    const at = type.includes("boundary") ? type.indexOf("boundary") : type.toLowerCase().indexOf("boundary");
+    const equals = type.indexOf("=", at);
+    if (at < 0 || equals < 0) return undefined;
+    const value = type.slice(equals + 1);
+    return value.startsWith('"') ? value.slice(1).split('"')[0] : value.split(/[,;]/)[0];
+  },
+};
+
+const token = fc.constantFrom(
+  "boundary",
+  "Boundary",
+  "xboundary",
+  "boundary*",
+  "boundary*0",
+  "boundary*1",
+  "charset",
+  "=",
+  ";",
+  "; ",
+  " ",
+  ",",
+  '"',
+  "\\",
+  "'",
+  "a",
+  "b",
+  "-",
+  "utf-8''",
+);
+const parameter = fc
+  .tuple(fc.constantFrom(";", "; "), fc.array(token, { minLength: 1, maxLength: 4 }))
+  .map(([separator, tokens]) => separator + tokens.join(""));
+const ordinary = fc
+  .tuple(fc.constantFrom("boundary=", "charset=", "x="), fc.array(token, { minLength: 1, maxLength: 2 }))
+  .map(([name, tokens]) => `; ${name}${tokens.join("")}`);
+const type = fc
+  .array(fc.oneof(parameter, ordinary), { maxLength: 4 })
+  .map((parameters) => `multipart/form-data${parameters.join("")}`);
+
+test("every parser that finds a boundary finds the one that is returned", () => {
+  let known = 0;
+  fc.assert(
+    fc.property(type, (text) => {
+      const delimiter = multipartDelimiter(text);
+      if (delimiter === null) return;
+      known++;
+      for (const [how, read] of Object.entries(READERS)) {
+        const boundary = read(text);
+        if (boundary !== undefined) expect([how, text, `--${boundary}`]).toEqual([how, text, delimiter]);
+      }
+    }),
+    { numRuns: runs({ short: 5000, long: 200_000 }) },
+  );
+  expect(known).toBeGreaterThan(100);
+});
+
+test("long types take linear work", () => {
+  for (const piece of ["; x=a", "; boundary", ' ;x="a"', "\t", "=", '"', "boundary="]) {
+    const long = `multipart/form-data; boundary=b${piece.repeat(50_000)}`;
+    expect(multipartDelimiter(`${long}\\`)).toBeNull();
+  }
+});
