@@ -793,6 +793,9 @@ interface PatternMatch {
     readonly end: number;
 }
 
+/** Whether parsers may read other parts or other parameters in a part with these header fields. */
+export declare function isAmbiguousPart(headers: string): boolean;
+
 export declare function isMultipart(contentType: string | null): boolean;
 
 /** Returns the delimiter before each part, or null if the content type is not multipart or parsers may read another boundary in it. */

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";
-import { isMultipart, multipartDelimiter } from "./multipart.ts";
+import { isAmbiguousPart, isMultipart, multipartDelimiter } from "./multipart.ts";
 
 test.each([
   ["multipart/form-data; boundary=abc", "--abc"],
@@ -128,6 +128,27 @@ test("every parser that finds a boundary finds the one that is returned", () => 
     { numRuns: runs({ short: 5000, long: 200_000 }) },
   );
   expect(known).toBeGreaterThan(100);
+});
+
+const FILE = '\r\nContent-Disposition: form-data; name="file"; filename';
+test.each([
+  [`${FILE}="a.wav"\r\nContent-Type: audio/wav\r\nContent-Length: 1`, false],
+  [`${FILE}=a.wav; filename*=utf-8''%c3%a4.wav`, false],
+  [`${FILE}="=?utf-8?B?w6Q=?="; filename*=UTF-8''%C3%A4`, false],
+  [`${FILE}="2*3=6 multipart/mixed.txt"\r\nContent-Type: text/plain`, false],
+  [`${FILE}*0="a"; filename*1="b"`, true],
+  [`${FILE}*0*=utf-8''a`, true],
+  [`${FILE}*=utf-16''a%00`, true],
+  [`${FILE}*=a`, true],
+  [`${FILE}=a\r\nContent-Type: Multipart/Mixed; boundary=c`, true],
+  [`${FILE}=a\ncontent-type:\n multipart/mixed`, true],
+])("a part with the fields %j: ambiguous %p", (headers, isAmbiguous) => {
+  expect(isAmbiguousPart(headers)).toBe(isAmbiguous);
+});
+
+test("long header fields take linear work", () => {
+  for (const piece of ["\r\ncontent-type:", "\r\n ", "; a*", "*0", " a", "content-type: multipart "])
+    expect(isAmbiguousPart(piece.repeat(100_000))).toBe(false);
 });
 
 test("long types take linear work", () => {

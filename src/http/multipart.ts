@@ -10,6 +10,10 @@ const BOUNDARY_NAMES = /boundary[*\d]*\s*=/gi;
 const BOUNDARY =
   /^(?:(?!boundary)[^])*[;\s](boundary)=(?:"([\w'()+./:=?-](?:[\w'()+./:=? -]{0,68}[\w'()+./:=?-])?)"|([\w'()+./:=?-]{1,70}))(?:;|$)/i;
 
+/** Fields of a part that only some parsers read: a form in the part, and a parameter in pieces or in an unusual charset (RFC 2231). */
+const NESTED_FORM = /^content-type\s*:(?:[^\r\n]|\r?\n[ \t])*multipart\//im;
+const EXTENDED_PARAMETER = /[;\s][^\s;="*]+\*(?:\d+\*?\s*=|\s*=(?!(?:utf-8|us-ascii|iso-8859-1)?'))/i;
+
 export function isMultipart(contentType: string | null): boolean {
   return contentType !== null && MULTIPART.test(contentType);
 }
@@ -24,4 +28,9 @@ export function multipartDelimiter(contentType: string | null): string | null {
   // Some parsers search for the name in lower case first, anywhere.
   if (name !== "boundary" && contentType.includes("boundary")) return null;
   return `--${boundary}`;
+}
+
+/** Whether parsers may read other parts or other parameters in a part with these header fields. */
+export function isAmbiguousPart(headers: string): boolean {
+  return EXTENDED_PARAMETER.test(headers) || NESTED_FORM.test(headers);
 }

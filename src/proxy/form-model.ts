@@ -3,7 +3,7 @@
 import { indexOfBytes, utf8Between } from "../base/byte-search.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { percentDecoded } from "../base/percent-decoded.ts";
-import { multipartDelimiter } from "../http/multipart.ts";
+import { isAmbiguousPart, multipartDelimiter } from "../http/multipart.ts";
 
 /** Every parameter that a parser may take for the name of a part: `name` in any spelling, also inside other parameters. */
 const NAME = /[;\s]name\*?\s*=\s*(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s;"]+))/gi;
@@ -42,6 +42,7 @@ export function modelInForm(bytes: Uint8Array, contentType: string): FoundModel 
     const headersEnd = endOfHeaders(part);
     if (headersEnd > MAX_PART_HEADER_BYTES) return "ambiguous";
     const headers = utf8Between(part, 0, headersEnd);
+    if (isAmbiguousPart(headers)) return "ambiguous";
     if (!namesModel(headers)) continue;
     const found = MODEL_PART.test(headers) ? valueOf(part, headersEnd) : null;
     if (found === null || model !== null || next < 0) return "ambiguous";
@@ -88,7 +89,8 @@ function endOfHeaders(part: Uint8Array): number {
 function namesModel(headers: string): boolean {
   for (const [, quoted, plain = ""] of headers.matchAll(NAME)) {
     const name = (quoted ?? plain).replaceAll("\\", "").replace(/^[\w-]*'[\w-]*'/, "");
-    if (percentDecoded(name).trim().toLowerCase() === "model") return true;
+    // Some parsers decode encoded words (RFC 2047).
+    if (name.includes("=?") || percentDecoded(name).trim().toLowerCase() === "model") return true;
   }
   return false;
 }
