@@ -32,6 +32,14 @@ test("finds code at the start of a value, with + for a space", () => {
   expect(firstInForm("model=m&text=a+go+now&&&b=2", startDetector)).toBeNull();
 });
 
+test("finds code where servers separate pairs with a semicolon", () => {
+  for (const text of ["model=m;17+order+by+16=1", "a=1;q=1%20OR%201=1--", "a=1&amp;1%20OR%201=1"]) {
+    expect(firstInForm(text, detector)).not.toBeNull();
+    expect(firstInForm(maskForm(text, detector, "X"), detector)).toBeNull();
+  }
+  expect(firstInForm("a=1;b=2&amp;c=3;;", detector)).toBeNull();
+});
+
 test("finds code in a name", () => {
   expect(firstInForm("model=m&17+order+by+16=1", detector)).not.toBeNull();
   expect(maskForm("model=m&17+order+by+16=1", detector, "X")).not.toContain("order");

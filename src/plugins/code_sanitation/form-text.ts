@@ -4,6 +4,7 @@ import { SPACE } from "./char-classes.ts";
 import { PLUS } from "./char-codes.ts";
 import type { Detector, Finding } from "./detector.ts";
 import { maskFindings, maskUntilClean } from "./mask.ts";
+import { pairsIn } from "./pairs.ts";
 import { encodedMask } from "./path-and-query.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 
@@ -73,15 +74,9 @@ function writeMask(text: string, findings: readonly Finding[], encoded: string):
 
 /** The names and values of all pairs. A pair without `=` is a value. */
 function* valuesOf(text: string): Generator<{ readonly start: number; readonly end: number }> {
-  let equals = text.indexOf("=");
-  for (let pair = 0; pair <= text.length;) {
-    const next = text.indexOf("&", pair);
-    const end = next < 0 ? text.length : next;
-    // Searched again only when it was passed: a body may have many `&` and no `=`.
-    if (equals >= 0 && equals < pair) equals = text.indexOf("=", pair);
-    const start = equals >= pair && equals < end ? equals + 1 : pair;
-    if (start > pair + 1) yield { start: pair, end: start - 1 };
-    if (start < end) yield { start, end };
-    pair = end + 1;
+  for (const pair of pairsIn(text, 0)) {
+    if (pair.equals > pair.start) yield { start: pair.start, end: pair.equals };
+    const start = pair.equals < 0 ? pair.start : pair.equals + 1;
+    if (start < pair.end) yield { start, end: pair.end };
   }
 }

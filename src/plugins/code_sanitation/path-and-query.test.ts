@@ -22,6 +22,8 @@ describe("detected", () => {
     ["/v1?%3Cscript%3E=1"],
     ["/teams/1%20AND%208=3/chat"],
     ["/v1?17+order+by+16=1"],
+    ["/v1?a=1;17+order+by+16=1"],
+    ["/v1?a=1&amp;17+order+by+16=1"],
     ["/v1?a=%c0%bcscript%c0%bealert(1)%c0%bc/script%c0%be"],
     ["/v1/%e0%80%bcscript%3e"],
   ])("%s", (path) => {

@@ -4,6 +4,7 @@
 import { hexValue } from "./char-classes.ts";
 import type { Detector, Finding } from "./detector.ts";
 import { maskUntilClean } from "./mask.ts";
+import { pairsIn } from "./pairs.ts";
 
 /** Characters that need no percent-encoding in a path and in a query. Any other mask character is percent-encoded. */
 const PLAIN_MASK = /^[A-Za-z0-9\-._~!$'()*,;:@]$/;
@@ -52,18 +53,11 @@ function partsOf(pathAndQuery: string): Part[] {
   if (mark < 0) return parts;
   if (pathAndQuery.includes("&&", mark))
     parts.push({ start: mark + 1, end: pathAndQuery.length, isQuery: true });
-  let equals = pathAndQuery.indexOf("=", mark + 1);
-  for (let start = mark + 1; start <= pathAndQuery.length;) {
-    const next = pathAndQuery.indexOf("&", start);
-    const end = next < 0 ? pathAndQuery.length : next;
+  for (const { start, end, equals } of pairsIn(pathAndQuery, mark + 1)) {
     parts.push({ start, end, isQuery: true });
-    // Searched again only when it was passed: a query may have many `&` and no `=`.
-    if (equals >= 0 && equals < start) equals = pathAndQuery.indexOf("=", start);
-    if (equals >= start && equals < end) {
-      parts.push({ start: equals + 1, end, isQuery: true });
-      if (!isPlain(pathAndQuery, start, equals)) parts.push({ start, end: equals, isQuery: true });
-    }
-    start = end + 1;
+    if (equals < 0) continue;
+    parts.push({ start: equals + 1, end, isQuery: true });
+    if (!isPlain(pathAndQuery, start, equals)) parts.push({ start, end: equals, isQuery: true });
   }
   return parts;
 }
