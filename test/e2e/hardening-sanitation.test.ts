@@ -146,6 +146,57 @@ test.each([
   expect(provider.requests).toEqual([]);
 });
 
+const utf32 = (text: string) => {
+  const codePoints = Uint32Array.from(Array.from(text, (character) => character.codePointAt(0) ?? 0));
+  return Buffer.from(codePoints.buffer);
+};
+
+test.each([
+  ["UTF-32", "text/plain", utf32(`\ufeff${ATTACK}`)],
+  ["UTF-32, big-endian", "text/plain", utf32(ATTACK).swap32()],
+  ["UTF-7", "application/json; charset=utf-7", bytes('{"a":"+ADw-script+AD4-"}')],
+  ["EBCDIC in a form", "application/x-www-form-urlencoded; charset=ibm037", bytes("q=%4C%A2%83")],
+  [
+    "a part in UTF-16",
+    FORM,
+    bytes('--b\r\nContent-Disposition: form-data; name="p"\r\n\r\n', ...utf16be(ATTACK)),
+  ],
+  ["a part with a charset", FORM, bytes(part('name="p"\r\nContent-Type: text/plain; charset=utf-7', "x"))],
+  ["a part with Content-Encoding", FORM, bytes(part('name="p"\r\nContent-Encoding: gzip', "x"))],
+  ["a form in a part", FORM, bytes(part('name="p"\r\nContent-Type: multipart/mixed; boundary=c', "x"))],
+  ["a name in pieces", FORM, bytes(part('name="f"; filename*0="<scr"; filename*1="ipt>"', "x"))],
+])("%s is 415: what a server reads cannot be inspected", async (_what, type, body) => {
+  for (const action of ["block", "sanitize"]) {
+    const response = await send(action, body, type);
+    expect(await response.json()).toMatchObject({ code: "unsupported_media_type" });
+    expect(response.status).toBe(415);
+  }
+  expect(provider.requests).toEqual([]);
+});
+
+test("code in an encoded word is blocked: no mask can be written there", async () => {
+  const word = `=?utf-8?B?${Buffer.from(ATTACK).toString("base64")}?=`;
+  for (const action of ["block", "sanitize"]) {
+    const response = await send(action, bytes(part(`name="f"; filename="${word}"`, "x")), FORM);
+    expect(await response.json()).toMatchObject({ code: "code_injection_detected" });
+  }
+  expect(provider.requests).toEqual([]);
+});
+
+test.each([
+  ["application/x-www-form-urlencoded; charset=UTF-8", bytes("a=1;b=2&amp;c=%C3%A4+x")],
+  [FORM, bytes(part('name="p"\r\nContent-Type: text/plain; charset="utf-8"', "\ufeffx"), "--b--")],
+  [FORM, bytes(part('name="f"; filename="=?utf-8?B?w6Q=?="; filename*=utf-8\'\'%C3%A4', "x"), "--b--")],
+  ["text/plain; charset=utf-16", utf16be("hello")],
+  ["application/octet-stream", bytes(0, 0, 0, 0x18, "ftypmp42", 0, 0, 0, 0, 0xff)],
+])("a clean body of the type %s is forwarded byte for byte", async (type, body) => {
+  for (const action of ["block", "sanitize"]) {
+    provider.reset();
+    expect((await send(action, body, type)).status).toBe(200);
+    expect(Buffer.from(onlyRequest(provider).body).equals(body)).toBe(true);
+  }
+});
+
 test("the content of a file in a multipart body passes unchanged, and the request log says so", async () => {
   const body = bytes(part('name="image"; filename="a.png"', `${ATTACK}\u00ff`), 0xff, "--b--");
   for (const action of ["block", "sanitize"]) {

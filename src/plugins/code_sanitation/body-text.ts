@@ -34,13 +34,13 @@ const LENIENT_UTF8: Encoding = {
   encode: encodeWithEscapedBytes,
 };
 
-/** Whether UTF-8 may be UTF-16 without a byte order mark: of its first two bytes, exactly one is 0. Parsers of JSON recognize it by this. */
-export function mayBeUtf16(text: string): boolean {
-  return (text.charCodeAt(0) === 0) !== (text.charCodeAt(1) === 0) && text.length > 1;
+/** Whether UTF-8 may be UTF-16 or UTF-32 without a byte order mark: a byte of the first characters is 0. Parsers of JSON recognize it by this. */
+export function mayBeWideText(text: string): boolean {
+  return text.charCodeAt(0) === 0 || text.charCodeAt(1) === 0 || text.charCodeAt(2) === 0;
 }
 
 /**
- * Returns the encodings in which a body is inspected that is not valid UTF-8, or may be UTF-16, one after the other. A byte order mark does not mean that a
+ * Returns the encodings in which a body is inspected that is not valid UTF-8, or may be UTF-16 or UTF-32, one after the other. A byte order mark does not mean that a
  * server reads UTF-16: parsers of forms skip it.
  */
 export function encodingsOf(bytes: Uint8Array, headers: Pick<Headers, "get">): readonly Encoding[] {

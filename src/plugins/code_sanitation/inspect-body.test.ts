@@ -122,8 +122,8 @@ test("the budget is enough for a program in JSON with the type of text", () => {
 });
 
 test.each([
-  ["base64", "encoded"],
-  ["\tQuoted-Printable", "encoded"],
+  ["base64", "unreadable"],
+  ["\tQuoted-Printable", "unreadable"],
   ["8bit", "clean"],
   [" Binary ", "clean"],
 ])("Content-Transfer-Encoding: %s", (encoding, kind) => {
@@ -131,6 +131,86 @@ test.each([
   for (const mask of [null, "X"]) {
     expect(inspectBody(bodyOf(MULTIPART, text), detector, mask).kind).toBe(kind as "clean");
     expect(inspectBody(bodyOf(MULTIPART, NOT_UTF8, text), detector, mask).kind).toBe(kind as "clean");
+  }
+});
+
+const CODE = "<script>alert(1)</script>";
+const utf16 = (text: string) => Buffer.from(text, "utf16le");
+const utf16be = (text: string) => utf16(text).swap16();
+const utf32 = (text: string) => {
+  const codePoints = Uint32Array.from(Array.from(text, (character) => character.codePointAt(0) ?? 0));
+  return Buffer.from(codePoints.buffer);
+};
+const utf32be = (text: string) => utf32(text).swap32();
+const field = (field: string, content: string) => part(`name="prompt"\r\n${field}`, content);
+
+describe.each([
+  ["a charset", bodyOf("text/plain; charset=utf-7", "hello")],
+  ["a charset of JSON", bodyOf("application/json; charset=UTF-7", chat('"hello"'))],
+  ["a second charset", bodyOf("text/plain; charset=utf-8; charset=ibm037", "hello")],
+  ["a charset in pieces", bodyOf("text/plain; charset*0=utf; charset*1=-7", "hello")],
+  ["a charset of a form", bodyOf(`${FORM}; charset=ibm500`, "a=%C5")],
+  ["UTF-16 of a form", bodyOf(`${FORM}; charset=utf-16`, "\ufeffa=b", utf16("\ufeffa=b"))],
+  ["UTF-16 without a byte order mark", bodyOf("text/plain; charset=utf-16", utf16("\u4e01hello"))],
+  ["UTF-16 with a byte order", bodyOf("text/plain; charset=utf-16be", utf16("\ufeffhello"))],
+  ["UTF-32", bodyOf("text/plain", utf32("hello"))],
+  ["UTF-32 with a byte order mark", bodyOf("text/plain", utf32("\ufeffhello"))],
+  ["UTF-32, big-endian", bodyOf("text/plain", utf32be("\u4e01hello"))],
+  ["UTF-32 with a byte order mark, big-endian", bodyOf("text/plain", utf32be("\ufeffhello"))],
+  ["UTF-32 with another character first", bodyOf("text/plain", utf32("\u4e01hello"))],
+  ["a form in a part", bodyOf(MULTIPART, field("Content-Type: multipart/mixed; boundary=c", "hello"))],
+  [
+    "a form in a file",
+    bodyOf(MULTIPART, part('name="f"; filename="a"\r\nContent-Type: multipart/mixed; boundary=c', "hello")),
+  ],
+  ["a charset of a part", bodyOf(MULTIPART, field("Content-Type: text/plain; charset=utf-16le", "hello"))],
+  ["a charset of all parts", bodyOf(MULTIPART, part('name="_charset_"', "utf-7"), field("a: b", "hello"))],
+  ["Content-Encoding of a part", bodyOf(MULTIPART, field("Content-Encoding: gzip", "hello"))],
+  ["a name in pieces", bodyOf(MULTIPART, part('name="f"; filename*0="he"; filename*1="llo"', "x"))],
+  ["a name in UTF-16", bodyOf(MULTIPART, part("name=f; filename*=utf-16''h%00i%00", "x"))],
+  ["an encoded word in UTF-7", bodyOf(MULTIPART, part('name="=?utf-7?q?hello?="', "x"))],
+  ...[utf16, utf16be, utf32, utf32be].flatMap((encode): [string, InspectedBody][] =>
+    ["", "\ufeff"].map((mark) => [
+      `a part in ${encode.name}${mark && " with a byte order mark"}`,
+      bodyOf(MULTIPART, part('name="prompt"', "").slice(0, -2), encode(`${mark}hello`), "\r\n--b--"),
+    ]),
+  ),
+])("%s", (_, body) => {
+  test("is rejected", () => {
+    for (const mask of [null, "X"]) expect(inspectBody(body, detector, mask).kind).toBe("unreadable");
+  });
+});
+
+test.each([
+  ["text/plain; charset=utf-8", "hello"],
+  ['application/json; charset="UTF8"', chat('"hello"')],
+  [`${FORM};charset=iso-8859-1`, "a=b"],
+  ["text/html; charset=windows-1252; x=1", "hello"],
+  ["text/plain; charset=utf-16", utf16("\ufeffhello")],
+  ["text/plain", utf16("\ufeffhello")],
+  [MULTIPART, field("Content-Type: text/plain; charset=UTF-8", "hello")],
+  [MULTIPART, field("Content-Type: text/plain;charset=us-ascii\r\nContent-Encoding: identity", "hello")],
+  [MULTIPART, part('name="_charset_"', "utf-8")],
+  [MULTIPART, part('name="f"; filename="=?utf-8?B?w6Q=?="; filename*=utf-8\'\'%C3%A4', "hello")],
+  [MULTIPART, part('name="f"; filename="a"\r\nContent-Type: text/plain; charset=utf-16', "hello")],
+  // The start of MP4, without a file name.
+  [MULTIPART, part('name="f"', "\0\0\0\u0018ftypmp42")],
+  ["application/octet-stream", Buffer.from("\0\0\0\u0018ftypmp42\0\0\0\0")],
+  ["text/plain; charset=utf-7", ""],
+])("%s is inspected: %p", (type, content) => {
+  expect(inspectBody(bodyOf(type, content), detector, null).kind).toBe("clean");
+});
+
+test("code in an encoded word is found, and blocks the request where it cannot be masked", () => {
+  for (const words of [
+    `=?utf-8?B?${Buffer.from(CODE).toString("base64")}?=`,
+    "=?us-ascii*en?q?=3Cscript=3Ealert(1)?=",
+    "=?utf-8?q?<scr?= =?utf-8?q?ipt>?=",
+  ]) {
+    for (const name of [`name="${words}"`, `name="f"; filename="${words}"`]) {
+      for (const form of [bodyOf(MULTIPART, part(name, "x")), bodyOf(MULTIPART, part(name, "x"), NOT_UTF8)])
+        for (const mask of [null, "X"]) expect(inspectBody(form, detector, mask).kind).toBe("found");
+    }
   }
 });
 

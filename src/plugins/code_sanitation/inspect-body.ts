@@ -1,19 +1,26 @@
 // Scans the body of a request for code, on the event loop or in a worker thread.
-import { encodingsOf, isUndeclaredCompression, mayBeUtf16, type InspectedBody } from "./body-text.ts";
+import { isMultipart } from "../../sdk/index.ts";
+import { encodingsOf, isUndeclaredCompression, mayBeWideText, type InspectedBody } from "./body-text.ts";
+import { isUtf16Mark, isUtf32, namesOtherCharset, namesOtherThanUtf16 } from "./charset.ts";
 import type { Detector } from "./detector.ts";
+import { isForm } from "./form-text.ts";
 import { inspectJsonBytes, rangesOf, type JsonOptions } from "./inspect-json.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
+import type { UnreadablePart } from "./multipart.ts";
 import { PlainText } from "./plain-text.ts";
+
+/** Why a body is rejected: servers may read it in a way in which it was not inspected. */
+export type Unreadable = UnreadablePart | "compressed" | "charset" | "utf32";
 
 /** `files`: the number of those whose content was not inspected; absent for none. */
 export type BodyVerdict = { readonly files?: number } & (
-  | { readonly kind: "clean" | "found" | "compressed" | "encoded" }
+  | { readonly kind: "clean" | "found" }
+  | { readonly kind: "unreadable"; readonly why: Unreadable }
   | { readonly kind: "masked"; readonly body: string | Uint8Array }
 );
 
 const CLEAN: BodyVerdict = { kind: "clean" };
 const FOUND: BodyVerdict = { kind: "found" };
-const ENCODED: BodyVerdict = { kind: "encoded" };
 
 /**
  * `mask` is the character that replaces code; null to stop at the first finding. `json`: how a JSON body is inspected; without it,
@@ -25,8 +32,21 @@ export function inspectBody(
   mask: string | null,
   json: JsonOptions | null = null,
 ): BodyVerdict {
+  if (isInOtherCharset(body)) return { kind: "unreadable", why: "charset" };
   const verdict = body.isJson ? inspectJsonBytes(body, detector, mask, json) : null;
   return verdict ?? inspectText(body, detector, mask, json);
+}
+
+/** Whether the content type names a charset in which the body is not inspected. */
+function isInOtherCharset(body: InspectedBody): boolean {
+  const { headers } = body;
+  const type = headers.get("content-type");
+  if (type === null || !namesOtherCharset(type)) return false;
+  const bytes = body.bodyView ?? body.body;
+  if (bytes === null || bytes.length === 0) return false;
+  const isText = !body.isJson && !isForm(headers) && !isMultipart(type);
+  // Only text is inspected as UTF-16.
+  return !isText || !isUtf16Mark(bytes[0], bytes[1]) || namesOtherThanUtf16(type);
 }
 
 /** Apart, because the closures would allocate their scope for every body. */
@@ -37,15 +57,16 @@ function inspectText(
   json: JsonOptions | null,
 ): BodyVerdict {
   const { bodyText } = body;
-  if (bodyText === null || mayBeUtf16(bodyText)) return inspectOtherEncodings(body, detector, mask, json);
+  if (bodyText === null || mayBeWideText(bodyText)) return inspectOtherEncodings(body, detector, mask, json);
   const text = textOf(body, bodyText, json, false);
-  if (text.isEncoded) return ENCODED;
+  if (text.unreadable !== null) return { kind: "unreadable", why: text.unreadable };
   if (mask === null) return text.hasCode(detector) ? FOUND : CLEAN;
+  if (text.hasUnmaskableCode(detector)) return FOUND;
   const masked = text.masked(detector, mask);
   return masked === bodyText ? CLEAN : { kind: "masked", body: masked };
 }
 
-/** Inspects a body that is not valid UTF-8, or may be UTF-16. */
+/** Inspects a body that is not valid UTF-8, or may be UTF-16 or UTF-32. */
 function inspectOtherEncodings(
   body: InspectedBody,
   detector: Detector,
@@ -54,19 +75,21 @@ function inspectOtherEncodings(
 ): BodyVerdict {
   const { body: bytes, headers } = body;
   if (bytes === null) return CLEAN;
-  if (isUndeclaredCompression(bytes)) return { kind: "compressed" };
+  if (isUndeclaredCompression(bytes)) return { kind: "unreadable", why: "compressed" };
+  if (isUtf32(bytes)) return { kind: "unreadable", why: "utf32" };
   let masked = bytes;
   let files = 0;
   for (const { decode, encode } of encodingsOf(bytes, headers)) {
     const decoded = decode(masked);
     if (decoded === null) continue;
     const text = textOf(body, decoded, json, true);
-    if (text.isEncoded) return ENCODED;
+    if (text.unreadable !== null) return { kind: "unreadable", why: text.unreadable };
     files = text.files;
     if (mask === null) {
       if (text.hasCode(detector)) return FOUND;
       continue;
     }
+    if (text.hasUnmaskableCode(detector)) return FOUND;
     const changed = text.masked(detector, mask);
     if (changed !== decoded) masked = encode(changed);
   }
@@ -75,7 +98,7 @@ function inspectOtherEncodings(
 }
 
 /** A body in one of the encodings in which it is inspected. */
-type InspectedText = Pick<PlainText, "files" | "isEncoded" | "hasCode" | "masked">;
+type InspectedText = Pick<PlainText, "files" | "unreadable" | "hasCode" | "hasUnmaskableCode" | "masked">;
 
 function textOf(
   { isJson, headers }: InspectedBody,
@@ -86,7 +109,8 @@ function textOf(
   if (!isJson) return new PlainText(text, headers, hasOpaqueFiles);
   return {
     files: 0,
-    isEncoded: false,
+    unreadable: null,
+    hasUnmaskableCode: () => false,
     hasCode: (detector) =>
       firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound) !== null,
     masked: (detector, char) => maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound),

@@ -11,7 +11,7 @@ import { CleanTexts } from "./clean-texts.ts";
 import type { PatternSelection } from "./compiled-patterns.ts";
 import { compileDetector, type Detector } from "./detector.ts";
 import type * as inspectBodyTask from "./inspect-body-task.ts";
-import type { BodyVerdict } from "./inspect-body.ts";
+import type { BodyVerdict, Unreadable } from "./inspect-body.ts";
 import { headSizeOf, isCodeInHead, maskHead } from "./inspect-head.ts";
 import { roleSetOf, type RoleSet } from "./json-roles.ts";
 import { inspectAndRecordBody } from "./record-body.ts";
@@ -179,11 +179,8 @@ class Inspection {
       case "found":
         respondWith(context, status_code, error_message, "code_injection_detected", recorder.details);
         break;
-      case "compressed":
-        respondWith(context, 415, COMPRESSED, "unsupported_media_type");
-        break;
-      case "encoded":
-        respondWith(context, 415, ENCODED, "unsupported_media_type");
+      case "unreadable":
+        respondWith(context, 415, UNREADABLE[verdict.why], "unsupported_media_type");
         break;
       case "overloaded":
         context.setResponseHeader("Retry-After", "1");
@@ -219,9 +216,16 @@ class Inspection {
   }
 }
 
-const COMPRESSED = "The body is compressed, but Content-Encoding is missing. Send it without compression.";
-const ENCODED =
-  "A part of the form has a Content-Transfer-Encoding, which cannot be inspected. Send its text without the field.";
+const UNREADABLE: Readonly<Record<Unreadable, string>> = {
+  compressed: "The body is compressed, but Content-Encoding is missing. Send it without compression.",
+  charset: "The charset in Content-Type cannot be inspected. Send the body in UTF-8.",
+  utf32: "The body is in UTF-32, which cannot be inspected. Send it in UTF-8.",
+  part_fields:
+    "A part of the form is a form itself, or has a parameter that servers read differently (RFC 2231). Send plain parts.",
+  part_encoding:
+    "A part of the form has a Content-Transfer-Encoding or Content-Encoding, which cannot be inspected. Send its text without the field.",
+  part_charset: "A part of the form is in a charset that cannot be inspected. Send its text in UTF-8.",
+};
 const OVERLOADED = "Too many large bodies are being processed. Retry later.";
 const INCOMPLETE = "The request takes too much work to inspect. Send a smaller body.";
 

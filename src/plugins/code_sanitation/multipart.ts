@@ -1,11 +1,24 @@
 // Splits a multipart body into text that is inspected and the content of files, which is opaque: in binary data any characters occur by
 // chance, and masking them would destroy the file. Parsers of forms differ in details, so a part is a file only if all of them agree.
+import { isAmbiguousPart } from "../../sdk/index.ts";
+import { isInspectedCharset, namesOtherCharset, startsAsWideText } from "./charset.ts";
+import { decodeWords } from "./encoded-words.ts";
+
+/** Why a form is rejected: servers may read a part in a way in which it was not inspected. */
+export type UnreadablePart = "part_fields" | "part_encoding" | "part_charset";
 
 export interface MultipartPiece {
   readonly text: string;
   readonly isFile: boolean;
-  /** Whether the server has to decode the text before it reads it. */
-  readonly isEncoded: boolean;
+}
+
+interface MultipartText {
+  /** They form the whole text when they are joined: the contents of parts, and what is between them, with names and file names. */
+  readonly pieces: MultipartPiece[];
+  /** Header fields with encoded words, as a server may decode them. */
+  readonly decodedFields: string[];
+  /** Null if all parts can be inspected. */
+  readonly unreadable: UnreadablePart | null;
 }
 
 /** What every delimiter starts with. */
@@ -22,23 +35,27 @@ const FILE = new RegExp(
   "i",
 );
 const FILE_NAMES = /filename\s*=/gi;
-/** A Content-Transfer-Encoding with which the content is not the text itself. RFC 7578, section 4.7, forbids the field, but some parsers decode. */
-const TRANSFER_ENCODING = /^content-transfer-encoding\s*:(?!\s*(?:7bit|8bit|binary)\s*$)/im;
+/** Encodings with which the content is not the text itself. RFC 7578, section 4.7, forbids such fields, but some parsers decode. */
+const ENCODED =
+  /^content-(?:transfer-encoding\s*:(?!\s*(?:7bit|8bit|binary)\s*$)|encoding\s*:(?!\s*identity\s*$))/im;
+/** A part whose content is the charset of all others (RFC 7578, section 4.6). */
+const CHARSET_PART = "_charset_";
 /** Some parsers accept line breaks without CR. */
 const EMPTY_LINE = /\r?\n\r?\n/;
 const MAX_HEADERS_LENGTH = 8192;
 
 /**
- * Returns pieces that form the whole text when they are joined: the contents of parts, and what is between them, with names and file names.
  * Contents of files are pieces of their own only if they are opaque. `delimiter`: null if it is not known for sure; then no content is opaque.
  */
 export function splitMultipart(
   text: string,
   delimiter: string | null,
   hasOpaqueFiles: boolean,
-): MultipartPiece[] {
+): MultipartText {
   const separator = delimiter ?? ANY_DELIMITER;
   const pieces: MultipartPiece[] = [];
+  const decodedFields: string[] = [];
+  let unreadable: UnreadablePart | null = null;
   let between = "";
   let isLineStart = true;
   // A file ends with any delimiter: some parsers do not require a line break before it.
@@ -49,19 +66,30 @@ export function splitMultipart(
     const isFilePart = mayBeFile && isFile(part.slice(0, headersEnd));
     isLineStart = part.endsWith("\r\n") || (index === 0 && part === "");
     const start = isFilePart ? headersEnd + 4 : contentStart(part);
+    const fields = part.slice(0, Math.max(0, start));
+    const decoded = decodeWords(fields);
+    if (decoded !== null && decoded !== fields) decodedFields.push(decoded);
+    const end = isFilePart ? part.length : contentEnd(part, start);
+    const content = start < 0 ? "" : part.slice(start, end);
+    unreadable ??= unreadablePart(decoded, content, isFilePart);
     if (start < 0 || (isFilePart && !hasOpaqueFiles)) {
       between += part;
       continue;
     }
-    const end = isFilePart ? part.length : contentEnd(part, start);
-    const headers = part.slice(0, start);
-    const isEncoded = !isFilePart && TRANSFER_ENCODING.test(headers);
-    pieces.push({ text: between + headers, isFile: false, isEncoded: false });
-    pieces.push({ text: part.slice(start, end), isFile: isFilePart, isEncoded });
+    pieces.push({ text: between + fields, isFile: false }, { text: content, isFile: isFilePart });
     between = part.slice(end);
   }
-  pieces.push({ text: between, isFile: false, isEncoded: false });
-  return pieces;
+  pieces.push({ text: between, isFile: false });
+  return { pieces, decodedFields, unreadable };
+}
+
+/** `fields`: null if they cannot be decoded. */
+function unreadablePart(fields: string | null, content: string, isFilePart: boolean): UnreadablePart | null {
+  if (fields === null || isAmbiguousPart(fields)) return "part_fields";
+  if (isFilePart) return null;
+  if (ENCODED.test(fields)) return "part_encoding";
+  const isCharsetOfAll = fields.includes(CHARSET_PART) && !isInspectedCharset(content.trim());
+  return isCharsetOfAll || namesOtherCharset(fields) || startsAsWideText(content) ? "part_charset" : null;
 }
 
 /** Returns where the content of a part starts; -1 if it has none. */

@@ -5,7 +5,7 @@ import type { Detector } from "./detector.ts";
 import { firstInForm, isForm, maskForm } from "./form-text.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText, maskUntilClean } from "./mask.ts";
-import { splitMultipart, type MultipartPiece } from "./multipart.ts";
+import { splitMultipart, type MultipartPiece, type UnreadablePart } from "./multipart.ts";
 
 /**
  * How JSON begins. In UTF-8 or UTF-16 a byte order mark precedes it, in UTF-16 without one a byte 0 may follow each character. Its end does not
@@ -23,8 +23,12 @@ export class PlainText {
   readonly #whole: string | null;
   /** The contents of the parts of a multipart form, and what is between them; all of any other text. */
   readonly #pieces: readonly MultipartPiece[];
+  /** Header fields of parts as a server may decode them. */
+  readonly #decodedFields: readonly string[];
   /** The number of files, which are not inspected. */
   readonly files: number;
+  /** Not null if a part cannot be inspected. */
+  readonly unreadable: UnreadablePart | null;
 
   constructor(text: string, headers: Pick<Headers, "get">, hasOpaqueFiles: boolean) {
     this.#isForm = isForm(headers);
@@ -32,21 +36,23 @@ export class PlainText {
     const isDivided = isMultipart(type);
     const delimiter = multipartDelimiter(type);
     this.#whole = isDivided && delimiter === null ? text : null;
-    this.#pieces = isDivided
-      ? splitMultipart(text, delimiter, hasOpaqueFiles)
-      : [{ text, isFile: false, isEncoded: false }];
+    const divided = isDivided ? splitMultipart(text, delimiter, hasOpaqueFiles) : undivided(text);
+    this.#pieces = divided.pieces;
+    this.#decodedFields = divided.decodedFields;
+    this.unreadable = divided.unreadable;
     this.files = this.#pieces.filter(({ isFile }) => isFile).length;
-  }
-
-  /** Whether a part cannot be inspected, because the server decodes it. */
-  get isEncoded(): boolean {
-    return this.#pieces.some((piece) => piece.isEncoded);
   }
 
   hasCode(detector: Detector): boolean {
     this.#countPieces(detector);
     if (this.#whole !== null && detector.first(this.#whole) !== null) return true;
+    if (this.hasUnmaskableCode(detector)) return true;
     return this.#pieces.some(({ text, isFile }) => !isFile && this.#isCodeIn(text, detector));
+  }
+
+  /** Whether there is code in a form in which a mask cannot be written. */
+  hasUnmaskableCode(detector: Detector): boolean {
+    return this.#decodedFields.some((fields) => detector.first(fields) !== null);
   }
 
   /** Returns the text with code masked; the same text if there is none. */
@@ -79,4 +85,8 @@ export class PlainText {
       (current) => char.repeat(current.length),
     );
   }
+}
+
+function undivided(text: string): ReturnType<typeof splitMultipart> {
+  return { pieces: [{ text, isFile: false }], decodedFields: [], unreadable: null };
 }
