@@ -793,10 +793,12 @@ interface PatternMatch {
     readonly end: number;
 }
 
+export declare function isMultipart(type: string | null): boolean;
+
+export declare function isUrlEncoded(type: string | null): boolean;
+
 /** Whether parsers may read other parts or other parameters in a part with these header fields. */
 export declare function isAmbiguousPart(headers: string): boolean;
-
-export declare function isMultipart(contentType: string | null): boolean;
 
 /** Returns the delimiter before each part, or null if the content type is not multipart or parsers may read another boundary in it. */
 export declare function multipartDelimiter(contentType: string | null): string | null;

@@ -1,7 +1,6 @@
 // Reads the Content-Type of multipart bodies (RFC 2046) for routing and for inspection: a boundary that parsers could read differently is
 // ambiguous to both.
 
-const MULTIPART = /^multipart\//i;
 /** Parameters in the syntax of RFC 9110, section 5.6.6, without escapes, and without separators in quotes, where some parsers end a parameter. */
 const PARAMETERS = /^multipart\/[\w.+-]+(?:[ \t]*;[ \t]*[\w.*'-]+=(?:"[^"\\;,]*"|[^\s"\\;,]+))*;?$/i;
 /** Everything that a parser may take for the name of the parameter: some search for it, and some for its last occurrence. */
@@ -13,10 +12,6 @@ const BOUNDARY =
 /** Fields of a part that only some parsers read: a form in the part, and a parameter in pieces or in an unusual charset (RFC 2231). */
 const NESTED_FORM = /^content-type\s*:(?:[^\r\n]|\r?\n[ \t])*multipart\//im;
 const EXTENDED_PARAMETER = /[;\s][^\s;="*]+\*(?:\d+\*?\s*=|\s*=(?!(?:utf-8|us-ascii|iso-8859-1)?'))/i;
-
-export function isMultipart(contentType: string | null): boolean {
-  return contentType !== null && MULTIPART.test(contentType);
-}
 
 /** Returns the delimiter before each part, or null if the content type is not multipart or parsers may read another boundary in it. */
 export function multipartDelimiter(contentType: string | null): string | null {

@@ -3,7 +3,7 @@ import type { ReadableFields } from "../base/readable-fields.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { BodyLimits } from "../http/incoming-body.ts";
-import { isMultipart } from "../http/multipart.ts";
+import { isMultipart } from "../http/media-type.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { idsInRequest } from "../formats/stored-ids.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
 import { LastJsonText } from "../base/last-json-text.ts";
 import { ID_KEY_SUFFIXES } from "../formats/stored-ids.ts";
-import { isMultipart } from "../http/multipart.ts";
+import { isMultipart, isUrlEncoded } from "../http/media-type.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
 import { digestOfBody } from "./body-digest.ts";
@@ -43,8 +43,6 @@ const FALLBACKS = 7;
 
 const OPEN_BRACKET = 0x5b;
 const LETTER_T = 0x74;
-
-const URL_ENCODED = /^application\/x-www-form-urlencoded\s*(?:;|,|$)/i;
 
 /** The top-level fields that the gateway reads. They stay available after the body is released. */
 export interface BodyFields {
@@ -227,7 +225,7 @@ function jsonFields(bytes: Uint8Array, maxValues: number): BodyFields | null {
 function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
   const isObject = scanner.scan(bytes) === "object";
   // A form may look like JSON and contain another model.
-  if (URL_ENCODED.test(contentType)) return withProblem(isObject ? JSON_AS_FORM : NO_OBJECT);
+  if (isUrlEncoded(contentType)) return withProblem(isObject ? JSON_AS_FORM : NO_OBJECT);
   if (isObject) {
     if (scanner.hasDuplicates) return withProblem(DUPLICATE_FIELDS);
     const { model, modelProblem, furtherModels } = scannedFields(bytes);

@@ -5,7 +5,8 @@ export { applySplices, JsonDocument, type JsonNode } from "../base/json-nodes.ts
 export { JsonStrings } from "../base/json-strings.ts";
 export { nearestName } from "../base/nearest-name.ts";
 export { LinearPattern } from "../base/linear-pattern.ts";
-export { isAmbiguousPart, isMultipart, multipartDelimiter } from "../http/multipart.ts";
+export { isMultipart, isUrlEncoded } from "../http/media-type.ts";
+export { isAmbiguousPart, multipartDelimiter } from "../http/multipart.ts";
 export { networkOf } from "../base/network.ts";
 export { windowSeconds } from "../base/window-seconds.ts";
 export { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";

@@ -60,6 +60,11 @@ describe("require: 400 if the model cannot be determined:", () => {
     ["text/plain", "{model:'forbidden'}", "bad_request"],
     [null, `${ALLOWED}${FORBIDDEN}`, "bad_request"],
     ["application/x-www-form-urlencoded", "model=forbidden", "bad_request"],
+    [
+      "text/plain, application/x-www-form-urlencoded",
+      '{"model":"allowed","x":"&model=forbidden&"}',
+      "bad_request",
+    ],
     ["application/x-www-form-urlencoded", '{"model":"allowed","x":"&model=forbidden&"}', "bad_request"],
     ["application/octet-stream", Buffer.from(FORBIDDEN, "utf16le").toString("latin1"), "bad_request"],
     [FORM, `${part('name="model"', "allowed")}${part('name="model"', "forbidden")}--b--`, "bad_request"],

@@ -1,9 +1,8 @@
 // Reads a request body as text, whatever its bytes are, and writes masked text back in the same encoding. One byte that is not UTF-8
 // must not switch the inspection off.
-import { isMultipart, type RequestContext } from "../../sdk/index.ts";
+import { isMultipart, isUrlEncoded, type RequestContext } from "../../sdk/index.ts";
 import { FOLDED_UNIT, UNIT_KIND } from "./char-classes.ts";
 import { decodeWithEscapedBytes, encodeWithEscapedBytes } from "./escaped-bytes.ts";
-import { isForm } from "./form-text.ts";
 
 /** What an inspection reads of a request body. */
 export type InspectedBody = Pick<RequestContext, "body" | "bodyText" | "isJson" | "headers"> & {
@@ -45,7 +44,8 @@ export function mayBeWideText(text: string): boolean {
  */
 export function encodingsOf(bytes: Uint8Array, headers: Pick<Headers, "get">): readonly Encoding[] {
   const others = [LENIENT_UTF8, LATIN1];
-  if (isForm(headers) || isMultipart(headers.get("content-type"))) return others;
+  const type = headers.get("content-type");
+  if (isUrlEncoded(type) || isMultipart(type)) return others;
   const [first = 0, second = 0] = bytes;
   const isLittleEndian = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0);
   const isBigEndian = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0);

@@ -3,19 +3,11 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { charSet } from "./char-set.ts";
 import { compileDetector, detectorOf } from "./detector.ts";
-import { firstInForm, isForm, maskForm } from "./form-text.ts";
+import { firstInForm, maskForm } from "./form-text.ts";
 import { pattern } from "./pattern.ts";
 import { LANGUAGES } from "./settings.ts";
 
 const detector = compileDetector(LANGUAGES);
-
-test("recognizes the content type", () => {
-  expect(isForm(new Headers({ "content-type": "Application/x-www-form-urlencoded; charset=utf-8" }))).toBe(
-    true,
-  );
-  expect(isForm(new Headers({ "content-type": "text/plain" }))).toBe(false);
-  expect(isForm(new Headers())).toBe(false);
-});
 
 test("finds code at the start of a value, with + for a space", () => {
   const atStart = pattern("x.start", ["go now"], {

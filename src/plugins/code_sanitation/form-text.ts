@@ -11,10 +11,6 @@ import { CodeUnitBuffer } from "./scratch-buffer.ts";
 /** Separate from the detector's buffer, which it overwrites. */
 const formUnits = new CodeUnitBuffer();
 
-export function isForm(headers: Pick<Headers, "get">): boolean {
-  return /^application\/x-www-form-urlencoded\b/i.test(headers.get("content-type") ?? "");
-}
-
 /** Returns the code units of the body with spaces for `+`. Percent-encoding is left to the detector, so that positions stay the same. */
 function unitsWithSpaces(text: string): Uint16Array {
   const units = formUnits.read(text);

@@ -163,6 +163,10 @@ describe.each([
     "a form in a file",
     bodyOf(MULTIPART, part('name="f"; filename="a"\r\nContent-Type: multipart/mixed; boundary=c', "hello")),
   ],
+  [
+    "an encoded part of a form in a repeated field",
+    bodyOf(`text/plain, ${MULTIPART}`, field("Content-Transfer-Encoding: base64", "aGVsbG8=")),
+  ],
   ["a charset of a part", bodyOf(MULTIPART, field("Content-Type: text/plain; charset=utf-16le", "hello"))],
   ["a charset of all parts", bodyOf(MULTIPART, part('name="_charset_"', "utf-7"), field("a: b", "hello"))],
   ["Content-Encoding of a part", bodyOf(MULTIPART, field("Content-Encoding: gzip", "hello"))],

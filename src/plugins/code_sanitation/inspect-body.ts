@@ -1,9 +1,8 @@
 // Scans the body of a request for code, on the event loop or in a worker thread.
-import { isMultipart } from "../../sdk/index.ts";
+import { isMultipart, isUrlEncoded } from "../../sdk/index.ts";
 import { encodingsOf, isUndeclaredCompression, mayBeWideText, type InspectedBody } from "./body-text.ts";
 import { isUtf16Mark, isUtf32, namesOtherCharset, namesOtherThanUtf16 } from "./charset.ts";
 import type { Detector } from "./detector.ts";
-import { isForm } from "./form-text.ts";
 import { inspectJsonBytes, rangesOf, type JsonOptions } from "./inspect-json.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import type { UnreadablePart } from "./multipart.ts";
@@ -39,12 +38,11 @@ export function inspectBody(
 
 /** Whether the content type names a charset in which the body is not inspected. */
 function isInOtherCharset(body: InspectedBody): boolean {
-  const { headers } = body;
-  const type = headers.get("content-type");
+  const type = body.headers.get("content-type");
   if (type === null || !namesOtherCharset(type)) return false;
   const bytes = body.bodyView ?? body.body;
   if (bytes === null || bytes.length === 0) return false;
-  const isText = !body.isJson && !isForm(headers) && !isMultipart(type);
+  const isText = !body.isJson && !isUrlEncoded(type) && !isMultipart(type);
   // Only text is inspected as UTF-16.
   return !isText || !isUtf16Mark(bytes[0], bytes[1]) || namesOtherThanUtf16(type);
 }

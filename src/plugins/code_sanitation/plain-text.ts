@@ -1,8 +1,8 @@
 // Finds and masks code in a body that is not declared as JSON. Many patterns match only where a text starts or ends, so each of its values
 // is a text: those of a form, the parts of a multipart form, and the strings of JSON. Servers read JSON in spite of its content type.
-import { isMultipart, multipartDelimiter } from "../../sdk/index.ts";
+import { isMultipart, isUrlEncoded, multipartDelimiter } from "../../sdk/index.ts";
 import type { Detector } from "./detector.ts";
-import { firstInForm, isForm, maskForm } from "./form-text.ts";
+import { firstInForm, maskForm } from "./form-text.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText, maskUntilClean } from "./mask.ts";
 import { splitMultipart, type MultipartPiece, type UnreadablePart } from "./multipart.ts";
@@ -31,8 +31,8 @@ export class PlainText {
   readonly unreadable: UnreadablePart | null;
 
   constructor(text: string, headers: Pick<Headers, "get">, hasOpaqueFiles: boolean) {
-    this.#isForm = isForm(headers);
     const type = headers.get("content-type");
+    this.#isForm = isUrlEncoded(type);
     const isDivided = isMultipart(type);
     const delimiter = multipartDelimiter(type);
     this.#whole = isDivided && delimiter === null ? text : null;
