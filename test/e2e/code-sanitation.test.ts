@@ -184,6 +184,19 @@ describe("settings", () => {
     expect(content).toMatch(/\*{10,}/);
     expect(content).toHaveLength(`before ${attack}`.length);
   });
+
+  test("code in a path blocks the request if a path cannot have the mask", async () => {
+    const base = await route({
+      languages: everything,
+      content_to_check: ["path_and_query"],
+      action: "sanitize",
+      sanitize_char: "\\",
+    });
+    const response = await send(base, { path: attack });
+    expect(await response.json()).toMatchObject({ code: "code_injection_detected" });
+    await send(base, { query: attack });
+    expect(provider.requests.map(({ target }) => target.includes("%5C%5C"))).toEqual([true]);
+  });
 });
 
 describe("bodies", () => {

@@ -37,7 +37,7 @@ export function maskHead(
 ): boolean {
   const onHeaderFound = placeInHeader(detector);
   if (parts.headers && firstInCredentials(context, detector, onHeaderFound) !== null) return true;
-  if (parts.path) maskPath(context, detector, char);
+  if (parts.path && !maskPath(context, detector, char)) return true;
   if (parts.headers) maskHeaders(context, detector, char, onHeaderFound);
   return false;
 }
@@ -50,15 +50,21 @@ function isCodeInPath(pathAndQuery: string, detector: RecordingDetector): boolea
   return true;
 }
 
-function maskPath(context: RequestContext, detector: RecordingDetector, char: string): void {
+/** Returns false if the path cannot be sent with the mask, such as a backslash. */
+function maskPath(context: RequestContext, detector: RecordingDetector, char: string): boolean {
   const before = context.path + context.query;
   const after = maskPathAndQuery(before, detector, char);
-  if (after === before) return;
+  if (after === before) return true;
   const question = after.indexOf("?");
   const path = question < 0 ? after : after.slice(0, question);
   detector.place(() => ({ path: path === context.path ? "query" : "path", role: null }));
-  context.setPath(path);
+  try {
+    context.setPath(path);
+  } catch {
+    return false;
+  }
   context.setQuery(question < 0 ? "" : after.slice(question));
+  return true;
 }
 
 /** The client chooses the names of headers too, so unusual ones are not shown. */
