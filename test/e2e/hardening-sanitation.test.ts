@@ -197,6 +197,16 @@ test.each([
   }
 });
 
+test.each([
+  ["application/json", `{"a":"${ATTACK}"}`],
+  ["text/plain", ATTACK],
+  ["application/x-www-form-urlencoded", `q=${ATTACK}&a=b`],
+])("a masked body of the type %s keeps its byte order mark", async (type, text) => {
+  expect((await send("sanitize", bytes(`\ufeff${text}`), type)).status).toBe(200);
+  const masked = text.replaceAll(/<[^>]*>/g, (tag) => "X".repeat(tag.length));
+  expect(Buffer.from(onlyRequest(provider).body).toString()).toBe(`\ufeff${masked}`);
+});
+
 test("the content of a file in a multipart body passes unchanged, and the request log says so", async () => {
   const body = bytes(part('name="image"; filename="a.png"', `${ATTACK}\u00ff`), 0xff, "--b--");
   for (const action of ["block", "sanitize"]) {

@@ -23,6 +23,10 @@ export function namesOtherThanUtf16(fields: string): boolean {
   return namesOtherCharset(fields.replaceAll(UTF16_PARAMETER, "charset=utf-8"));
 }
 
+export function hasUtf8Mark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
 /** Whether these are the first bytes of UTF-16 with a byte order mark, or of UTF-32 in little-endian order. */
 export function isUtf16Mark(first: number | undefined, second: number | undefined): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);

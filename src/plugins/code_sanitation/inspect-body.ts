@@ -1,7 +1,7 @@
 // Scans the body of a request for code, on the event loop or in a worker thread.
 import { isMultipart, isUrlEncoded } from "../../sdk/index.ts";
 import { encodingsOf, isUndeclaredCompression, mayBeWideText, type InspectedBody } from "./body-text.ts";
-import { isUtf16Mark, isUtf32, namesOtherCharset, namesOtherThanUtf16 } from "./charset.ts";
+import { hasUtf8Mark, isUtf16Mark, isUtf32, namesOtherCharset, namesOtherThanUtf16 } from "./charset.ts";
 import type { Detector } from "./detector.ts";
 import { inspectJsonBytes, rangesOf, type JsonOptions } from "./inspect-json.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
@@ -18,6 +18,7 @@ export type BodyVerdict = { readonly files?: number } & (
   | { readonly kind: "masked"; readonly body: string | Uint8Array }
 );
 
+const BYTE_ORDER_MARK = "\ufeff";
 const CLEAN: BodyVerdict = { kind: "clean" };
 const FOUND: BodyVerdict = { kind: "found" };
 
@@ -32,8 +33,18 @@ export function inspectBody(
   json: JsonOptions | null = null,
 ): BodyVerdict {
   if (isInOtherCharset(body)) return { kind: "unreadable", why: "charset" };
-  const verdict = body.isJson ? inspectJsonBytes(body, detector, mask, json) : null;
-  return verdict ?? inspectText(body, detector, mask, json);
+  const verdict =
+    (body.isJson ? inspectJsonBytes(body, detector, mask, json) : null) ??
+    inspectText(body, detector, mask, json);
+  return verdict.kind === "masked" ? { ...verdict, body: withMark(body, verdict.body) } : verdict;
+}
+
+/** Returns a masked text with the byte order mark of the body, which the text of a body does not have. */
+function withMark(body: InspectedBody, masked: string | Uint8Array): string | Uint8Array {
+  const bytes = body.bodyView ?? body.body;
+  return typeof masked === "string" && bytes !== null && hasUtf8Mark(bytes)
+    ? BYTE_ORDER_MARK + masked
+    : masked;
 }
 
 /** Whether the content type names a charset in which the body is not inspected. */

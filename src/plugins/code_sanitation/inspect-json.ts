@@ -1,5 +1,6 @@
 // Scans a JSON body for code: its bytes up to the first string with code, and from there its text.
 import type { InspectedBody } from "./body-text.ts";
+import { hasUtf8Mark } from "./charset.ts";
 import type { CleanTexts } from "./clean-texts.ts";
 import type { Detector } from "./detector.ts";
 import { asLatin1, JsonBytes } from "./json-bytes.ts";
@@ -75,7 +76,7 @@ function rangesFrom(from: number, ranges: readonly TextRange[]): TextRange[] {
 
 /** Returns the bytes without a byte order mark: the text of a body has none either. */
 function withoutMark(bytes: Uint8Array): Uint8Array {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+  return hasUtf8Mark(bytes) ? bytes.subarray(3) : bytes;
 }
 
 const decoder = new TextDecoder();
