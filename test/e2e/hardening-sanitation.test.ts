@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { waitFor } from "../support/waiting.ts";
@@ -13,14 +14,23 @@ let provider: FakeProvider;
 const urls: Record<string, string> = {};
 const gateways: string[] = [];
 
+const pluginWith = (action: string, settings: Record<string, unknown> = {}) => ({
+  name: "code_sanitation",
+  stage: "pre_request",
+  settings: {
+    languages: [{ language: "html", enabled: true }],
+    content_to_check: ["body"],
+    action,
+    ...settings,
+  },
+});
+
 beforeAll(async () => {
   provider = await startFakeProvider();
   gatehouse = await startGatehouseProcess();
   for (const action of ["block", "sanitize"]) {
-    const settings = { languages: [{ language: "html", enabled: true }], content_to_check: ["body"], action };
-    const plugin = { name: "code_sanitation", stage: "pre_request", settings };
     const { path, gateway } = await seedRoute(gatehouse, {
-      gateway: { required_plugins: [plugin] },
+      gateway: { required_plugins: [pluginWith(action)] },
       upstream: { targets: [targetAt(provider, { path: "/echo" })] },
     });
     urls[action] = gatehouse.proxyUrl + path;
@@ -205,6 +215,26 @@ test.each([
   expect((await send("sanitize", bytes(`\ufeff${text}`), type)).status).toBe(200);
   const masked = text.replaceAll(/<[^>]*>/g, (tag) => "X".repeat(tag.length));
   expect(Buffer.from(onlyRequest(provider).body).toString()).toBe(`\ufeff${masked}`);
+});
+
+test("code blocks the request if the masked body is larger than MAX_BODY_BYTES", async () => {
+  // The Admin API has the same limit.
+  const body = bytes(`q=${ATTACK}&a=${"a".repeat(2000)}`);
+  const small = await startGatehouseInProcess({ env: { MAX_BODY_BYTES: String(body.length) } });
+  try {
+    const { path } = await seedRoute(small, {
+      gateway: {
+        required_plugins: [{ ...pluginWith("sanitize", { sanitize_char: "&" }), on_error: "continue" }],
+      },
+      upstream: { targets: [targetAt(provider, { path: "/echo" })] },
+    });
+    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+    const response = await fetch(small.proxyUrl + path, { method: "POST", headers, body });
+    expect(await response.json()).toMatchObject({ code: "code_injection_detected" });
+    expect(provider.requests).toEqual([]);
+  } finally {
+    await small.stop();
+  }
 });
 
 test("the content of a file in a multipart body passes unchanged, and the request log says so", async () => {

@@ -170,14 +170,14 @@ class Inspection {
   }
 
   #finish(context: RequestContext, recorder: RecordingDetector, verdict: Verdict): void {
-    const { status_code, error_message, on_incomplete } = this.#settings;
+    const { on_incomplete, status_code } = this.#settings;
     if ("files" in verdict) recorder.addRemark(`content of files not inspected (${verdict.files})`);
     switch (verdict.kind) {
       case "masked":
-        context.replaceBody(verdict.body);
+        if (!isBodyReplaced(context, verdict.body)) this.#block(context, recorder);
         break;
       case "found":
-        respondWith(context, status_code, error_message, "code_injection_detected", recorder.details);
+        this.#block(context, recorder);
         break;
       case "unreadable":
         respondWith(context, 415, UNREADABLE[verdict.why], "unsupported_media_type");
@@ -194,6 +194,11 @@ class Inspection {
     }
     recorder.report(context);
     this.#log(context, recorder);
+  }
+
+  #block(context: RequestContext, recorder: RecordingDetector): void {
+    const { status_code, error_message } = this.#settings;
+    respondWith(context, status_code, error_message, "code_injection_detected", recorder.details);
   }
 
   #log({ requestId, gateway }: RequestContext, recorder: RecordingDetector): void {
@@ -213,6 +218,16 @@ class Inspection {
     recorder.addRemark(
       `inspection incomplete (${why}), ${on_incomplete === "block" ? "blocked" : "continued"}`,
     );
+  }
+}
+
+/** Returns false if the masked body cannot be sent: a mask that has to be encoded may make it larger than MAX_BODY_BYTES. */
+function isBodyReplaced(context: RequestContext, body: string | Uint8Array): boolean {
+  try {
+    context.replaceBody(body);
+    return true;
+  } catch {
+    return false;
   }
 }
 
