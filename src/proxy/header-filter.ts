@@ -63,6 +63,9 @@ const NOT_FORWARDED = new Set([
   "x-rewrite-url",
 ]);
 
+/** Fields by which the gateway reads the body. Under another spelling, a server would read another body than the one that was inspected. */
+const BODY_FIELDS = new Set(["content-type", "content-encoding"]);
+
 const NOT_RELAYED = new Set([
   ...HOP_BY_HOP,
   // A web server in front of the gateway would send a file of its own.
@@ -104,7 +107,7 @@ function isForwarded(name: string): boolean {
     (plain.startsWith(GATEWAY_PREFIX) || plain.startsWith(FORWARDING_PREFIX))
   )
     return false;
-  return !NOT_FORWARDED.has(plain);
+  return !NOT_FORWARDED.has(plain) && (plain === name || !BODY_FIELDS.has(plain));
 }
 
 /** Which of the provider's statements about the body still hold for the body that the client gets. */

@@ -101,6 +101,20 @@ test("headers from which servers take another method or path are not forwarded",
   for (const name of names) expect(sent).not.toContain(name.toLowerCase());
 });
 
+test("headers that some servers take for those of the body are not forwarded", async () => {
+  const headers: HeaderPair[] = [
+    ["Content_Encoding", "deflate"],
+    ["Content-Encoding", "identity"],
+    ["Content_Type", "multipart/form-data; boundary=b"],
+  ];
+  await rawJson(gatehouse.proxyUrl, chatPath, CHAT, headers);
+  const sent = onlyRequest(provider).headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`);
+  expect(sent.filter((field) => /^content[-_](?:type|encoding)/.test(field)).sort()).toEqual([
+    "content-encoding: identity",
+    "content-type: application/json",
+  ]);
+});
+
 describe("a credential of the gateway reaches no provider", () => {
   const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
   const carriers: [string, (secret: string) => HeaderPair][] = [
