@@ -6,7 +6,7 @@ import type { InspectedBody } from "./body-text.ts";
 import { compileDetector } from "./detector.ts";
 import { inspectBody } from "./inspect-body.ts";
 import { LANGUAGES } from "./settings.ts";
-import { stepsForBody } from "./work-budget.ts";
+import { stepsForBody, WorkExhausted } from "./work-budget.ts";
 
 const CORPUS = join(import.meta.dirname, "corpus");
 const detector = compileDetector(LANGUAGES.map((language) => ({ language })));
@@ -231,6 +231,17 @@ test("code is found across what may be a delimiter", () => {
   );
   expect(inspectBody(body, detector, null).kind).toBe("found");
   expect(inspectBody(body, detector, "X").kind).toBe("masked");
+});
+
+test("a form with very many parts is rejected before all of them are read", () => {
+  for (const mask of [null, "X"]) {
+    for (const text of ["--b", "--b\n\n"]) {
+      const body = bodyOf(MULTIPART, text.repeat(50_000), NOT_UTF8);
+      const steps = stepsForBody(body.body?.length ?? 0, false);
+      expect(() => detector.limitWork(steps, () => inspectBody(body, detector, mask))).toThrow(WorkExhausted);
+      expect(detector.workDone).toBeLessThan(steps + 100);
+    }
+  }
 });
 
 test("the content type is read as often for many parts as for one", () => {

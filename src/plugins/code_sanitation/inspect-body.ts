@@ -67,7 +67,7 @@ function inspectText(
 ): BodyVerdict {
   const { bodyText } = body;
   if (bodyText === null || mayBeWideText(bodyText)) return inspectOtherEncodings(body, detector, mask, json);
-  const text = textOf(body, bodyText, json, false);
+  const text = textOf(body, bodyText, json, false, detector);
   if (text.unreadable !== null) return { kind: "unreadable", why: text.unreadable };
   if (mask === null) return text.hasCode(detector) ? FOUND : CLEAN;
   if (text.hasUnmaskableCode(detector)) return FOUND;
@@ -91,7 +91,7 @@ function inspectOtherEncodings(
   for (const { decode, encode } of encodingsOf(bytes, headers)) {
     const decoded = decode(masked);
     if (decoded === null) continue;
-    const text = textOf(body, decoded, json, true);
+    const text = textOf(body, decoded, json, true, detector);
     if (text.unreadable !== null) return { kind: "unreadable", why: text.unreadable };
     files = text.files;
     if (mask === null) {
@@ -114,14 +114,14 @@ function textOf(
   text: string,
   json: JsonOptions | null,
   hasOpaqueFiles: boolean,
+  detector: Detector,
 ): InspectedText {
-  if (!isJson) return new PlainText(text, headers, hasOpaqueFiles);
+  if (!isJson) return new PlainText(text, headers, hasOpaqueFiles, detector);
   return {
     files: 0,
     unreadable: null,
     hasUnmaskableCode: () => false,
-    hasCode: (detector) =>
-      firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound) !== null,
-    masked: (detector, char) => maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound),
+    hasCode: () => firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound) !== null,
+    masked: (_, char) => maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound),
   };
 }

@@ -9,7 +9,7 @@ test("contents of files are opaque; names, file names and text parts are not", (
     'Content-Disposition: form-data; name="image"; filename="NAME.png"\r\nContent-Type: image/png',
     "BYTES",
   )}--b--\r\n`;
-  const { pieces } = splitMultipart(text, "--b", true);
+  const { pieces } = splitMultipart(text, "--b", true, () => undefined);
   const inspected = pieces.filter(({ isFile }) => !isFile).map((piece) => piece.text);
   expect(inspected.join("")).toContain("PROMPT");
   expect(inspected.join("")).toContain("NAME.png");
@@ -29,7 +29,7 @@ test("the pieces of any text form the text", () => {
     fc.property(fc.array(token, { maxLength: 20 }), (tokens) => {
       const text = tokens.join("");
       expect(
-        splitMultipart(text, "--b", true)
+        splitMultipart(text, "--b", true, () => undefined)
           .pieces.map((piece) => piece.text)
           .join(""),
       ).toBe(text);

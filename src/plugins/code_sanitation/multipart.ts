@@ -46,11 +46,13 @@ const MAX_HEADERS_LENGTH = 8192;
 
 /**
  * Contents of files are pieces of their own only if they are opaque. `delimiter`: null if it is not known for sure; then no content is opaque.
+ * `onPart` is called for each part, and may throw.
  */
 export function splitMultipart(
   text: string,
   delimiter: string | null,
   hasOpaqueFiles: boolean,
+  onPart: () => void,
 ): MultipartText {
   const separator = delimiter ?? ANY_DELIMITER;
   const pieces: MultipartPiece[] = [];
@@ -60,19 +62,24 @@ export function splitMultipart(
   let isLineStart = true;
   // A file ends with any delimiter: some parsers do not require a line break before it.
   for (const [index, part] of text.split(separator).entries()) {
+    onPart();
     if (index > 0) between += separator;
     const headersEnd = part.indexOf("\r\n\r\n");
     const mayBeFile = delimiter !== null && index > 0 && isLineStart && headersEnd >= 0;
     const isFilePart = mayBeFile && isFile(part.slice(0, headersEnd));
     isLineStart = part.endsWith("\r\n") || (index === 0 && part === "");
     const start = isFilePart ? headersEnd + 4 : contentStart(part);
-    const fields = part.slice(0, Math.max(0, start));
+    if (start < 0) {
+      between += part;
+      continue;
+    }
+    const end = isFilePart ? part.length : contentEnd(part, start);
+    const fields = part.slice(0, start);
+    const content = part.slice(start, end);
     const decoded = decodeWords(fields);
     if (decoded !== null && decoded !== fields) decodedFields.push(decoded);
-    const end = isFilePart ? part.length : contentEnd(part, start);
-    const content = start < 0 ? "" : part.slice(start, end);
     unreadable ??= unreadablePart(decoded, content, isFilePart);
-    if (start < 0 || (isFilePart && !hasOpaqueFiles)) {
+    if (isFilePart && !hasOpaqueFiles) {
       between += part;
       continue;
     }

@@ -13,8 +13,8 @@ import { splitMultipart, type MultipartPiece, type UnreadablePart } from "./mult
  */
 const JSON_START = /^[\ufeff\0\s]*[{[]/;
 
-/** The work of splitting a form into its parts, for each of them. */
-const STEPS_PER_PIECE = 32;
+/** The work of reading a part of a multipart form. A form can consist of very many empty parts. */
+const STEPS_PER_PART = 64;
 
 /** A body that is not declared as JSON. */
 export class PlainText {
@@ -30,13 +30,15 @@ export class PlainText {
   /** Not null if a part cannot be inspected. */
   readonly unreadable: UnreadablePart | null;
 
-  constructor(text: string, headers: Pick<Headers, "get">, hasOpaqueFiles: boolean) {
+  /** Counts the parts of a multipart form. Throws WorkExhausted. */
+  constructor(text: string, headers: Pick<Headers, "get">, hasOpaqueFiles: boolean, detector: Detector) {
     const type = headers.get("content-type");
     this.#isForm = isUrlEncoded(type);
     const isDivided = isMultipart(type);
     const delimiter = multipartDelimiter(type);
     this.#whole = isDivided && delimiter === null ? text : null;
-    const divided = isDivided ? splitMultipart(text, delimiter, hasOpaqueFiles) : undivided(text);
+    const onPart = () => detector.countWork(STEPS_PER_PART);
+    const divided = isDivided ? splitMultipart(text, delimiter, hasOpaqueFiles, onPart) : undivided(text);
     this.#pieces = divided.pieces;
     this.#decodedFields = divided.decodedFields;
     this.unreadable = divided.unreadable;
@@ -44,7 +46,6 @@ export class PlainText {
   }
 
   hasCode(detector: Detector): boolean {
-    this.#countPieces(detector);
     if (this.#whole !== null && detector.first(this.#whole) !== null) return true;
     if (this.hasUnmaskableCode(detector)) return true;
     return this.#pieces.some(({ text, isFile }) => !isFile && this.#isCodeIn(text, detector));
@@ -57,15 +58,10 @@ export class PlainText {
 
   /** Returns the text with code masked; the same text if there is none. */
   masked(detector: Detector, char: string): string {
-    this.#countPieces(detector);
     const masked = this.#pieces
       .map(({ text, isFile }) => (isFile ? text : this.#maskedPiece(text, detector, char)))
       .join("");
     return this.#whole === null ? masked : maskText(masked, detector, char);
-  }
-
-  #countPieces(detector: Detector): void {
-    detector.countWork(this.#pieces.length * STEPS_PER_PIECE);
   }
 
   /** Also as a text: the structure of JSON may be code, such as an operator of a query. */
