@@ -4,7 +4,7 @@ import type { Period } from "../base/calendar-period.ts";
 import type { Clock } from "../base/clock.ts";
 import { dollarsOf, nanosOf } from "../base/decimal.ts";
 import { GatehouseError, validationError } from "../base/errors.ts";
-import { LedgerUnavailable, MAX_AMOUNT } from "../ledger/ledger.ts";
+import { LedgerUnavailable, MAX_AMOUNT, type BudgetAmounts, type BudgetTarget } from "../ledger/ledger.ts";
 import { BUDGET_PERIODS, BUDGET_UNITS } from "../model/budget.ts";
 import type { BudgetBook } from "../runtime/budget-book.ts";
 import { boundedSubject, SHARED_SUBJECT } from "../runtime/budget-subjects.ts";
@@ -12,8 +12,6 @@ import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
 
 const MAX_SPENDERS = 10;
-/** How many subjects are read from the ledger. */
-const MAX_READ = 10_000;
 
 const amount = z.union([z.string(), z.int()]);
 const spenderSchema = z.object({
@@ -66,6 +64,18 @@ export const adjustInput = z.strictObject({
 
 type BudgetState = z.output<typeof budgetStateSchema>;
 
+/** The account of a subject. */
+interface SubjectTarget {
+  readonly subject: string;
+  readonly target: BudgetTarget;
+}
+
+interface Spender extends BudgetAmounts {
+  readonly subject: string;
+  /** Spent and reserved. */
+  readonly used: number;
+}
+
 export class BudgetStates {
   readonly #current: CurrentConfiguration;
   readonly #book: BudgetBook;
@@ -93,20 +103,21 @@ export class BudgetStates {
 
   async #read(gatewayId: string, budget: CompiledBudget): Promise<BudgetState> {
     const { record, limit, periods } = budget;
-    const { start, end } = periods.at(this.#clock.unixNow());
-    const subjects = await this.#subjectsOf(gatewayId, budget, { start, end });
-    const targets = subjects.map((subject) => this.#book.target(budget, subject, { start, end }));
-    await this.#book.ledger.refresh?.(gatewayId, targets);
-    const amounts = await ledgerCall(async () => this.#book.ledger.read(gatewayId, targets));
-    const spent = amounts.reduce((sum, each) => sum + each.spent, 0);
-    const reserved = amounts.reduce((sum, each) => sum + each.reserved, 0);
+    const period = periods.at(this.#clock.unixNow());
+    const { start, end } = period;
+    let [spent, reserved] = [0, 0];
+    let spenders: Spender[] = [];
+    for await (const targets of this.#pagesOf(gatewayId, budget, period)) {
+      const amounts = await ledgerCall(async () => this.#book.ledger.read(gatewayId, targets.map(targetOf)));
+      for (const [at, each] of amounts.entries()) {
+        spent += each.spent;
+        reserved += each.reserved;
+        const used = each.spent + each.reserved;
+        if (used > 0) spenders.push({ subject: targets[at]?.subject ?? "", used, ...each });
+      }
+      spenders = spenders.sort((a, b) => b.used - a.used).slice(0, MAX_SPENDERS);
+    }
     const shown = (value: number) => (record.unit === "usd" ? dollarsOf(value) : value);
-    const spenders = subjects
-      .flatMap((subject, index) => {
-        const each = amounts[index];
-        return each === undefined || each.spent + each.reserved === 0 ? [] : [{ subject, ...each }];
-      })
-      .sort((a, b) => b.spent + b.reserved - a.spent - a.reserved);
     return {
       period: {
         name: record.period,
@@ -119,7 +130,7 @@ export class BudgetStates {
       reserved: shown(reserved),
       remaining: budget.hasSubjects ? null : shown(Math.max(0, limit - spent - reserved)),
       top_spenders: budget.hasSubjects
-        ? spenders.slice(0, MAX_SPENDERS).map((each) => ({
+        ? spenders.map((each) => ({
             subject: each.subject,
             name: this.#current.snapshot.apiKeysById.get(each.subject)?.name ?? null,
             spent: shown(each.spent),
@@ -133,13 +144,11 @@ export class BudgetStates {
   async reset(gatewayId: string, budgetId: string, subject: string | undefined): Promise<void> {
     const budget = this.#find(gatewayId, budgetId);
     const period = budget.periods.at(this.#clock.unixNow());
-    const subjects =
-      subject === undefined
-        ? await this.#subjectsOf(gatewayId, budget, period)
-        : [subjectIn(budget, subject)];
-    const targets = subjects.map((each) => this.#book.target(budget, each, period));
-    await this.#book.ledger.refresh?.(gatewayId, targets);
-    for (const target of targets) await ledgerCall(async () => this.#book.ledger.clear(gatewayId, target));
+    const only = subject === undefined ? undefined : subjectIn(budget, subject);
+    for await (const targets of this.#pagesOf(gatewayId, budget, period, only))
+      await ledgerCall(() =>
+        Promise.all(targets.map(async ({ target }) => this.#book.ledger.clear(gatewayId, target))),
+      );
   }
 
   async adjust(
@@ -175,19 +184,42 @@ export class BudgetStates {
     return budget;
   }
 
-  /** API keys and labels without requests are known from the configuration, too. */
-  async #subjectsOf(gatewayId: string, budget: CompiledBudget, period: Period): Promise<string[]> {
-    const { scope, label } = budget.record;
-    if (!budget.hasSubjects) return [""];
-    // First, because it is in use if there are more subjects than are read.
-    const subjects = new Set([SHARED_SUBJECT, ...(await this.#book.subjectsOf(budget, period))]);
+  /** Yields pages of the accounts of a budget, or that of only one subject, with what other processes have written. */
+  async *#pagesOf(
+    gatewayId: string,
+    budget: CompiledBudget,
+    period: Period,
+    only = budget.hasSubjects ? null : "",
+  ): AsyncGenerator<readonly SubjectTarget[]> {
+    const { ledger } = this.#book;
+    const pages =
+      only === null
+        ? this.#book.subjectPages(budget, period, this.#configuredSubjects(gatewayId, budget))
+        : [[only]];
+    for await (const subjects of pages) {
+      const targets = subjects.map((subject) => ({
+        subject,
+        target: this.#book.target(budget, subject, period),
+      }));
+      await ledger.refresh?.(gatewayId, targets.map(targetOf));
+      yield targets;
+    }
+  }
+
+  /** API keys and labels without requests are known, too, and so is what newcomers share. */
+  #configuredSubjects(gatewayId: string, { record: { scope, label } }: CompiledBudget): Set<string> {
+    const subjects = new Set([SHARED_SUBJECT]);
     for (const key of this.#current.snapshot.apiKeysByGateway.get(gatewayId)?.values() ?? []) {
       const value = label === null ? undefined : key.labelValues[label];
       if (scope === "api_key") subjects.add(key.id);
       else if (scope === "label" && value !== undefined) subjects.add(boundedSubject(value));
     }
-    return [...subjects].slice(0, MAX_READ);
+    return subjects;
   }
+}
+
+function targetOf({ target }: SubjectTarget): BudgetTarget {
+  return target;
 }
 
 function subjectIn({ hasSubjects }: CompiledBudget, subject: string): string {

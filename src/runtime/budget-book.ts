@@ -106,9 +106,13 @@ export class BudgetBook {
     if (budget.hasSubjects) this.#subjects.admit(budget.id, subject, claim);
   }
 
-  /** Resolves to the subjects of a budget that has any in the period. */
-  subjectsOf(budget: CompiledBudget, period: Period): Promise<string[]> {
-    return this.#subjects.list(budget.id, this.target(budget, "", period).period);
+  /** Yields pages of `others` and the subjects that any process has admitted in the period, each once. */
+  subjectPages(
+    budget: CompiledBudget,
+    period: Period,
+    others: Iterable<string>,
+  ): AsyncGenerator<readonly string[]> {
+    return this.#subjects.pages(budget.id, this.target(budget, "", period).period, others);
   }
 
   refused({ record }: CompiledBudget, gateway: NamedGateway): void {

@@ -14,13 +14,21 @@ class Registry {
     this.keys.push(...budgets.map(({ key, period }) => `${period} ${key}`));
   }
 
-  async budgetKeys(prefix: string, period: string): Promise<string[]> {
+  async budgetKeys(prefix: string, period: string, limit: number, after = prefix): Promise<string[]> {
     await Promise.resolve();
     if (!this.isAvailable) throw new Error("unavailable");
     return this.keys
       .filter((key) => key.startsWith(`${period} ${prefix}`))
-      .map((key) => key.slice(period.length + 1));
+      .map((key) => key.slice(period.length + 1))
+      .sort()
+      .filter((key) => key > after)
+      .slice(0, limit);
   }
+}
+
+async function listed(subjects: BudgetSubjects, period = "p", others: readonly string[] = []) {
+  const pages = await Array.fromAsync(subjects.pages("b", period, others));
+  return pages.flat();
 }
 
 const targetOf = (subject: string, period = "p"): BudgetTarget => ({
@@ -38,12 +46,12 @@ test("a subject that was admitted is listed by every process, also after a resta
   first.admit("b", "ana", targetOf("ana"));
   clock.advance(500);
   await Promise.resolve();
-  expect(await first.list("b", "p")).toEqual(["ana"]);
+  expect(await listed(first)).toEqual(["ana"]);
   registry.isAvailable = true;
   clock.advance(500);
   await Promise.resolve();
-  expect(await new BudgetSubjects(registry, clock, NO_LOG).list("b", "p")).toEqual(["ana"]);
-  expect(await first.list("b", "next period")).toEqual([]);
+  expect(await listed(new BudgetSubjects(registry, clock, NO_LOG))).toEqual(["ana"]);
+  expect(await listed(first, "next period")).toEqual([]);
 });
 
 test("beyond the bound, newcomers share an account until the next period; rejected subjects take no place", () => {
@@ -56,4 +64,14 @@ test("beyond the bound, newcomers share an account until the next period; reject
   expect(subjects.accountOf("b", "user 0", "p")).toBe("user 0");
   expect(subjects.accountOf("other", "newcomer", "p")).toBe("newcomer");
   expect(subjects.accountOf("b", "newcomer", "next")).toBe("newcomer");
+});
+
+test("those of all processes are listed once each, however many there are", async () => {
+  const registry = new Registry();
+  const subjects = new BudgetSubjects(registry, new ManualClock(), NO_LOG);
+  const names = Array.from({ length: MAX_SUBJECTS + 1001 }, (_, at) => `user ${at}`);
+  registry.keys.push(...names.map((name) => `p b:${name}`), "p c:other budget", "q b:other period");
+  subjects.admit("b", "user 7", targetOf("user 7"));
+  const found = await listed(subjects, "p", ["user 8", "configured"]);
+  expect(found.toSorted()).toEqual([...names, "configured"].toSorted());
 });

@@ -13,11 +13,13 @@ export const SHARED_SUBJECT = "*";
 const PLAIN_SUBJECT = /^[\x20-\x7e]{0,256}$/;
 const NOTE_DELAY_MS = 500;
 const MAX_NOTED = 1000;
+/** How many subjects are read from the store and the ledger at a time. */
+const PAGE_SIZE = 500;
 
 /** Where subjects are noted: the table in which a ledger in memory keeps what was spent. */
 export interface SubjectRegistry {
   noteBudgets(budgets: readonly BudgetTarget[]): Promise<void>;
-  budgetKeys(prefix: string, period: string, limit: number): Promise<string[]>;
+  budgetKeys(prefix: string, period: string, limit: number, after?: string): Promise<string[]>;
 }
 
 interface SeenSubjects {
@@ -63,18 +65,31 @@ export class BudgetSubjects {
     this.#unnoted.push({ kind: "budget", key, period, endsAt });
   }
 
-  /** Resolves to the subjects that any process has admitted in the period. Without the store, to those of this process. */
-  async list(budgetId: string, period: string): Promise<string[]> {
+  /**
+   * Yields `others` and the subjects that any process has admitted in the period, each once, a page at a time: their number has no bound,
+   * because every process has places of its own. Without the store, those of this process.
+   */
+  async *pages(budgetId: string, period: string, others: Iterable<string>): AsyncGenerator<string[]> {
     const seen = this.#seen.get(budgetId);
-    const subjects = new Set(seen?.period === period ? seen.subjects : []);
+    const known = new Set(others);
+    if (seen?.period === period) for (const subject of seen.subjects) known.add(subject);
+    const first = [...known];
+    for (let at = 0; at < first.length; at += PAGE_SIZE) yield first.slice(at, at + PAGE_SIZE);
     const prefix = `${budgetId}:`;
+    let keys = await this.#keysAfter(prefix, prefix, period);
+    for (let last = keys.at(-1); last !== undefined; last = keys.at(-1)) {
+      yield keys.map((key) => key.slice(prefix.length)).filter((subject) => !known.has(subject));
+      keys = keys.length < PAGE_SIZE ? [] : await this.#keysAfter(last, prefix, period);
+    }
+  }
+
+  async #keysAfter(last: string, prefix: string, period: string): Promise<string[]> {
     try {
-      for (const key of await this.#registry.budgetKeys(prefix, period, MAX_SUBJECTS))
-        subjects.add(key.slice(prefix.length));
+      return await this.#registry.budgetKeys(prefix, period, PAGE_SIZE, last);
     } catch (error) {
       this.#log.warn({ err: error }, "subjects of a budget not read from the store");
+      return [];
     }
-    return [...subjects];
   }
 
   #noteLater(): void {

@@ -107,16 +107,17 @@ export async function noteBudgets(query: Query, budgets: readonly BudgetTarget[]
   );
 }
 
-/** The prefix must end with a colon. Keys are ordered by their bytes. */
+/** The prefix must end with a colon. Keys are ordered by their bytes; the first one is the next after `after`. */
 export async function budgetKeys(
   query: Query,
   prefix: string,
   period: string,
   limit: number,
+  after = prefix,
 ): Promise<string[]> {
   const rows = await query(
     "SELECT budget FROM spending WHERE budget > $1 AND budget < $2 AND period = $3 ORDER BY budget LIMIT $4",
-    [prefix, prefix.replace(/:$/, ";"), period, limit],
+    [after, prefix.replace(/:$/, ";"), period, limit],
   );
   return rows.map((row) => String(column(row, "budget")));
 }

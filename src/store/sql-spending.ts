@@ -14,8 +14,8 @@ import {
 export interface SpendingStore extends SpentJournal {
   /** Remembers that these budgets exist, with nothing spent if they are new. */
   noteBudgets(budgets: readonly BudgetTarget[]): Promise<void>;
-  /** Resolves to the keys with this prefix that were written in a period, at most `limit`. */
-  budgetKeys(prefix: string, period: string, limit: number): Promise<string[]>;
+  /** Resolves to the keys with this prefix that were written in a period, in order: at most `limit` of those after `after`. */
+  budgetKeys(prefix: string, period: string, limit: number, after?: string): Promise<string[]>;
 }
 
 type Use = <T>(work: (database: Database) => Promise<T>, isLong?: boolean) => Promise<T>;
@@ -48,8 +48,8 @@ export class SqlSpending implements SpendingStore {
     return this.#write((query) => noteBudgets(query, budgets));
   }
 
-  budgetKeys(prefix: string, period: string, limit: number): Promise<string[]> {
-    return this.#use(({ query }) => budgetKeys(query, prefix, period, limit));
+  budgetKeys(prefix: string, period: string, limit: number, after?: string): Promise<string[]> {
+    return this.#use(({ query }) => budgetKeys(query, prefix, period, limit, after));
   }
 
   #write<T>(work: (query: Query) => Promise<T>, isLong = false): Promise<T> {

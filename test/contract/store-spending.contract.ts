@@ -121,6 +121,8 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       open.release();
       await second.close();
       expect(await store.spending.budgetKeys("b:", "p", 3)).toEqual(["b:0", "b:1", "b:10"]);
+      expect(await store.spending.budgetKeys("b:", "p", 2, "b:10")).toEqual(["b:100", "b:1000"]);
+      expect(await store.spending.budgetKeys("b:", "p", 2, "b:999")).toEqual([]);
     }, 60_000);
 
     test("a process that rejects requests sees the reset by another one, and one that served none can read and reset", async () => {
