@@ -33,10 +33,13 @@ export function checkLimit({
   limit,
   remaining,
   resetAt,
-}: TokenLimitState): Pick<TokenLimitState, "limit" | "remaining" | "resetAt"> {
+  window,
+}: TokenLimitState): Omit<TokenLimitState, "name"> {
   if (typeof limit !== "number" || typeof remaining !== "number" || typeof resetAt !== "number")
     throw new Error("limit, remaining and resetAt of a limit must be numbers");
-  return { limit, remaining, resetAt };
+  if (window === undefined) return { limit, remaining, resetAt };
+  if (typeof window !== "number") throw new Error("the window of a limit must be a number");
+  return { limit, remaining, resetAt, window };
 }
 
 export function checkStatus(status: number): number {

@@ -19,6 +19,8 @@ export interface LimitNumbers {
   readonly remaining: number;
   /** Unix time in seconds. */
   readonly resetAt: number;
+  /** In seconds. */
+  readonly window?: number;
 }
 
 /** The limits whose lines are kept, for each name: gateways use the same names with limits of their own. */
@@ -130,13 +132,13 @@ const RESET_START = Buffer.from(`\r\n${RESET}: `);
 /** `unixMs` is the time of the response: the client gets the duration until the reset. */
 export function writeTokenLimit(
   writer: LineWriter,
-  { limit, remaining, resetAt }: LimitNumbers,
+  { limit, remaining, resetAt, window = Infinity }: LimitNumbers,
   unixMs: number,
 ): void {
   writer.constant(tokenLimitLines.until(limit));
   writer.number(remaining);
   writer.constant(RESET_START);
-  writeDuration(writer, Math.max(0, Math.ceil(resetAt - unixMs / 1000)));
+  writeDuration(writer, Math.min(window, Math.max(0, Math.ceil(resetAt - unixMs / 1000))));
   writer.lineEnd();
 }
 

@@ -117,6 +117,8 @@ export interface ReportedLimit {
 }
 
 export interface TokenLimitState extends Omit<ReportedLimit, "name"> {
+  /** In seconds. `resetAt` is rounded up, and clients get no duration that is longer than the window. */
+  readonly window?: number;
   /** As for `reportLimit`, such as `per_key_tokens`. Without it, only the header fields of OpenAI are set. */
   readonly name?: string;
 }

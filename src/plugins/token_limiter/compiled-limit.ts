@@ -31,7 +31,7 @@ export class CompiledTokenLimit {
   readonly #exact: ReadonlySet<string> | null;
   readonly #prefixes: readonly string[];
   readonly #claimType: string;
-  readonly #windowMs: number;
+  readonly windowSeconds: number;
   readonly #keyPrefix: string;
   /** Keys by API key, user or other subject: the ledger finds the same string faster than an equal one that has to be hashed. */
   readonly #keys = new Map<string, string>();
@@ -56,7 +56,7 @@ export class CompiledTokenLimit {
     this.#claimType = `${type}_tokens`;
     this.#exact = models === undefined ? null : new Set(models.filter((model) => !model.endsWith("*")));
     this.#prefixes = (models ?? []).filter((model) => model.endsWith("*")).map((model) => model.slice(0, -1));
-    this.#windowMs = (windowSeconds(window) ?? 0) * 1000;
+    this.windowSeconds = windowSeconds(window) ?? 0;
     // Part of the key is what the limit counts: an edited limit must not continue with other tokens.
     this.#keyPrefix = `${instanceId}:${type}:${index}:${count}:`;
     this.#onUnavailable = on_store_failure;
@@ -94,7 +94,7 @@ export class CompiledTokenLimit {
       type: this.#claimType,
       key,
       limit: this.limit,
-      windowMs: this.#windowMs,
+      windowMs: this.windowSeconds * 1000,
       amount,
       count: this.count,
       countsModel: this.#countsModel,

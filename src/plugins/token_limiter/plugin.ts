@@ -149,6 +149,7 @@ class TokenClaims implements ClaimSet {
         limit: limit.limit,
         remaining,
         resetAt: resetAt ?? 0,
+        window: limit.windowSeconds,
       });
     }
   }

@@ -90,6 +90,10 @@ export class RepeatedReserved
     return this.resetTimeAt(this.#tightest);
   }
 
+  get window(): number {
+    return (this.plan.limits[this.#tightest]?.windowMs ?? Infinity) / 1000;
+  }
+
   numbersAt(at: number): LimitNumbers {
     const limit = this.plan.limits[at]?.limit ?? 0;
     return { limit, remaining: this.remainingAt(at), resetAt: this.resetTimeAt(at) };
