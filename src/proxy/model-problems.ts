@@ -8,10 +8,22 @@ export interface ModelProblem {
   readonly mayNameModel: boolean;
 }
 
-export const NO_OBJECT: ModelProblem = {
+const NO_OBJECT: ModelProblem = {
   code: "bad_request",
   message: "The body is not a JSON object or a multipart form, so its model cannot be checked.",
   mayNameModel: false,
+};
+const UNREADABLE_JSON: ModelProblem = {
+  code: "bad_request",
+  message:
+    "The body looks like JSON, but is not a JSON object in UTF-8 and nothing else, so its model cannot be checked.",
+  mayNameModel: true,
+};
+export const OTHER_FORM: ModelProblem = {
+  code: "bad_request",
+  message:
+    "The body is a form with Content-Type application/x-www-form-urlencoded, so its model cannot be checked. Send a JSON object or a multipart form.",
+  mayNameModel: true,
 };
 export const JSON_AS_FORM: ModelProblem = {
   code: "bad_request",
@@ -51,3 +63,23 @@ export const SEVERAL_IN_QUERY: ModelProblem = {
   message: "The query names several models. Send one parameter model.",
   mayNameModel: true,
 };
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+/** White space, and in UTF-8, UTF-16 and UTF-32 the byte order mark and the other bytes of an ASCII character. */
+const BEFORE_JSON: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf, 0xfe, 0xff, 0]);
+
+/** Longer white space is that of JSON: no file starts with it. */
+const MAX_BEFORE_JSON = 4096;
+
+/**
+ * Returns the problem of a body that is neither a JSON object nor a form. Many servers read JSON that is not declared as such, also JSON that
+ * the gateway does not read: in UTF-16, with text after it, with bytes that are no UTF-8, nested too deeply. Files do not start like it.
+ */
+export function problemOfOther(bytes: Uint8Array): ModelProblem {
+  let at = 0;
+  while (at < MAX_BEFORE_JSON && BEFORE_JSON.has(bytes[at] ?? -1)) at++;
+  const first = bytes[at];
+  const mayBeJson = first === OPEN_BRACE || first === OPEN_BRACKET || at === MAX_BEFORE_JSON;
+  return mayBeJson ? UNREADABLE_JSON : NO_OBJECT;
+}

@@ -18,7 +18,8 @@ import {
   DUPLICATE_FIELDS,
   JSON_AS_FORM,
   MODEL_NOT_TEXT,
-  NO_OBJECT,
+  OTHER_FORM,
+  problemOfOther,
   SPELLED_DIFFERENTLY,
   type ModelProblem,
 } from "./model-problems.ts";
@@ -218,20 +219,20 @@ function jsonFields(bytes: Uint8Array, maxValues: number): BodyFields | null {
   if (result === "invalid") throw invalidJson("The body is not valid JSON in UTF-8.");
   if (result === "too_deep") throw invalidJson(`The body is nested more than ${MAX_DEPTH} levels deep.`);
   if (scanner.hasDuplicates) throw invalidJson(DUPLICATE_FIELDS.message);
-  return result === "object" ? scannedFields(bytes) : withProblem(NO_OBJECT);
+  return result === "object" ? scannedFields(bytes) : withProblem(problemOfOther(bytes));
 }
 
 /** Returns only the model: a body that is not declared as JSON is forwarded unchanged. */
 function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
   const isObject = scanner.scan(bytes) === "object";
   // A form may look like JSON and contain another model.
-  if (isUrlEncoded(contentType)) return withProblem(isObject ? JSON_AS_FORM : NO_OBJECT);
+  if (isUrlEncoded(contentType)) return withProblem(isObject ? JSON_AS_FORM : OTHER_FORM);
   if (isObject) {
     if (scanner.hasDuplicates) return withProblem(DUPLICATE_FIELDS);
     const { model, modelProblem, furtherModels } = scannedFields(bytes);
     return { ...NO_FIELDS, model, modelProblem, furtherModels };
   }
-  if (!isMultipart(contentType)) return withProblem(NO_OBJECT);
+  if (!isMultipart(contentType)) return withProblem(problemOfOther(bytes));
   const found = modelInForm(bytes, contentType);
   return found === "ambiguous" ? withProblem(AMBIGUOUS_FORM) : { ...NO_FIELDS, ...found };
 }

@@ -272,6 +272,33 @@ describe("token limits", () => {
       `{"model":"other",${JSON.stringify(CHAT).slice(1)}`,
       "twice",
     ],
+    ["JSON in UTF-16", "text/plain", Buffer.from(JSON.stringify(CHAT), "utf16le"), "looks like JSON"],
+    [
+      "JSON in UTF-16 with a byte order mark",
+      "text/plain",
+      Buffer.from(`\ufeff${JSON.stringify(CHAT)}`, "utf16le"),
+      "looks like JSON",
+    ],
+    ["JSON with text after it", "text/plain", ` ${JSON.stringify(CHAT)} text`, "looks like JSON"],
+    [
+      "JSON with bytes that are no UTF-8",
+      "application/octet-stream",
+      Buffer.from(JSON.stringify({ ...CHAT, x: "\xff" }), "latin1"),
+      "looks like JSON",
+    ],
+    [
+      "JSON after much white space",
+      "text/plain",
+      `${" ".repeat(5000)}${JSON.stringify(CHAT)} text`,
+      "looks like JSON",
+    ],
+    ["JSON in a list", "application/json", JSON.stringify([CHAT]), "looks like JSON"],
+    [
+      "a form that is not multipart",
+      "application/x-www-form-urlencoded",
+      "model=gpt-fake&prompt=Good+morning",
+      "Send a JSON object or a multipart form",
+    ],
     [
       "a further model that a router may use",
       "application/json",
@@ -302,6 +329,10 @@ describe("token limits", () => {
     const ofEvery = await seed([tokens({ global: limit })]);
     await (await post(ofEvery)).bytes();
     expect(provider.requests).toHaveLength(4);
+    // A recording does not look like it.
+    const file = { method: "POST", headers: { "Content-Type": "audio/wav" }, body: "RIFF" };
+    await (await fetch(gatehouse.proxyUrl + ofModel.path, file)).bytes();
+    expect(provider.requests).toHaveLength(5);
   });
 
   test("a request that no target can serve gets the error that it has without limits", async () => {
