@@ -90,8 +90,8 @@ export function takeRequestBody(
   const source = { bytes, isJson, contentType, isTraced: exchange.trace !== null };
   const scanned = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
   const body = isPromise(scanned)
-    ? scanned.then((read) => asJsonOfVirtualModel(read, rule, offLoop))
-    : asJsonOfVirtualModel(scanned, rule, offLoop);
+    ? scanned.then((read) => asJsonOfVirtualModel(read, exchange, rule, offLoop))
+    : asJsonOfVirtualModel(scanned, exchange, rule, offLoop);
   if (isPromise(body)) return setScannedBody(exchange, body);
   exchange.setBody(body);
   return undefined;
@@ -103,17 +103,25 @@ async function setScannedBody(exchange: Exchange, body: Promise<RequestBody>): P
 
 /**
  * JSON with another content type is forwarded unchanged, unless it names a virtual model: then it is read as JSON, so that no
- * content type leads past the virtual model.
+ * content type leads past the virtual model. Throws if another body may name one where the gateway cannot read it, as for a compressed body.
  */
 function asJsonOfVirtualModel(
   body: RequestBody,
-  { virtualModels }: CompiledRule,
+  exchange: Exchange,
+  rule: CompiledRule,
   offLoop: OffLoop,
 ): ValueOrPromise<RequestBody> {
+  const { virtualModels } = rule;
+  if (virtualModels === null) return body;
   const { bytes, isJson, isTraced, fields } = body;
-  if (virtualModels === null || isJson || fields.model === null || fields.formModel !== null) return body;
-  if (virtualModels.chainOf(fields.model) === null) return body;
-  return scanBody({ bytes, isJson: true, contentType: null, isTraced }, offLoop);
+  const { model, formModel, modelProblem } = fields;
+  if (model !== null && virtualModels.chainOf(model) !== null)
+    return isJson || formModel !== null
+      ? body
+      : scanBody({ bytes, isJson: true, contentType: null, isTraced }, offLoop);
+  const isUnknown = modelProblem !== null && modelProblem.mayNameModel;
+  if (!isUnknown || !mayNameVirtualModel(exchange, rule)) return body;
+  throw new GatehouseError(modelProblem.code, modelProblem.message);
 }
 
 /** Whether the body that final_request hooks see is that of the client: no other plugin runs before them. */

@@ -105,3 +105,16 @@ test("the models of an API key are compared with the model that is sent", async 
   await send(formOf("voice"), undefined, { "X-GW-API-Key": allowed });
   expect(one.requestCount).toBe(1);
 });
+
+test.each([
+  ["JSON that is declared as a form", "application/x-www-form-urlencoded", '{"model":"voice"}'],
+  ["a form that is not multipart", "application/x-www-form-urlencoded", "model=voice"],
+  ["JSON with text after it", "text/plain", '{"model":"voice"} text'],
+  ["JSON in UTF-16", "text/plain", Buffer.from('{"model":"voice"}', "utf16le")],
+  ["two models", "text/plain", '{"model":"voice","model":"whisper-9"}'],
+  ["a field that differs in case", "application/json", '{"model":"whisper-9","Model":"voice"}'],
+])("%s does not lead past a virtual model", async (_, type, body) => {
+  const { response } = await send(Buffer.from(body), "/v1/chat/completions", { "Content-Type": type });
+  expect(response.status).toBe(400);
+  expect(one.requestCount + two.requestCount).toBe(0);
+});
