@@ -5,10 +5,7 @@ import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ModelAllowList } from "../snapshot/model-allow-list.ts";
 import type { Exchange } from "./exchange.ts";
-import { sentModel } from "./model-for.ts";
-import { queryFor } from "./realtime/handshake-query.ts";
-import { pathFor } from "./request-endpoint.ts";
-import { ignoresModelOfBody, modelsInPath, modelsInQuery } from "./request-target-models.ts";
+import { modelsNamedIn } from "./named-models.ts";
 
 const MAX_SHOWN_LENGTH = 255;
 /** Without a body, requests with these methods do not run a model. */
@@ -57,24 +54,6 @@ export function modelRefusal(
   for (const each of named)
     if (typeof each !== "string" || !allowed.allows(each)) return modelNotAllowed(each);
   return null;
-}
-
-/** Returns everything in the request to a target that a provider may read as a model. The last ones are the further models of the body. */
-export function modelsNamedIn(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): unknown[] {
-  const { fields, handshake } = exchange;
-  const path = pathFor(exchange, rule, target);
-  const model = sentModel(fields, target);
-  const query = handshake === null ? exchange.sentQuery : queryFor(exchange.sentQuery, target);
-  const named: unknown[] = [...modelsSentByClient(path, rule, target), ...modelsInQuery(query)];
-  if (model !== null && handshake === null && !ignoresModelOfBody(path)) named.push(model);
-  return [...named, ...fields.furtherModels];
-}
-
-/** Returns the models in the part of the path that the client chooses. */
-function modelsSentByClient(path: string, { rule }: CompiledRule, target: CompiledTarget): string[] {
-  if (target.path !== null && !rule.strip_path) return [];
-  const basePath = target.baseUrl.replace(/^\w+:\/\/[^/]*/, "");
-  return modelsInPath(basePath + path, basePath.length + (target.path ?? "").length);
 }
 
 function modelNotAllowed(model: unknown): GatehouseError {

@@ -19,6 +19,7 @@ import { withFormModel, type FormModel } from "./form-model.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
 import { modelFor, sentModel } from "./model-for.ts";
+import { onlyModelInUrl } from "./named-models.ts";
 import { takesDefaultModel } from "./operation.ts";
 import type { BodyFields, RequestBody } from "./request-body.ts";
 import { endpointAt, type RequestEndpoint } from "./request-endpoint.ts";
@@ -80,7 +81,8 @@ export function encodeRequest(
   const { fields } = exchange;
   const endpoint = endpointAt(exchange, rule, target);
   const { path, format } = endpoint;
-  const { body, model, translated } = encodeBody(exchange, rule, endpoint, target);
+  const { body, model: modelOfBody, translated } = encodeBody(exchange, rule, endpoint, target);
+  const model = modelOfBody ?? (body === null ? null : onlyModelInUrl(exchange, rule, target));
   // The response to a copy is discarded, after its usage was read.
   const isCopy = exchange.mirrorOf !== null;
   const translation = isCopy ? null : translationFor(endpoint, translated);

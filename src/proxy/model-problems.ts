@@ -53,11 +53,6 @@ export const MODEL_NOT_TEXT: ModelProblem = {
   message: "The field model must be a string.",
   mayNameModel: true,
 };
-export const SEVERAL_IN_BODY: ModelProblem = {
-  code: "bad_request",
-  message: "The fields models and fallbacks name further models. Send one model in the field model.",
-  mayNameModel: true,
-};
 export const SEVERAL_IN_QUERY: ModelProblem = {
   code: "bad_request",
   message: "The query names several models. Send one parameter model.",

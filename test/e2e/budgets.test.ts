@@ -304,6 +304,18 @@ describe("a budget in dollars", () => {
     }
   });
 
+  test("charges the model in the path for a body that names none", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { prices: PER_REQUEST },
+      upstream: { targets: [targetAt(provider, { path: "" })] },
+      rule: { path: "/deployed/*", strip_path: true },
+    });
+    const { id } = await addBudget(route, { on_unknown_price: "free", models: ["gpt-*"] });
+    const at = { ...route, path: "/deployed/deployments/gpt-fake/chat/completions" };
+    expect((await sendAndRead(at, { body: { model: undefined } })).status).toBe(200);
+    expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
+  });
+
   test("charges a form for the model that it names", async () => {
     const { route, id } = await routeWith({}, { target: { path: "/v1/audio/transcriptions" } });
     const form = new FormData();

@@ -132,6 +132,26 @@ describe("a socket is closed with 1008 when a limit is exhausted", () => {
     expect(await settled(route, id)).toMatchObject({ spent: "0.05", remaining: "0.00" });
   });
 
+  test.each(["?model=other", ""])("of the model that the target gets instead of %p", async (query) => {
+    const route = await seed();
+    const target = {
+      provider: "openai",
+      base_url: provider.url,
+      default_model: "gpt-rt",
+      models: ["gpt-rt"],
+    };
+    await gatehouse.api("PATCH", `/gateways/${route.gateway}/upstreams/${route.upstream}`, {
+      targets: [target],
+    });
+    const id = await addBudget(route, { amount: 400, models: ["gpt-rt"] });
+    const client = await openRealtime(gatehouse.proxyUrl + route.path + query);
+    const socket = await provider.socket();
+    socket.send(CREATED);
+    socket.send(done(300, 100));
+    expect(await client.closed).toMatchObject({ code: 1008 });
+    expect(await settled(route, id)).toMatchObject({ spent: 400 });
+  });
+
   test("of token_limiter, with the type of the limit", async () => {
     const route = await seed(limiter(400, { count: "output" }));
     const client = await openRealtime(route.url);

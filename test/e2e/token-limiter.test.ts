@@ -303,7 +303,7 @@ describe("token limits", () => {
       "a further model that a router may use",
       "application/json",
       JSON.stringify({ ...CHAT, model: "other", models: ["other", "gpt-fake"] }),
-      "name further models",
+      "names several models",
     ],
     [
       "two models in a multipart form",
@@ -333,6 +333,55 @@ describe("token limits", () => {
     const file = { method: "POST", headers: { "Content-Type": "audio/wav" }, body: "RIFF" };
     await (await fetch(gatehouse.proxyUrl + ofModel.path, file)).bytes();
     expect(provider.requests).toHaveLength(5);
+  });
+
+  test.each([
+    ["/openai/deployments/gpt-fake/chat/completions", { model: "other" }],
+    ["/v1/chat/completions?model=gpt-fake", { model: "other" }],
+    ["/model/gpt-fake/invoke", { model: "other" }],
+    ["/v1beta/models/gpt-fake:generateContent", { model: "other" }],
+    ["/v1/chat/completions", { model: "other", fallbacks: ["gpt-fake"] }],
+  ])("another model in %s does not lead past the limits of a model", async (path, body) => {
+    const limits = { global: { limit: 100_000, window: "1h", models: ["gpt-*"] } };
+    const prefix = `/named-${crypto.randomUUID()}`;
+    const route = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [tokens(limits)] },
+      upstream: { targets: [targetAt(provider, { path: "" })] },
+      rule: { path: `${prefix}/*`, strip_path: true },
+    });
+    // Requests of the same API key whose model is known, before and after.
+    for (let count = 0; count < 3; count++) {
+      const response = await send({ ...route, path: prefix + path }, { body });
+      expect(response.status).toBe(400);
+      expect(response.text).toContain("names several models");
+      const other = await send(
+        { ...route, path: `${prefix}/v1/chat/completions` },
+        { body: { model: "other" } },
+      );
+      expect(other.status).toBe(200);
+    }
+    expect(provider.requests).toHaveLength(3);
+  });
+
+  test.each([
+    "/openai/deployments/gpt-fake/chat/completions",
+    "/model/gpt-fake/invoke",
+    "/v1/chat/completions?deployment=gpt-fake",
+  ])("the model in %s is that of a body that names none", async (path) => {
+    const prefix = `/unnamed-${crypto.randomUUID()}`;
+    const limit = { limit: 1000, window: "1h", models: ["gpt-fake"] };
+    const route = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [tokens({ global: limit })] },
+      upstream: { targets: [targetAt(provider, { path: "" })] },
+      rule: { path: `${prefix}/*`, strip_path: true },
+    });
+    const at = { ...route, path: prefix + path };
+    expect((await send(at, { body: { model: undefined, max_tokens: 2000 } })).status).toBe(400);
+    provider.behave({ usage: { input: 500, output: 300 } });
+    const { status, headers } = await send(at, { body: { model: undefined, max_tokens: 300 } });
+    expect([status, headers.get("x-gw-model")]).toEqual([200, "gpt-fake"]);
+    const after = await send(at, { body: { model: undefined, max_tokens: 750 } });
+    expect(after.status).toBe(429);
   });
 
   test("a request that no target can serve gets the error that it has without limits", async () => {

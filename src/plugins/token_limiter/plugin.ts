@@ -51,8 +51,9 @@ class TokenLimiter {
   /** Synchronous unless the body is large. */
   claimsOf(context: ClaimContext): ClaimSet | null | Promise<ClaimSet | null> {
     if (!context.runsModel) return null;
-    const { eligibleModels: models, modelProblem } = context;
-    if (modelProblem !== null && !this.#countEveryModel) {
+    const { eligibleModels: models } = context;
+    const modelProblem = this.#countEveryModel ? null : context.modelProblem;
+    if (modelProblem !== null) {
       const { code, message } = modelProblem;
       context.respond({ status: 400, body: { error: message, code } });
       return null;

@@ -8,9 +8,8 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
-import type { BodyFields } from "../request-body.ts";
 import { isRun, namedEndpoint } from "./named-operation.ts";
-import { sentModel } from "../model-for.ts";
+import { modelRunBy } from "../named-models.ts";
 import { priceFor } from "../record-usage.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
 import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
@@ -38,7 +37,7 @@ export interface EstimateParts extends OffLoopPart {
 
 /** Returns the models that the request may be sent to; null is one that is not known. */
 export function eligibleModels(exchange: Exchange, rule: CompiledRule): readonly (string | null)[] {
-  const { fields, route } = exchange;
+  const { route } = exchange;
   if (route === null) {
     const virtual = virtualRouteOf(exchange, rule);
     if (virtual !== null) return modelsOfLegs(exchange, virtual);
@@ -47,8 +46,8 @@ export function eligibleModels(exchange: Exchange, rule: CompiledRule): readonly
   const candidates = candidatesFor(exchange, rule);
   if (candidates.models !== null) return candidates.models;
   const names: (string | null)[] = [];
-  addSentModels(names, candidates.preferred, fields, rule);
-  addSentModels(names, candidates.fallback, fields, rule);
+  addModelsOf(names, candidates.preferred, exchange, rule);
+  addModelsOf(names, candidates.fallback, exchange, rule);
   candidates.models = names;
   return names;
 }
@@ -60,37 +59,36 @@ export function eligibleModels(exchange: Exchange, rule: CompiledRule): readonly
 export function onlyEligibleModel(exchange: Exchange, rule: CompiledRule): string | null | undefined {
   const { preferred, fallback } = candidatesFor(exchange, rule);
   const first = preferred[0] ?? fallback[0];
-  const only = first === undefined ? undefined : modelAt(exchange.fields, rule, first);
+  const only = first === undefined ? undefined : modelAt(exchange, rule, first);
   const isOnly =
-    hasOnlyModel(exchange.fields, rule, preferred, only) &&
-    hasOnlyModel(exchange.fields, rule, fallback, only);
+    hasOnlyModel(exchange, rule, preferred, only) && hasOnlyModel(exchange, rule, fallback, only);
   return isOnly ? only : undefined;
 }
 
 function hasOnlyModel(
-  fields: BodyFields,
+  exchange: Exchange,
   rule: CompiledRule,
   indexes: readonly number[],
   only: string | null | undefined,
 ): boolean {
-  for (const index of indexes) if (modelAt(fields, rule, index) !== only) return false;
+  for (const index of indexes) if (modelAt(exchange, rule, index) !== only) return false;
   return true;
 }
 
 /** Returns undefined if there is no such target. */
-function modelAt(fields: BodyFields, { upstream }: CompiledRule, index: number): string | null | undefined {
-  const target = upstream.targets[index];
-  return target === undefined ? undefined : sentModel(fields, target);
+function modelAt(exchange: Exchange, rule: CompiledRule, index: number): string | null | undefined {
+  const target = rule.upstream.targets[index];
+  return target === undefined ? undefined : modelRunBy(exchange, rule, target);
 }
 
-function addSentModels(
+function addModelsOf(
   names: (string | null)[],
   indexes: readonly number[],
-  fields: BodyFields,
+  exchange: Exchange,
   rule: CompiledRule,
 ): void {
   for (const index of indexes) {
-    const model = modelAt(fields, rule, index);
+    const model = modelAt(exchange, rule, index);
     if (model !== undefined && !names.includes(model)) names.push(model);
   }
 }

@@ -4,12 +4,14 @@ import type { Endpoint } from "../../formats/operations.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
-import { modelsNamedIn } from "../allowed-models.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
+import type { ModelProblem } from "../model-problems.ts";
+import { modelRunBy, modelsNamedInUrl } from "../named-models.ts";
 import { endpointAt } from "../request-endpoint.ts";
 import { mayNameModel } from "../request-target-models.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
+import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 
 const MAX_SHOWN = 3;
 const MAX_SHOWN_LENGTH = 100;
@@ -31,23 +33,59 @@ export function dependsOnModel({ record, isEnforced }: CompiledBudget): boolean 
   return isEnforced && (record.unit === "usd" || record.models !== null || record.scope === "model");
 }
 
-/** Throws if the request to one of its targets names several models: in the path, the query, and the fields of the body. */
+/** Throws if the model that a target runs may be another one than the gateway counts. */
 export function requireOneModel(exchange: Exchange, rule: CompiledRule): void {
-  const { modelProblem } = exchange.fields;
-  // Any other body has no price, or is free.
-  if (modelProblem !== null && modelProblem.mayNameModel)
-    throw new GatehouseError(modelProblem.code, modelProblem.message);
-  // The targets of a virtual model get its model.
-  if (exchange.route !== null || virtualRouteOf(exchange, rule) !== null) return;
-  const { preferred, fallback } = candidatesFor(exchange, rule);
-  for (const index of preferred) requireOneModelAt(exchange, rule, rule.upstream.targets[index]);
-  for (const index of fallback) requireOneModelAt(exchange, rule, rule.upstream.targets[index]);
+  const problem = modelProblemOf(exchange, rule);
+  if (problem !== null) throw new GatehouseError(problem.code, problem.message);
 }
 
-function requireOneModelAt(exchange: Exchange, rule: CompiledRule, target: CompiledTarget | undefined): void {
-  if (target === undefined || mayNameOnlyOne(exchange, rule, target)) return;
-  const named = new Set(modelsNamedIn(exchange, rule, target));
-  if (named.size > 1) throw severalModels([...named]);
+/**
+ * Returns why the model that a target runs may be another one than the gateway counts, because the request names several: in the path, the
+ * query, and the fields of the body. Throws if no target may serve the request.
+ */
+export function modelProblemOf(exchange: Exchange, rule: CompiledRule): ModelProblem | null {
+  const { modelProblem } = exchange.fields;
+  // Any other body has no price, or is free.
+  if (modelProblem !== null && modelProblem.mayNameModel) return modelProblem;
+  const route = exchange.route ?? (rule.virtualModels === null ? null : virtualRouteOf(exchange, rule));
+  if (route !== null) return problemOfLegs(exchange, route);
+  const { preferred, fallback } = candidatesFor(exchange, rule);
+  return problemAmong(exchange, rule, preferred) ?? problemAmong(exchange, rule, fallback);
+}
+
+/** The targets of a virtual model get its model in the body only. */
+function problemOfLegs(exchange: Exchange, { legs }: VirtualRoute): ModelProblem | null {
+  for (const leg of legs.flat())
+    for (const target of leg.rule.upstream.targets) {
+      const problem = problemAt(exchange, leg.rule, target);
+      if (problem !== null) return problem;
+    }
+  return null;
+}
+
+function problemAmong(
+  exchange: Exchange,
+  rule: CompiledRule,
+  indexes: readonly number[],
+): ModelProblem | null {
+  for (const index of indexes) {
+    const problem = problemAt(exchange, rule, rule.upstream.targets[index]);
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+function problemAt(
+  exchange: Exchange,
+  rule: CompiledRule,
+  target: CompiledTarget | undefined,
+): ModelProblem | null {
+  if (target === undefined || mayNameOnlyOne(exchange, rule, target)) return null;
+  const counted = modelRunBy(exchange, rule, target);
+  const others = [...modelsNamedInUrl(exchange, rule, target), ...exchange.fields.furtherModels];
+  return others.every((other) => other === counted)
+    ? null
+    : severalModels([...new Set([counted, ...others])]);
 }
 
 /** A cheap test that most requests pass: the only model is the field of the body. */
@@ -78,10 +116,12 @@ function mayNameIn(exchange: Exchange, rule: CompiledRule, target: CompiledTarge
   return mayName;
 }
 
-function severalModels(named: readonly unknown[]): GatehouseError {
-  const shown = named.slice(0, MAX_SHOWN).map((name) => JSON.stringify(name).slice(0, MAX_SHOWN_LENGTH));
-  return new GatehouseError(
-    "bad_request",
-    `The request names several models (${shown.join(", ")}), so that its budgets cannot be applied. Name the same model in the path, the query and the body, and send no models or fallbacks.`,
-  );
+function severalModels(named: readonly unknown[]): ModelProblem {
+  const names = named.filter((name) => name !== null).slice(0, MAX_SHOWN);
+  const shown = names.map((name) => JSON.stringify(name).slice(0, MAX_SHOWN_LENGTH));
+  return {
+    code: "bad_request",
+    message: `The request names several models (${shown.join(", ")}), so that its limits and budgets cannot be applied. Name the same model in the path, the query and the body, and send no models or fallbacks.`,
+    mayNameModel: true,
+  };
 }

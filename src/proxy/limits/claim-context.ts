@@ -11,8 +11,9 @@ import {
   type EstimateParts,
 } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
+import { modelProblemOf } from "../budgets/require-one-model.ts";
 import type { Exchange } from "../exchange.ts";
-import { SEVERAL_IN_BODY, type ModelProblem } from "../model-problems.ts";
+import type { ModelProblem } from "../model-problems.ts";
 import type { PluginCall } from "../plugin-call.ts";
 
 const NO_MODELS: readonly (string | null)[] = [];
@@ -37,10 +38,15 @@ export class ClaimsContext extends ArrivingRequestContext implements ClaimContex
   }
 
   get modelProblem(): ModelProblem | null {
-    const { model, modelProblem, furtherModels } = this.#call.exchange.fields;
-    if (modelProblem !== null) return modelProblem.mayNameModel ? modelProblem : null;
-    // Routers may use any of them.
-    return furtherModels.some((name) => name !== model) ? SEVERAL_IN_BODY : null;
+    const { exchange } = this.#call;
+    if (exchange.rule === null) return null;
+    try {
+      return modelProblemOf(exchange, exchange.rule);
+    } catch (error) {
+      // A later step rejects the request.
+      if (error instanceof GatehouseError) return null;
+      throw error;
+    }
   }
 
   estimateTokens(): TokenEstimate | Promise<TokenEstimate> {

@@ -17,7 +17,7 @@ import { amountFor, mayCost, type PlanParts } from "../budgets/plan-budgets.ts";
 import { RepeatedReserved, type RepeatedPlan } from "../budgets/repeated-reserved.ts";
 import { onlyEligibleModel, outputTokensOf, sizeOf } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
-import { dependsOnModel, requireOneModel } from "../budgets/require-one-model.ts";
+import { modelProblemOf } from "../budgets/require-one-model.ts";
 import type { PlannedClaim } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
 import { runOf, type PluginParts } from "../plugin-call.ts";
@@ -67,14 +67,8 @@ export function createRepeatedLimits(book: BudgetBook): RepeatedLimits | null {
 
 /** The plans of an API key. */
 class KeyPlans {
-  /** Whether the budgets of the gateway need to know the model. */
-  readonly requiresOneModel: boolean;
   readonly #plans: LimitPlan[] = [];
   #unknownCount = 0;
-
-  constructor({ budgets }: CompiledGateway) {
-    this.requiresOneModel = budgets?.some(dependsOnModel) === true;
-  }
 
   find(exchange: Exchange, link: ChainLink, rule: CompiledRule, model: string | null): LimitPlan | null {
     const at = this.#indexOf(exchange, link, rule, model);
@@ -149,7 +143,7 @@ export class RepeatedLimits {
     if (gateway.budgets?.some(({ record }) => record.scope === "user") === true) return;
     const { link } = call.call;
     const plans = this.#plansOf(gateway, apiKey);
-    const model = onlyModelOf(exchange, rule, plans.requiresOneModel);
+    const model = onlyModelOf(exchange, rule);
     if (model === undefined) return;
     const place = plans.placeFor(exchange, link, rule, model);
     if (place === -1) return;
@@ -180,7 +174,7 @@ export class RepeatedLimits {
     if (keys === undefined) this.#plans.set(gateway, (keys = new BoundedCache(KEPT_KEYS)));
     const key = apiKey ?? WITHOUT_KEY;
     let plans = keys.get(key);
-    if (plans === undefined) keys.set(key, (plans = new KeyPlans(gateway)));
+    if (plans === undefined) keys.set(key, (plans = new KeyPlans()));
     return plans;
   }
 
@@ -189,7 +183,7 @@ export class RepeatedLimits {
     if (gateway === null || rule === null) return null;
     const plans = this.#plans.get(gateway)?.get(apiKey ?? WITHOUT_KEY);
     if (plans === undefined || !isOrdinary(exchange, rule)) return null;
-    const model = onlyModelOf(exchange, rule, plans.requiresOneModel);
+    const model = onlyModelOf(exchange, rule);
     return model === undefined ? null : plans.find(exchange, link, rule, model);
   }
 
@@ -254,15 +248,11 @@ function isOrdinary(exchange: Exchange, { virtualModels }: CompiledRule): boolea
 }
 
 /** Returns undefined if the request runs no model, may run several, or hides which one. Errors are reported by the steps that follow. */
-function onlyModelOf(
-  exchange: Exchange,
-  rule: CompiledRule,
-  requiresOneModel: boolean,
-): string | null | undefined {
+function onlyModelOf(exchange: Exchange, rule: CompiledRule): string | null | undefined {
   try {
     const { modelProblem, furtherModels } = exchange.fields;
     if (!mayCost(exchange, rule) || modelProblem !== null || furtherModels.length > 0) return undefined;
-    if (requiresOneModel) requireOneModel(exchange, rule);
+    if (modelProblemOf(exchange, rule) !== null) return undefined;
     return onlyEligibleModel(exchange, rule);
   } catch {
     return undefined;
