@@ -316,6 +316,30 @@ describe("a budget in dollars", () => {
     expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
   });
 
+  test.each(["/v1/batches", "/v1/fine_tuning/jobs"])(
+    "has no price for %s, whatever model the body names",
+    async (path) => {
+      const route = await seedRoute(gatehouse, {
+        gateway: { prices: PER_REQUEST },
+        upstream: { targets: [targetAt(provider, { path: "" })] },
+        rule: { path: `/jobs${path}/*`, strip_path: true },
+      });
+      const { id } = await addBudget(route, {});
+      const at = `/gateways/${route.gateway}/upstreams/${route.upstream}`;
+      for (const target of [{ path }, { path, default_model: "gpt-fake" }]) {
+        await gatehouse.api("PATCH", at, { targets: [targetAt(provider, target)] });
+        const rejected = await sendAndRead({ ...route, path: `/jobs${path}` });
+        expect([rejected.status, await rejected.json()]).toEqual([
+          402,
+          expect.objectContaining({ code: "price_unknown" }),
+        ]);
+      }
+      await gatehouse.api("PATCH", `/gateways/${route.gateway}/budgets/${id}`, { on_unknown_price: "free" });
+      await sendAndRead({ ...route, path: `/jobs${path}` });
+      expect(provider.requests).toHaveLength(1);
+    },
+  );
+
   test("charges a form for the model that it names", async () => {
     const { route, id } = await routeWith({}, { target: { path: "/v1/audio/transcriptions" } });
     const form = new FormData();

@@ -26,6 +26,10 @@ import {
 const TASK = new URL("./request-size-task.ts", import.meta.url);
 /** Their responses are no generated tokens. */
 const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings", "moderations", "rerank"]);
+/** What they run is in a file, and is not charged by the price of requests. */
+const JOBS: ReadonlySet<Operation> = new Set(["batches", "fine_tuning"]);
+const JOB_PATH = /\/(?:batches|fine_tuning)/;
+const UNKNOWN_MODEL: readonly (string | null)[] = [null];
 /** Reserved for the first request to a model that does not limit its output. */
 const DEFAULT_OUTPUT_TOKENS = 1000;
 /** More than any model returns. Keeps amounts exact integers. */
@@ -38,6 +42,7 @@ export interface EstimateParts extends OffLoopPart {
 /** Returns the models that the request may be sent to; null is one that is not known. */
 export function eligibleModels(exchange: Exchange, rule: CompiledRule): readonly (string | null)[] {
   const { route } = exchange;
+  if (startsJob(exchange, rule)) return UNKNOWN_MODEL;
   if (route === null) {
     const virtual = virtualRouteOf(exchange, rule);
     if (virtual !== null) return modelsOfLegs(exchange, virtual);
@@ -50,6 +55,11 @@ export function eligibleModels(exchange: Exchange, rule: CompiledRule): readonly
   addModelsOf(names, candidates.fallback, exchange, rule);
   candidates.models = names;
   return names;
+}
+
+/** Whether the request creates a batch or a fine-tuning job. The first test is cheap, because most requests need it. */
+export function startsJob(exchange: Exchange, rule: CompiledRule): boolean {
+  return JOB_PATH.test(exchange.path) && namedEndpoint(exchange, rule, JOBS) !== null;
 }
 
 /**

@@ -15,7 +15,7 @@ import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { PriceTable } from "../../usage/price-table.ts";
 import { amountFor, mayCost, type PlanParts } from "../budgets/plan-budgets.ts";
 import { RepeatedReserved, type RepeatedPlan } from "../budgets/repeated-reserved.ts";
-import { onlyEligibleModel, outputTokensOf, sizeOf } from "../budgets/request-estimate.ts";
+import { onlyEligibleModel, outputTokensOf, sizeOf, startsJob } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
 import { modelProblemOf } from "../budgets/require-one-model.ts";
 import type { PlannedClaim } from "../budgets/reserved-claims.ts";
@@ -252,7 +252,7 @@ function onlyModelOf(exchange: Exchange, rule: CompiledRule): string | null | un
   try {
     const { modelProblem, furtherModels } = exchange.fields;
     if (!mayCost(exchange, rule) || modelProblem !== null || furtherModels.length > 0) return undefined;
-    if (modelProblemOf(exchange, rule) !== null) return undefined;
+    if (startsJob(exchange, rule) || modelProblemOf(exchange, rule) !== null) return undefined;
     return onlyEligibleModel(exchange, rule);
   } catch {
     return undefined;
