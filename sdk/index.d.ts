@@ -315,6 +315,11 @@ export interface PluginHooks {
      * step, or none. They are settled when the request has ended, and released if it was not sent to a provider.
      */
     claims?(context: ClaimContext): ClaimSet | null | Promise<ClaimSet | null>;
+    /**
+     * Whether `claims` depends on the model: then the gateway reads it in every body, whatever its content type, and rejects bodies that it
+     * cannot read because they are compressed. Without it, and without `needs: ["body"]`, only the model of JSON may be known.
+     */
+    readonly readsModel?: boolean;
     pre_request?(context: RequestContext): HookResult;
     /**
      * Called when all pre_request plugins have run and the request is about to be sent. A plugin of the stage pre_request has this hook
@@ -517,6 +522,11 @@ export interface ServiceResponse {
 export interface ClaimContext extends BeforeBodyContext {
     /** The models that the request may be sent to; null is one that the gateway does not know. */
     readonly eligibleModels: readonly (string | null)[];
+    /**
+     * The model that a limit per model counts the request for: the virtual model, or the requested one if a target gets it, else the one that all
+     * targets get instead. Null if it is not known. Has few values: a client cannot avoid a limit by names that it invents.
+     */
+    readonly countedModel: string | null;
     /**
      * Why the model cannot be determined although a server may read one in the body, such as a field `model` that occurs twice; null otherwise. A limit that depends on the model
      * should reject such a request: `eligibleModels` may not contain the model that runs.

@@ -186,9 +186,13 @@ function mayHaveIds(exchange: Exchange, rule: CompiledRule): boolean {
   return rule.upstream.hasEndpoints && idsInRequest(operationWithIds(exchange, rule)) !== null;
 }
 
-/** Whether the model of any body matters: to the allowed models of the API key, or to budgets, which need its price. */
+/**
+ * Whether the model of any body matters: to the allowed models of the API key, to budgets, which need its price, or to limits of requests per
+ * model.
+ */
 function checksModel({ apiKey, gateway }: Exchange): boolean {
-  return (apiKey !== null && apiKey.models !== null) || (gateway !== null && gateway.budgets !== null);
+  if (apiKey !== null && apiKey.models !== null) return true;
+  return gateway !== null && (gateway.budgets !== null || gateway.chain?.readsModel === true);
 }
 
 /** Whether a plugin may have limits for some models. */

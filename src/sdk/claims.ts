@@ -104,6 +104,11 @@ export interface ClaimContext extends BeforeBodyContext {
   /** The models that the request may be sent to; null is one that the gateway does not know. */
   readonly eligibleModels: readonly (string | null)[];
   /**
+   * The model that a limit per model counts the request for: the virtual model, or the requested one if a target gets it, else the one that all
+   * targets get instead. Null if it is not known. Has few values: a client cannot avoid a limit by names that it invents.
+   */
+  readonly countedModel: string | null;
+  /**
    * Why the model cannot be determined although a server may read one in the body, such as a field `model` that occurs twice; null otherwise. A limit that depends on the model
    * should reject such a request: `eligibleModels` may not contain the model that runs.
    */

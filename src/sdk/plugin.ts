@@ -28,6 +28,11 @@ export interface PluginHooks {
    * step, or none. They are settled when the request has ended, and released if it was not sent to a provider.
    */
   claims?(context: ClaimContext): ClaimSet | null | Promise<ClaimSet | null>;
+  /**
+   * Whether `claims` depends on the model: then the gateway reads it in every body, whatever its content type, and rejects bodies that it
+   * cannot read because they are compressed. Without it, and without `needs: ["body"]`, only the model of JSON may be known.
+   */
+  readonly readsModel?: boolean;
   pre_request?(context: RequestContext): HookResult;
   /**
    * Called when all pre_request plugins have run and the request is about to be sent. A plugin of the stage pre_request has this hook

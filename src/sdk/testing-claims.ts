@@ -53,6 +53,7 @@ function claimContext(context: RequestContext, estimate: TestEstimate): ClaimCon
   return Object.create(context, {
     runsModel: { value: true },
     eligibleModels: { value: [context.requestedModel] },
+    countedModel: { value: context.requestedModel },
     modelProblem: { value: null },
     estimateTokens: { value: () => known },
   }) as ClaimContext;

@@ -24,6 +24,8 @@ export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[
   readonly finalRequest: readonly ChainLink[] | null;
   /** Whether a plugin reads the request body. */
   readonly needsRequestBody: boolean;
+  /** Whether the limits of a plugin depend on the model, so that it is read in every body. */
+  readonly readsModel: boolean;
   /** Whether a plugin needs the complete response body, even if the response is a stream. */
   readonly needsWholeResponse: boolean;
   /** The plugins in shadow mode, which are in none of the lists above; null if there are none. */
@@ -63,15 +65,17 @@ export function compileChain(
   // The sort is stable: entries of equal priority stay in the order in which they are listed.
   all.sort((a, b) => a.config.priority - b.config.priority);
   const entries = all.filter(({ report }) => report === null);
+  const limiters = linksWith(linksAt(entries, "pre_request"), "claims");
   return {
     pre_request: linksAt(entries, "pre_request"),
     post_request: linksAt(entries, "post_request"),
     pre_response: responseLinks(entries),
     post_response: linksAt(entries, "post_response"),
     beforeBody: linksWith(linksAt(entries, "pre_request"), "before_body"),
-    limiters: linksWith(linksAt(entries, "pre_request"), "claims"),
+    limiters,
     finalRequest: linksWith(linksAt(entries, "pre_request"), "final_request"),
     needsRequestBody: needsBodyAt(entries, "pre_request"),
+    readsModel: limiters?.some(({ hooks }) => hooks.readsModel === true) === true,
     needsWholeResponse: needsBodyAt(entries, "pre_response"),
     shadows: compileShadows(all),
     hidesBodies: entries.some(({ hidesBodies }) => hidesBodies),

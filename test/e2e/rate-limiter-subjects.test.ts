@@ -3,7 +3,8 @@ import { describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { limiter, postChat, seedPlugins, type ChatCall } from "../support/plugin-fixtures.ts";
-import { CHAT, rawJson, seedKey } from "../support/proxy-fixtures.ts";
+import { create } from "../support/admin-fixtures.ts";
+import { CHAT, rawJson, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { startRateLimiterHarness } from "../support/rate-limiter-fixtures.ts";
 
 const { gatehouse, provider, seedLimits, statusOf } = await startRateLimiterHarness();
@@ -226,6 +227,74 @@ describe("per_key, per_label and per_model", () => {
       [{ ...CHAT, model: "unknown" }, 200],
     ];
     for (const [body, status] of inTurn) expect(await statusOf(route, {}, body)).toBe(status);
+  });
+
+  describe("per_model counts names that no target gets for the model that is sent instead", () => {
+    const seedModels = (targets: readonly object[], upstream: object = {}) =>
+      seedRoute(gatehouse, {
+        gateway: { required_plugins: [limiter({ per_model: [1, "1m"] })] },
+        upstream: { targets: targets.map((target) => targetAt(provider, { ...target })), ...upstream },
+      });
+    const statusesOf = async (route: SeededRoute, models: readonly (string | undefined)[]) => {
+      const statuses: number[] = [];
+      for (const model of models) statuses.push(await statusOf(route, {}, { ...CHAT, model }));
+      return statuses;
+    };
+
+    test.each(["prefer", "any"])("with one default model and model_routing %p", async (model_routing) => {
+      const route = await seedModels([{ default_model: "small", models: ["small", "large"] }], {
+        model_routing,
+      });
+      const sent = ["invented 1", "invented 2", undefined, "small", "large", "large"];
+      expect(await statusesOf(route, sent)).toEqual([200, 429, 429, 429, 200, 429]);
+    });
+
+    test("with several of them, together", async () => {
+      const route = await seedModels([
+        { default_model: "small", models: ["small"] },
+        { default_model: "large", models: ["large"] },
+      ]);
+      const sent = ["invented 1", "invented 2", undefined, "small", "large", "large"];
+      expect(await statusesOf(route, sent)).toEqual([200, 429, 429, 200, 200, 429]);
+    });
+
+    test("and all names of a virtual model together", async () => {
+      const route = await seedModels([{}]);
+      const at = `/gateways/${route.gateway}/models`;
+      const targets = [{ upstream: route.upstream, model: "real" }];
+      await create(gatehouse, at, { name: "fast", aliases: ["quick"], targets });
+      await create(gatehouse, at, { name: "any-*", targets: [{ upstream: route.upstream }] });
+      const sent = ["fast", "quick", "any-1", "any-2", "real"];
+      expect(await statusesOf(route, sent)).toEqual([200, 429, 200, 429, 200]);
+    });
+
+    test("whatever the content type is, and not of a compressed body", async () => {
+      const route = await seedModels([{}]);
+      const post = async (headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>) => {
+        const response = await fetch(gatehouse.proxyUrl + route.path, { method: "POST", headers, body });
+        await response.bytes();
+        return response.status;
+      };
+      const text = JSON.stringify(CHAT);
+      expect(await post({ "Content-Type": "text/plain" }, text)).toBe(200);
+      const large = JSON.stringify({ ...CHAT, filler: "x".repeat(2_000_000) });
+      for (const type of ["application/json", "text/plain", "application/octet-stream"])
+        for (const body of [text, large]) expect(await post({ "Content-Type": type }, body)).toBe(429);
+      const gzip = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
+      expect(await post(gzip, Bun.gzipSync(text))).toBe(415);
+    });
+
+    test("a target that serves all models gets a bounded number of names with counts of their own", async () => {
+      const route = await seedModels([{}, { default_model: "listed", models: ["listed"], weight: 0 }]);
+      const statuses = new Map<number, number>();
+      for (let sent = 0; sent < 1002; sent++) {
+        const status = await statusOf(route, {}, { ...CHAT, model: `invented ${sent}` });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+      // One more shares the count of models that are not known.
+      expect(Object.fromEntries(statuses)).toEqual({ 200: 1001, 429: 1 });
+      expect(await statusesOf(route, ["listed", "listed"])).toEqual([200, 429]);
+    }, 30_000);
   });
 
   test("explain and blocks name them", async () => {

@@ -11,7 +11,12 @@ async function subject(type: LimitType, request: TestRequest): Promise<string> {
     description: "",
     stages: ["pre_request"],
     settings: z.object({}),
-    create: () => ({ pre_request: (context) => void (found = subjectOf(type, context, 64)) }),
+    create: () => ({
+      claims(context) {
+        found = subjectOf(type, context, 64);
+        return null;
+      },
+    }),
   });
   await testPlugin(probe).preRequest(request);
   return found ?? "not limited";

@@ -1,6 +1,6 @@
 // Determines the subject that a request is counted for: its address, its user or its fingerprint.
 import { createHash } from "node:crypto";
-import { networkOf, type RequestContext } from "../../sdk/index.ts";
+import { networkOf, type ClaimContext, type RequestContext } from "../../sdk/index.ts";
 
 export type LabelLimitType = `per_label:${string}`;
 export type LimitType =
@@ -18,8 +18,11 @@ const MAX_SUBJECT_LENGTH = 256;
 
 const LABEL_PREFIX = "per_label:";
 
+/** The context of a request whose body may still be arriving: then its model is not known. */
+export type LimitedRequest = RequestContext & Partial<Pick<ClaimContext, "countedModel">>;
+
 /** Returns null if the limit does not apply. `ipv6Prefix` is the length of the prefix that `per_ip` counts as one client. */
-export function subjectOf(type: LimitType, context: RequestContext, ipv6Prefix: number): string | null {
+export function subjectOf(type: LimitType, context: LimitedRequest, ipv6Prefix: number): string | null {
   switch (type) {
     case "global":
       return "";
@@ -31,9 +34,11 @@ export function subjectOf(type: LimitType, context: RequestContext, ipv6Prefix: 
       return fingerprintOf(context);
     case "per_key":
       return context.apiKey === null ? "anonymous" : `key:${context.apiKey.id}`;
-    case "per_model":
-      // A client must not be able to avoid the limit by not naming the model: a target may have a default one.
-      return context.requestedModel === null ? "unknown" : bounded(`model:${context.requestedModel}`);
+    case "per_model": {
+      // A client must not be able to avoid the limit by hiding the model: those that are not known share one count.
+      const { countedModel = null } = context;
+      return countedModel === null ? "unknown" : bounded(`model:${countedModel}`);
+    }
     case "per_tool":
       return context.tool === null ? null : bounded(`tool:${context.tool.name}`);
     default:

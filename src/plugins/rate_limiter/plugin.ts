@@ -2,6 +2,7 @@
 import {
   definePlugin,
   windowSeconds,
+  type ClaimContext,
   type ClaimDecision,
   type ClaimSet,
   type PluginHost,
@@ -9,7 +10,7 @@ import {
   type RequestsLimitClaim,
 } from "../../sdk/index.ts";
 import { compileLimits, type CompiledLimit } from "./compiled-limit.ts";
-import { isKnownWithoutBody, subjectOf, type LimitType } from "./identity.ts";
+import { isKnownWithoutBody, subjectOf, type LimitedRequest, type LimitType } from "./identity.ts";
 import { rateLimiterSettings, type RateLimiterSettings } from "./settings.ts";
 
 export const rateLimiter = definePlugin({
@@ -22,6 +23,7 @@ export const rateLimiter = definePlugin({
   create(settings, host) {
     const limiter = new Limiter(settings, host);
     return {
+      readsModel: settings.limits.per_model !== undefined,
       before_body: (context) => limiter.rejectKnown(context),
       claims: (context) => limiter.claimsOf(context),
     };
@@ -45,7 +47,7 @@ class Limiter {
   }
 
   /** Returns null if no limit applies to the request. */
-  claimsOf(context: RequestContext): ClaimSet | null {
+  claimsOf(context: ClaimContext): ClaimSet | null {
     const claims = this.#claimsOn(context, this.#limits);
     if (claims.applied.length === 0) return null;
     // A limit of zero rejects the request, so nothing is counted, and still returns the state of the other limits.
@@ -78,7 +80,7 @@ class Limiter {
     return this.host.blocks.add({ type: limit.type, subject, durationMs: this.#blockMs }, claim.key);
   }
 
-  #claimsOn(context: RequestContext, limits: readonly CompiledLimit[]): LimiterClaims {
+  #claimsOn(context: LimitedRequest, limits: readonly CompiledLimit[]): LimiterClaims {
     let applied = limits;
     const claims: RequestsLimitClaim[] = [];
     let blocked: LimitType | null = null;

@@ -51,9 +51,10 @@ export const rateLimiterSettings = z.strictObject({
       per_key: limitSchema
         .optional()
         .meta({ description: "By API key. Requests without one share one count." }),
-      per_model: limitSchema
-        .optional()
-        .meta({ description: "By requested model. Requests without a known one share one count." }),
+      per_model: limitSchema.optional().meta({
+        description:
+          "By model: the virtual one or the requested one; else the one that the target gets. Requests without a known one share one count.",
+      }),
       per_tool: limitSchema
         .optional()
         .meta({ description: "By called tool of an MCP service. Other requests are not limited." }),

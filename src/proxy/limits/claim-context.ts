@@ -15,6 +15,7 @@ import { modelProblemOf } from "../budgets/require-one-model.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ModelProblem } from "../model-problems.ts";
 import type { PluginCall } from "../plugin-call.ts";
+import { countedModelOf } from "./counted-model.ts";
 
 const NO_MODELS: readonly (string | null)[] = [];
 const UNKNOWN_MODEL: readonly (string | null)[] = [null];
@@ -35,6 +36,11 @@ export class ClaimsContext extends ArrivingRequestContext implements ClaimContex
     // A copy: plugins may be plain JavaScript, and budgets use the same list.
     this.#eligibleModels ??= modelsOf(exchange).slice();
     return this.#eligibleModels;
+  }
+
+  get countedModel(): string | null {
+    const { exchange } = this.#call;
+    return countedModelOf(exchange, modelsOf(exchange));
   }
 
   get modelProblem(): ModelProblem | null {
