@@ -543,6 +543,8 @@ export interface ClaimContext extends BeforeBodyContext {
 export interface TokenEstimate {
     /** Estimated from the text of the body. */
     readonly inputTokens: number;
+    /** What a body that is no JSON object probably has in addition, by its number of bytes: files such as audio. */
+    readonly fileTokens?: number;
     /** Whether the request limits its output, as `max_tokens` does. */
     readonly limitsOutput: boolean;
     /**
@@ -919,10 +921,10 @@ export declare function openTextMemory(scope: TextScope): TextMemory;
 
 /**
  * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its output counts as at most a quarter of
- * the limit. At least one token unless the request has no output that counts: nothing would fit into a limit that is exhausted, and the size
- * of a file may be unknown.
+ * the limit, and so do its files. At least one token unless the request has no output that counts: nothing would fit into a limit that is
+ * exhausted, and the size of a request may be unknown.
  */
-export declare function tokensToReserve(limit: number, count: "total" | "input" | "output", inputTokens: number, outputTokens: number, limitsOutput: boolean): number;
+export declare function tokensToReserve(limit: number, count: "total" | "input" | "output", inputTokens: number, outputTokens: number, limitsOutput: boolean, fileTokens?: number): number;
 
 /** @deprecated Use `ResponseContext`. */
 export type AnswerContext = ResponseContext;

@@ -7,6 +7,7 @@ import { RequestSample } from "../usage/request-sample.ts";
 import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { CountedRequest, UsageTotals } from "../usage/usage-totals.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
+import { fileTokensIn } from "./budgets/request-size.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ReusedResponse } from "./reuse/reused-response.ts";
 import type { TargetResponse } from "./target-response.ts";
@@ -23,12 +24,6 @@ export function settleUsage(exchange: Exchange, reported: Usage | null): void {
     exchange.costNanos = costFor(exchange, response.model, usage);
 }
 
-/**
- * Bytes of a file for each token. Audio has about a token per 100 ms, which has 300 bytes (speech, 24 kbit/s) to 1,600 bytes (music,
- * 128 kbit/s) if it is compressed.
- */
-const BYTES_PER_FILE_TOKEN = 1000;
-
 /** Returns the estimated input of a request whose response ended before its usage was reported; 0 without a body. */
 export function estimateInput(exchange: Exchange): number {
   const { knownSize, requestSample, body, fields, opaqueBytes, upload } = exchange;
@@ -36,7 +31,7 @@ export function estimateInput(exchange: Exchange): number {
   if (known !== null && (known.inputTokens > 0 || fields.isObject)) return known.inputTokens;
   if (requestSample !== null) return requestSample.estimateTokens();
   if (body !== null && fields.isObject) return new RequestSample(body.bytes).estimateTokens();
-  return Math.ceil((upload?.length ?? opaqueBytes) / BYTES_PER_FILE_TOKEN);
+  return fileTokensIn(upload?.length ?? opaqueBytes);
 }
 
 /** Returns the cost in nano-dollars; null if the price or the tokens are unknown. */

@@ -65,8 +65,8 @@ export interface RepeatedLimits {
 
 /**
  * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its output counts as at most a quarter of
- * the limit. At least one token unless the request has no output that counts: nothing would fit into a limit that is exhausted, and the size
- * of a file may be unknown.
+ * the limit, and so do its files. At least one token unless the request has no output that counts: nothing would fit into a limit that is
+ * exhausted, and the size of a request may be unknown.
  */
 export function tokensToReserve(
   limit: number,
@@ -74,16 +74,20 @@ export function tokensToReserve(
   inputTokens: number,
   outputTokens: number,
   limitsOutput: boolean,
+  fileTokens = 0,
 ): number {
   const output = limitsOutput ? outputTokens : Math.min(outputTokens, Math.floor(limit / 4));
   if (count === "output") return outputTokens === 0 ? 0 : Math.max(1, output);
-  return Math.max(1, count === "input" ? inputTokens : inputTokens + output);
+  const input = inputTokens + Math.min(fileTokens, Math.floor(limit / 4));
+  return Math.max(1, count === "input" ? input : input + output);
 }
 
 /** The size of a request before it is sent. */
 export interface TokenEstimate {
   /** Estimated from the text of the body. */
   readonly inputTokens: number;
+  /** What a body that is no JSON object probably has in addition, by its number of bytes: files such as audio. */
+  readonly fileTokens?: number;
   /** Whether the request limits its output, as `max_tokens` does. */
   readonly limitsOutput: boolean;
   /**

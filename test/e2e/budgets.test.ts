@@ -115,6 +115,24 @@ describe("a budget in dollars", () => {
     expect(Number((await settled(route, id)).reserved)).toBe(0);
   });
 
+  test.each<[string, Record<string, unknown>, number, string]>([
+    ["a token per 1,000 bytes of a file", { amount: "1" }, 100_000, "0.899"],
+    ["at most a quarter for a file", { amount: "1" }, 1_000_000, "0.75"],
+    ["its tokens and the usual output", { unit: "tokens", amount: 10_000 }, 100_000, "8899"],
+  ])("reserves %s", async (_, budget, size, remaining) => {
+    const prices = [{ model: "gpt-fake", input: "1000" }];
+    const { route, id } = await routeWith(budget, { prices, rule: { path: `/${crypto.randomUUID()}/*` } });
+    provider.behave({ usage: { input: 50, output: 0 } });
+    const form = new FormData();
+    form.set("model", "gpt-fake");
+    form.set("file", new File([new Uint8Array(size)], "a.mp3"));
+    const url = gatehouse.proxyUrl + route.path.replace("*", "v1/audio/transcriptions");
+    const response = await fetch(url, { method: "POST", body: form });
+    await response.bytes();
+    expect(response.headers.get("x-gw-budget-remaining")).toBe(`team=${remaining}`);
+    expect(Number((await settled(route, id)).spent)).toBe("unit" in budget ? 50 : 0.05);
+  });
+
   test("rejects with 402, its name and the start of the next period, and tells SDKs not to retry", async () => {
     const { route } = await routeWith({ amount: "0.005", period: "day", timezone: "Europe/Berlin" });
     const response = await send(route);

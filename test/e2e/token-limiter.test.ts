@@ -384,6 +384,22 @@ describe("token limits", () => {
     expect(after.status).toBe(429);
   });
 
+  test.each([
+    [100_000, 10_000 - 101],
+    [9_000_000, 7500],
+  ])(
+    "a file of %p bytes is reserved by its size, at most with a quarter of the limit",
+    async (size, left) => {
+      const route = await seed([tokens({ global: { limit: 10_000, window: "1h", count: "input" } })]);
+      const form = new FormData();
+      form.set("model", "gpt-fake");
+      form.set("file", new File([new Uint8Array(size)], "a.mp3"));
+      const response = await fetch(gatehouse.proxyUrl + route.path, { method: "POST", body: form });
+      await response.bytes();
+      expect(response.headers.get("x-ratelimit-global_tokens-remaining")).toBe(String(left));
+    },
+  );
+
   test("a request that no target can serve gets the error that it has without limits", async () => {
     const limits = [tokens({ global: { limit: 10_000, window: "1h" } })];
     const errorsWith = async (plugins: readonly Fields[]) => {

@@ -102,15 +102,15 @@ export class CompiledTokenLimit {
     };
   }
 
-  /** Returns what the request will use at most or, if it does not limit its output, probably: at most a quarter of the limit. */
+  /** Returns what the request will use at most or, if it does not limit its output, probably: at most a quarter of the limit. So it does with files. */
   amountOf(
-    { inputTokens, limitsOutput, outputTokens }: TokenEstimate,
+    { inputTokens, limitsOutput, outputTokens, fileTokens }: TokenEstimate,
     models: readonly (string | null)[],
   ): number {
     let output = 0;
     if (this.count !== "input")
       for (const model of models) if (this.counts(model)) output = Math.max(output, outputTokens(model));
-    return tokensToReserve(this.limit, this.count, inputTokens, output, limitsOutput);
+    return tokensToReserve(this.limit, this.count, inputTokens, output, limitsOutput, fileTokens);
   }
 
   #keyOf(context: RequestContext): string | null {

@@ -140,7 +140,7 @@ function completeClaims(
     let amount = 0;
     for (const estimate of estimates)
       if (countsModel(each, estimate.model))
-        amount = Math.max(amount, amountFor(each.budget, estimate, size.maxOutputTokens !== null));
+        amount = Math.max(amount, amountFor(each.budget, estimate, size));
     claims.push(claimOf(each, unixMs, amount, book));
   }
   return withoutEqualKeys(claims);
@@ -205,21 +205,27 @@ function hasEqualKeys(claims: readonly PlannedClaim[]): boolean {
 }
 
 /**
- * Returns what the request will use at most or, if it does not limit its output, probably. A request that may use something has an amount,
- * although its size may be unknown, as that of a file: a claim on nothing fits into a budget that is exhausted.
+ * Returns what the request will use at most or, if it does not limit its output, probably. What is probable, as the tokens of files are, counts as
+ * at most a quarter of the budget. A request that may use something has an amount, although its size may be unknown: a claim on nothing fits into a
+ * budget that is exhausted.
  */
 export function amountFor(
   { record, limit }: CompiledBudget,
   { price, inputTokens, outputTokens }: ModelEstimate,
-  isLimited: boolean,
+  { fileTokens, maxOutputTokens }: RequestSize,
 ): number {
+  const isLimited = maxOutputTokens !== null;
   const quarter = Math.floor(limit / 4);
-  if (record.unit === "tokens")
-    return Math.max(1, inputTokens + (isLimited ? outputTokens : Math.min(outputTokens, quarter)));
+  if (record.unit === "tokens") {
+    const input = inputTokens + Math.min(fileTokens, quarter);
+    return Math.max(1, input + (isLimited ? outputTokens : Math.min(outputTokens, quarter)));
+  }
   if (price === null) return 0;
-  const ofInput = price.costOfText(inputTokens, 0);
-  const ofOutput = price.costOfText(inputTokens, outputTokens) - ofInput;
-  const amount = ofInput + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
+  const ofText = price.costOfText(inputTokens, 0);
+  const ofInput = fileTokens === 0 ? ofText : price.costOfText(inputTokens + fileTokens, 0);
+  const ofOutput = price.costOfText(inputTokens + fileTokens, outputTokens) - ofInput;
+  const amount =
+    ofText + Math.min(ofInput - ofText, quarter) + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
   return amount === 0 && price.dependsOnTokens ? 1 : amount;
 }
 

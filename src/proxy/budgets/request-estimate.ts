@@ -18,6 +18,7 @@ import {
   mayBeObject,
   requestSizeIn,
   parsedRequestSize,
+  sizeOfFile,
   UNKNOWN_SIZE,
   type ModelEstimate,
   type RequestSize,
@@ -138,7 +139,7 @@ function measure(exchange: Exchange, { offLoop }: OffLoopPart): ValueOrPromise<R
   const operation = isKnown ? endpoint.operation : null;
   const isDeclared = fields.isObject;
   // Many servers read JSON whatever the content type is.
-  if (!isDeclared && (isJson || !mayBeObject(bytes))) return UNKNOWN_SIZE;
+  if (!isDeclared && (isJson || !mayBeObject(bytes))) return sizeOfFile(bytes);
   if (bytes.byteLength > LARGE_BODY_BYTES) {
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop.run<typeof requestSizeTask>(TASK, { bytes, operation }, limits);

@@ -10,6 +10,8 @@ import type { RequestBody } from "../request-body.ts";
 
 export interface RequestSize {
   readonly inputTokens: number;
+  /** What a body that is no JSON object probably has, by its number of bytes: files, of which nothing else is known. */
+  readonly fileTokens: number;
   /** The limit of the request for each of its choices; null if it has none. */
   readonly maxOutputTokens: number | null;
   readonly choices: number;
@@ -37,7 +39,13 @@ export interface KnownEstimates {
   readonly estimates: readonly ModelEstimate[];
 }
 
-export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, maxOutputTokens: null, choices: 1 };
+export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, fileTokens: 0, maxOutputTokens: null, choices: 1 };
+
+/**
+ * Bytes of a file for each token. Audio has about a token per 100 ms, which has 300 bytes (speech, 24 kbit/s) to 1,600 bytes (music,
+ * 128 kbit/s) if it is compressed.
+ */
+const BYTES_PER_FILE_TOKEN = 1000;
 
 /** The fields that limit or multiply the output, in the order of the values that are read. */
 const OUTPUT_FIELDS = [
@@ -77,6 +85,15 @@ export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): R
   return size;
 }
 
+export function fileTokensIn(byteCount: number): number {
+  return Math.ceil(byteCount / BYTES_PER_FILE_TOKEN);
+}
+
+/** Returns the size of a body that is no JSON object. */
+export function sizeOfFile(bytes: Uint8Array): RequestSize {
+  return { ...UNKNOWN_SIZE, fileTokens: fileTokensIn(bytes.byteLength) };
+}
+
 /** Whether the first character of a text in UTF-8 opens a JSON object: files that are uploaded are not read as text. */
 export function mayBeObject(bytes: Uint8Array): boolean {
   let at = hasByteOrderMark(bytes) ? 3 : 0;
@@ -85,12 +102,11 @@ export function mayBeObject(bytes: Uint8Array): boolean {
 }
 
 /**
- * As `requestSizeIn`, but slower and with as much memory as the parsed body needs. The bytes may be anything: the size of what is no JSON object is
- * not known.
+ * As `requestSizeIn`, but slower and with as much memory as the parsed body needs. The bytes may be anything.
  */
 export function parsedRequestSize(bytes: Uint8Array, operation: Operation | null): RequestSize {
   const body = parse(bytes);
-  if (!isJsonObject(body)) return UNKNOWN_SIZE;
+  if (!isJsonObject(body)) return sizeOfFile(bytes);
   const outputFields = OUTPUT_FIELDS.map((name) => body[name]);
   return sizeWith(estimateRequestTokens(body), outputFields, body, operation);
 }
@@ -121,6 +137,7 @@ function sizeWith(
   choices = Math.max(choices, candidatesIn(generationConfig), candidatesIn(snakeCase));
   return {
     inputTokens,
+    fileTokens: 0,
     maxOutputTokens: limit === 0 ? null : limit,
     choices: Math.min(choices * promptsIn(prompt), MAX_COUNT),
   };

@@ -70,6 +70,7 @@ export class ClaimsContext extends ArrivingRequestContext implements ClaimContex
     for (const estimate of estimates) inputTokens = Math.max(inputTokens, estimate.inputTokens);
     return {
       inputTokens,
+      fileTokens: size.fileTokens,
       limitsOutput: size.maxOutputTokens !== null,
       outputTokens: (model) => {
         for (const estimate of estimates) if (estimate.model === model) return estimate.outputTokens;

@@ -221,9 +221,12 @@ function setAmounts(
   const outputTokens = outputTokensOf(exchange, model, price, size, outputSizes);
   let at = 0;
   for (const { limit, count } of limits)
-    draft.setAmount(at++, tokensToReserve(limit, countOf(count), inputTokens, outputTokens, isLimited));
+    draft.setAmount(
+      at++,
+      tokensToReserve(limit, countOf(count), inputTokens, outputTokens, isLimited, size.fileTokens),
+    );
   const estimate = { model, price, inputTokens, outputTokens };
-  for (const { budget } of budgets) draft.setAmount(at++, amountFor(budget, estimate, isLimited));
+  for (const { budget } of budgets) draft.setAmount(at++, amountFor(budget, estimate, size));
 }
 
 function countOf(count: TokensLimitClaim["count"]): "total" | "input" | "output" {
