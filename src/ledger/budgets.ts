@@ -7,7 +7,7 @@ const KEPT_AFTER_END_MS = 86_400_000;
 
 /** One period of a budget. */
 export class Budget implements BudgetAmounts {
-  readonly target: BudgetTarget;
+  #target: BudgetTarget;
   spent = 0;
   /** The sum of reservations that are open in this process. */
   reservedHere = 0;
@@ -29,7 +29,17 @@ export class Budget implements BudgetAmounts {
   recheckAt = -Infinity;
 
   constructor({ key, period, endsAt }: BudgetTarget) {
-    this.target = { kind: "budget", key, period, endsAt };
+    this.#target = { kind: "budget", key, period, endsAt };
+  }
+
+  get target(): BudgetTarget {
+    return this.#target;
+  }
+
+  /** Call with every target of a request: a budget that is changed from days to months on the first day of one keeps its account. */
+  extend({ endsAt }: BudgetTarget): void {
+    const known = this.#target.endsAt;
+    if (known !== null && endsAt !== null && endsAt > known) this.#target = { ...this.#target, endsAt };
   }
 
   get reserved(): number {
@@ -74,6 +84,7 @@ export class Budgets {
     if (budgets === undefined) this.#periods.set(target.period, (budgets = new Map<string, Budget>()));
     let budget = budgets.get(target.key);
     if (budget === undefined) budgets.set(target.key, (budget = new Budget(target)));
+    else budget.extend(target);
     return budget;
   }
 

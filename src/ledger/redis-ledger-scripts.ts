@@ -53,7 +53,7 @@ for i = 3, #KEYS do
     store_window(account, span)
   else
     add_to_budget(KEYS[i], 'reserved', amount)
-    if span == 0 or not account.exists then expire_budget(KEYS[i], span) end
+    if span == 0 or account.ends < span then expire_budget(KEYS[i], span) end
   end
 end
 if ARGV[4] ~= '' then

@@ -9,7 +9,7 @@ import { WINDOWS } from "./redis-windows.ts";
  * what to charge for each if the process dies, as JSON. ARGV[1] is the time in µs, or 0 for Redis's own clock, as in production.
  * ARGV[2] is the id of the process.
  *
- * Windows: see redis-windows.ts. A budget is a hash with `spent` and `reserved`.
+ * Windows: see redis-windows.ts. A budget is a hash with `spent`, `reserved` and the end of its period.
  */
 export const LIBRARY = `
 local MAX = 9007199254740991
@@ -27,13 +27,19 @@ local function add(left, right) return math.min(left + right, MAX) end
 
 ${WINDOWS}
 local function load_budget(key)
-  local found = redis.call('HMGET', key, 'spent', 'reserved')
-  return {key = key, exists = found[1] or found[2], spent = tonumber(found[1] or '0'), reserved = tonumber(found[2] or '0')}
+  local found = redis.call('HMGET', key, 'spent', 'reserved', 'ends')
+  return {key = key, spent = tonumber(found[1] or '0'), reserved = tonumber(found[2] or '0'), ends = tonumber(found[3] or '0')}
 end
 
 -- ends: Unix milliseconds of the end of the period, 0 if there is none. Three days longer: a budget may move to another time zone.
+-- An earlier end than the known one is that of a shorter period, which the budget had before.
 local function expire_budget(key, ends)
-  if ends > 0 then redis.call('PEXPIREAT', key, text(ends + 3 * DAY_MS)) else redis.call('PEXPIRE', key, FOREVER_MS) end
+  if ends == 0 then
+    redis.call('PEXPIRE', key, FOREVER_MS)
+  elseif ends >= tonumber(redis.call('HGET', key, 'ends') or '0') then
+    redis.call('HSET', key, 'ends', text(ends))
+    redis.call('PEXPIREAT', key, text(ends + 3 * DAY_MS))
+  end
 end
 
 -- Adds to a field of a budget, within 0 and MAX.

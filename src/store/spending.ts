@@ -141,7 +141,8 @@ async function spend(query: Query, changes: readonly Spent[]): Promise<void> {
     const sum = "spending.spent + excluded.spent";
     await query(
       `${insert} ON CONFLICT (budget, period) DO UPDATE SET spent =
-         CASE WHEN ${sum} < 0 THEN 0 WHEN ${sum} > ${MAX_AMOUNT} THEN ${MAX_AMOUNT} ELSE ${sum} END`,
+         CASE WHEN ${sum} < 0 THEN 0 WHEN ${sum} > ${MAX_AMOUNT} THEN ${MAX_AMOUNT} ELSE ${sum} END,
+         ends_at = CASE WHEN excluded.ends_at > spending.ends_at THEN excluded.ends_at ELSE spending.ends_at END`,
       rows(({ spentChange }) => spentChange),
     );
   }

@@ -42,6 +42,24 @@ describe("the ledger in memory", () => {
   });
 });
 
+test("a budget whose period becomes a longer one with the same start is kept until the end of that one", () => {
+  const clock = new ManualClock();
+  const ledger = new MemoryLedger({ clock });
+  const target = { kind: "budget", key: "b", period: "1", limit: 10, amount: 1, enforced: true } as const;
+  const day = { ...target, endsAt: clock.unixNow() + 86_400_000 };
+  const month = { ...target, endsAt: clock.unixNow() + 30 * 86_400_000 };
+  for (const claim of [day, month]) {
+    const reservation = ledger.reserve("gw", [claim], "closed");
+    if (reservation.reserved) reservation.settle([1]);
+  }
+  clock.advance(3 * 86_400_000);
+  for (let call = 0; call < 70_000; call++) {
+    const reservation = ledger.reserve("gw", [], "closed");
+    if (reservation.reserved) reservation.release();
+  }
+  expect(ledger.read("gw", [month])).toEqual([{ spent: 2, reserved: 0 }]);
+});
+
 /** More than one call charges. */
 const MANY = runs({ short: 1500, long: 10_000 });
 
@@ -199,6 +217,28 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
       expect(key).toContain("{gw ttl}");
       expect(await redis.command("PTTL", key)).toBeGreaterThan(0);
     }
+    await ledger.close();
+  });
+
+  test("a budget expires after the longest of its periods with the same start", async () => {
+    const ledger = await connect(new ManualClock());
+    await redis.command("FLUSHALL");
+    const target = { kind: "budget", key: "b", period: "1", limit: 10, amount: 1, enforced: true } as const;
+    const [day, month] = [1, 30].map((days) => ({ ...target, endsAt: Date.now() + days * 86_400_000 }));
+    const daysLeft = async () => {
+      const [key] = (await redis.command("KEYS", "*:budget:*")) as string[];
+      return Math.round(Number(await redis.command("PTTL", key ?? "")) / 86_400_000);
+    };
+    const ended: number[] = [];
+    for (const claim of [day!, month!, day!]) {
+      const reservation = await ledger.reserve("gw ends", [claim], "closed");
+      if (reservation.reserved) reservation.settle([1]);
+      ended.push(await daysLeft());
+    }
+    // Three days longer.
+    expect(ended).toEqual([4, 33, 33]);
+    await ledger.adjust("gw ends", day!, 1);
+    expect(await daysLeft()).toBe(33);
     await ledger.close();
   });
 });

@@ -46,6 +46,22 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       await second.close();
     });
 
+    test("a budget whose period becomes a longer one with the same start is loaded until the end of that one", async () => {
+      const clock = new ManualClock();
+      const store = await openEmpty();
+      const first = await start(clock, store.spending);
+      const month = claimOf(clock, 2, { endsAt: clock.unixNow() + 30 * DAY_MS });
+      reserve(first, claimOf(clock, 1)).settle([1]);
+      await first.close();
+      const second = await start(clock, store.spending);
+      reserve(second, month).settle([2]);
+      await second.close();
+      clock.advance(3 * DAY_MS);
+      const third = await start(clock, store.spending);
+      expect(third.read("gw", [month])).toEqual([{ spent: 3, reserved: 0 }]);
+      await third.close();
+    });
+
     test("a killed ledger's spent amounts are there, and its reservations are charged after the lease", async () => {
       const clock = new ManualClock();
       const store = await openEmpty();
