@@ -19,6 +19,7 @@ import { gameDayStateSchema } from "./game-day-states.ts";
 import { pluginShadowSchema } from "./routes/plugin-shadow.ts";
 import { mcpToolListSchema } from "./mcp-tools.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
+import { cacheStateSchema, usageSchema } from "./usage-schemas.ts";
 
 const count = z.int().min(0);
 
@@ -116,80 +117,6 @@ const rollbackSchema = z.object({
     .meta({ description: "API keys that were revoked or rotated since then. They remain so." }),
   records: recordChanges.optional().meta({ description: "With dry_run: what would change." }),
   left_out: leftOut.optional(),
-});
-
-const usageSums = {
-  requests: count.meta({
-    description: "Chat requests with a response, and other requests that used tokens.",
-  }),
-  partial_requests: count.meta({ description: "Requests among them whose token counts are incomplete." }),
-  input_tokens: count,
-  output_tokens: count,
-  unpriced_requests: count.meta({
-    description:
-      "Requests among them whose cost is unknown, because the model has no price or the provider reported no tokens.",
-  }),
-  cost: z.number().nullable().meta({
-    description: "US dollars, without the unpriced requests. Null if all requests are unpriced.",
-  }),
-};
-
-const cachedSums = {
-  cached_requests: count.meta({ description: "Requests among them that kept responses served, at no cost." }),
-  saved_input_tokens: count.meta({ description: "Tokens that the kept responses had used." }),
-  saved_output_tokens: count,
-  saved_cost: z.number().nullable().meta({ description: "US dollars. Null if no kept response has a cost." }),
-};
-
-const usageGroups = {
-  day: z.iso.date().optional(),
-  model: z.string().nullable().optional(),
-  api_key_id: z.string().nullable().optional(),
-  api_key: z.string().nullable().optional(),
-  rule_id: z.string().nullable().optional(),
-  rule: z
-    .string()
-    .nullable()
-    .optional()
-    .meta({ description: "Name of the rule, or its path if it has none." }),
-  provider: z.string().nullable().optional(),
-  purpose: z.string().nullable().optional().meta({
-    description:
-      "`request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies. `cached`: requests that kept responses served. `plugin`: calls of plugins to services.",
-  }),
-  gateway_id: z.string().optional(),
-  gateway: z.string().nullable().optional(),
-  labels: z.record(z.string(), z.string().nullable()).optional().meta({
-    description:
-      "The labels that the sums are grouped by, as the API key had them at the time of the request.",
-  }),
-};
-
-const usageSchema = z.object({
-  usage: z.array(z.object({ ...usageGroups, ...usageSums, ...cachedSums })),
-  from: z.iso.date(),
-  to: z.iso.date(),
-  total: z.object({ ...usageSums, ...cachedSums }),
-});
-
-const cacheStateSchema = z.object({
-  store: z.enum(["memory", "redis"]),
-  entries: count,
-  bytes: count,
-  max_bytes: count.meta({ description: "0 if the gateway has no plugin that keeps responses." }),
-  hits: count,
-  coalesced: count.meta({ description: "Requests that waited for the response of an equal one." }),
-  misses: count,
-  kept: count,
-  hit_ratio: z.number().nullable(),
-  saved_input_tokens: count,
-  saved_output_tokens: count,
-  saved_cost: z.number().nullable().meta({
-    description: "US dollars. Null if none of the hits and coalesced requests has a known cost.",
-  }),
-  unpriced_requests: count.meta({
-    description: "Hits and coalesced requests whose cost is unknown and not included in `saved_cost`.",
-  }),
 });
 
 const shownPricesSchema = pricesSchema.extend({

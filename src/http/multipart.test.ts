@@ -23,7 +23,7 @@ test.each([
   ["multipart/form-data; boundary*0=b; boundary*1=c", null],
   ["multipart/form-data; boundary=b; boundary*=utf-8''c", null],
   ['multipart/form-data; x="; boundary=b; y="', null],
-  ['multipart/form-data; boundary="a\\"b"', null],
+  ['multipart/form-data; boundary="x\\"y"', null],
   ['multipart/form-data; boundary="a,b"', null],
   ['multipart/form-data; boundary="a "', null],
   ["multipart/form-data; boundary=a b", null],
@@ -122,7 +122,7 @@ test("every parser that finds a boundary finds the one that is returned", () => 
     }),
     { numRuns: runs({ short: 5000, long: 200_000 }) },
   );
-  expect(known).toBeGreaterThan(100);
+  expect(known).toBeGreaterThan(30);
 });
 
 const FILE = '\r\nContent-Disposition: form-data; name="file"; filename';

@@ -1,5 +1,5 @@
 // The budgets of a ledger in memory, by key and period.
-import type { BudgetAmounts, BudgetTarget } from "./ledger.ts";
+import type { BudgetAmounts, BudgetClaim, BudgetTarget } from "./ledger.ts";
 import { add } from "./window.ts";
 
 /** How long a period is kept after its end, for requests that were reserved before it. */
@@ -40,6 +40,11 @@ export class Budget implements BudgetAmounts {
   extend({ endsAt }: BudgetTarget): void {
     const known = this.#target.endsAt;
     if (known !== null && endsAt !== null && endsAt > known) this.#target = { ...this.#target, endsAt };
+  }
+
+  reserve(claim: BudgetClaim): void {
+    this.extend(claim);
+    this.reservedHere = add(this.reservedHere, claim.amount);
   }
 
   get reserved(): number {

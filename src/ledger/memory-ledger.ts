@@ -256,8 +256,7 @@ export class MemoryLedger implements Ledger {
   #reserveAmount(claim: TokensClaim | BudgetClaim, { account }: ClaimCheck): Account {
     if (claim.kind === "tokens") return this.#accounts.reserveTokens(claim, account);
     const budget = account instanceof Budget ? account : this.#accounts.budgets.findOrCreate(claim);
-    budget.extend(claim);
-    budget.reservedHere = add(budget.reservedHere, claim.amount);
+    budget.reserve(claim);
     this.#journal?.mark(budget);
     return budget;
   }

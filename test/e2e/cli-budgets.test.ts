@@ -142,7 +142,7 @@ describe("reconcile", () => {
   test("leaves out what kept responses served, and costs that are unknown", async () => {
     const kept = await seedRoute(gatehouse, {
       gateway: {
-        name: "kept",
+        name: "cached",
         prices: [{ model: "gpt-fake", input: "1", output: "10" }],
         required_plugins: [
           { name: "response_cache", stage: "pre_request", settings: { isolation: "gateway" } },
@@ -162,12 +162,12 @@ describe("reconcile", () => {
       `day,model,input_tokens,output_tokens,requests,cost\n${today},gpt-fake,100,20,1,0.0003\n` +
         `${today},gpt-unpriced,100,20,1,0\n`,
     );
-    const { code, stdout } = await run("reconcile", file, "--gateway", "kept");
+    const { code, stdout } = await run("reconcile", file, "--gateway", "cached");
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`${today} +gpt-unpriced +cost +- +0\\.0000 +- +-`));
     expect(stdout).toContain("1 of 2 days and models differ");
     expect(stdout).toContain("requests without a known cost, which are in no cost above: 1");
-    const json = await run("reconcile", file, "--gateway", "kept", "--json");
+    const json = await run("reconcile", file, "--gateway", "cached", "--json");
     expect(JSON.parse(json.stdout)).toMatchObject({
       unpriced_requests: 1,
       rows: [

@@ -85,8 +85,8 @@ describe("require: 400 if the model cannot be determined:", () => {
     ["multipart/form-data", AUDIO, "bad_request"],
     // Servers may read the boundary a"b, c, or d in these, and then another model.
     [
-      'multipart/form-data; boundary="a\\"b"',
-      `--a\\\r\nContent-Disposition: form-data; name="model"\r\n\r\nallowed\r\n--a\\\r\n\r\n--a"b\r\nContent-Disposition: form-data; name="model"\r\n\r\nforbidden\r\n--a"b--`,
+      'multipart/form-data; boundary="x\\"y"',
+      `--x\\\r\nContent-Disposition: form-data; name="model"\r\n\r\nallowed\r\n--x\\\r\n\r\n--x"y\r\nContent-Disposition: form-data; name="model"\r\n\r\nforbidden\r\n--x"y--`,
       "bad_request",
     ],
     [`${FORM}; xboundary=c`, `${AUDIO}--b--`, "bad_request"],
