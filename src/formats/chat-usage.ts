@@ -1,4 +1,4 @@
-// What a chat client is told as the usage of a translated response: the tokens that the gateway counts.
+// The usage that a chat client gets with a translated response: the tokens that the gateway counts.
 import { isJsonObject } from "../base/json.ts";
 import type { ChatUsage } from "./openai/wire-types.ts";
 import { addCounters, type Counters, type UsageReader } from "./usage-reader.ts";
