@@ -81,7 +81,7 @@ function usageArb(counters: readonly string[]): fc.Arbitrary<JsonObject> {
   });
 }
 
-/** Returns what the chat client is told, and what is counted. */
+/** Returns the response for the chat client, and what is counted. */
 function compare(reported: unknown, counted: Usage | null): void {
   const usage = reported as ChatUsage | undefined;
   const { prompt_tokens_details: input, completion_tokens_details: output } = usage ?? {};
