@@ -1,5 +1,6 @@
 // Observes a gateway under attack: its memory, open files, and output.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { residentBytes } from "../support/balancing-fixtures.ts";
 import type { GatehouseProcess } from "../support/gatehouse-process.ts";
 
@@ -25,6 +26,30 @@ function isUpToInfo(line: string): boolean {
 
 export function openFiles({ pid }: GatehouseProcess): number {
   return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** The state ESTABLISHED in /proc/net/tcp. */
+const ESTABLISHED = "01";
+
+/** The number of open files without connections that are open on both sides: clients and gateway may keep those for later requests. */
+export function filesBesideConnections({ pid }: GatehouseProcess): number {
+  const established = new Set<string>();
+  for (const table of ["tcp", "tcp6"]) {
+    for (const line of readFileSync(`/proc/${pid}/net/${table}`, "utf8").split("\n")) {
+      const [, , , state, , , , , , inode] = line.trim().split(/\s+/);
+      if (state === ESTABLISHED) established.add(`socket:[${inode}]`);
+    }
+  }
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).filter((file) => !established.has(linkIn(folder, file))).length;
+}
+
+function linkIn(folder: string, file: string): string {
+  try {
+    return readlinkSync(join(folder, file));
+  } catch {
+    return "closed since it was listed";
+  }
 }
 
 const MEMORY_SAMPLES = 100;
