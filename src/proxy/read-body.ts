@@ -9,6 +9,7 @@ import { idsInRequest } from "../formats/stored-ids.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { usesForwardProxy } from "../upstream/forward-proxy.ts";
 import type { Exchange } from "./exchange.ts";
+import { mayBeObject } from "./budgets/request-size.ts";
 import { operationWithIds } from "./operation.ts";
 import { RequestBody } from "./request-body.ts";
 import { scanBody } from "./scan-body.ts";
@@ -85,7 +86,9 @@ export function takeRequestBody(
     rule.upstream.readsBody ||
     checksModel(exchange) ||
     hasLimitsOfModels(exchange) ||
-    mayNameVirtualModel(exchange, rule);
+    mayNameVirtualModel(exchange, rule) ||
+    // The price depends on the model.
+    (mayNameModel(exchange) && (isMultipart(type) || mayBeObject(bytes)));
   const contentType = isRead ? (type ?? "") : null;
   const source = { bytes, isJson, contentType, isTraced: exchange.trace !== null };
   const scanned = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
@@ -176,9 +179,14 @@ function readsBody(exchange: Exchange, rule: CompiledRule, isJson: boolean): boo
   return upstream.requiresModel || ((upstream.readsBody || rule.virtualModels !== null) && isJson);
 }
 
-/** Whether the body may have the name of a virtual model although it is not declared as JSON. Files to store have no model. */
-function mayNameVirtualModel({ path, method }: Exchange, { virtualModels }: CompiledRule): boolean {
-  return virtualModels !== null && method === "POST" && !path.endsWith("/files");
+/** Whether the body may have the name of a virtual model although it is not declared as JSON. */
+function mayNameVirtualModel(exchange: Exchange, { virtualModels }: CompiledRule): boolean {
+  return virtualModels !== null && mayNameModel(exchange);
+}
+
+/** Whether the body may name a model although it is not declared as JSON. Files to store have none. */
+function mayNameModel({ path, method }: Exchange): boolean {
+  return method === "POST" && !path.endsWith("/files");
 }
 
 /** Whether ids of stored objects in the body have to be opened. */

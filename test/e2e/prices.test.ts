@@ -215,6 +215,42 @@ describe("the cost of a request", () => {
   });
 });
 
+describe("a body that is not declared as JSON", () => {
+  const sendTo = async (end: string, body: FormData | string) => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { prices: [{ model: "m-form", input: "1", audio_input: "40", output: "10" }] },
+      upstream: { targets: [targetAt(provider)] },
+      rule: { path: `/${crypto.randomUUID()}/*`, operations: ["files"] },
+    });
+    const usage = { input_tokens: 14, input_token_details: { audio_tokens: 10 }, output_tokens: 45 };
+    provider.behave({
+      body: JSON.stringify({ text: "Good morning", usage }),
+      headers: [["Content-Type", "application/json"]],
+    });
+    const url = gatehouse.proxyUrl + route.path.replace("*", end);
+    const response = await fetch(url, { method: "POST", body });
+    expect([response.status, await response.json()]).toMatchObject([200, { text: "Good morning" }]);
+    return route;
+  };
+  const form = (size: number) => {
+    const data = new FormData();
+    data.set("file", new File([new Uint8Array(size)], "a.mp3"));
+    data.set("model", "m-form");
+    return data;
+  };
+
+  test.each<[string, string, FormData | string]>([
+    ["a form with audio", "v1/audio/transcriptions", form(1000)],
+    ["a form that takes long to read", "v1/images/edits", form(900_000)],
+    ["JSON as text", "v1/embeddings", '{"model":"m-form","input":"Good morning"}'],
+  ])("is charged with the price of its model: %s", async (_, end, body) => {
+    const route = await sendTo(end, body);
+    expect(await lastRequest(route, "m-form")).toMatchObject({ cost: 0.000854, requested_model: "m-form" });
+    const { usage } = await usageReport(gatehouse, route, "?group_by=model");
+    expect(usage).toMatchObject([{ model: "m-form", requests: 1, unpriced_requests: 0, cost: 0.000854 }]);
+  });
+});
+
 describe("a model without a price", () => {
   test("costs null, never 0, and its requests are counted as unpriced", async () => {
     const route = await routeTo();
