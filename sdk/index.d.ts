@@ -392,7 +392,7 @@ export interface RequestContext extends PluginContext {
     setResponseHeader(name: string, value: string): void;
     /**
      * Reports the state of a limit: sets `X-RateLimit-<name>-Limit`, `-Remaining` and `-Reset`, which takes less time than `setResponseHeader`
-     * for each of them.
+     * for each of them. Of several limits with one name, the one with the fewest left counts.
      */
     reportLimit(state: ReportedLimit): void;
     /**

@@ -94,15 +94,17 @@ export class PluginCall {
     this.exchange.ownHeaders.set(name, value);
   }
 
+  /** Of several limits with one name, as of two entries of a plugin, the one with the fewest left counts: it is the next to reject a request. */
   reportLimit(fields: LimitFields, numbers: LimitNumbers): void {
-    this.exchange.ownHeaders.setLimit(fields, numbers);
+    const { ownHeaders } = this.exchange;
+    if (!ownHeaders.hasTighter(fields, numbers)) ownHeaders.setLimit(fields, numbers);
   }
 
   /** `fields` are those of a limit with a name. */
   reportTokenLimit(fields: LimitFields | null, given: LimitNumbers): void {
     const { exchange } = this;
-    if (fields !== null) exchange.ownHeaders.setLimit(fields, given);
-    // Of several limits, the one with the fewest tokens left counts.
+    if (fields !== null) this.reportLimit(fields, given);
+    // That of all names which has the fewest tokens left.
     if (exchange.tokenLimit === null || given.remaining < exchange.tokenLimit.remaining)
       exchange.tokenLimit = given;
   }

@@ -101,6 +101,14 @@ export class ResponseHeaders {
     (this.#limits ??= []).push({ numbers, fields, position: this.#fields?.length ?? 0 });
   }
 
+  /** Whether a limit with the same name was set that has as little left, or less. */
+  hasTighter({ names: [name], bits }: LimitFields, { remaining }: LimitNumbers): boolean {
+    if ((this.#bits & bits) === 0) return false;
+    this.#expandReserved();
+    const last = this.#limits?.findLast(({ fields }) => fields.names[0]?.lower === name?.lower);
+    return last !== undefined && last.numbers.remaining <= remaining;
+  }
+
   /** As `set` for X-GW-Budget-Remaining. */
   setBudgets(budgets: RemainingBudgets): void {
     this.#expandReserved();

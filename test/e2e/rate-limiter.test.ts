@@ -244,6 +244,34 @@ describe("headers", () => {
     expect([rejected.status, rejected.header("X-RateLimit-global-Remaining")]).toEqual([429, "8"]);
   });
 
+  test.each(["first", "last"])(
+    "are those of the limit with the fewest left if the %s of two entries has it",
+    async (place) => {
+      const tokens = (limit: number, window: string) => ({
+        name: "token_limiter",
+        stage: "pre_request",
+        settings: { limits: { global: { limit, window } } },
+      });
+      const tight = [limiter({ global: [1, "1s"] }), tokens(500, "1s")];
+      const wide = [limiter({ global: [9, "1m"] }), tokens(5000, "1m")];
+      const plugins = place === "first" ? [...tight, ...wide] : [...wide, ...tight];
+      const route = await seedPlugins(gatehouse, provider, plugins);
+      for (const status of [200, 429]) {
+        const response = await rawJson(gatehouse.proxyUrl, route.path, { ...CHAT, max_tokens: 20 });
+        expect(response.status).toBe(status);
+        const limits = limitHeaders(response.headers);
+        expect(limits).toMatchObject({
+          "X-RateLimit-global-Limit": "1",
+          "X-RateLimit-global-Remaining": "0",
+          "X-RateLimit-global_tokens-Limit": "500",
+        });
+        expect(limits["X-RateLimit-global_tokens-Remaining"]).toBe(
+          response.header("x-ratelimit-remaining-tokens") ?? "",
+        );
+      }
+    },
+  );
+
   test("Reset is the time when the oldest counted request leaves the window", async () => {
     const route = await seedLimits({ global: [5, "1m"] });
     const resetOf = async () =>
