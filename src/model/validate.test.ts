@@ -33,6 +33,8 @@ describe("check", () => {
     mode: z.enum(["fast", "slow"]).optional(),
     kind: z.literal("only").optional(),
     either: z.union([z.literal("auto"), z.int().min(1)]).optional(),
+    code: z.string().min(2).optional(),
+    few: z.array(z.string()).min(1).max(2).optional(),
     free: z.record(z.string().regex(/^X-/, "must start with X-"), z.string()).optional(),
   });
   const problems = (value: unknown) => {
@@ -57,6 +59,9 @@ describe("check", () => {
     [{ name: "x", either: "never" }, 'either: must be "auto" or a number, not a string'],
     [{ name: "x", either: 1.5 }, 'either: must be "auto" or a whole number, not a fraction'],
     [{ name: "x", either: 0 }, "either: must be at least 1"],
+    [{ name: "x", code: "" }, "code: must have at least 2 characters"],
+    [{ name: "x", few: [] }, "few: must have at least 1 entry"],
+    [{ name: "x", few: ["a", "b", "c"] }, "few: must have at most 2 entries"],
     [{ name: "x", free: { y: "1" } }, "free.y: must start with X-"],
     [{ name: "x", free: { "X-a": 1 } }, "free.X-a: must be a string, not a number"],
   ])("%j", (value, error) => expect(problems(value)).toEqual([error]));

@@ -79,12 +79,19 @@ function describeIssueMessage(issue: z.core.$ZodIssue): string {
     case "invalid_union":
       return describeUnion(issue);
     case "too_small":
-      return isCustomMessage(issue.message) ? issue.message : `must be at least ${String(issue.minimum)}`;
+      return isCustomMessage(issue.message) ? issue.message : describeBound(issue, "least", issue.minimum);
     case "too_big":
-      return isCustomMessage(issue.message) ? issue.message : `must be at most ${String(issue.maximum)}`;
+      return isCustomMessage(issue.message) ? issue.message : describeBound(issue, "most", issue.maximum);
     default:
       return issue.message;
   }
+}
+
+/** `must be at most 8`, `must have at most 8 entries` */
+function describeBound({ origin }: { origin: string }, extreme: string, bound: number | bigint): string {
+  const [one, many] = COUNTED[origin] ?? [];
+  if (one === undefined || many === undefined) return `must be at ${extreme} ${bound}`;
+  return `must have at ${extreme} ${bound} ${Number(bound) === 1 ? one : many}`;
 }
 
 function describeValues(values: readonly unknown[], input: unknown): string {
@@ -130,6 +137,12 @@ function describeAlternatives({ errors, input }: z.core.$ZodIssueInvalidUnion): 
 function isCustomMessage(message: string): boolean {
   return /^[a-z"]/.test(message);
 }
+
+/** What the size of a value counts, by its type. */
+const COUNTED: Record<string, readonly [one: string, many: string]> = {
+  string: ["character", "characters"],
+  array: ["entry", "entries"],
+};
 
 const ARTICLES: Record<string, string> = {
   int: "a whole number",
