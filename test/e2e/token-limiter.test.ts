@@ -585,6 +585,11 @@ describe("token limits", () => {
     ["a limit of 0", { limits: { global: { limit: 0, window: "1m" } } }, "limits.global"],
     ["an empty list", { limits: { global: [] } }, "limits.global"],
     ["no limits", { limits: {} }, "limits"],
+    [
+      "a pattern that matches no model",
+      { limits: { global: { limit: 1, window: "1m", models: ["gpt-4o*", "claude-*-4"] } } },
+      "limits.global.models[1]",
+    ],
     ["block", { limits: { global: { limit: 1, window: "1m" } }, actions: { type: "block" } }, "actions.type"],
   ])("settings with %s are rejected", async (_, settings, path) => {
     const response = await gatehouse.api("POST", "/gateways", {

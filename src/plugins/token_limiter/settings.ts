@@ -3,6 +3,7 @@ import { windowSeconds, z } from "../../sdk/index.ts";
 
 const MAX_WINDOW_SECONDS = 366 * 86_400;
 const MAX_LIMITS_OF_TYPE = 8;
+const MODEL_PATTERN = /^[^*]*\*?$/;
 const LABEL_LIMIT = /^per_label:[a-z0-9_-]{1,32}$/;
 const MAX_LABEL_LIMITS = 8;
 const NAMED_TYPES = ["per_ip", "per_user", "per_key", "global"] as const;
@@ -26,7 +27,9 @@ const limitSchema = () =>
       description: "Which tokens count: those of the input, of the output, or both.",
     }),
     models: z
-      .array(z.string().min(1).max(255))
+      .array(
+        z.string().min(1).max(255).regex(MODEL_PATTERN, "must not contain * except as its last character"),
+      )
       .min(1)
       .max(100)
       .optional()
