@@ -132,6 +132,8 @@ describe("reconcile", () => {
     const broken = await reconcile(`${equal}${today},gpt-fake,x,1,1\n`);
     expect(broken).toMatchObject({ code: 2, stdout: "" });
     expect(broken.stderr).toContain('line 4: "x" is no number of tokens or requests');
+    writeFileSync(file, `\uFEFF${equal}`, "utf16le");
+    expect((await run("reconcile", file)).stderr).toContain("not in UTF-8; save it as CSV in UTF-8");
     expectOneLine(await run("reconcile", join(directory, "missing.csv")), 2);
     expectOneLine(await run("reconcile", file, "--tolerance=much"), 2);
     expectOneLine(await run("reconcile", file, "--format=excel"), 2);

@@ -89,14 +89,21 @@ async function readExport(file: string, format: ExportFormat | null): Promise<Us
     const source = Bun.file(file);
     if (source.size > MAX_FILE_BYTES)
       throw new Error(`the file is larger than ${MAX_FILE_BYTES} bytes; export fewer days`);
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await source.bytes());
-    const exported = readUsageExport(text, format);
+    const exported = readUsageExport(decodeText(await source.bytes()), format);
     if (exported.rows.length === 0) throw new Error("the file has no usage; give one with at least one row");
     return exported;
   } catch (error) {
     for (const line of (error instanceof Error ? error.message : String(error)).split("\n"))
       console.error(printable(`gatehouse: ${file}: ${line}`));
     return null;
+  }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new Error("the file is not in UTF-8; save it as CSV in UTF-8", { cause: error });
   }
 }
 

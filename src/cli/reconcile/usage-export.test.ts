@@ -75,7 +75,7 @@ describe("readUsageExport", () => {
   test("names every line that cannot be read, up to a bound, and missing columns", () => {
     const header = "day,model,input_tokens,output_tokens\n";
     const bad =
-      "2026-11-01,m,1\nyesterday,m,1,1\n2026-11-01,,1,1\n2026-11-01,m,-1,1\n2026-11-01,m,1,1e3\n2026-13-01,m,1,1\n";
+      "2026-11-01,m,1\nyesterday,m,1,1\n2026-11-01,,1,1\n2026-11-01,m,-1,1\n2026-11-01,m,1,1e3\n2026-13-01,m,1,1\n2026-02-29,m,1,1\n";
     expect(() => readUsageExport(header + bad, null)).toThrow(
       [
         "line 2: has 3 fields; the header has 4",
@@ -84,6 +84,7 @@ describe("readUsageExport", () => {
         'line 5: "-1" is no number of tokens or requests',
         'line 6: "1e3" is no number of tokens or requests',
         'line 7: "2026-13-01" is no day such as 2026-11-01',
+        'line 8: "2026-02-29" is no day such as 2026-11-01',
       ].join("\n"),
     );
     expect(() => readUsageExport(header + "x\n".repeat(30), null)).toThrow("10 more lines cannot be read");

@@ -111,7 +111,8 @@ function dayIn(text: string, line: number): string {
   // A time without a zone is in UTC.
   const [, day, time = "00:00", zone = "Z"] = TIME.exec(text) ?? [];
   const unixMs = Date.parse(`${day ?? ""}T${time}${zone === " UTC" ? "Z" : zone}`);
-  if (day === undefined || Number.isNaN(unixMs))
+  // Date.parse reads a day that does not exist, such as February 30, as a later one.
+  if (Number.isNaN(unixMs) || new Date(`${day}T00:00Z`).toISOString().slice(0, 10) !== day)
     throw new CsvError(line, `"${text.slice(0, 40)}" is no day such as 2026-11-01`);
   return new Date(unixMs).toISOString().slice(0, 10);
 }
