@@ -126,10 +126,13 @@ describe("per_fingerprint", () => {
     ).toBe(one);
   });
 
-  test.each(["x-api-key", "api-key"])("%s is a credential too", async (name) => {
-    const fingerprints = ["a", "b"].map((value) =>
-      subject("per_fingerprint", { headers: { [name]: value } }),
-    );
+  test.each<[string, (value: string) => TestRequest]>([
+    ...["x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key"].map(
+      (name): [string, (value: string) => TestRequest] => [name, (value) => ({ headers: { [name]: value } })],
+    ),
+    ["the query parameter of Google's clients", (value) => ({ query: `?alt=sse&key=${value}` })],
+  ])("%s is a credential too", async (_what, request) => {
+    const fingerprints = ["a", "b"].map((value) => subject("per_fingerprint", request(value)));
     const [one, two] = await Promise.all(fingerprints);
     expect(one).not.toBe(two!);
   });

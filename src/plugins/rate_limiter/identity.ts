@@ -13,7 +13,16 @@ export type LimitType =
   | "per_tool"
   | "global";
 
-const CREDENTIALS = ["x-gw-api-key", "authorization", "x-api-key", "api-key"];
+const CREDENTIALS = [
+  "x-gw-api-key",
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
+  "ocp-apim-subscription-key",
+];
+/** The query parameter in which Google's clients send their key. */
+const KEY_PARAMETER = "key";
 const MAX_SUBJECT_LENGTH = 256;
 
 const LABEL_PREFIX = "per_label:";
@@ -65,9 +74,10 @@ function userOf(context: RequestContext): string {
 
 /** A hash over user, credential, address and User-Agent, so that a counter key never reveals a credential. */
 function fingerprintOf(context: RequestContext): string {
-  const { headers, apiKey, clientAddress } = context;
+  const { headers, apiKey, clientAddress, query } = context;
   let credential = apiKey?.id ?? "";
   for (const name of CREDENTIALS) if (credential === "") credential = headers.get(name) ?? "";
+  if (credential === "" && query !== "") credential = new URLSearchParams(query).get(KEY_PARAMETER) ?? "";
   const parts = [userOf(context), credential, clientAddress, headers.get("user-agent") ?? ""];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
