@@ -41,7 +41,7 @@ test("the form with another model is the one that a client with that model would
       const withModel = (model: string) =>
         build([...first, { head: 'name="model"', content: Buffer.from(model) }, ...last]);
       const found = modelInForm(withModel(before), TYPE);
-      if (found === "ambiguous" || found.formModel === null) throw new Error("no model found");
+      if (typeof found === "string" || found.formModel === null) throw new Error("no model found");
       expect(found.model).toBe(before);
       const replaced = withFormModel(withModel(before), TYPE, found.formModel, after);
       expect(Buffer.from(replaced).equals(withModel(after))).toBe(true);
@@ -53,7 +53,7 @@ test("the form with another model is the one that a client with that model would
 test("a model that contains the boundary is rejected", () => {
   const form = build([{ head: 'name="model"', content: Buffer.from("a") }]);
   const found = modelInForm(form, TYPE);
-  if (found === "ambiguous" || found.formModel === null) throw new Error("no model found");
+  if (typeof found === "string" || found.formModel === null) throw new Error("no model found");
   const { formModel } = found;
   expect(() => withFormModel(form, TYPE, formModel, `x${DELIMITER}`)).toThrow("boundary");
 });
@@ -61,4 +61,12 @@ test("a model that contains the boundary is rejected", () => {
 test("a form without a model has no place for one", () => {
   const form = build([{ head: 'name="file"; filename="model"', content: Buffer.from("a") }]);
   expect(modelInForm(form, TYPE)).toEqual({ model: null, formModel: null });
+});
+
+test("more parts than servers accept are not searched", () => {
+  const model: Part = { head: 'name="model"', content: Buffer.from("m") };
+  const field: Part = { head: 'name="field"', content: Buffer.from("1") };
+  const form = (count: number) => build([...Array.from({ length: count - 1 }, () => field), model]);
+  expect(modelInForm(form(2000), TYPE)).toMatchObject({ model: "m" });
+  expect(modelInForm(form(2001), TYPE)).toBe("too_many_parts");
 });

@@ -11,6 +11,8 @@ const MODEL_PART =
   /^\r\n[Cc]ontent-[Dd]isposition: *form-data; *name=(?:"model"|model)(?:\r\n[Cc]ontent-[Tt]ype: *text\/plain[^\r\n]*)?$/;
 const LINE_ENDS = [Buffer.from("\r\n\r\n"), Buffer.from("\n\n")];
 const MAX_PART_HEADER_BYTES = 4096;
+/** Reading more would keep other requests waiting. Usual servers accept at most 1,000 fields and 1,000 files. */
+const MAX_PARTS = 2000;
 const CR = 0x0d;
 const LF = 0x0a;
 
@@ -27,13 +29,17 @@ interface FoundModel {
 }
 
 /** "ambiguous": parsers may disagree on the model. */
-export function modelInForm(bytes: Uint8Array, contentType: string): FoundModel | "ambiguous" {
+export function modelInForm(
+  bytes: Uint8Array,
+  contentType: string,
+): FoundModel | "ambiguous" | "too_many_parts" {
   const delimiter = delimiterOf(contentType);
   if (delimiter === null || !startsWithDelimiter(bytes, delimiter)) return "ambiguous";
   let model: string | null = null;
   let formModel: FormModel | null = null;
   let at = indexOfBytes(bytes, delimiter, 0);
-  while (at >= 0) {
+  for (let parts = 0; at >= 0; parts++) {
+    if (parts > MAX_PARTS) return "too_many_parts";
     const start = at + delimiter.length;
     // Every occurrence counts, also one inside a file: some parsers do not require a line break before it.
     const next = indexOfBytes(bytes, delimiter, start);

@@ -37,6 +37,11 @@ export const AMBIGUOUS_FORM: ModelProblem = {
     "The model in the multipart form is ambiguous. Send exactly one part named model, with plain text.",
   mayNameModel: true,
 };
+export const TOO_MANY_PARTS: ModelProblem = {
+  code: "bad_request",
+  message: "The multipart form has more than 2000 parts, so that its model is not read. Send fewer parts.",
+  mayNameModel: true,
+};
 export const DUPLICATE_FIELDS: ModelProblem = {
   code: "invalid_json",
   message: "The body contains one of the fields model, stream, messages, prompt, or stream_options twice.",

@@ -21,6 +21,7 @@ import {
   OTHER_FORM,
   problemOfOther,
   SPELLED_DIFFERENTLY,
+  TOO_MANY_PARTS,
   type ModelProblem,
 } from "./model-problems.ts";
 
@@ -234,6 +235,7 @@ function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
   }
   if (!isMultipart(contentType)) return withProblem(problemOfOther(bytes));
   const found = modelInForm(bytes, contentType);
+  if (found === "too_many_parts") return withProblem(TOO_MANY_PARTS);
   return found === "ambiguous" ? withProblem(AMBIGUOUS_FORM) : { ...NO_FIELDS, ...found };
 }
 

@@ -83,6 +83,7 @@ describe("require: 400 if the model cannot be determined:", () => {
     [FORM, `preamble\r\n${part('name="file"', "x")}--b--`, "bad_request"],
     [`${FORM}; boundary=c`, `${AUDIO}--b--`, "bad_request"],
     ["multipart/form-data", AUDIO, "bad_request"],
+    [FORM, `${part('name="a"', "1").repeat(2000)}${part('name="model"', "forbidden")}--b--`, "bad_request"],
     // Servers may read the boundary a"b, c, or d in these, and then another model.
     [
       'multipart/form-data; boundary="x\\"y"',
