@@ -88,7 +88,7 @@ export function takeRequestBody(
     hasLimitsOfModels(exchange) ||
     mayNameVirtualModel(exchange, rule) ||
     // The price depends on the model.
-    (mayNameModel(exchange) && (isMultipart(type) || mayBeObject(bytes)));
+    (!isJson && mayNameModel(exchange) && (isMultipart(type) || mayBeObject(bytes)));
   const contentType = isRead ? (type ?? "") : null;
   const source = { bytes, isJson, contentType, isTraced: exchange.trace !== null };
   const scanned = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
