@@ -61,6 +61,7 @@ export function forecastUnreserved(
       remaining: fits ? claim.limit : 0,
       resetAt: secondsOf(endsAt),
       waitMs: fits ? 0 : CLOSED_WAIT_MS,
+      isUnknown: true,
     };
   });
   return { fits, refusedBy, states, source: policy };

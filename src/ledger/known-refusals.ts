@@ -69,5 +69,5 @@ function spanOf(claim: Claim): number | string {
 function unusedState(claim: Claim, unixMs: number): ClaimState {
   const endsAt = claim.kind === "budget" ? claim.endsAt : unixMs + claim.windowMs;
   const resetAt = endsAt === null ? null : Math.ceil(endsAt / 1000);
-  return { used: 0, remaining: claim.limit, resetAt, waitMs: 0 };
+  return { used: 0, remaining: claim.limit, resetAt, waitMs: 0, isUnknown: true };
 }

@@ -47,7 +47,7 @@ export class Reservations {
     for (const claim of claims) {
       if (reserved) this.#book.admitted(claim);
       // Settlements that exceeded their reservations may have reached a threshold that no later request can report.
-      else this.#book.report(claim, states[at]?.used ?? 0, gateway);
+      else this.#report(claim, states[at], 0, gateway);
       at++;
     }
   }
@@ -112,12 +112,21 @@ export class Reservations {
     reservation.settle(amounts);
     let at = limits.length;
     for (const claim of budgets) {
-      const used = reservation.states[at]?.used ?? 0;
       const excess = Math.max(0, (amounts[at] ?? 0) - claim.amount);
-      this.#book.report(claim, used + excess, gateway);
+      this.#report(claim, reservation.states[at], excess, gateway);
       at++;
     }
     if (added !== null) this.settleWith(exchange, added, charges);
+  }
+
+  /** A budget whose amounts are unknown is reported by a later request. */
+  #report(
+    claim: PlannedClaim,
+    state: ClaimState | undefined,
+    excess: number,
+    gateway: Exchange["gateway"],
+  ): void {
+    if (state?.isUnknown !== true) this.#book.report(claim, (state?.used ?? 0) + excess, gateway);
   }
 
   /** The charges are known, so that no amount of a claim matters. */
@@ -191,11 +200,22 @@ function budgetExceeded(name: string, resetsAt: string | null): GatehouseError {
   );
 }
 
+/** Leaves out budgets whose amounts are unknown. */
 export function setRemainingHeader(
-  exchange: Exchange,
+  { ownHeaders }: Exchange,
   claims: readonly PlannedClaim[],
   states: readonly ClaimState[],
   first: number,
 ): void {
-  exchange.ownHeaders.setBudgets({ claims, states, first });
+  if (!states.some(isUnknown)) {
+    ownHeaders.setBudgets({ claims, states, first });
+    return;
+  }
+  const known = claims.filter((_, at) => states[first + at]?.isUnknown !== true);
+  const knownStates = states.slice(first, first + claims.length).filter((state) => !isUnknown(state));
+  if (known.length > 0) ownHeaders.setBudgets({ claims: known, states: knownStates, first: 0 });
+}
+
+function isUnknown(state: ClaimState): boolean {
+  return state.isUnknown === true;
 }

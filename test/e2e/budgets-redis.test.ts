@@ -1,0 +1,93 @@
+// What clients and operators see of budgets when the process does not know what is spent in Redis.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { create } from "../support/admin-fixtures.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { connectRaw } from "../support/raw-client.ts";
+import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { waitUntil } from "../support/waiting.ts";
+
+const START_MS = 60_000;
+
+describe.skipIf(!hasRedis)("with Redis", () => {
+  let redis: RedisServer;
+  let provider: FakeProvider;
+  let node: GatehouseProcess;
+
+  beforeAll(async () => {
+    [redis, provider] = await Promise.all([startRedis(), startFakeProvider()]);
+    // On a busy machine Redis itself may not run for longer than the default.
+    node = await startGatehouseProcess({
+      env: { REDIS_URL: redis.url, REDIS_SILENT_MS: "1000", WORKERS: "1" },
+    });
+  }, START_MS);
+  afterAll(async () => {
+    await node.stop();
+    await Promise.all([redis.stop(), provider.stop()]);
+  });
+
+  /** A route at $0.01 per request, with two budgets. */
+  async function seedBudgets(amounts: Record<string, string>): Promise<SeededRoute> {
+    const route = await seedRoute(node, {
+      gateway: { prices: [{ model: "gpt-fake", per_request: "0.01" }] },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    for (const [name, amount] of Object.entries(amounts))
+      await create(node, `/gateways/${route.gateway}/budgets`, { name, unit: "usd", amount });
+    return route;
+  }
+
+  async function send({ path }: SeededRoute): Promise<{ status: number; remaining: string | null }> {
+    const response = await fetch(node.proxyUrl + path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(CHAT),
+    });
+    await response.bytes();
+    return { status: response.status, remaining: response.headers.get("x-gw-budget-remaining") };
+  }
+
+  const ratios = async () =>
+    (await (await fetch(`${node.adminUrl}/metrics`)).text())
+      .split("\n")
+      .filter((line) => line.startsWith("gatehouse_budget_used_ratio"))
+      .map((line) => line.replace(/.*budget="([^"]*)".* /, "$1 "))
+      .sort();
+
+  test("a rejection before the body has arrived shows only what is known to remain", async () => {
+    const route = await seedBudgets({ large: "1.00", small: "0.02" });
+    const statuses = [await send(route), await send(route), await send(route)].map(({ status }) => status);
+    expect(statuses).toEqual([200, 200, 402]);
+    const client = await connectRaw(Number(new URL(node.proxyUrl).port));
+    client.send(
+      `POST ${route.path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n`,
+    );
+    const early = (await client.until((text) => text.includes("\r\n\r\n"))).toLowerCase();
+    client.disconnect();
+    expect(early).toStartWith("http/1.1 402 ");
+    expect(early).toContain("x-gw-budget-remaining: small=0.00\r\n");
+  });
+
+  test("neither header nor metric invents amounts while Redis is unavailable", async () => {
+    const route = await seedBudgets({ closed: "1.00", also: "2.00" });
+    const { gateway } = route;
+    expect(await send(route)).toEqual({ status: 200, remaining: "closed=0.99, also=1.99" });
+    await waitUntil(async () => (await ratios()).includes("closed 0.01"));
+    const before = await ratios();
+    redis.pause();
+    try {
+      expect(await send(route)).toEqual({ status: 503, remaining: null });
+      expect(await ratios()).toEqual(before);
+      const { budgets } = (await node.api("GET", `/gateways/${gateway}/budgets`)).body;
+      for (const [at, policy] of ["open", "local"].entries())
+        await node.api("PATCH", `/gateways/${gateway}/budgets/${budgets[at].id}`, {
+          on_store_failure: policy,
+        });
+      expect(await send(route)).toEqual({ status: 200, remaining: "also=1.99" });
+      expect((await ratios()).find((line) => line.startsWith("closed"))).toBe("closed 0.01");
+    } finally {
+      redis.resume();
+    }
+  });
+});
