@@ -42,6 +42,7 @@ function statesOf(subjects: readonly string[]) {
   const book = {
     ledger,
     target,
+    reportAgain: () => Promise.resolve(),
     subjectPages: (_: unknown, __: unknown, others: Iterable<string>) => known.pages("b", "total", others),
   };
   const snapshot = {

@@ -145,10 +145,13 @@ export class BudgetStates {
     const budget = this.#find(gatewayId, budgetId);
     const period = budget.periods.at(this.#clock.unixNow());
     const only = subject === undefined ? undefined : subjectIn(budget, subject);
-    for await (const targets of this.#pagesOf(gatewayId, budget, period, only))
-      await ledgerCall(() =>
-        Promise.all(targets.map(async ({ target }) => this.#book.ledger.clear(gatewayId, target))),
-      );
+    for await (const page of this.#pagesOf(gatewayId, budget, period, only)) {
+      const targets = page.map(targetOf);
+      await ledgerCall(async () => {
+        await Promise.all(targets.map(async (target) => this.#book.ledger.clear(gatewayId, target)));
+        await this.#book.reportAgain(gatewayId, budget, targets);
+      });
+    }
   }
 
   async adjust(

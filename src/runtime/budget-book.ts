@@ -1,5 +1,6 @@
 // The budgets of this process: their keys in the ledger, the subjects that were seen, and the warnings that were sent.
 import type { Period } from "../base/calendar-period.ts";
+import type { Clock } from "../base/clock.ts";
 import { dollarsOf } from "../base/decimal.ts";
 import type { BudgetAmounts, BudgetTarget, Ledger } from "../ledger/ledger.ts";
 import type { CompiledBudget, Threshold } from "../snapshot/compiled-budget.ts";
@@ -13,6 +14,8 @@ import type { BudgetWebhooks } from "./budget-webhooks.ts";
 
 /** Thresholds that are remembered as reported. */
 const MAX_REPORTED = 10_000;
+/** How long they are remembered: then the ledger is asked again, because another process may have reset the budget. */
+const REPORTED_MS = 60_000;
 
 /** A claim on a budget, as far as warnings need it. */
 interface ReportedClaim extends BudgetTarget {
@@ -47,7 +50,8 @@ export class BudgetBook {
   readonly #metrics: Metrics;
   readonly #log: Log;
   readonly #webhooks: BudgetWebhooks;
-  /** Keys of thresholds that were reported, so that they are not looked up again. Of the current periods. */
+  readonly #clock: Clock;
+  /** Keys of thresholds that were reported, with the time of the clock at which they are looked up again. */
   readonly #reported = new Map<string, number>();
 
   /** The account that was used last: many requests in a row are of one subject, whose key is then not built and hashed again. */
@@ -62,12 +66,14 @@ export class BudgetBook {
     metrics: Metrics,
     log: Log,
     webhooks: BudgetWebhooks,
+    clock: Clock,
   ) {
     this.ledger = ledger;
     this.#subjects = subjects;
     this.#metrics = metrics;
     this.#log = log;
     this.#webhooks = webhooks;
+    this.#clock = clock;
   }
 
   /** The account of a subject in a period. */
@@ -128,7 +134,7 @@ export class BudgetBook {
     for (const threshold of budget.thresholds) {
       if (used < threshold.amount) continue;
       const key = reportKey(claim, threshold);
-      if (this.#reported.has(key) || this.#checking.has(key)) continue;
+      if (this.#isReported(key) || this.#checking.has(key)) continue;
       // Not awaited: the request has ended.
       void this.#check(key, claim, threshold, gateway);
     }
@@ -159,8 +165,8 @@ export class BudgetBook {
       const [amounts] = await this.ledger.read(gatewayId, [claim]);
       if (amounts === undefined || amounts.spent < threshold.amount) return;
       const key = reportKey(claim, threshold);
-      if (this.#reported.has(key)) return;
-      this.#remember(key, claim.endsAt);
+      if (this.#isReported(key)) return;
+      this.#remember(key);
       // The ledger decides which process reports it, also after a restart.
       const once = { ...onceTarget(claim, threshold), limit: 1, amount: 1, enforced: true };
       const reservation = await this.ledger.reserve(gatewayId, [once], "local");
@@ -172,12 +178,34 @@ export class BudgetBook {
     }
   }
 
-  #remember(key: string, endsAt: number | null): void {
+  /** Call when these accounts of a budget were reset: their thresholds are reported again. May reject with LedgerUnavailable. */
+  async reportAgain(
+    gatewayId: string,
+    { thresholds }: CompiledBudget,
+    targets: readonly BudgetTarget[],
+  ): Promise<void> {
+    for (const threshold of thresholds) {
+      const accounts = targets.map((target) => onceTarget(target, threshold));
+      await this.ledger.refresh?.(gatewayId, accounts);
+      const amounts = await this.ledger.read(gatewayId, accounts);
+      const used = accounts.filter((_, at) => (amounts[at]?.spent ?? 0) > 0);
+      await Promise.all(used.map(async (account) => this.ledger.clear(gatewayId, account)));
+      for (const target of targets) this.#reported.delete(reportKey(target, threshold));
+    }
+  }
+
+  #isReported(key: string): boolean {
+    const until = this.#reported.get(key);
+    return until !== undefined && this.#clock.now() < until;
+  }
+
+  #remember(key: string): void {
+    this.#reported.delete(key);
     if (this.#reported.size >= MAX_REPORTED) {
       const [oldest] = this.#reported.keys();
       if (oldest !== undefined) this.#reported.delete(oldest);
     }
-    this.#reported.set(key, endsAt ?? Infinity);
+    this.#reported.set(key, this.#clock.now() + REPORTED_MS);
   }
 
   #warn(claim: ReportedClaim, { share }: Threshold, { spent }: BudgetAmounts, gateway: NamedGateway): void {
@@ -207,7 +235,7 @@ function reportKey(claim: BudgetTarget, threshold: Threshold): string {
   return `${period} ${key}`;
 }
 
-/** An account of its own that only one process can use once per period. */
-function onceTarget({ key, period, endsAt }: BudgetTarget, { share }: Threshold): BudgetTarget {
-  return { kind: "budget", key: `reported:${share}:${key}`, period, endsAt };
+/** An account of its own that only one process can use once per period, until the budget is reset or has another amount. */
+function onceTarget({ key, period, endsAt }: BudgetTarget, { share, amount }: Threshold): BudgetTarget {
+  return { kind: "budget", key: `reported:${share}:${amount}:${key}`, period, endsAt };
 }

@@ -21,5 +21,6 @@ export function openBudgets(
   clock: Clock,
 ): BudgetBook {
   const subjects = new BudgetSubjects(store.spending, clock, log);
-  return new BudgetBook(ledger, subjects, metrics, log, new BudgetWebhooks(upstreamPool, log, clock));
+  const webhooks = new BudgetWebhooks(upstreamPool, log, clock);
+  return new BudgetBook(ledger, subjects, metrics, log, webhooks, clock);
 }

@@ -555,6 +555,33 @@ describe("warnings of a budget", () => {
     expect(counted.filter((line) => line.endsWith(" 1")).length).toBeGreaterThanOrEqual(2);
   });
 
+  test("a share is reported again after a reset, and for another amount", async () => {
+    const { route, id } = await routeWith({
+      ...{ amount: "0.02", period: "total", warn_at: [0.5, 1] },
+      webhook: `${hooks.url}/again`,
+    });
+    const at = `/gateways/${route.gateway}/budgets/${id}`;
+    const reports = () =>
+      hooks.requests.map(({ body }) => JSON.parse(String(body))).map(({ share, amount }) => [share, amount]);
+    const spend = async (count: number, expected: [number, string][]) => {
+      for (let sent = 0; sent < count; sent++) expect((await sendAndRead(route)).status).toBe(200);
+      await settled(route, id);
+      await waitUntil(() => hooks.requests.length >= expected.length);
+      expect(reports().sort()).toEqual([...expected].sort());
+      hooks.reset();
+    };
+    const both = (amount: string): [number, string][] => [
+      [0.5, amount],
+      [1, amount],
+    ];
+    await spend(2, both("0.02"));
+    await gatehouse.api("POST", `${at}/reset`, {});
+    await spend(2, both("0.02"));
+    await gatehouse.api("PATCH", at, { amount: "0.06" });
+    await spend(2, [[0.5, "0.06"]]);
+    await spend(2, [[1, "0.06"]]);
+  });
+
   test("a threshold that only settlements above their reservations reached is reported by a rejection", async () => {
     const { route, id } = await routeWith({ amount: "1", warn_at: [0.9] }, { prices: PER_TOKEN });
     provider.behave({ usage: { input: 0, output: 50_000 }, delayMs: 50 });
