@@ -231,6 +231,8 @@ export interface ClaimState {
      * or the period does not end.
      */
     readonly waitMs: number;
+    /** The ledger was not asked: the amounts are those of a limit of which nothing or everything is used, and say nothing about this one. */
+    readonly isUnknown?: true;
 }
 
 /**
