@@ -1482,12 +1482,12 @@ export interface McpToolApprovalInput {
 }
 
 export interface BudgetReset {
-  /** With `each` or the scope `user`: the subject, as in `top_spenders`. Absent: all subjects. */
+  /** With `each` or the scope `user`: the subject, as in `top_spenders`, or the name of an API key. Absent: all subjects. */
   subject?: string;
 }
 
 export interface BudgetAdjustment {
-  /** With `each` or the scope `user`: the subject. Required there. */
+  /** With `each` or the scope `user`: the subject, as in `top_spenders`, or the name of an API key. Required there. */
   subject?: string;
   /** Is added to what is spent; negative to subtract. Dollars as a decimal string. */
   amount: string | number;

@@ -59,17 +59,17 @@ function statesOf(subjects: readonly string[]) {
   return { states, spend };
 }
 
-const names = (count: number) => Array.from({ length: count }, (_, at) => `user ${at}`);
+const names = (count: number) => Array.from({ length: count }, (_, at) => `/user ${at}`);
 
 test("what newcomers share is part of the state and of a reset", async () => {
   const { states, spend } = statesOf(names(MAX_SUBJECTS));
   spend(SHARED_SUBJECT, 7);
-  spend("user 0", 3);
+  spend("/user 0", 3);
   expect(await states.read("g", "b")).toMatchObject({
     spent: 10,
     top_spenders: [
       { subject: SHARED_SUBJECT, spent: 7 },
-      { subject: "user 0", spent: 3 },
+      { subject: "/user 0", spent: 3 },
     ],
   });
   await states.reset("g", "b", undefined);
@@ -80,16 +80,16 @@ test("the subjects of several processes are all part of the state and of a reset
   const subjects = names(2 * MAX_SUBJECTS + 1);
   const { states, spend } = statesOf(subjects);
   for (const subject of subjects) spend(subject, 1);
-  spend("user 20000", 5);
-  spend("user 9999", 3);
+  spend("/user 20000", 5);
+  spend("/user 9999", 3);
   const state = await states.read("g", "b");
   expect(state).toMatchObject({ spent: 20_009, reserved: 0, remaining: null });
   expect(state.top_spenders).toHaveLength(10);
   expect(state.top_spenders.slice(0, 2)).toMatchObject([
-    { subject: "user 20000", spent: 6 },
-    { subject: "user 9999", spent: 4 },
+    { subject: "/user 20000", spent: 6 },
+    { subject: "/user 9999", spent: 4 },
   ]);
-  await states.reset("g", "b", "user 9999");
+  await states.reset("g", "b", "/user 9999");
   expect(await states.read("g", "b")).toMatchObject({ spent: 20_005 });
   await states.reset("g", "b", undefined);
   expect(await states.read("g", "b")).toMatchObject({ spent: 0, top_spenders: [] });

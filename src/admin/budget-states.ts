@@ -10,6 +10,7 @@ import type { BudgetBook } from "../runtime/budget-book.ts";
 import { boundedSubject, SHARED_SUBJECT } from "../runtime/budget-subjects.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
+import { namedSubject } from "./budget-subject.ts";
 
 const MAX_SPENDERS = 10;
 
@@ -47,7 +48,8 @@ export const budgetStateListSchema = z.object({
 
 export const subjectInput = z.strictObject({
   subject: z.string().max(512).optional().meta({
-    description: "With `each` or the scope `user`: the subject, as in `top_spenders`. Absent: all subjects.",
+    description:
+      "With `each` or the scope `user`: the subject, as in `top_spenders`, or the name of an API key. Absent: all subjects.",
   }),
 });
 
@@ -56,7 +58,10 @@ export const adjustInput = z.strictObject({
     .string()
     .max(512)
     .optional()
-    .meta({ description: "With `each` or the scope `user`: the subject. Required there." }),
+    .meta({
+      description:
+        "With `each` or the scope `user`: the subject, as in `top_spenders`, or the name of an API key. Required there.",
+    }),
   amount: z
     .union([z.string().regex(/^-?\d{1,7}(?:\.\d{1,9})?$|^-?\d{1,15}$/, "must be a decimal"), z.int()])
     .meta({ description: "Is added to what is spent; negative to subtract. Dollars as a decimal string." }),
@@ -144,7 +149,7 @@ export class BudgetStates {
   async reset(gatewayId: string, budgetId: string, subject: string | undefined): Promise<void> {
     const budget = this.#find(gatewayId, budgetId);
     const period = budget.periods.at(this.#clock.unixNow());
-    const only = subject === undefined ? undefined : subjectIn(budget, subject);
+    const only = subject === undefined ? undefined : this.#subjectIn(gatewayId, budget, subject);
     for await (const page of this.#pagesOf(gatewayId, budget, period, only)) {
       const targets = page.map(targetOf);
       await ledgerCall(async () => {
@@ -165,7 +170,7 @@ export class BudgetStates {
       throw validationError([
         { path: "subject", message: "is required, because every subject has its own amount" },
       ]);
-    const name = subject === undefined ? "" : subjectIn(budget, subject);
+    const name = subject === undefined ? "" : this.#subjectIn(gatewayId, budget, subject);
     const account = this.#book.accountOf(budget, name, period);
     const { target } = account;
     await this.#book.ledger.refresh?.(gatewayId, [target]);
@@ -185,6 +190,11 @@ export class BudgetStates {
     if (budget === undefined)
       throw new GatehouseError("not_found", `There is no budget "${budgetId.slice(0, 64)}".`);
     return budget;
+  }
+
+  #subjectIn(gatewayId: string, budget: CompiledBudget, subject: string): string {
+    const keys = this.#current.snapshot.apiKeysByGateway.get(gatewayId)?.values() ?? [];
+    return namedSubject(budget, subject, keys);
   }
 
   /** Yields pages of the accounts of a budget, or that of only one subject, with what other processes have written. */
@@ -223,13 +233,6 @@ export class BudgetStates {
 
 function targetOf({ target }: SubjectTarget): BudgetTarget {
   return target;
-}
-
-function subjectIn({ hasSubjects }: CompiledBudget, subject: string): string {
-  if (hasSubjects) return boundedSubject(subject);
-  throw validationError([
-    { path: "subject", message: "must be absent, because the budget has only one amount" },
-  ]);
 }
 
 function changeOf({ record }: CompiledBudget, change: string | number): number {

@@ -90,7 +90,7 @@ adjust adds to what is spent; write --amount=-5.00 to subtract.
   --webhook URL  receives a POST request for each of these shares
   --on-unknown-price P  refuse or free
   --on-store-failure P  closed, local, or open
-  --subject S    reset, adjust: one subject of a budget with --each or the scope user, as show prints it
+  --subject S    reset, adjust: one subject of a budget with --each or the scope user, as show prints it, or the name of an API key
 ${CLIENT_HELP}
   --json         print the record, or the state, as JSON`,
   run: async (args) => {

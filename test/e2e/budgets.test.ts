@@ -498,6 +498,31 @@ describe("the scope of a budget", () => {
     expect(await spend(route, ...calls)).toEqual([200, 402, 200]);
   });
 
+  test("is changed for one subject only if requests can have it", async () => {
+    const { route, id } = await routeWith({ ...TIGHT, scope: "api_key", each: true });
+    const users = await addBudget(route, { ...TIGHT, name: "users", scope: "user", each: true });
+    const key = await seedKey(gatehouse, route.gateway, { name: "søk app" });
+    const at = `/gateways/${route.gateway}/budgets`;
+    const change = (budget: string, subject: string) =>
+      gatehouse.api("POST", `${at}/${budget}/adjust`, { subject, amount: "0.01" });
+    expect((await change(id, "søk app")).body.top_spenders).toMatchObject([
+      { subject: key.id, name: "søk app", spent: "0.01" },
+    ]);
+    expect(await spend(route, { key: key.key })).toEqual([402]);
+    for (const budget of [id, users.id])
+      for (const subject of ["søk", "mobile", "ana/ben"]) {
+        expectProblemsAt(await change(budget, subject), "subject");
+        expectProblemsAt(await gatehouse.api("POST", `${at}/${budget}/reset`, { subject }), "subject");
+      }
+    expect(await stateOf(route, users.id)).toMatchObject({ spent: "0.00", top_spenders: [] });
+    await gatehouse.api("POST", `${at}/${id}/reset`, { subject: "søk app" });
+    for (const subject of [`${key.id}/ana`, "anonymous/søk", "/ana", "*"])
+      expect((await change(users.id, subject)).status).toBe(200);
+    expect(await spend(route, { key: key.key, body: { user: "ana" } })).toEqual([402]);
+    await seedKey(gatehouse, route.gateway, { name: "søk app" });
+    expectProblemsAt(await change(id, "søk app"), "subject");
+  });
+
   test("a user in the body without an API key is not the user that a trusted header names", async () => {
     const { route } = await routeWith(
       { ...TIGHT, scope: "user", each: true },
