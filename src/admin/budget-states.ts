@@ -54,14 +54,10 @@ export const subjectInput = z.strictObject({
 });
 
 export const adjustInput = z.strictObject({
-  subject: z
-    .string()
-    .max(512)
-    .optional()
-    .meta({
-      description:
-        "With `each` or the scope `user`: the subject, as in `top_spenders`, or the name of an API key. Required there.",
-    }),
+  subject: z.string().max(512).optional().meta({
+    description:
+      "With `each` or the scope `user`: the subject, as in `top_spenders`, or the name of an API key. Required there.",
+  }),
   amount: z
     .union([z.string().regex(/^-?\d{1,7}(?:\.\d{1,9})?$|^-?\d{1,15}$/, "must be a decimal"), z.int()])
     .meta({ description: "Is added to what is spent; negative to subtract. Dollars as a decimal string." }),
