@@ -148,7 +148,8 @@ export class JournalWriter {
 
   async #readTotals(targets: readonly BudgetTarget[]): Promise<void> {
     try {
-      for (const total of await this.#journal.readSpending(this.#writer, targets)) {
+      const totals = await this.#journal.readSpending(this.#writer, targets, this.#clock.unixNow());
+      for (const total of totals) {
         const isNew = total.spent + total.reservedElsewhere > 0;
         const budget = isNew ? this.#budgets.findOrCreate(total.budget) : this.#budgets.find(total.budget);
         if (budget !== undefined) apply(budget, total);

@@ -38,7 +38,11 @@ export interface SpentJournal {
   /** Resolves to all periods that are kept, with what earlier processes have spent. */
   loadSpending(writer: string, unixMs: number): Promise<readonly JournalTotal[]>;
   /** Resolves to the totals of these budgets, in the same order. */
-  readSpending(writer: string, budgets: readonly BudgetTarget[]): Promise<readonly JournalTotal[]>;
+  readSpending(
+    writer: string,
+    budgets: readonly BudgetTarget[],
+    unixMs: number,
+  ): Promise<readonly JournalTotal[]>;
   /** Writes a batch in one transaction, and resolves to the totals of the same budgets. */
   writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]>;
   /**

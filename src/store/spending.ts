@@ -33,7 +33,7 @@ export async function writeSpending(query: Query, batch: JournalBatch): Promise<
     await spend(query, await withoutCharged(query, writer, changes));
     await replaceReservations(query, writer, writtenAt, changes);
   }
-  await chargeDead(query, writtenAt);
+  await chargeDead(query, writer, writtenAt);
   if (number % BATCHES_PER_REMOVAL === 1) await removeOld(query, writtenAt);
   const budgets = changes.map(({ budget }) => budget);
   return readSpending(query, writer, budgets);
@@ -72,7 +72,7 @@ async function withoutCharged(
 
 /** Must run in a transaction. */
 export async function loadSpending(query: Query, writer: string, unixMs: number): Promise<JournalTotal[]> {
-  await chargeDead(query, unixMs);
+  await chargeDead(query, writer, unixMs);
   const rows = await query(`${SELECT_TOTALS} WHERE s.ends_at IS NULL OR s.ends_at > $2`, [
     writer,
     unixMs - KEPT_AFTER_END_MS,
@@ -167,13 +167,19 @@ async function replaceReservations(
     );
 }
 
-/** Charges the reservations of processes that have not written them again within the lease. */
-async function chargeDead(query: Query, unixMs: number): Promise<void> {
+/** Whether there are reservations to charge. `writer` is a process that is alive. */
+export async function hasDead(query: Query, writer: string, unixMs: number): Promise<boolean> {
+  const text = "SELECT 1 FROM spending_reservations WHERE written_at <= $1 AND writer <> $2 LIMIT 1";
+  return (await query(text, [unixMs - LEASE_MS, writer])).length > 0;
+}
+
+/** Charges the reservations of other processes that have not written them again within the lease. Must run in a transaction. */
+export async function chargeDead(query: Query, writer: string, unixMs: number): Promise<void> {
   const dead = await query(
     `SELECT r.budget AS budget, r.period AS period, r.writer AS writer, r.reserved AS reserved, s.ends_at AS ends_at
        FROM spending_reservations r JOIN spending s ON s.budget = r.budget AND s.period = r.period
-       WHERE r.written_at <= $1 LIMIT ${MAX_DEAD_RESERVATIONS}`,
-    [unixMs - LEASE_MS],
+       WHERE r.written_at <= $1 AND r.writer <> $2 LIMIT ${MAX_DEAD_RESERVATIONS}`,
+    [unixMs - LEASE_MS, writer],
   );
   if (dead.length === 0) return;
   const charges = new Map<string, Spent>();

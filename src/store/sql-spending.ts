@@ -4,7 +4,9 @@ import type { JournalBatch, JournalTotal, SpentJournal } from "../ledger/spent-j
 import type { Database, Query } from "./database.ts";
 import {
   budgetKeys,
+  chargeDead,
   finishSpending,
+  hasDead,
   loadSpending,
   noteBudgets,
   readSpending,
@@ -32,8 +34,17 @@ export class SqlSpending implements SpendingStore {
     return this.#write((query) => loadSpending(query, writer, unixMs), true);
   }
 
-  readSpending(writer: string, budgets: readonly BudgetTarget[]): Promise<readonly JournalTotal[]> {
-    return this.#use(({ query }) => readSpending(query, writer, budgets));
+  readSpending(
+    writer: string,
+    budgets: readonly BudgetTarget[],
+    unixMs: number,
+  ): Promise<readonly JournalTotal[]> {
+    return this.#use(async (database) => {
+      // A read is often the only thing that happens to a budget that the reservations of a dead process have used up.
+      if (await hasDead(database.query, writer, unixMs))
+        await database.writeTransaction((query) => chargeDead(query, writer, unixMs));
+      return readSpending(database.query, writer, budgets);
+    });
   }
 
   writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]> {

@@ -82,6 +82,31 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       await Promise.all([second.close(), third.close()]);
     });
 
+    test("a process that only reads charges the reservations of a killed one after the lease, before a reset", async () => {
+      const clock = new ManualClock();
+      const store = await openEmpty();
+      const claim = claimOf(clock, 100);
+      const [killed, other] = [await start(clock, store.spending), await start(clock, store.spending)];
+      reserve(killed, claim);
+      clock.advance(500);
+      const written = async () =>
+        (await store.spending.loadSpending("x", clock.unixNow()))[0]?.reservedElsewhere;
+      await waitUntil(async () => (await written()) === 100);
+      // Only the date of the other process changes, so that no timer of the killed one runs.
+      clock.shiftDate(29_000);
+      await other.refresh("gw", [claim]);
+      expect(other.read("gw", [claim])).toEqual([{ spent: 0, reserved: 100 }]);
+      clock.shiftDate(1000);
+      expect(other.reserve("gw", [{ ...claim, amount: 1 }], "closed").reserved).toBe(false);
+      await other.refresh("gw", [claim]);
+      expect(other.read("gw", [claim])).toEqual([{ spent: 100, reserved: 0 }]);
+      other.clear("gw", claim);
+      await other.close();
+      const next = await start(clock, store.spending);
+      expect(next.read("gw", [claim])).toEqual([{ spent: 0, reserved: 0 }]);
+      await next.close();
+    });
+
     test("processes learn what others have spent and reserved with their own next write", async () => {
       const clock = new ManualClock();
       const store = await openEmpty();
@@ -198,7 +223,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
           isAvailable
             ? store.spending.loadSpending(writer, unixMs)
             : Promise.reject(new Error("unavailable")),
-        readSpending: (writer, budgets) => store.spending.readSpending(writer, budgets),
+        readSpending: (...args) => store.spending.readSpending(...args),
         writeSpending: (batch) =>
           isAvailable ? store.spending.writeSpending(batch) : Promise.reject(new Error("unavailable")),
         finishSpending: (writer, batchAfter) => store.spending.finishSpending(writer, batchAfter),
