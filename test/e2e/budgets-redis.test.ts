@@ -38,11 +38,25 @@ describe.skipIf(!hasRedis)("with Redis", () => {
     return route;
   }
 
-  async function send({ path }: SeededRoute): Promise<{ status: number; remaining: string | null }> {
+  /** Resolves to the header section of the response to a request whose body does not arrive. */
+  async function sendHead({ path }: SeededRoute): Promise<string> {
+    const client = await connectRaw(Number(new URL(node.proxyUrl).port));
+    client.send(
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n`,
+    );
+    const received = await client.until((text) => text.includes("\r\n\r\n"));
+    client.disconnect();
+    return received.toLowerCase();
+  }
+
+  async function send(
+    { path }: SeededRoute,
+    fields: object = {},
+  ): Promise<{ status: number; remaining: string | null }> {
     const response = await fetch(node.proxyUrl + path, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(CHAT),
+      body: JSON.stringify({ ...CHAT, ...fields }),
     });
     await response.bytes();
     return { status: response.status, remaining: response.headers.get("x-gw-budget-remaining") };
@@ -59,14 +73,28 @@ describe.skipIf(!hasRedis)("with Redis", () => {
     const route = await seedBudgets({ large: "1.00", small: "0.02" });
     const statuses = [await send(route), await send(route), await send(route)].map(({ status }) => status);
     expect(statuses).toEqual([200, 200, 402]);
-    const client = await connectRaw(Number(new URL(node.proxyUrl).port));
-    client.send(
-      `POST ${route.path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n`,
-    );
-    const early = (await client.until((text) => text.includes("\r\n\r\n"))).toLowerCase();
-    client.disconnect();
+    const early = await sendHead(route);
     expect(early).toStartWith("http/1.1 402 ");
     expect(early).toContain("x-gw-budget-remaining: small=0.00\r\n");
+  });
+
+  test.each([
+    ["rate_limiter", 2, ""],
+    ["token_limiter", 40, "_tokens"],
+  ])("nor does that of a %s show more", async (name, limit, suffix) => {
+    const limits = { global: { limit: 10_000, window: "1h" }, per_ip: { limit, window: "1h" } };
+    const plugin = { name, stage: "pre_request", settings: { limits, actions: { type: "reject" } } };
+    const route = await seedRoute(node, {
+      gateway: { required_plugins: [plugin] },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    provider.behave({ usage: { input: 0, output: limit } });
+    await waitUntil(async () => (await send(route, { max_tokens: 1 })).status === 429);
+    provider.reset();
+    const early = await sendHead(route);
+    expect(early).toStartWith("http/1.1 429 ");
+    expect(early).toContain(`x-ratelimit-per_ip${suffix}-remaining: 0\r\n`);
+    expect(early).not.toContain("x-ratelimit-global");
   });
 
   test("neither header nor metric invents amounts while Redis is unavailable", async () => {

@@ -148,15 +148,17 @@ class LimiterClaims implements ClaimSet {
   }
 }
 
+/** Leaves out limits that a refusal does not know: one that is known to be full has refused the request. */
 function reportLimits(
   context: RequestContext,
   limits: readonly CompiledLimit[],
-  { states }: ClaimDecision,
+  { states, source }: ClaimDecision,
 ): void {
   for (let index = 0; index < limits.length; index++) {
     const limit = limits[index];
     const state = states[index];
     if (limit === undefined || state === undefined) continue;
+    if (state.isUnknown === true && source === "local") continue;
     const { remaining, resetAt } = state;
     context.reportLimit({ name: limit.name, limit: limit.limit, remaining, resetAt: resetAt ?? 0 });
   }

@@ -127,7 +127,7 @@ class TokenClaims implements ClaimSet {
   /** Sets the headers, and responds with an error if one of the claims is refused. */
   decided(context: RequestContext, decision: ClaimDecision): void {
     const { isReserved, refusedBy, states, source } = decision;
-    this.#setHeaders(context, states);
+    this.#setHeaders(context, decision);
     context.count("decided", source);
     if (isReserved) context.count("admitted");
     const [limit, claim, state] = [this.#limits[refusedBy], this.claims[refusedBy], states[refusedBy]];
@@ -137,12 +137,16 @@ class TokenClaims implements ClaimSet {
     else respondExceeded(context, limit, claim.amount, state, states);
   }
 
-  /** Of several limits of a type, the headers are those of the one with the fewest tokens left. */
-  #setHeaders(context: RequestContext, states: readonly ClaimState[]): void {
+  /**
+   * Of several limits of a type, the headers are those of the one with the fewest tokens left. Leaves out limits that a refusal does not
+   * know: one that is known to be full has refused the request.
+   */
+  #setHeaders(context: RequestContext, { states, source }: ClaimDecision): void {
     for (let index = 0; index < this.#limits.length; index++) {
       const limit = this.#limits[index];
       const state = states[index];
       if (limit === undefined || state === undefined) continue;
+      if (state.isUnknown === true && source === "local") continue;
       if (limit.isOneOfSeveral && this.#hasTighter(limit, index, states)) continue;
       const { remaining, resetAt } = state;
       context.reportTokenLimit({
