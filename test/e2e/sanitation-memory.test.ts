@@ -43,10 +43,12 @@ async function seed(fields: Record<string, unknown> = {}) {
   return { gateway, send, texts };
 }
 
-describe.each([
+const PLACES: readonly [string, count: number][] = [
   ["on the event loop", 20],
   ["in a worker thread", 200],
-])("a conversation that is inspected %s", (_, count) => {
+];
+
+describe.each(PLACES)("a conversation that is inspected %s", (_, count) => {
   test("is inspected once; an attack that is added later is blocked, every time", async () => {
     const { send, texts } = await seed();
     const conversation = textsOf(count);
@@ -68,22 +70,29 @@ describe.each([
   });
 });
 
-test("changed settings forget what was inspected: a text that passed before is blocked", async () => {
-  const { gateway, send, texts } = await seed({ languages: [{ language: "python" }] });
-  const conversation = [...textsOf(3), `${PROSE.repeat(20)}${ATTACK}`];
-  for (let turn = 0; turn < 2; turn++) expect((await send(conversation)).status).toBe(200);
-  expect(await texts("remembered")).toBe(4);
-  const changed = await gatehouse.api("PATCH", `/gateways/${gateway}`, { required_plugins: [plugin()] });
-  expect(changed.status).toBe(200);
-  expect((await send(conversation)).status).toBe(400);
-  expect(await texts("remembered")).toBe(4);
-});
+/** Enough that each of the threads for large bodies has inspected the conversation. */
+const TURNS = 4;
 
-test("gateways do not share what they inspected", async () => {
+test.each(PLACES)(
+  "changed settings forget what was inspected %s: a text that passed before is blocked",
+  async (_, count) => {
+    const { gateway, send, texts } = await seed({ languages: [{ language: "python" }] });
+    const conversation = [...textsOf(count), `${PROSE.repeat(20)}${ATTACK}`];
+    for (let turn = 0; turn < TURNS; turn++) expect((await send(conversation)).status).toBe(200);
+    const remembered = await texts("remembered");
+    expect(remembered).toBeGreaterThan(count * 0.9);
+    const changed = await gatehouse.api("PATCH", `/gateways/${gateway}`, { required_plugins: [plugin()] });
+    expect(changed.status).toBe(200);
+    expect((await send(conversation)).status).toBe(400);
+    expect(await texts("remembered")).toBe(remembered);
+  },
+);
+
+test.each(PLACES)("gateways do not share what they inspected %s", async (_, count) => {
   const [one, other] = [await seed(), await seed()];
-  const conversation = textsOf(3);
-  for (let turn = 0; turn < 2; turn++) expect((await one.send(conversation)).status).toBe(200);
-  expect(await one.texts("remembered")).toBe(3);
+  const conversation = textsOf(count);
+  for (let turn = 0; turn < TURNS; turn++) expect((await one.send(conversation)).status).toBe(200);
+  expect(await one.texts("remembered")).toBeGreaterThan(count * 0.9);
   expect((await other.send(conversation)).status).toBe(200);
-  expect(await other.texts("inspected")).toBe(3);
+  expect(await other.texts("inspected")).toBe(count);
 });

@@ -174,8 +174,18 @@ describe("a text with code that has the hash of a clean text", () => {
   };
   const [cleanStart, attackStart] = [repeatTo(PROSE, 200), repeatTo(ATTACK + PROSE, 200)];
 
+  type Hash = (text: string) => number;
+  type Pair = readonly [clean: string, attack: string];
+  const pairs = new Map<Hash, Pair>();
+
   /** Returns a clean text and one with code that have the same hash. Any 32-bit hash has some among so many pairs. */
-  function forge(hash: (text: string) => number): [clean: string, attack: string] {
+  function forge(hash: Hash): Pair {
+    const pair = pairs.get(hash) ?? search(hash);
+    pairs.set(hash, pair);
+    return pair;
+  }
+
+  function search(hash: Hash): Pair {
     const cleanByHash = new Map<number, string>();
     for (let index = 0; index < 400_000; index++) {
       const clean = `${cleanStart} ${letters()}`;
@@ -188,7 +198,7 @@ describe("a text with code that has the hash of a clean text", () => {
   }
 
   /** The hash of a text of ASCII characters, one after the other; the states after the starts are computed once. */
-  function iterated(initial: number, next: (hash: number, code: number) => number): (text: string) => number {
+  function iterated(initial: number, next: (hash: number, code: number) => number): Hash {
     const run = (from: number, text: string, at: number) => {
       let hash = from;
       for (let index = at; index < text.length; index++) hash = next(hash, text.charCodeAt(index));
@@ -198,7 +208,7 @@ describe("a text with code that has the hash of a clean text", () => {
     return (text) => run(states.get(text.slice(0, 200)) ?? initial, text, 200);
   }
 
-  const HASHES: readonly [string, (text: string) => number][] = [
+  const HASHES: readonly [string, Hash][] = [
     ["FNV-1a", iterated(0x811c9dc5, (hash, code) => Math.imul(hash ^ code, 0x01000193))],
     ["the polynomial of 31", iterated(0, (hash, code) => (Math.imul(hash, 31) + code) | 0)],
     ["the polynomial of 33", iterated(5381, (hash, code) => (Math.imul(hash, 33) + code) | 0)],
@@ -217,6 +227,20 @@ describe("a text with code that has the hash of a clean text", () => {
     expect(plugin.counted).toEqual({ "texts inspected": 1, "texts remembered": 1 });
     expect(await isBlocked(plugin, chat(attack))).toBe(true);
     expect(await isBlocked(plugin, chat(clean, attack))).toBe(true);
+  });
+
+  // Longer texts are hashed in other ways (base/keyed-hash.ts). Hashes that read one byte after the other stay equal when the texts go on equally.
+  describe.each([2000, 20_000])("and goes on for %d bytes:", (length) => {
+    test.each(HASHES.slice(0, 4))("%s is found after it", async (_, hash) => {
+      const rest = repeatTo(PROSE, length);
+      const [cleanBeginning, attackBeginning] = forge(hash);
+      const [clean, attack] = [cleanBeginning + rest, attackBeginning + rest];
+      expect(hash(attack)).toBe(hash(clean));
+      const plugin = open();
+      for (let turn = 0; turn < 2; turn++) expect(await isBlocked(plugin, chat(clean))).toBe(false);
+      expect(plugin.counted).toEqual({ "texts inspected": 1, "texts remembered": 1 });
+      expect(await isBlocked(plugin, chat(attack))).toBe(true);
+    });
   });
 });
 
@@ -289,7 +313,8 @@ describe("the work of an inspection", () => {
     );
     const texts = fc.array(
       fc.array(part, { maxLength: 5 }).map((parts) => parts.join("")),
-      { maxLength: 30 },
+      // By default, arrays have at most ten elements: too few for several sections.
+      { maxLength: 30, size: "max" },
     );
     const isIndented = fc.boolean();
     fc.assert(
@@ -305,13 +330,15 @@ describe("the work of an inspection", () => {
           [...others, ...clean],
         ];
         for (const each of bodies) {
-          const json = JSON.stringify(chat(...each), null, indented ? 1 : 0);
+          // Sections end after certain bytes. With other keys, some of them end at a quote that begins a string.
+          const messages = each.map((content) => ({ [`text ${content.length}`]: content }));
+          const json = JSON.stringify({ messages }, null, indented ? 1 : 0);
           const known = inspect(json, memory, null, null, Infinity);
           expect(known).toEqual(inspect(json, openMemory(), null, null, Infinity));
           expect(known.verdict.kind).toBe(firstInJson(json, detector) === null ? "clean" : "found");
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
