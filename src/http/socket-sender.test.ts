@@ -60,7 +60,10 @@ describe("a body that was scanned just before", () => {
         const body = scanned(JSON.stringify({ model: "m".repeat(bodySize) }));
         const socket = new SlowSocket(capacities);
         const sender = new SocketSender(socket);
+        const scannerState = copyOfLastText(body)!.subarray(0, COPY_START - ROOM_BYTES);
+        const stateBefore = Buffer.from(scannerState);
         expect(sender.sendWritten(headersOf(headers), body)).toBeTrue();
+        expect(stateBefore.equals(scannerState)).toBeTrue();
         while (sender.hasUnsent) {
           scanned(JSON.stringify({ model: "another".repeat(40_000) }));
           expect(sender.drain()).toBeTrue();
@@ -84,6 +87,47 @@ describe("a body that was scanned just before", () => {
     const sender = new SocketSender({ write: () => -1 });
     expect(sender.sendWritten(headersOf("headers"), scanned('{"model":"m"}'))).toBeFalse();
   });
+});
+
+test("what the socket has not taken yet is not changed by the messages of others", () => {
+  const sizes = fc.oneof(fc.nat(200), fc.nat(100_000));
+  type Send = (sender: SocketSender, letter: string, size: number) => string;
+  const messages: readonly Send[] = [
+    (sender, letter, size) => {
+      const body = letter.repeat(size);
+      expect(sender.sendMessage("headers", Buffer.from(body))).toBeTrue();
+      return `headers${body}`;
+    },
+    (sender, letter, size) => {
+      const body = letter.repeat(size);
+      expect(sender.sendWritten(headersOf("headers"), Buffer.from(body))).toBeTrue();
+      return `headers${body}`;
+    },
+    (sender, letter, size) => {
+      const chunk = letter.repeat(size);
+      expect(sender.sendChunk("before", Buffer.from(chunk))).toBeTrue();
+      return `before${size.toString(16)}\r\n${chunk}\r\n`;
+    },
+  ];
+  const send = fc.constantFrom(...messages);
+  fc.assert(
+    fc.property(
+      send,
+      send,
+      sizes,
+      fc.array(sizes, { minLength: 1, maxLength: 4 }),
+      (one, other, size, taken) => {
+        const socket = new SlowSocket(taken);
+        const sender = new SocketSender(socket);
+        let expected = one(sender, "a", size);
+        other(new SocketSender(new SlowSocket([])), "b", 50_000);
+        expected += one(sender, "c", size);
+        other(new SocketSender(new SlowSocket([])), "b", 50_000);
+        while (sender.hasUnsent) expect(sender.drain()).toBeTrue();
+        expect(socket.received.toString()).toBe(expected);
+      },
+    ),
+  );
 });
 
 describe("the copy of a body", () => {

@@ -181,6 +181,33 @@ test("a part of a body that other bytes follow has its own memory, because the b
   expect(parts).toHaveLength(3);
 });
 
+test.each([0, 10_000])(
+  "a body that another request follows has its own memory, after %d bytes in another piece",
+  (early) => {
+    const targets: string[] = [];
+    const free = ({ buffer }: Uint8Array) => {
+      if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+    };
+    const reader = new RequestReader({
+      takesBody: true,
+      onRequest: ({ target }, body) => {
+        targets.push(target);
+        if (body !== null) free(body);
+      },
+      onBody: free,
+      onBodyEnd: () => undefined,
+    });
+    const request = (target: string) =>
+      `POST ${target} HTTP/1.1\r\nHost: a\r\nContent-Length: 20480\r\n\r\n${"x".repeat(20_480)}`;
+    const pipeline = Buffer.from(["/1", "/2", "/3"].map(request).join(""));
+    if (early > 0) reader.push(Buffer.from(pipeline.subarray(0, early)));
+    reader.push(Buffer.from(pipeline.subarray(early)));
+    reader.next();
+    reader.next();
+    expect(targets).toEqual(["/1", "/2", "/3"]);
+  },
+);
+
 describe.skipIf(Bun.which("node") === null)("llhttp", () => {
   const valid = fc
     .record({
