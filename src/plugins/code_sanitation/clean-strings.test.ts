@@ -33,6 +33,16 @@ test("knows no string that was not added, whatever strings were added before it"
   );
 });
 
+test("knows no beginning of a string that was added", () => {
+  // Enough strings that some are looked up in the slot of a longer one.
+  for (let index = 0; index < 20_000; index++) {
+    const text = `${(index * 7919).toString(36)}()`;
+    const clean = new CleanStrings();
+    clean.add(unitsOf(text), 0, text.length, 9);
+    for (let end = 1; end < text.length; end++) expect(clean.stepsOf(unitsOf(text), 0, end)).toBe(0);
+  }
+});
+
 test("any two strings are known at the same time", () => {
   const short = fc.string({ minLength: 1, maxLength: MAX_CLEAN_UNITS });
   fc.assert(
