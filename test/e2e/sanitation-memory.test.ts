@@ -73,9 +73,8 @@ describe.each(PLACES)("a conversation that is inspected %s", (_, count) => {
 /** Enough that each of the threads for large bodies has inspected the conversation. */
 const TURNS = 4;
 
-test.each(PLACES)(
-  "changed settings forget what was inspected %s: a text that passed before is blocked",
-  async (_, count) => {
+describe.each(PLACES)("%s", (_, count) => {
+  test("changed settings forget what was inspected: a text that passed before is blocked", async () => {
     const { gateway, send, texts } = await seed({ languages: [{ language: "python" }] });
     const conversation = [...textsOf(count), `${PROSE.repeat(20)}${ATTACK}`];
     for (let turn = 0; turn < TURNS; turn++) expect((await send(conversation)).status).toBe(200);
@@ -85,14 +84,14 @@ test.each(PLACES)(
     expect(changed.status).toBe(200);
     expect((await send(conversation)).status).toBe(400);
     expect(await texts("remembered")).toBe(remembered);
-  },
-);
+  });
 
-test.each(PLACES)("gateways do not share what they inspected %s", async (_, count) => {
-  const [one, other] = [await seed(), await seed()];
-  const conversation = textsOf(count);
-  for (let turn = 0; turn < TURNS; turn++) expect((await one.send(conversation)).status).toBe(200);
-  expect(await one.texts("remembered")).toBeGreaterThan(count * 0.9);
-  expect((await other.send(conversation)).status).toBe(200);
-  expect(await other.texts("inspected")).toBe(count);
+  test("gateways do not share what they inspected", async () => {
+    const [one, other] = [await seed(), await seed()];
+    const conversation = textsOf(count);
+    for (let turn = 0; turn < TURNS; turn++) expect((await one.send(conversation)).status).toBe(200);
+    expect(await one.texts("remembered")).toBeGreaterThan(count * 0.9);
+    expect((await other.send(conversation)).status).toBe(200);
+    expect(await other.texts("inspected")).toBe(count);
+  });
 });
