@@ -130,18 +130,24 @@ test("any requests of two keys: status, header fields, errors and budgets are th
   expect([...seen].sort()).toEqual([200, 400, 402, 429]);
 }, 120_000);
 
-test("a changed price of the installation counts from the next request on", async () => {
-  const seeded = await seed(LIMITS, []);
-  const priced = (cost: string) =>
-    gatehouse.api("PUT", "/prices", { prices: [{ model: "gpt-fake", per_request: cost }] });
-  const request = { key: 0, user: null, model: "gpt-fake", maxTokens: 1, words: 1, choices: 1 };
-  const remaining = async () => {
-    const { headers } = await send(seeded, request);
-    return /money=([\d.]+)/.exec(new Headers(headers).get("x-gw-budget-remaining") ?? "")?.[1];
-  };
-  await priced("0.001");
-  expect([await remaining(), await remaining(), await remaining()]).toEqual(["0.014", "0.013", "0.012"]);
-  await priced("0.002");
-  expect(await remaining()).toBe("0.01");
-  await gatehouse.api("DELETE", "/prices");
-});
+test.each([
+  ["without", LIMITS],
+  ["with", ASKING],
+])(
+  "a changed price of the installation counts from the next request on, %s a limit per address",
+  async (_, limits) => {
+    const seeded = await seed(limits, []);
+    const priced = (cost: string) =>
+      gatehouse.api("PUT", "/prices", { prices: [{ model: "gpt-fake", per_request: cost }] });
+    const request = { key: 0, user: null, model: "gpt-fake", maxTokens: 1, words: 1, choices: 1 };
+    const remaining = async () => {
+      const { headers } = await send(seeded, request);
+      return /money=([\d.]+)/.exec(new Headers(headers).get("x-gw-budget-remaining") ?? "")?.[1];
+    };
+    await priced("0.001");
+    expect([await remaining(), await remaining(), await remaining()]).toEqual(["0.014", "0.013", "0.012"]);
+    await priced("0.002");
+    expect(await remaining()).toBe("0.01");
+    await gatehouse.api("DELETE", "/prices");
+  },
+);
