@@ -26,8 +26,8 @@ export interface TextSink {
   text(key: string, channel: TextChannel, node: JsonNode, isRaw?: boolean): void;
   /** A channel that may get no text, such as the arguments of a tool without any. */
   open(key: string, channel: TextChannel): void;
-  /** A repetition of all text of a channel. */
-  repeat(key: string, channel: TextChannel, node: JsonNode): void;
+  /** A repetition of all text of a channel. `isRaw`: as for `text`. */
+  repeat(key: string, channel: TextChannel, node: JsonNode, isRaw?: boolean): void;
   /** The channels whose keys start with `prefix` are complete. */
   end(prefix: string): void;
   /** The number of the event, in formats that number them. */
@@ -77,6 +77,22 @@ export function reasoningChannel(index: number, isReadOnly: boolean): TextChanne
 
 export function toolChannel(index: number, tool: string | null, isJson = true): TextChannel {
   return { kind: "tool_arguments", index, tool, isJson, isReadOnly: false };
+}
+
+/**
+ * Reads the arguments of a call: a string, or JSON. Providers also send them in the form of another format, or not at all; such a call
+ * must not escape an inspection.
+ */
+export function readArguments(
+  sink: Pick<TextSink, "text" | "open">,
+  key: string,
+  channel: TextChannel,
+  node: JsonNode | null,
+): void {
+  if (node?.type === "string") sink.text(key, channel, node);
+  else if (node?.type === "object" || node?.type === "array")
+    sink.text(key, { ...channel, isJson: true }, node, true);
+  else sink.open(key, channel);
 }
 
 export function resultChannel(index: number, tool: string, isJson: boolean): TextChannel {

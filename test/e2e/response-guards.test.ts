@@ -1,7 +1,7 @@
 // Guards of responses in a gateway: calls that tool_policy denies, and code that code_sanitation finds in responses.
 import { beforeEach, describe, expect, test } from "bun:test";
 import { postChat, seedPlugins, STREAMED_CHAT, type Fields } from "../support/plugin-fixtures.ts";
-import { CHAT } from "../support/proxy-fixtures.ts";
+import { CHAT, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { readStreamedResponse, readWholeResponse } from "../support/text-streams.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
@@ -81,6 +81,88 @@ describe("tool_policy", () => {
     expect(sent).not.toContain('"tool_calls"');
     expect(sent).not.toContain("rm -rf");
     expect(sent).not.toContain("[DONE]");
+  });
+});
+
+describe("tool_policy and calls whose arguments have an unusual form", () => {
+  const denied = [
+    { tool: "shell", source: "called", when, action: "deny" },
+    { tool: "wipe", source: "called", action: "deny" },
+  ];
+  const command = { command: "rm -rf /" };
+  const toolCall = (call: Fields) => ({ id: "c1", type: "function", function: call });
+  const chat = (call: Fields) => ({
+    choices: [{ message: { role: "assistant", tool_calls: [toolCall(call)] } }],
+  });
+  const messages = (block: Fields) => ({
+    type: "message",
+    role: "assistant",
+    content: [{ type: "tool_use", id: "t1", ...block }],
+  });
+  const responses = (item: Fields) => ({
+    object: "response",
+    output: [{ type: "function_call", call_id: "c1", ...item }],
+  });
+  const seedFor = (targetFields: Fields) =>
+    seedRoute(gatehouse, {
+      gateway: { required_plugins: [{ ...plugin, settings: { rules: denied } }] },
+      upstream: { targets: [targetAt(provider, { path: "/v1/x", ...targetFields })] },
+    });
+  const send = async (targetFields: Fields, path: string, reply: object) => {
+    provider.behave({ headers: [["Content-Type", "application/json"]], body: JSON.stringify(reply) });
+    const { path: route } = await seedFor({ ...targetFields, path });
+    return rawJson(gatehouse.proxyUrl, route, {
+      model: "m",
+      max_tokens: 9,
+      messages: CHAT.messages,
+      input: "x",
+    });
+  };
+  const OPENAI = { provider: "openai" };
+  const ANTHROPIC = { provider: "anthropic" };
+  const CHAT_PATH = "/v1/chat/completions";
+
+  test.each([
+    ["chat, an object", OPENAI, CHAT_PATH, chat({ name: "shell", arguments: command })],
+    ["chat, null", OPENAI, CHAT_PATH, chat({ name: "wipe", arguments: null })],
+    ["chat, none", OPENAI, CHAT_PATH, chat({ name: "wipe" })],
+    [
+      "messages, a string",
+      ANTHROPIC,
+      "/v1/messages",
+      messages({ name: "shell", input: JSON.stringify(command) }),
+    ],
+    ["messages, none", ANTHROPIC, "/v1/messages", messages({ name: "wipe" })],
+    ["responses, an object", OPENAI, "/v1/responses", responses({ name: "shell", arguments: command })],
+    ["responses, none", OPENAI, "/v1/responses", responses({ name: "wipe" })],
+  ])("are denied: %s", async (_, targetFields, path, reply) => {
+    const response = await send(targetFields, path, reply);
+    expect([response.status, response.json()]).toEqual([
+      403,
+      expect.objectContaining({ code: "tool_denied" }),
+    ]);
+  });
+
+  test("pass unchanged if no rule denies them", async () => {
+    const reply = chat({ name: "shell", arguments: { command: "ls" } });
+    expect((await send(OPENAI, CHAT_PATH, reply)).json()).toEqual(reply);
+  });
+
+  test("are denied in streams", async () => {
+    const { path } = await seedFor({ ...OPENAI, path: CHAT_PATH });
+    const events = [toolCall({ name: "wipe" }), null].map((call) => {
+      const delta = call === null ? {} : { tool_calls: [{ index: 0, ...call }] };
+      return `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: call && null }] })}\n\n`;
+    });
+    provider.behave({
+      headers: [["Content-Type", "text/event-stream"]],
+      body: `${events.join("")}data: [DONE]\n\n`,
+    });
+    const { sent, isComplete } = await readStream(() =>
+      fetch(gatehouse.proxyUrl + path, { method: "POST", body: JSON.stringify(STREAMED_CHAT) }),
+    );
+    expect(isComplete).toBe(false);
+    expect(sent).toContain('"code":"tool_denied"');
   });
 });
 

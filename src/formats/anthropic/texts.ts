@@ -4,6 +4,7 @@ import { formatSse } from "../sse.ts";
 import {
   contentChannel,
   hasText,
+  readArguments,
   reasoningChannel,
   toolChannel,
   ToolNames,
@@ -16,32 +17,32 @@ import { encodeError } from "./encode-error.ts";
 export const anthropicTexts: TextReader = {
   format: "anthropic",
   readWhole(body, sink) {
-    for (const [index, block] of (body.root.get("content")?.elements ?? []).entries())
-      readBlock(body, sink, block, index, `${index}/`, hasText(block.get("signature")));
+    for (const [index, block] of (body.root.get("content")?.elements ?? []).entries()) {
+      readBlock(sink, block, index, `${index}/`, hasText(block.get("signature")));
+      if (isCall(block))
+        readArguments(
+          sink,
+          `${index}/`,
+          toolChannel(index, body.text(block.get("name"))),
+          block.get("input"),
+        );
+    }
   },
   openStream: () => new MessageTexts(),
   repeats: false,
   errorEvent: (error) => formatSse({ event: "error", data: JSON.stringify(encodeError(error)) }),
 };
 
-function readBlock(
-  body: JsonDocument,
-  sink: TextSink,
-  block: JsonNode,
-  index: number,
-  key: string,
-  isSigned: boolean,
-): void {
+function readBlock(sink: TextSink, block: JsonNode, index: number, key: string, isSigned: boolean): void {
   const text = block.get("text");
   if (hasText(text)) sink.text(key, contentChannel(index), text);
   const thinking = block.get("thinking");
   if (hasText(thinking)) sink.text(key, reasoningChannel(index, isSigned), thinking);
-  const input = block.get("input");
-  if (input?.type !== "object") return;
-  const isEmpty = input.children.length === 0;
-  const name = body.text(block.get("name"));
-  // The arguments of a stream follow in deltas.
-  if (!isEmpty || !key.endsWith("start/")) sink.text(key, toolChannel(index, name), input, true);
+}
+
+/** Only calls have a name. */
+function isCall(block: JsonNode): boolean {
+  return block.get("name") !== null || block.get("input") !== null;
 }
 
 class MessageTexts implements EventTexts {
@@ -56,10 +57,8 @@ class MessageTexts implements EventTexts {
         const block = root.get("content_block");
         if (block === null) return;
         this.#names.add(key, event.text(block.get("name")));
-        // Arguments in the first event are complete. Deltas would replace them.
-        const isCall = block.get("input") !== null;
-        readBlock(event, sink, block, index, isCall ? `${index}/start/` : key, true);
-        if (isCall) this.#readNoArguments(sink, block, index);
+        readBlock(sink, block, index, key, true);
+        if (isCall(block)) this.#readCall(sink, block, index);
         return;
       }
       case "content_block_delta":
@@ -73,11 +72,15 @@ class MessageTexts implements EventTexts {
     }
   }
 
-  /** Opens the channel of a call that may get no arguments at all, so that its name is known. */
-  #readNoArguments(sink: TextSink, block: JsonNode, index: number): void {
+  #readCall(sink: TextSink, block: JsonNode, index: number): void {
+    const key = `${index}/`;
+    const channel = toolChannel(index, this.#names.get(key));
     const input = block.get("input");
-    if (input?.type === "object" && input.children.length === 0)
-      sink.open(`${index}/`, toolChannel(index, this.#names.get(`${index}/`)));
+    const isWhole = input?.type === "string" || (input?.children.length ?? 0) > 0;
+    // Arguments in the first event are complete. Deltas would replace them.
+    if (isWhole) readArguments(sink, `${key}start/`, channel, input);
+    // The arguments follow in deltas, or there are none at all.
+    else sink.open(key, channel);
   }
 
   #readDelta(sink: TextSink, delta: JsonNode | null, index: number, key: string): void {

@@ -4,6 +4,7 @@ import { formatSse } from "../sse.ts";
 import {
   contentChannel,
   hasText,
+  readArguments,
   reasoningChannel,
   toolChannel,
   type TextReader,
@@ -56,9 +57,7 @@ class GeminiTexts {
     if (call === null) return;
     const key = `${index}/call/${this.#calls++}/`;
     const channel = toolChannel(index, body.text(call.get("name")));
-    const values = call.get("args");
-    if (values?.type === "object") sink.text(key, channel, values, true);
-    else sink.open(key, channel);
+    readArguments(sink, key, channel, call.get("args"));
     sink.end(key);
   }
 }

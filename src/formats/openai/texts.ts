@@ -4,6 +4,7 @@ import { formatSse } from "../sse.ts";
 import {
   contentChannel,
   hasText,
+  readArguments,
   reasoningChannel,
   toolChannel,
   ToolNames,
@@ -84,10 +85,8 @@ class ChatTexts implements EventTexts {
     index: number,
   ): void {
     this.#names.add(key, body.text(call.get("name")));
-    const text = call.get(field);
     const channel = toolChannel(index, this.#names.get(key), field === "arguments");
-    // The name of a tool matters also if it gets no arguments.
-    if (text?.type === "string") sink.text(key, channel, text);
+    readArguments(sink, key, channel, call.get(field));
   }
 }
 

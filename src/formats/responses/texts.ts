@@ -5,6 +5,7 @@ import { formatSse } from "../sse.ts";
 import {
   contentChannel,
   hasText,
+  readArguments,
   reasoningChannel,
   toolChannel,
   ToolNames,
@@ -17,7 +18,7 @@ import {
 export const responsesTexts: TextReader = {
   format: "responses",
   readWhole(body, sink) {
-    readOutput(body, body.root, (key, channel, node) => sink.text(key, channel, node));
+    readOutput(body, body.root, sink);
     const text = body.root.get("output_text");
     if (hasText(text)) sink.text("output_text/", contentChannel(0), text);
   },
@@ -31,7 +32,17 @@ export const responsesTexts: TextReader = {
   },
 };
 
-type Found = (key: string, channel: TextChannel, node: JsonNode) => void;
+type Found = Pick<TextSink, "text" | "open">;
+
+/** Texts that may repeat those of earlier events. */
+const repetitionsOf = (sink: TextSink): Found => ({
+  text: (...text) => sink.repeat(...text),
+  // No deltas follow.
+  open: (key, channel) => {
+    sink.open(key, channel);
+    sink.end(key);
+  },
+});
 
 function readOutput(body: JsonDocument, response: JsonNode, found: Found): void {
   for (const [index, item] of (response.get("output")?.elements ?? []).entries())
@@ -52,10 +63,9 @@ function readItem(body: JsonDocument, item: JsonNode, index: number, found: Foun
     for (const name of ["text", "refusal"])
       findText(part.get(name), `${index}/${name}/${at}/`, contentChannel(index), found);
   const name = body.text(item.get("name"));
-  for (const [field, isJson] of CALL_FIELDS) {
-    const text = item.get(field);
-    if (text?.type === "string") found(`${index}/call/`, toolChannel(index, name, isJson), text);
-  }
+  const [field, isJson] = callFieldOf(item);
+  if (name !== null || item.get(field) !== null)
+    readArguments(found, `${index}/call/`, toolChannel(index, name, isJson), item.get(field));
 }
 
 /** The fields with the arguments of a call, and whether they are JSON. */
@@ -64,8 +74,12 @@ const CALL_FIELDS = [
   ["input", false],
 ] as const;
 
+function callFieldOf(item: JsonNode): (typeof CALL_FIELDS)[number] {
+  return CALL_FIELDS.find(([name]) => item.get(name) !== null) ?? CALL_FIELDS[0];
+}
+
 function findText(node: JsonNode | null, key: string, channel: TextChannel, found: Found): void {
-  if (hasText(node)) found(key, channel, node);
+  if (hasText(node)) found.text(key, channel, node);
 }
 
 /** Events with a piece of text: the kind of the text, and the field that numbers it within its item. */
@@ -96,7 +110,7 @@ class ResponseTexts implements EventTexts {
     if (RESPONSE_ENDED.has(type)) {
       sink.end("");
       const response = root.get("response");
-      if (response !== null) readOutput(event, response, (...text) => sink.repeat(...text));
+      if (response !== null) readOutput(event, response, repetitionsOf(sink));
       return;
     }
     const [, name = "", phase = ""] = EVENT_NAME.exec(type) ?? [];
@@ -110,13 +124,14 @@ class ResponseTexts implements EventTexts {
     if (item === null) return;
     if (phase === "done") {
       sink.end(`${index}/`);
-      readItem(event, item, index, (...text) => sink.repeat(...text));
+      readItem(event, item, index, repetitionsOf(sink));
       return;
     }
     const key = `${index}/call/`;
     this.#names.add(key, event.text(item.get("name")));
-    const field = CALL_FIELDS.find(([name]) => item.get(name) !== null);
-    if (field !== undefined) sink.open(key, toolChannel(index, this.#names.get(key), field[1]));
+    const [field, isJson] = callFieldOf(item);
+    if (item.get("name") !== null || item.get(field) !== null)
+      sink.open(key, toolChannel(index, this.#names.get(key), isJson));
     if (hasText(item.get("encrypted_content")) && this.#encrypted.size < MAX_ITEMS)
       this.#encrypted.add(index);
   }
@@ -155,7 +170,7 @@ function readPart(event: JsonDocument, sink: TextSink, index: number, name: stri
   if (part === null) return;
   if (name === "response.reasoning_summary_part") {
     const key = `${index}/summary/${event.number(root.get("summary_index")) ?? 0}/`;
-    findText(part.get("text"), key, reasoningChannel(index, false), (...text) => sink.repeat(...text));
+    findText(part.get("text"), key, reasoningChannel(index, false), repetitionsOf(sink));
     return;
   }
   const at = event.number(root.get("content_index")) ?? 0;
@@ -163,6 +178,6 @@ function readPart(event: JsonDocument, sink: TextSink, index: number, name: stri
   for (const field of ["text", "refusal"]) {
     const key = `${index}/${isReasoning ? "reasoning" : field}/${at}/`;
     const channel = isReasoning ? reasoningChannel(index, false) : contentChannel(index);
-    findText(part.get(field), key, channel, (...text) => sink.repeat(...text));
+    findText(part.get(field), key, channel, repetitionsOf(sink));
   }
 }

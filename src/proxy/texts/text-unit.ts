@@ -198,8 +198,8 @@ class Collected<Slot> implements TextSink {
   text(key: string, channel: TextChannel, node: JsonNode, isRaw = false): void {
     this.#add("text", key, channel, node, isRaw);
   }
-  repeat(key: string, channel: TextChannel, node: JsonNode): void {
-    this.#add("repeat", key, channel, node, false);
+  repeat(key: string, channel: TextChannel, node: JsonNode, isRaw = false): void {
+    this.#add("repeat", key, channel, node, isRaw);
   }
   open(key: string, channel: TextChannel): void {
     this.marks.push({ type: "open", key, channel });
