@@ -894,6 +894,8 @@ export declare class RequestTexts {
     #private;
     /** Those outside of the conversation first, so that the order of the others does not change when the conversation goes on. */
     readonly texts: readonly RequestText[];
+    /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
+    readonly resultsWithoutText: readonly (string | null)[];
     private constructor();
     /** Returns null if the body is no JSON. */
     static read(body: Uint8Array): RequestTexts | null;

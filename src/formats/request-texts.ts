@@ -40,9 +40,13 @@ export class RequestTexts {
   readonly #nodes: readonly JsonNode[];
   /** Those outside of the conversation first, so that the order of the others does not change when the conversation goes on. */
   readonly texts: readonly RequestText[];
+  /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
+  readonly resultsWithoutText: readonly (string | null)[];
 
-  private constructor(json: JsonDocument, found: readonly Found[]) {
+  private constructor(json: JsonDocument, reader: Reader) {
+    const found = reader.read();
     this.#json = json;
+    this.resultsWithoutText = reader.resultsWithoutText;
     this.#nodes = found.map(({ node }) => node);
     this.texts = found.map(({ text }) => text);
   }
@@ -50,7 +54,7 @@ export class RequestTexts {
   /** Returns null if the body is no JSON. */
   static read(body: Uint8Array): RequestTexts | null {
     const json = JsonDocument.parse(body);
-    return json === null ? null : new RequestTexts(json, new Reader(json).read());
+    return json === null ? null : new RequestTexts(json, new Reader(json));
   }
 
   /** Returns the body with the texts at these positions replaced; all other bytes stay. */
@@ -77,6 +81,7 @@ class Reader {
   readonly #messages: Found[] = [];
   /** The names of called tools by the id of the call. */
   readonly #calls = new Map<string, string>();
+  readonly resultsWithoutText: (string | null)[] = [];
   #message = -1;
 
   constructor(json: JsonDocument) {
@@ -126,6 +131,17 @@ class Reader {
 
   #walkObject(node: JsonNode, place: Place, hasOpaque: boolean): void {
     const here = hasOpaque ? this.#placeOf(node, place) : place;
+    if (here.kind !== "tool_result" || place.kind === "tool_result") this.#walkMembers(node, here, hasOpaque);
+    else this.#walkResult(here, () => this.#walkMembers(node, here, hasOpaque));
+  }
+
+  #walkResult({ tool }: Place, walk: () => void): void {
+    const before = this.#messages.length;
+    walk();
+    if (this.#messages.length === before) this.resultsWithoutText.push(tool);
+  }
+
+  #walkMembers(node: JsonNode, here: Place, hasOpaque: boolean): void {
     for (const [index, child] of node.children.entries()) {
       const key = (node.keys[index] ?? "").toLowerCase();
       if (!hasOpaque) this.#walk(child, here, false);
@@ -139,7 +155,8 @@ class Reader {
         );
       else if (key === "functionresponse" || key === "function_response") {
         const tool = this.#valuesOf(child, "name")[0] ?? null;
-        this.#walk(child, { ...here, role: "tool", kind: "tool_result", tool }, true);
+        const result: Place = { ...here, role: "tool", kind: "tool_result", tool };
+        this.#walkResult(result, () => this.#walk(child, result, true));
       } else if (key === "response" && here.kind === "tool_result") this.#walk(child, here, false);
       else if (key === "data" ? this.#isTextData(node) : !OPAQUE_KEYS.has(key)) this.#walk(child, here, true);
     }

@@ -53,6 +53,56 @@ describe("offered tools", () => {
     expect(JSON.parse(sent ?? "")).toEqual(expected);
   });
 
+  test.each([
+    ["twice named", `{"tools":[{"type":"function","function":{"name":"bad","name":"good"}}]}`],
+    ["in two functions", `{"tools":[{"function":{"name":"bad"},"function":{"name":"good"}}]}`],
+    ["in other case", `{"tools":[{"function":{"Name":"bad"}}]}`],
+    [
+      "in a namespace",
+      `{"tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"bad"}]}]}`,
+    ],
+    ["beside functions", `{"tools":[{"functionDeclarations":[{"name":"good"}],"bad":{}}]}`],
+    ["second of a Gemini tool", `{"tools":[{"googleSearch":{},"bad":{}}]}`],
+    ["no list", `{"tools":{"function_declarations":{"name":"bad"}}}`],
+    [
+      "two lists of functions",
+      `{"tools":[{"functionDeclarations":[],"function_declarations":[{"name":"bad"}]}]}`,
+    ],
+  ])("are not overlooked: %s", async (_, body) => {
+    expect((await run([deny("bad", "offered")], body)).response).toMatchObject({ status: 403 });
+    const { body: sent } = await run([strip("bad", "offered")], body);
+    expect(sent).not.toContain("bad");
+    expect((await run([deny("other", "offered")], body)).response).toBeNull();
+  });
+
+  test.each(["web_search_options", "search_parameters", "plugins", "mcp_servers"])(
+    "are also the fields that offer hosted tools: %s",
+    async (field) => {
+      const body = { [field]: {}, tools: [chatTool("good")], tool_choice: "auto" };
+      expect((await run([deny(field, "offered")], body)).response).toMatchObject({ status: 403 });
+      const { body: sent } = await run([strip(field, "offered")], body);
+      expect(JSON.parse(sent ?? "")).toEqual({ tools: [chatTool("good")], tool_choice: "auto" });
+      const denied = await run([{ tool: "good", source: "offered", action: "allow" }], body, {
+        default: "deny",
+      });
+      expect(denied.response).toMatchObject({ status: 403 });
+      const unset = { ...body, [field]: null };
+      expect((await run([deny(field, "offered")], unset)).response).toBeNull();
+    },
+  );
+
+  test("a stripped function in a namespace, or beside another tool of Gemini, leaves the rest", async () => {
+    const tools = [
+      { type: "namespace", name: "n", tools: [{ name: "bad" }, { name: "good" }] },
+      { functionDeclarations: [{ name: "bad" }], googleSearch: {} },
+    ];
+    const { body } = await run([strip("bad", "offered")], { tools, n: 1 });
+    expect(JSON.parse(body ?? "")).toEqual({
+      tools: [{ type: "namespace", name: "n", tools: [{ name: "good" }] }, { googleSearch: {} }],
+      n: 1,
+    });
+  });
+
   test("other bytes stay, and a forced tool that is stripped is denied", async () => {
     const rest = `"big": 12345678901234567890,"t":[ 1 ]`;
     const tools = JSON.stringify([chatTool("bad"), chatTool("good")]);
@@ -81,6 +131,38 @@ test("results are denied or stripped, by tool and by content", async () => {
   const { body } = await run([strip("*", "result", when)], { messages });
   expect(body).toContain('"content":"[removed by tool_policy]"');
   expect((await run([deny("other", "result")], { messages })).response).toBeNull();
+});
+
+test.each([
+  ["chat", { messages: [{ role: "tool", name: "bad", content: "" }] }],
+  [
+    "messages",
+    { messages: [{ role: "user", content: [{ type: "tool_result", tool_use_id: "t", name: "bad" }] }] },
+  ],
+  [
+    "responses",
+    {
+      input: [
+        {
+          type: "function_call_output",
+          call_id: "c",
+          name: "bad",
+          output: [{ type: "input_image", image_url: "data:" }],
+        },
+      ],
+    },
+  ],
+  [
+    "gemini",
+    { contents: [{ parts: [{ functionResponse: { name: "bad", response: { rows: [1, true] } } }] }] },
+  ],
+])("a result without text is denied: %s", async (_, body) => {
+  expect((await run([deny("bad", "result")], body)).response).toMatchObject({ status: 403 });
+  expect((await run([deny("other", "result")], body, { default: "deny" })).response).toMatchObject({
+    status: 403,
+  });
+  expect((await run([deny("other", "result")], body)).response).toBeNull();
+  expect((await run([deny("bad", "result", { pattern: "x" })], body)).response).toBeNull();
 });
 
 describe("calls", () => {

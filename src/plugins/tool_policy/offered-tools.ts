@@ -1,0 +1,143 @@
+// The tools that a request offers: decides about each one, and writes the request without those that are stripped.
+import type { JsonDocument, JsonNode } from "../../sdk/index.ts";
+import { UNREADABLE, type Action, type Policy } from "./policy.ts";
+
+// Keys are compared in lower case: some servers ignore case.
+const LISTS = new Set(["tools", "functions"]);
+/** Lists of functions within the list of tools, of Gemini. */
+const INNER_LISTS = new Set(["functiondeclarations", "function_declarations"]);
+/** Top-level fields that offer hosted tools or the tools of servers. Such a tool is named like the field. */
+const HOSTED_FIELDS = new Set(["web_search_options", "search_parameters", "plugins", "mcp_servers"]);
+/** Fields that providers reject in a request without tools. */
+const FIELDS_OF_TOOLS = new Set([
+  "tool_choice",
+  "parallel_tool_calls",
+  "function_call",
+  "toolConfig",
+  "tool_config",
+]);
+const SEVERITY: Readonly<Record<Action, number>> = { allow: 0, strip: 1, deny: 2 };
+
+export class OfferedTools {
+  readonly #json: JsonDocument;
+  readonly #policy: Policy;
+  readonly #stripped = new Set<JsonNode>();
+  /** The lists and tools that contain something stripped. */
+  readonly #changed = new Set<JsonNode>();
+  #hasTools = false;
+  readonly removed = new Set<string>();
+  denied: string | null = null;
+
+  constructor(json: JsonDocument, policy: Policy) {
+    this.#json = json;
+    this.#policy = policy;
+  }
+
+  read(): void {
+    for (const [key, child] of membersOf(this.#json.root)) {
+      if (LISTS.has(key)) this.#readList(child);
+      else if (HOSTED_FIELDS.has(key) && this.#json.source(child) !== "null")
+        this.#decide([key], child, this.#valueOf(child));
+    }
+  }
+
+  /** Returns the body without the stripped tools; without their lists where nothing is left. */
+  encode(): Uint8Array {
+    const { root } = this.#json;
+    this.#changed.add(root);
+    return this.#encode(root, (key) => !this.#hasTools && FIELDS_OF_TOOLS.has(key)) ?? Buffer.from("{}");
+  }
+
+  /** Returns whether something in the list is stripped. Gemini also reads a tool that is not in a list. */
+  #readList(list: JsonNode): boolean {
+    let isChanged = false;
+    for (const tool of list.type === "array" ? list.children : [list])
+      if (tool.type === "object" && this.#readTool(tool)) isChanged = true;
+    if (isChanged) this.#changed.add(list);
+    return isChanged;
+  }
+
+  /** Returns whether the tool, or a tool in it, is stripped. */
+  #readTool(tool: JsonNode): boolean {
+    const names = this.#namesOf(tool);
+    if (names.length > 0 && this.#decide(names, tool, this.#valueOf(tool))) return true;
+    let isChanged = false;
+    for (const [key, child] of membersOf(tool)) {
+      if (INNER_LISTS.has(key) || (key === "tools" && this.#textsOf(tool, "type").includes("namespace")))
+        isChanged = this.#readList(child) || isChanged;
+      // Each field of a tool of Gemini is a tool.
+      else if (names.length === 0)
+        isChanged = this.#decide([this.#keyOf(tool, child)], child, this.#valueOf(tool)) || isChanged;
+    }
+    if (isChanged) this.#changed.add(tool);
+    return isChanged;
+  }
+
+  /** Returns whether the tool is stripped. With several names, of which servers may read any, the strictest decision counts. */
+  #decide(names: readonly string[], tool: JsonNode, value: unknown): boolean {
+    let [strictest, named]: [Action, string] = ["allow", ""];
+    for (const name of names) {
+      const action = this.#policy.decide("offered", name, value) ?? "allow";
+      if (SEVERITY[action] > SEVERITY[strictest]) [strictest, named] = [action, name];
+    }
+    if (strictest === "deny") this.denied ??= named;
+    if (strictest !== "strip") {
+      this.#hasTools = true;
+      return false;
+    }
+    for (const name of names) this.removed.add(name);
+    this.#stripped.add(tool);
+    return true;
+  }
+
+  /** Hosted tools have no name but a type, and in Gemini's format a key: then there is none. */
+  #namesOf(tool: JsonNode): string[] {
+    const named = [tool, ...membersOf(tool).flatMap(([key, child]) => (WRAPPERS.has(key) ? [child] : []))];
+    const names = named.flatMap((node) => this.#textsOf(node, "name"));
+    return [...new Set(names.length > 0 ? names : this.#textsOf(tool, "type"))];
+  }
+
+  #textsOf(node: JsonNode, name: string): string[] {
+    return membersOf(node).flatMap(([key, child]) => (key === name ? (this.#json.text(child) ?? []) : []));
+  }
+
+  #keyOf(tool: JsonNode, child: JsonNode): string {
+    return tool.keys[tool.children.indexOf(child)] ?? "";
+  }
+
+  #valueOf(tool: JsonNode): unknown {
+    try {
+      return JSON.parse(this.#json.source(tool));
+    } catch {
+      return UNREADABLE;
+    }
+  }
+
+  /** Returns null if nothing is left. */
+  #encode(node: JsonNode, isDropped: (key: string) => boolean = () => false): Uint8Array | null {
+    if (this.#stripped.has(node)) return null;
+    const { bytes } = this.#json;
+    if (!this.#changed.has(node)) return bytes.subarray(node.start, node.end);
+    const parts: Uint8Array[] = [];
+    for (const [index, child] of node.children.entries()) {
+      const value = isDropped(node.keys[index] ?? "") ? null : this.#encode(child);
+      if (value === null) continue;
+      const start = node.keyStarts[index] ?? child.start;
+      parts.push(Buffer.concat([bytes.subarray(start, child.start), value]));
+    }
+    if (parts.length === 0) return null;
+    return node.type === "array" ? bracketed("[", parts, "]") : bracketed("{", parts, "}");
+  }
+}
+
+const WRAPPERS = new Set(["function", "custom"]);
+
+function membersOf(node: JsonNode): [key: string, child: JsonNode][] {
+  if (node.type !== "object") return [];
+  return node.children.map((child, index) => [(node.keys[index] ?? "").toLowerCase(), child]);
+}
+
+function bracketed(open: string, parts: readonly Uint8Array[], close: string): Uint8Array {
+  const separated = parts.flatMap((part, index) => (index === 0 ? [part] : [Buffer.from(","), part]));
+  return Buffer.concat([Buffer.from(open), ...separated, Buffer.from(close)]);
+}
