@@ -1,6 +1,7 @@
 // The tools that a request offers: decides about each one, and writes the request without those that are stripped.
 import type { JsonDocument, JsonNode } from "../../sdk/index.ts";
-import { UNREADABLE, type Action, type Policy } from "./policy.ts";
+import type { Action, Policy } from "./policy.ts";
+import { readJson } from "./read-json.ts";
 
 // Keys are compared in lower case: some servers ignore case.
 const LISTS = new Set(["tools", "functions"]);
@@ -106,11 +107,7 @@ export class OfferedTools {
   }
 
   #valueOf(tool: JsonNode): unknown {
-    try {
-      return JSON.parse(this.#json.source(tool));
-    } catch {
-      return UNREADABLE;
-    }
+    return readJson(this.#json.source(tool));
   }
 
   /** Returns null if nothing is left. */

@@ -1,5 +1,6 @@
 // Decides about the arguments of one call, or the result of one tool, in a response.
 import { UNREADABLE, type Action, type Policy } from "./policy.ts";
+import { readJson } from "./read-json.ts";
 import { parsedResult } from "./request-policy.ts";
 
 export interface ToolText {
@@ -22,9 +23,5 @@ export function decideText(
 function argumentsOf(text: string, isJson: boolean, isComplete: boolean): unknown {
   if (!isComplete) return UNREADABLE;
   if (!isJson) return text;
-  try {
-    return text === "" ? {} : JSON.parse(text);
-  } catch {
-    return UNREADABLE;
-  }
+  return text === "" ? {} : readJson(text);
 }

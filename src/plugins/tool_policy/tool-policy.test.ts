@@ -190,6 +190,11 @@ describe("calls", () => {
 
   test("arguments that cannot be read do not pass a rule that denies", async () => {
     expect((await call([deny("shell", "called", dangerous)], ['{"command":'])).rejection).not.toBeNull();
+    for (const equal of [
+      '{"command":"rm -rf /","command":"ls"}',
+      '{"a":[{"b":1,"\\u0062":2}],"command":"ls"}',
+    ])
+      expect((await call([deny("shell", "called", dangerous)], [equal])).rejection).not.toBeNull();
     const allow = { tool: "*", source: "called", action: "allow", when: { type: "object" } };
     expect((await call([allow, deny("*", "called")], ["[}"])).rejection).not.toBeNull();
   });
