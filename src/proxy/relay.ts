@@ -12,7 +12,7 @@ import { healthResultOf, type HealthResult } from "./balancer-report.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { Exchange } from "./exchange.ts";
 import { finish, type FinishParts } from "./finish.ts";
-import { toHeaderValue } from "./header-value.ts";
+import { toHeaderValue, translatedValue } from "./header-value.ts";
 import { relayHeaders } from "./header-filter.ts";
 import { moveProviderRateLimits } from "./token-limit-headers.ts";
 import { settleUsage } from "./record-usage.ts";
@@ -225,8 +225,7 @@ export function addHeaders(
   headers.setValid(REQUEST_ID, exchange.requestId);
   headers.setValid(PROVIDER, toHeaderValue(target.provider));
   if (model !== null) headers.setValid(MODEL, toHeaderValue(model));
-  if (response.dropped.length > 0)
-    headers.set("X-GW-Translated", toHeaderValue(`dropped=${response.dropped.join(",")}`));
+  if (response.dropped.length > 0) headers.set("X-GW-Translated", translatedValue(response.dropped));
   headers.setValid(ATTEMPTS, exchange.attempts === 1 ? "1" : String(exchange.attempts));
   const timing = serverTiming(exchange, response, now);
   headers.append("Server-Timing", timing);

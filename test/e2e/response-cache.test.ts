@@ -64,6 +64,25 @@ describe("hits", () => {
     expect(provider.requests).toHaveLength(1);
   });
 
+  test("a response of another format has X-GW-Translated on hits and for requests that shared its call", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [cache({ isolation: "gateway" })] },
+      upstream: { targets: [targetAt(provider, { provider: "anthropic" })] },
+      rule: { path: "/translated/*", methods: ["*"] },
+    });
+    const ask = (body: Fields) => send({ ...route, path: "/translated/v1/chat/completions" }, { body });
+    const translated = (responses: { headers: Headers }[]) =>
+      responses.map(({ headers }) => headers.get("x-gw-translated"));
+    provider.behave(slowly);
+    const stream = { seed: 7, stream: true };
+    expect(translated(await Promise.all([ask(stream), ask(stream)]))).toEqual([
+      "dropped=seed",
+      "dropped=seed",
+    ]);
+    expect(translated([await ask({ seed: 7 }), await ask(stream)])).toEqual(["dropped=seed", "dropped=seed"]);
+    expect(provider.requests).toHaveLength(1);
+  });
+
   test("the canonical body counts: spelling and order do not matter, values do", async () => {
     const route = await seed({ isolation: "gateway", ignore: ["user"] });
     const post = async (body: string) => {

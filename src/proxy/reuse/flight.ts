@@ -13,6 +13,7 @@ interface StreamStart {
   readonly status: number;
   readonly provider: string;
   readonly model: string | null;
+  readonly dropped: readonly string[];
   readonly targetTag: string;
   readonly format: FormatName;
 }

@@ -78,7 +78,7 @@ export class Recording {
 
   /** Call when the response starts. A response that is not kept is not recorded. */
   begin(kind: ResponseKind | null, response: TargetResponse): void {
-    const { upstreamResponse, isStream, target, model } = response;
+    const { upstreamResponse, isStream, target, model, dropped } = response;
     this.#kind = kind;
     const isKept = kind !== null && KEPT_OPERATIONS.has(kind.operation);
     if (!upstreamResponse.ok || !isKept) {
@@ -92,6 +92,7 @@ export class Recording {
           status: upstreamResponse.status,
           provider: target.provider,
           model,
+          dropped,
           targetTag: target.tag,
           format: kind.format,
         },
@@ -141,6 +142,7 @@ export class Recording {
       body,
       provider: response.target.provider,
       model: response.model,
+      dropped: response.dropped,
       targetTag: response.target.tag,
       keptAt: now,
       expiresAt: now + this.#options.ttlMs,

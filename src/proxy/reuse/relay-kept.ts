@@ -13,7 +13,7 @@ import type { OpenedResponses } from "../../runtime/responses/response-stores.ts
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ResponseSource } from "../pre-response-context.ts";
-import { toHeaderValue } from "../header-value.ts";
+import { toHeaderValue, translatedValue } from "../header-value.ts";
 import type { PluginParts } from "../plugin-call.ts";
 import { PreResponsePlugins } from "../pre-response-plugins.ts";
 import { StreamRelay } from "../relay-stream.ts";
@@ -34,6 +34,7 @@ export interface KeptParts extends PluginParts {
 interface Origin {
   readonly provider: string;
   readonly model: string | null;
+  readonly dropped: readonly string[];
   readonly targetTag: string;
   readonly format: FormatName;
 }
@@ -181,7 +182,11 @@ function idsFor(exchange: Exchange, { targetTag }: Origin, { idSeal }: KeptParts
 }
 
 /** All values are valid: constants, a request id that was checked, and texts without characters that a header cannot contain. */
-function headersFor(exchange: Exchange, { provider, model }: Origin, isStream: boolean): HeaderFields {
+function headersFor(
+  exchange: Exchange,
+  { provider, model, dropped }: Origin,
+  isStream: boolean,
+): HeaderFields {
   const headers = new HeaderFields();
   const type = isStream ? "text/event-stream; charset=utf-8" : "application/json";
   headers.addSpelled("content-type", "Content-Type", type);
@@ -189,6 +194,7 @@ function headersFor(exchange: Exchange, { provider, model }: Origin, isStream: b
   headers.addSpelled("request-id", "Request-Id", exchange.requestId);
   headers.addSpelled("x-gw-provider", "X-GW-Provider", toHeaderValue(provider));
   if (model !== null) headers.addSpelled("x-gw-model", "X-GW-Model", toHeaderValue(model));
+  if (dropped.length > 0) headers.addSpelled("x-gw-translated", "X-GW-Translated", translatedValue(dropped));
   headers.addSpelled("x-gw-attempts", "X-GW-Attempts", "0");
   if (isStream) headers.addSpelled("x-accel-buffering", "X-Accel-Buffering", "no");
   exchange.addResponseHeaders(headers);

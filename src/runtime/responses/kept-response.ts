@@ -14,6 +14,8 @@ export interface KeptResponse {
   readonly body: Uint8Array;
   readonly provider: string;
   readonly model: string | null;
+  /** Fields of the request that the target's format lacks: those of X-GW-Translated. */
+  readonly dropped: readonly string[];
   /** Identifies the target, for ids of stored objects in the body. */
   readonly targetTag: string;
   /** Unix milliseconds. */

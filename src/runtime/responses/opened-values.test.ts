@@ -15,6 +15,7 @@ const response = (text: string, bytes = 10): KeptResponse => ({
   body: Buffer.alloc(bytes, text),
   provider: text,
   model: null,
+  dropped: [],
   targetTag: "",
   keptAt: clock.unixNow(),
   expiresAt: clock.unixNow() + MINUTE_MS,

@@ -192,7 +192,8 @@ class RedisResponses implements ResponseBackend {
     if (!isJsonObject(fields)) return null;
     // Only processes with the same secret write values.
     const known = fields as unknown as Omit<KeptResponse, "body" | "streams">;
-    return { ...known, body: plain.subarray(end), streams: new KeptStreams() };
+    // Values that earlier versions wrote have no `dropped`.
+    return { ...known, dropped: known.dropped ?? [], body: plain.subarray(end), streams: new KeptStreams() };
   }
 }
 
