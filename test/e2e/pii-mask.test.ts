@@ -56,6 +56,27 @@ test("the provider gets placeholders, and the client its values, whole and strea
   expect(metrics + gatehouse.output()).not.toContain("zq7391x");
 });
 
+test("values are restored in the transcript of audio, whole and streamed", async () => {
+  const route = await seed();
+  const body = { model: "m", messages: ask(CANARY) };
+  const audio = (transcript: string) => ({ audio: { id: "a", transcript } });
+  const message = { role: "assistant", content: null, ...audio("Say <EMAIL_1>.") };
+  const whole = JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }] });
+  provider.behave({ headers: [["Content-Type", "application/json"]], body: whole });
+  expect(await (await postChat(gatehouse, route, { body })).text()).toBe(whole.replace("<EMAIL_1>", CANARY));
+
+  const deltas = [audio("Say <EMA"), audio("IL_1>."), {}].map((delta, at) => ({
+    choices: [{ index: 0, delta, finish_reason: at === 2 ? "stop" : null }],
+  }));
+  const events = deltas.map((delta) => `data: ${JSON.stringify(delta)}\n\n`).join("");
+  provider.behave({ headers: [["Content-Type", "text/event-stream"]], body: `${events}data: [DONE]\n\n` });
+  const streamed = await postChat(gatehouse, route, { body: { ...body, stream: true } });
+  const transcripts = [...(await streamed.text()).matchAll(/"transcript":"([^"]*)"/g)].map(
+    ([, text]) => text,
+  );
+  expect(transcripts.join("")).toBe(`Say ${CANARY}.`);
+});
+
 test("a blocked request is not sent, and its body is not logged", async () => {
   provider.reset();
   const route = await seed({ action: "block" });

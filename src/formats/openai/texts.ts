@@ -56,6 +56,8 @@ class ChatTexts implements EventTexts {
     for (const part of content?.elements ?? []) readPart(sink, part, index);
     const refusal = message.get("refusal");
     if (hasText(refusal)) sink.text(`${index}/refusal/`, contentChannel(index), refusal);
+    const transcript = message.get("audio")?.get("transcript") ?? null;
+    if (hasText(transcript)) sink.text(`${index}/transcript/`, contentChannel(index), transcript);
     const called = message.get("function_call");
     if (called !== null) this.#readCall(body, sink, called, "arguments", `${index}/call/`, index);
     for (const [at, call] of (message.get("tool_calls")?.elements ?? []).entries()) {
