@@ -139,7 +139,7 @@ test.each([
     const seeded = await seed(limits, []);
     const priced = (cost: string) =>
       gatehouse.api("PUT", "/prices", { prices: [{ model: "gpt-fake", per_request: cost }] });
-    const request = { key: 0, user: null, model: "gpt-fake", maxTokens: 1, words: 1, choices: 1 };
+    const request: Sent = { key: 0, user: null, model: "gpt-fake", maxTokens: 1, words: 1, choices: 1 };
     const remaining = async () => {
       const { headers } = await send(seeded, request);
       return /money=([\d.]+)/.exec(new Headers(headers).get("x-gw-budget-remaining") ?? "")?.[1];
