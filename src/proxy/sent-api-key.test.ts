@@ -26,6 +26,10 @@ describe("an API key is found in", () => {
   });
 });
 
+test("an API key is found in a query that is percent-encoded", () => {
+  expect(find({ query: `?alt=sse&%6Bey=${KEY.replace("_", "%5F")}` })).toBe(KEY);
+});
+
 test("the same key in several places counts once, two different ones are refused", () => {
   for (const [one, place] of PLACES) {
     for (const [other, otherPlace] of PLACES) {
@@ -50,6 +54,7 @@ test("credentials of providers are no keys of the gateway", () => {
 test("only the key is removed from a query", () => {
   expect(withoutApiKey(`?a=1&key=${KEY}&b=%20`)).toBe("?a=1&b=%20");
   expect(withoutApiKey(`?key=${KEY}`)).toBe("");
+  expect(withoutApiKey(`?a=%5F&key=${KEY.replace("_", "%5F")}`)).toBe("?a=%5F");
   expect(withoutApiKey("?key=AIza&gw_=1")).toBe("?key=AIza&gw_=1");
   fc.assert(
     fc.property(fc.array(fc.webQueryParameters()), (parts) => {

@@ -45,16 +45,21 @@ export function differentKeys(): GatehouseError {
 
 /** Google's clients send their key as the query parameter `key`. */
 function keyInQuery(query: string): string | null {
-  if (!query.includes(PREFIX)) return null;
+  if (!mayHaveKey(query)) return null;
   const keys = new URLSearchParams(query).getAll("key").filter((value) => value.startsWith(PREFIX));
   return keys.length === 0 ? null : keys.reduce(sameKey);
 }
 
 /** Returns the query without parameters named `key` that have a key of this gateway: nothing after authentication needs them. */
 export function withoutApiKey(query: string): string {
-  if (!query.includes(PREFIX)) return query;
+  if (!mayHaveKey(query)) return query;
   const parameters = query.slice(1).split("&");
   const kept = parameters.filter((parameter) => keyInQuery(`?${parameter}`) === null);
   if (kept.length === parameters.length) return query;
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
+}
+
+/** Some clients percent-encode the underscore of the prefix. */
+function mayHaveKey(query: string): boolean {
+  return query.includes(PREFIX) || query.includes("%");
 }
