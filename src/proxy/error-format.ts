@@ -1,6 +1,7 @@
 // Writes an error that the gateway or a plugin returns in the format that the rule or the gateway selects (`error_format`).
 import type { ErrorFormat } from "../formats/gateway-error.ts";
 import { formatNamed, formatOfClient } from "../formats/registry.ts";
+import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { Exchange } from "./exchange.ts";
 import { rpcErrorBody } from "./mcp/mcp-error.ts";
 
@@ -12,10 +13,18 @@ interface ErrorBody {
   readonly details?: unknown;
 }
 
-/** Returns the body to send for an error in the gateway's own format. The same body if that is the selected format. */
-export function inErrorFormat(body: ErrorBody, status: number, exchange: Exchange): object {
+/**
+ * Returns the body to send for an error in the gateway's own format. The same body if that is the selected format. `gateway` may
+ * be given although the request has none yet, for example with an unknown key.
+ */
+export function inErrorFormat(
+  body: ErrorBody,
+  status: number,
+  exchange: Exchange,
+  gateway: CompiledGateway | null = exchange.gateway,
+): object {
   if (exchange.rule !== null && exchange.rule.mcp !== null) return rpcErrorBody(body, exchange);
-  const selected = errorFormatFor(exchange);
+  const selected = errorFormatFor(exchange, gateway);
   if (selected === "gatehouse") return body;
   const { path, request, requestId } = exchange;
   const format = selected === "auto" ? formatOfClient(path, request.headers) : formatNamed(selected);
@@ -35,8 +44,8 @@ export function isErrorBody(body: unknown): body is ErrorBody {
   );
 }
 
-/** Before the gateway is known, for example with an unknown key, that of the only gateway decides. */
-function errorFormatFor({ rule, gateway, snapshot }: Exchange): ErrorFormat {
+/** If no gateway is known, the only one decides. */
+function errorFormatFor({ rule, snapshot }: Exchange, gateway: CompiledGateway | null): ErrorFormat {
   return rule?.rule.error_format ?? (gateway ?? snapshot.onlyGateway)?.gateway.error_format ?? "gatehouse";
 }
 

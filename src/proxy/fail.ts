@@ -1,6 +1,7 @@
 // Converts any error of the data plane to an error response.
 import { errorBodyOf, errorHeadersOf, GatehouseError, type ErrorCode } from "../base/errors.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
+import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { UpstreamError, type UpstreamErrorKind } from "../upstream/upstream-error.ts";
 import { inErrorFormat } from "./error-format.ts";
@@ -12,7 +13,13 @@ import { RejectedText } from "./texts/text-rejection.ts";
 /** The access log's status for a client that disconnected before its response, as in nginx. No client receives it. */
 export const CLIENT_DISCONNECTED_STATUS = 499;
 
-export function fail(cause: unknown, exchange: Exchange, log: Log): OutgoingResponse {
+/** `gateway` is that of the request, else the one that the Host names, or null. It selects the error format. */
+export function fail(
+  cause: unknown,
+  exchange: Exchange,
+  log: Log,
+  gateway: CompiledGateway | null,
+): OutgoingResponse {
   const { requestId, attempts } = exchange;
   if (cause instanceof WithheldResponse) return cause.response;
   if (cause instanceof RejectedText) {
@@ -22,7 +29,7 @@ export function fail(cause: unknown, exchange: Exchange, log: Log): OutgoingResp
   const error = toGatehouseError(cause, requestId, log);
   exchange.errorCode = error.code;
   const { status } = error;
-  const body = inErrorFormat(errorBodyOf(error, requestId), status, exchange);
+  const body = inErrorFormat(errorBodyOf(error, requestId), status, exchange, gateway);
   const response = OutgoingResponse.json(body, { status, headers: errorHeadersOf(error, requestId) });
   exchange.addResponseHeaders(response.headers);
   if (attempts > 0) response.headers.set("X-GW-Attempts", String(attempts));

@@ -5,6 +5,7 @@ import { captureResponse } from "./capture-bodies.ts";
 import type { Exchange } from "./exchange.ts";
 import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
 import { finish, type FinishParts } from "./finish.ts";
+import { gatewayOfHost } from "./resolve-gateway.ts";
 import { serverTiming } from "./server-timing.ts";
 
 /** Ends a request whose response a step produced. */
@@ -23,11 +24,15 @@ export function respondWithoutUpstream(
   return response;
 }
 
-export function respondWithError(exchange: Exchange, error: unknown, parts: FinishParts): OutgoingResponse {
+export function respondWithError(
+  exchange: Exchange,
+  error: unknown,
+  parts: FinishParts & { readonly baseDomain: string | null },
+): OutgoingResponse {
   const isDisconnected = exchange.request.isDisconnected;
   const response = isDisconnected
     ? new OutgoingResponse(null, { status: CLIENT_DISCONNECTED_STATUS })
-    : fail(error, exchange, parts.log);
+    : fail(error, exchange, parts.log, exchange.gateway ?? gatewayOfHost(exchange, parts.baseDomain));
   if (exchange.bodies !== null) captureResponse(exchange.bodies, exchange, response);
   const outcome = isDisconnected ? "client_left" : ownOutcome(response.status);
   const now = exchange.clock.now();

@@ -151,3 +151,20 @@ test("an error of the provider is relayed unchanged", async () => {
   expect(response.status).toBe(418);
   expect(await response.json()).toEqual({ error: "mine" });
 });
+
+test("the gateway that the Host names decides before the API key has selected one", async () => {
+  await seed({ gateway: { error_format: "auto", subdomain: "typed" } });
+  await seed({});
+  const url = `${gatehouse.proxyUrl}/v1/messages`;
+  const key = { Host: "typed.example.com", "x-api-key": `gw_${"a".repeat(43)}` };
+  const authentication = { type: "error", error: { type: "authentication_error", code: "invalid_api_key" } };
+  expect(await (await post(url, key)).json()).toMatchObject(authentication);
+  const twoKeys = { ...key, Authorization: `Bearer gw_${"b".repeat(43)}` };
+  expect(await (await post(url, twoKeys)).json()).toMatchObject(authentication);
+  const badPath = await post(`${gatehouse.proxyUrl}/v1%5c/messages`, { Host: "typed.example.com" });
+  expect(await badPath.json()).toMatchObject({ type: "error", error: { code: "invalid_path" } });
+  expect(await (await post(url, { ...key, Host: "other.example.com" })).json()).toMatchObject({
+    error: expect.any(String),
+    code: "invalid_api_key",
+  });
+});
