@@ -3,7 +3,7 @@
 //
 // Requests:
 // - `cache_control` of content parts, tools and messages: Anthropic's object.
-// - `reasoning_effort`: "none", "minimal", "low", "medium", "high" or "xhigh". `thinking`: Anthropic's object.
+// - `reasoning_effort`: "none", "minimal", "low", "medium", "high", "xhigh" or "max". `thinking`: Anthropic's object.
 // - `reasoning_details` of assistant messages: see below. `top_k`.
 // - `is_error: true` of tool messages. Their content may have parts of the types `image_url` and `file`.
 // - `file` parts with `file_url` instead of `file_data`, and with texts (`data:text/plain;base64,…`).

@@ -16,6 +16,7 @@ const BUDGETS: ReadonlyMap<string, number> = new Map([
   ["medium", 8192],
   ["high", 24_576],
   ["xhigh", 32_768],
+  ["max", 32_768],
 ]);
 /** Models without the level `minimal` reject it; all have `low`. */
 const HAS_MINIMAL = /gemini-3(?:\.[1-5])?-flash/;
@@ -46,7 +47,7 @@ function readBudget(body: ChatRequest): number | null {
     if (budget !== undefined) return budget;
     throw new TranslationError(
       "reasoning_effort",
-      'reasoning_effort must be "none", "minimal", "low", "medium", "high" or "xhigh".',
+      `reasoning_effort is ${JSON.stringify(effort)}; use ${[...BUDGETS.keys()].join(", ")}.`,
     );
   }
   const thinking = readObject(body, "thinking");
