@@ -1,7 +1,9 @@
 // Translates a whole response to the format of the client. Runs on the event loop and in worker threads.
 import { GatehouseError } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
 import type { FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
+import { isEmptyValue } from "../formats/stream-opening.ts";
 import { StreamTranslation } from "../formats/stream-translation.ts";
 import type {
   DecodeOptions,
@@ -57,13 +59,18 @@ function translateJson(
   if (status >= 400)
     return JSON.stringify(inbound.encodeError(outbound.decodeError(value, status), status, requestId));
   const completion = outbound.decodeResponse(value, options);
-  if (completion === null) {
-    throw new GatehouseError(
-      "upstream_bad_answer",
-      "The provider's response is not in the target's format. Check the target's format.",
-    );
-  }
+  if (completion === null) throw new GatehouseError("upstream_bad_answer", problemOf(value, status));
   return JSON.stringify(inbound.encodeResponse(completion, context));
+}
+
+/** Returns why a body is no response. Some providers report errors with status 200. */
+function problemOf(body: unknown, status: number): string {
+  const error = isJsonObject(body) ? body["error"] : null;
+  if (isEmptyValue(error))
+    return "The provider's response is not in the target's format. Check the target's format.";
+  const message = isJsonObject(error) ? error["message"] : error;
+  const text = typeof message === "string" ? message : "";
+  return `The provider responded with status ${status} and an error. ${text}`.trim();
 }
 
 /** Returns null if the body is not JSON. */

@@ -114,6 +114,20 @@ test("the usage that the last failed response reports is counted", async () => {
   expect((await recordOf(route, requestId)).tokens).toMatchObject({ input: 7, output: 1 });
 });
 
+test.each([
+  ["openai", "responses", { error: ERROR }],
+  ["anthropic", "openai", { type: "error", error: { type: "overloaded_error", message: "Out of order." } }],
+  ["openai", "anthropic", { error: "Out of order." }],
+] as const)(
+  "the message for an %s target says what the provider reports with status 200",
+  async (outbound, inbound, body) => {
+    const route = await routeTo(inbound, outbound, { max_attempts: 1 });
+    one.behave(failing(body));
+    const { text } = await send(route, inbound);
+    expect(text).toContain("The provider responded with status 200 and an error. Out of order.");
+  },
+);
+
 test("a hedged request whose first target fails so is served by the second one", async () => {
   const route = await routeTo("openai", "responses", { hedge: { after: 1, budget: 1 } });
   one.behave({ ...failing(FAILED_RESPONSE), delayMs: 50 });
