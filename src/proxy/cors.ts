@@ -6,6 +6,7 @@ import type { CompiledGateway } from "../snapshot/compile.ts";
 import { routeKeysFor } from "../snapshot/route-table.ts";
 import { corsKeyOf } from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
+import { movedRateLimitsIn } from "./token-limit-headers.ts";
 
 /** Headers of the gateway's responses. Scripts can read only those that are listed. */
 const OWN_HEADERS = [
@@ -73,9 +74,11 @@ export function addCorsHeaders({ headers }: OutgoingResponse, exchange: Exchange
   const cors = allowingCors(exchange, exchange.gateway, origin, exchange.method);
   if (cors === null) return;
   headers.set("Access-Control-Allow-Origin", allowedOrigin(cors, origin));
+  const hasTokenLimit = exchange.tokenLimit !== null;
+  const moved = hasTokenLimit ? movedRateLimitsIn(headers) : [];
   headers.set(
     "Access-Control-Expose-Headers",
-    [...OWN_HEADERS, ...exchange.ownHeaders.names(exchange.tokenLimit !== null)].join(", "),
+    [...OWN_HEADERS, ...exchange.ownHeaders.names(hasTokenLimit), ...moved].join(", "),
   );
 }
 

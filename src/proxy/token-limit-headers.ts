@@ -142,6 +142,13 @@ export function writeTokenLimit(
   writer.lineEnd();
 }
 
+const PROVIDER_PREFIX = "x-gw-provider-ratelimit-";
+
+/** Returns the names of the provider's own fields, after `moveProviderRateLimits`. */
+export function movedRateLimitsIn({ names }: HeaderFields): string[] {
+  return names.filter((name) => name.startsWith(PROVIDER_PREFIX));
+}
+
 /** Moves the provider's own fields out of the way. `headers` are those of the provider that the client gets. */
 export function moveProviderRateLimits(headers: HeaderFields): void {
   const { names } = headers;

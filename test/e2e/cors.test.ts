@@ -109,6 +109,21 @@ describe("a response", () => {
     expect(response.headers.get("access-control-expose-headers")).toContain("X-RateLimit-global-Remaining");
   });
 
+  test("names the provider's token limits, which the gateway has renamed", async () => {
+    const settings = { limits: { global: { limit: 1_000_000, window: "1h" } } };
+    const { path } = await seed({
+      cors: { origins: [APP] },
+      required_plugins: [{ name: "token_limiter", stage: "pre_request", settings }],
+    });
+    provider.behave({ headers: [["x-ratelimit-limit-tokens", "7"]] });
+    const response = await chat(path, { Origin: APP });
+    const exposed = response.headers.get("access-control-expose-headers")?.toLowerCase().split(", ");
+    for (const name of ["x-ratelimit-limit-tokens", "x-gw-provider-ratelimit-limit-tokens"]) {
+      expect(response.headers.has(name)).toBe(true);
+      expect(exposed).toContain(name);
+    }
+  });
+
   test("can be read if it is an error: no key, an unknown key, a limit", async () => {
     const responses = [
       await chat(allowed.path, { Origin: APP }),
