@@ -10,12 +10,12 @@ import { HeaderFields } from "../http/header-fields.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { EstimateParts } from "./budgets/request-estimate.ts";
 import type { Exchange } from "./exchange.ts";
-import { isServed } from "./operation.ts";
+import { isServedBy } from "./operation.ts";
 import type { RequestBody } from "./request-body.ts";
 
 const TASK = new URL("./estimate-tokens-task.ts", import.meta.url);
 
-/** Returns null if a target counts the tokens, or if the request has to be rejected for its model. */
+/** Returns null if a target of the requested model counts the tokens, or if the request has to be rejected for its model. */
 export function estimateWithoutEndpoint(
   exchange: Exchange,
   rule: CompiledRule,
@@ -26,7 +26,8 @@ export function estimateWithoutEndpoint(
   if (endpoint === null || method !== "POST") return null;
   if (fields.modelProblem !== null && upstream.requiresModel) return null;
   const candidates = upstream.candidatesFor(fields.model);
-  if (candidates === null || isServed(endpoint, rule, candidates)) return null;
+  // Targets of other models would reject the model, or count with their own.
+  if (candidates === null || isServedBy(candidates.preferred, endpoint, rule)) return null;
   if (body !== null && fields.isObject && body.bytes.byteLength > LARGE_BODY_BYTES)
     return estimateOffLoop(exchange, endpoint, body, parts);
   const json = body?.json ?? null;

@@ -104,9 +104,9 @@ export function servingCandidates(
   return endpoint.operation === "embeddings" ? sameModelCandidates(exchange, rule, serving) : serving;
 }
 
-/** Whether any of the candidates serves the endpoint. */
-export function isServed(endpoint: Endpoint, rule: CompiledRule, candidates: Candidates): boolean {
-  return !isEmpty(candidatesWith(endpoint, rule, candidates));
+/** Whether any of the targets with these indexes serves the endpoint. */
+export function isServedBy(indexes: readonly number[], endpoint: Endpoint, rule: CompiledRule): boolean {
+  return indexes.some((index) => allHave(endpoint, rule, [index]));
 }
 
 /** Returns the candidates that have the endpoint, or a `path` for all requests: mostly all of them, which needs no closure. */

@@ -103,6 +103,22 @@ describe("the gateway estimates for a provider that has no such endpoint", () =>
     expect([provider.requests.length, other.requests.length]).toEqual([1, 0]);
   });
 
+  test("by default, too, a target of another model does not count", async () => {
+    const prefix = await api([
+      targetAt(provider, { provider: "anthropic", models: ["claude-a"] }),
+      targetAt(other, { provider: "openai", models: ["gpt-a"] }),
+    ]);
+    const count = async (path: string, body: object, model: string) =>
+      estimated(await post(prefix + path, { ...body, model }));
+    expect(await count(COUNT_TOKENS, MESSAGES, "gpt-a")).toBe("true");
+    expect(await count(INPUT_TOKENS, ITEMS, "claude-a")).toBe("true");
+    expect(await count(COUNT_TOKENS, MESSAGES, "claude-a")).toBeUndefined();
+    expect(await count(INPUT_TOKENS, ITEMS, "gpt-a")).toBeUndefined();
+    expect([provider.requests.length, other.requests.length]).toEqual([1, 1]);
+    // No target serves this model: the targets get it, or their default model, as other requests do.
+    expect(await count(COUNT_TOKENS, MESSAGES, "unknown")).toBeUndefined();
+  });
+
   test("a virtual model is counted by its targets, else estimated, also beyond its context window", async () => {
     const prices = [{ model: "small", input: "1", output: "1", context_window: 10 }];
     const { gateway, upstream } = await seedRoute(gatehouse, {
