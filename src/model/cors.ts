@@ -4,15 +4,15 @@ import { ANY_ORIGIN } from "./any-origin.ts";
 
 const MAX_ORIGINS = 32;
 const MAX_HEADERS = 64;
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s,]+$/;
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s,]+$/;
 
 const originField = z
   .string()
   .max(255, "must not be longer than 255 characters")
   .overwrite((origin) => origin.toLowerCase())
-  .refine(isOrigin, 'must be "*" or an origin such as "https://app.example.com", without a path');
+  .refine(isOrigin, 'must be "*" or an origin such as "https://app.example.com", without a path or wildcard');
 
-/** Browsers send the default port of a URL never, so an origin with one would match nothing. */
+/** Browsers never send the default port of a URL, and origins are compared as a whole: one with a wildcard would match nothing. */
 function isOrigin(origin: string): boolean {
   if (origin === ANY_ORIGIN) return true;
   if (!ORIGIN.test(origin) || !URL.canParse(origin)) return false;

@@ -64,6 +64,7 @@ const gateway: FieldTable = {
         problemAt({ origins: ["https://app.example.com/"] }, ".origins[0]"),
         problemAt({ origins: ["https://app.example.com:443"] }, ".origins[0]"),
         problemAt({ origins: ["https://user@app.example.com"] }, ".origins[0]"),
+        problemAt({ origins: ["https://*.example.com"] }, ".origins[0]"),
         problemAt({ origins: ["*"], headers: ["a b"] }, ".headers[0]"),
         problemAt({ origins: ["*"], max_age: -1 }, ".max_age"),
         problemAt({ origins: ["*"], credentials: true }, ".credentials"),
