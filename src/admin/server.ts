@@ -1,9 +1,10 @@
 // The admin listener: health, metrics, console, Admin API, and (for deployments with one address) the data plane.
 import type { Server } from "bun";
 import type { BlockList } from "node:net";
-import { errorResponse } from "../base/errors.ts";
+import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { clientAddressOf } from "../http/forwarded-address.ts";
+import { rejectInvalidHost } from "../http/host-field.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import { requestTargetOf } from "../http/request-target.ts";
 import type { ClientRequest } from "../http/server/client-request.ts";
@@ -58,6 +59,8 @@ export function listenAdmin({
         return rejectBrowserDestination(request) ?? forward(request, server, fallThrough);
       const healthResponse = health.respond(path);
       if (healthResponse !== null) return healthResponse;
+      const rejected = invalidHostResponse(request);
+      if (rejected !== null) return rejected;
       if (reserved === "/api") {
         // An operation may run longer than the idle timeout, which is restored for the next request.
         server.timeout(request, 0);
@@ -73,6 +76,17 @@ export function listenAdmin({
       return errorResponse(unknownPathError(path), requestIdFrom(request.headers.get("x-request-id")));
     },
   });
+}
+
+/** Bun cannot make a URL of such a request: the router would read another path in it than was sent. */
+function invalidHostResponse({ headers }: Request): Response | null {
+  try {
+    rejectInvalidHost(headers.get("host"));
+    return null;
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    return errorResponse(error, requestIdFrom(headers.get("x-request-id")));
+  }
 }
 
 /** Bun's idle timeout is disabled, because a model may be silent for longer. The gateway's own timeouts apply instead. */

@@ -1,28 +1,11 @@
 // Finds the gateway of a request by its API key or its Host header.
 import { isIP } from "node:net";
-import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { hashApiKey, looksLikeApiKey } from "../base/ids.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { Exchange } from "./exchange.ts";
 import { differentKeys, sentApiKey, withoutApiKey } from "./sent-api-key.ts";
-
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
-
-/** Host headers that were valid: every request has one, and there are few different ones. */
-const validHosts = new BoundedCache<string, true>(1000);
-
-/**
- * Repeated Host headers arrive joined by a comma. They are rejected, because proxies disagree on which one counts. So is a host that
- * is no authority of a URL (a port above 65535, an IPv4 address with a number above 255): Bun does not normalize such requests.
- */
-export function rejectInvalidHost(host: string | null): void {
-  if (host === null || validHosts.get(host) === true) return;
-  if (!HOST.test(host) || !URL.canParse(`http://${host}`))
-    throw new GatehouseError("bad_request", `The Host header "${host.slice(0, 100)}" is not one valid host.`);
-  validHosts.set(host, true);
-}
 
 /**
  * Returns null if neither the key nor the Host identifies a gateway; then the rules of all gateways are tried. `assumedKeyId` is the

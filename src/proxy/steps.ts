@@ -2,6 +2,7 @@
 // differs between them is in StepParts.
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
+import { rejectInvalidHost } from "../http/host-field.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -32,7 +33,7 @@ import {
 } from "./realtime/upgrade.ts";
 import { bodyLimitsFor, startRequestBody, takeRequestBody, type UploadLimits } from "./read-body.ts";
 import { scanReplacedBody } from "./scan-body.ts";
-import { gatewayOfHost, rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
+import { gatewayOfHost, resolveGateway } from "./resolve-gateway.ts";
 import { finishPlugins, type FinalRequestPart } from "./reuse/run-final-request.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
 import { resolveVirtualModel, selectTargets } from "./virtual-models/resolve-model.ts";
@@ -66,8 +67,7 @@ export interface StepParts
 type Step = (exchange: Exchange, parts: StepParts) => ValueOrPromise<OutgoingResponse | null>;
 
 export const STEPS: readonly Step[] = [
-  checkHost,
-  checkPath,
+  checkHostAndPath,
   requireConfiguration,
   respondToPreflight,
   respondWithResourceMetadata,
@@ -101,12 +101,8 @@ export const STEPS: readonly Step[] = [
   reserveBudgets,
 ];
 
-function checkHost({ request }: Exchange): null {
+function checkHostAndPath({ request, pathProblem }: Exchange): null {
   rejectInvalidHost(request.headers.get("host"));
-  return null;
-}
-
-function checkPath({ pathProblem }: Exchange): null {
   if (pathProblem !== null) throw new GatehouseError("invalid_path", pathProblem);
   return null;
 }

@@ -47,6 +47,27 @@ describe("Host", () => {
       expect(provider.requests).toEqual([]);
     },
   );
+
+  test.each(["a:99999", "1.2.3.256", "a b", "x/api/v1/gateways?", "x#", "a@b", "a, b", ""])(
+    "%j is 400 on the admin listener, whatever the path",
+    async (host) => {
+      for (const target of [
+        "/api/v1/gateways",
+        "/api/api/v1/gateways",
+        "/api/docs",
+        "/metrics",
+        "/console/",
+      ]) {
+        const headers: HeaderPair[] = [
+          ["Host", host],
+          ["Authorization", `Bearer ${gatehouse.token}`],
+        ];
+        const response = await rawCall(gatehouse.adminUrl, { method: "GET", target, headers });
+        expect(response.status).toBe(400);
+        expect(JSON.parse(String(response.body))).toMatchObject({ code: "bad_request" });
+      }
+    },
+  );
 });
 
 describe("path", () => {
