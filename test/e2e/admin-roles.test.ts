@@ -419,6 +419,19 @@ describe("a token that is limited to a gateway", () => {
     });
   });
 
+  test("gets no explanation of a request that another gateway would serve", async () => {
+    const explain = (request: object) =>
+      limited("POST", `/gateways/${own?.gateway}/explain`, { method: "POST", body: {}, ...request });
+    const subject = other?.gateway;
+    const { key } = (await gatehouse.api("POST", "/iam/api-keys", { name: "shown", subject })).body;
+    await gatehouse.api("PATCH", `/gateways/${subject}`, { subdomain: "others" });
+    const { path } = (await gatehouse.api("GET", `/gateways/${subject}/rules`)).body.rules[0];
+    for (const headers of [{ "X-GW-API-Key": key }, { Host: "others" }])
+      for (const each of [path, "/no-rule"])
+        expectError(await explain({ path: each, headers }), 403, "forbidden");
+    expect((await explain({ path })).body.gateway.id).toBe(own?.gateway);
+  });
+
   test("sees traffic and revisions of its gateway only, and rolls back only this gateway", async () => {
     expect((await limited("GET", "/traffic")).status).toBe(200);
     expectError(await limited("GET", `/traffic?gateway_id=${other?.gateway}`), 403, "forbidden");

@@ -11,6 +11,7 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import { redact } from "../../telemetry/log/redact.ts";
 import type { RequestSource } from "../../telemetry/requests/request-log.ts";
 import type { RequestRecord } from "../../telemetry/requests/request-record.ts";
+import { requireGatewayAccess } from "../identity.ts";
 import { addOperation, type PathParameters, type RouteTable } from "../operation.ts";
 import { replayOf } from "../replay-request.ts";
 import { requireGateway } from "../write.ts";
@@ -43,11 +44,13 @@ export function addExplainRoutes(
     body: "ExplainInput",
     bodyExample: EXPLAIN_EXAMPLE,
     response: { status: 200, schema: "Explanation", description: "The result of each step." },
-    handle: async ({ params, body }) => {
+    handle: async ({ params, body, caller }) => {
       const gatewayId = params["gateway_id"] ?? "";
       const { api_key, ...request } = validate(explainRequestSchema, body);
       const key = api_key === undefined ? {} : { api_key: await findKey(current, gatewayId, api_key) };
-      return Response.json(await explainOrReject(current, explain, gatewayId, { ...request, ...key }));
+      const explanation = await explainOrReject(current, explain, gatewayId, { ...request, ...key });
+      requireGatewayAccess(caller.identity, explanation.gateway?.id ?? gatewayId);
+      return Response.json(explanation);
     },
   });
 }
@@ -84,6 +87,7 @@ function addReplayRoute(
         gatewayId,
         validate(explainRequestSchema, request),
       );
+      requireGatewayAccess(caller.identity, explanation.gateway?.id ?? gatewayId);
       const { request_id, time, status, error_code, revision } = record;
       const replay: Replay = {
         recorded: { request_id, time, status, error_code, rule: record.rule, revision },
