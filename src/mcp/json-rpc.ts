@@ -1,5 +1,6 @@
 // JSON-RPC 2.0 messages: validation of untrusted values, and the messages that the gateway sends. What is sent is always
 // built from the validated parts, so that no receiver can read another message in it than the gateway did.
+import { stringifyExact } from "../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { RPC } from "./protocol.ts";
 
@@ -125,19 +126,19 @@ export function readBatch(values: readonly unknown[]): RpcMessage[] | null {
 }
 
 export function requestText(id: RpcId, method: string, params: JsonObject): string {
-  return JSON.stringify({ jsonrpc: "2.0", id, method, params });
+  return stringifyExact({ jsonrpc: "2.0", id, method, params });
 }
 
 export function notificationText(method: string, params: JsonObject): string {
-  return JSON.stringify({ jsonrpc: "2.0", method, params });
+  return stringifyExact({ jsonrpc: "2.0", method, params });
 }
 
 export function resultText(id: RpcId, result: JsonObject): string {
-  return JSON.stringify({ jsonrpc: "2.0", id, result });
+  return stringifyExact({ jsonrpc: "2.0", id, result });
 }
 
 export function errorText(id: RpcId | null, error: RpcErrorObject): string {
-  return JSON.stringify({ jsonrpc: "2.0", id, error });
+  return stringifyExact({ jsonrpc: "2.0", id, error });
 }
 
 /** Returns the object in `_meta`; an empty one if there is none. */

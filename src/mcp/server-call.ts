@@ -8,6 +8,7 @@ import type { UpstreamClient } from "../upstream/upstream-client.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import type { Clock } from "../base/clock.ts";
+import { parseExact } from "../base/exact-json.ts";
 import { McpEventParser } from "./event-stream.ts";
 import { readMessage, type RpcMessage, type RpcResponse } from "./json-rpc.ts";
 import type { McpServerTarget } from "./server-target.ts";
@@ -170,7 +171,7 @@ async function wholeMessage(reader: BodyReader): Promise<ServerEvent> {
 function parseMessage(text: string): RpcMessage {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExact(text);
   } catch {
     throw new ServerProtocolError("the response is not JSON");
   }

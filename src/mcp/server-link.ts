@@ -1,5 +1,6 @@
 // How requests reach one MCP server: over a session, or each on its own. Adds the header fields and the `_meta` that the
 // server's protocol version needs.
+import { stringifyExact } from "../base/exact-json.ts";
 import type { JsonObject } from "../base/json.ts";
 import { headerText } from "./header-text.ts";
 import {
@@ -161,7 +162,7 @@ export async function sendResponse(
   parts: ServerCallParts,
 ): Promise<void> {
   const content = error === null ? { result: result ?? {} } : { error };
-  await post(link, JSON.stringify({ jsonrpc: "2.0", id, ...content }), parts);
+  await post(link, stringifyExact({ jsonrpc: "2.0", id, ...content }), parts);
 }
 
 async function post(link: ServerLink, body: string, parts: ServerCallParts): Promise<void> {

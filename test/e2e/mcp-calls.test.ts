@@ -1,5 +1,5 @@
 // Calls of MCP tools: what a key may use, streams, cancellation, requests of servers to clients, and credentials.
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { postMcp, seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { seedKey } from "../support/proxy-fixtures.ts";
 import { useGatehouse } from "../support/use-gatehouse.ts";
@@ -55,6 +55,52 @@ async function ask(
   await waitUntil(() => isResponse() !== undefined);
   return { content: [{ type: "text", text: JSON.stringify(isResponse()?.body["result"]) }] };
 }
+
+/** Responds with a number that JavaScript cannot represent: the fixture itself would round it. */
+const countServer = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  fetch: async (request) => {
+    const text = await request.text();
+    counted.push(text);
+    const { id, method } = JSON.parse(text) as { id: number; method: string };
+    const tools = '{"tools":[{"name":"count","inputSchema":{"maximum":18446744073709551615}}]}';
+    const called = '{"content":[],"structuredContent":{"rows":[{"id":9223372036854775807}],"ratio":1.50}}';
+    const found = '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}';
+    const results: Record<string, string> = { "tools/list": tools, "tools/call": called };
+    const result = results[method] ?? found;
+    return new Response(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`, {
+      headers: { "Content-Type": "application/json" },
+    });
+  },
+});
+const counted: string[] = [];
+afterAll(() => countServer.stop(true));
+
+test("64-bit numbers of arguments, results and definitions arrive as they were sent", async () => {
+  const { url } = await seedMcp(gatehouse, { counting: { url: `${countServer.url.origin}/mcp` } });
+  const meta =
+    '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}';
+  const post = async (method: string, params: string, headers: Record<string, string>) => {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        Accept: "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": method,
+        ...headers,
+      },
+      body: `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}${meta}}}`,
+    });
+    return response.text();
+  };
+  expect(await post("tools/list", "", {})).toContain('"inputSchema":{"maximum":18446744073709551615}');
+  const given = '"arguments":{"id":9007199254740993,"of":[-9223372036854775808]}';
+  const called = await post("tools/call", `"name":"count",${given},`, { "Mcp-Name": "count" });
+  expect(counted.at(-1)).toContain(given);
+  expect(called).toContain('"structuredContent":{"rows":[{"id":9223372036854775807}],"ratio":1.5}');
+});
 
 describe("what a key may use", () => {
   const seeded = (async () => {

@@ -1,6 +1,7 @@
 // Reads the JSON-RPC messages in the body of a request to an MCP service, after the body has arrived, and again after plugins
 // have replaced it.
 import { GatehouseError } from "../../base/errors.ts";
+import { parseExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { JsonScanner } from "../../base/json-scanner.ts";
 import { classifyMessage } from "../../mcp/classify-request.ts";
@@ -69,7 +70,7 @@ function parseBody(bytes: Uint8Array): unknown {
   if (kind === "too_deep" || kind === "too_dense")
     throw new GatehouseError("invalid_json", "The body is nested too deeply.");
   if (kind === "object") rejectDuplicates(bytes);
-  return JSON.parse(Buffer.from(bytes).toString());
+  return parseExact(Buffer.from(bytes).toString());
 }
 
 function rejectDuplicates(bytes: Uint8Array): void {
