@@ -10,7 +10,8 @@ import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import type { Clock } from "../base/clock.ts";
 import { parseExact } from "../base/exact-json.ts";
 import { McpEventParser } from "./event-stream.ts";
-import { readMessage, type RpcMessage, type RpcResponse } from "./json-rpc.ts";
+import { readBatch, readMessage, type RpcMessage, type RpcResponse } from "./json-rpc.ts";
+import { BATCH_VERSION } from "./protocol.ts";
 import type { McpServerTarget } from "./server-target.ts";
 
 /** Limit of one message of a server, and of a response that is no event stream. */
@@ -103,7 +104,7 @@ export async function callServer(
   try {
     const response = await sent.headersReceived;
     response.idleTimeoutMs = timeoutMs;
-    return await openReply(response, release);
+    return await openReply(response, request.headers["mcp-protocol-version"] === BATCH_VERSION, release);
   } catch (error) {
     release();
     throw error;
@@ -123,7 +124,11 @@ function headersFor(server: McpServerTarget, request: ServerRequest): Record<str
   return headers;
 }
 
-async function openReply(response: UpstreamResponse, release: () => void): Promise<ServerReply> {
+async function openReply(
+  response: UpstreamResponse,
+  mayBatch: boolean,
+  release: () => void,
+): Promise<ServerReply> {
   const { status, headers } = response;
   const encoding = parseContentEncoding(headers.get("content-encoding"));
   const reader = encoding === "identity" ? response : decodeResponse(response, encoding);
@@ -139,8 +144,8 @@ async function openReply(response: UpstreamResponse, release: () => void): Promi
     isStream,
     async *events() {
       try {
-        if (isStream) yield* streamedEvents(reader);
-        else if (!isEmpty) yield await wholeMessage(reader);
+        if (isStream) yield* streamedEvents(reader, mayBatch);
+        else if (!isEmpty) yield* await wholeMessage(reader, mayBatch);
         else await readWholeBody(reader, MAX_MESSAGE_BYTES);
       } finally {
         release();
@@ -151,40 +156,50 @@ async function openReply(response: UpstreamResponse, release: () => void): Promi
   };
 }
 
-async function* streamedEvents(reader: BodyReader): AsyncGenerator<ServerEvent> {
+async function* streamedEvents(reader: BodyReader, mayBatch: boolean): AsyncGenerator<ServerEvent> {
   const parser = new McpEventParser(MAX_MESSAGE_BYTES);
   for (;;) {
     const bytes = await reader.next();
     if (bytes === null) return;
     for (const { id, retry, data } of parser.push(bytes)) {
-      const message = data === "" ? null : parseMessage(data);
-      yield { message, eventId: id, retry };
+      const messages = data === "" ? [null] : parseMessages(data, mayBatch);
+      // A client resumes after the id, and so after the whole batch.
+      const last = messages.length - 1;
+      for (const [index, message] of messages.entries())
+        yield { message, eventId: index === last ? id : null, retry };
     }
   }
 }
 
-async function wholeMessage(reader: BodyReader): Promise<ServerEvent> {
+async function wholeMessage(reader: BodyReader, mayBatch: boolean): Promise<ServerEvent[]> {
   const body = await readWholeBody(reader, MAX_MESSAGE_BYTES);
-  return { message: parseMessage(Buffer.from(body).toString()), eventId: null, retry: null };
+  const messages = parseMessages(Buffer.from(body).toString(), mayBatch);
+  return messages.map((message) => ({ message, eventId: null, retry: null }));
 }
 
-function parseMessage(text: string): RpcMessage {
+/** Servers of protocol version 2025-03-26 may send what precedes a response in one batch with it. */
+function parseMessages(text: string, mayBatch: boolean): readonly RpcMessage[] {
   let value: unknown;
   try {
     value = parseExact(text);
   } catch {
     throw new ServerProtocolError("the response is not JSON");
   }
+  if (mayBatch && Array.isArray(value)) {
+    const messages = readBatch(value);
+    if (messages === null) throw new ServerProtocolError("the response is not a JSON-RPC batch");
+    return messages;
+  }
   const message = readMessage(value);
   if (message === null) throw new ServerProtocolError("the response is not a JSON-RPC message");
-  return message;
+  return [message];
 }
 
 /** Returns the JSON-RPC error in the body of an error response; null if there is none. */
 function errorIn(body: Uint8Array): RpcResponse | null {
   try {
-    const message = parseMessage(Buffer.from(body).toString());
-    return message.kind === "response" && message.error !== null ? message : null;
+    const [message] = parseMessages(Buffer.from(body).toString(), false);
+    return message?.kind === "response" && message.error !== null ? message : null;
   } catch {
     return null;
   }

@@ -271,6 +271,57 @@ describe("requests that are not valid", () => {
     const current = await SessionClient.start(url);
     expect((await current.post(batch)).status).toBe(400);
   });
+
+  test.each(["application/json", "text/event-stream"])(
+    "a server of 2025-03-26 may send a response in a batch (%s), and no other",
+    async (type) => {
+      const server = Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        fetch: async (request) => {
+          if (request.method !== "POST") return new Response(null, { status: 405 });
+          const { id, method, params } = (await request.json()) as {
+            id?: unknown;
+            method: string;
+            params: Record<string, unknown>;
+          };
+          if (id === undefined) return new Response(null, { status: 202 });
+          const result: Record<string, unknown> = {
+            initialize: {
+              protocolVersion: params["protocolVersion"],
+              capabilities: { tools: {} },
+              serverInfo: { name: "batching", version: "1" },
+            },
+            "tools/list": { tools: [{ name: "add", inputSchema: { type: "object" } }] },
+            "tools/call": { content: [{ type: "text", text: "added" }] },
+          };
+          const response = { jsonrpc: "2.0", id, result: result[method] };
+          if (method !== "tools/call") return Response.json(response);
+          const log = {
+            jsonrpc: "2.0",
+            method: "notifications/message",
+            params: { level: "info", data: "adding" },
+          };
+          const text = JSON.stringify([log, response]);
+          const headers = { "Content-Type": type };
+          return new Response(type === "application/json" ? text : `data: ${text}\n\n`, { headers });
+        },
+      });
+      try {
+        const { url } = await seedMcp(gatehouse, { batching: `${server.url.origin}/mcp` });
+        const old = await SessionClient.start(url, { version: "2025-03-26" });
+        const called = await old.request("tools/call", { name: "add" });
+        expect(called.messages).toMatchObject([
+          { method: "notifications/message", params: { data: "adding" } },
+          { result: { content: [{ text: "added" }] } },
+        ]);
+        const current = await SessionClient.start(url);
+        expect((await current.request("tools/call", { name: "add" })).error).toMatchObject({ code: -32603 });
+      } finally {
+        await server.stop(true);
+      }
+    },
+  );
 });
 
 describe("sessions", () => {
