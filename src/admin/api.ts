@@ -105,7 +105,12 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   const respond: AdminApi["respond"] = async (request, address) => {
     const started = performance.now();
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
-    const bindings: RequestBindings = { requestId, address, identity: null };
+    const bindings: RequestBindings = {
+      requestId,
+      address,
+      identity: null,
+      isAuthenticated: () => Promise.resolve(false),
+    };
     let response: Response;
     try {
       rejectCrossSite(request);
@@ -144,7 +149,9 @@ function createApp(parts: AdminApiParts, audit: AuditLog): RouteTable["app"] {
   const sessions = settings === null ? null : new Sessions(settings, identities, clock);
   const authenticate = createAuthenticate({ secret, identities, clock, sessions });
   app.use("/api/v1/*", async (context, next) => {
-    context.env.identity = await authenticate(context.req.raw);
+    const request = context.req.raw;
+    context.env.identity = await authenticate(request);
+    context.env.isAuthenticated = () => authenticate(request).then(() => true, isNoRejection);
     await next();
   });
   addRoutes(table, parts);
@@ -206,6 +213,11 @@ function addDocumentation(table: RouteTable, version: string): void {
       headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": csp },
     });
   });
+}
+
+/** Without the database, a sender that was authenticated remains so. */
+function isNoRejection(error: unknown): boolean {
+  return !(error instanceof GatehouseError && error.code === "unauthorized");
 }
 
 /** Returns the error for the response. The cause of an internal error is logged and not shown to the client. */

@@ -10,7 +10,10 @@ function open(): {
   reader: Reader;
 } {
   let closes = 0;
-  const stream = new EventStream(() => closes++);
+  const stream = new EventStream(
+    () => closes++,
+    () => Promise.resolve(true),
+  );
   const body = stream.response().body as ReadableStream<Uint8Array>;
   return { stream, closes: () => closes, reader: body.getReader() as unknown as Reader };
 }

@@ -2,6 +2,8 @@
 
 /** Comments keep proxies from closing a connection without events. */
 const COMMENT_MS = 15_000;
+/** How often the sender of the request is authenticated again: a revoked or expired token must not receive more. */
+const AUTHENTICATION_MS = 2000;
 /** Limits of the queue. If a client reads too slowly, the oldest events are dropped and a `dropped` event counts them. */
 export const MAX_QUEUED = 256;
 export const MAX_QUEUED_CHARACTERS = 1024 * 1024;
@@ -10,15 +12,21 @@ export class EventStream {
   readonly #encoder = new TextEncoder();
   readonly #onClose: () => void;
   readonly #comments: Timer;
+  readonly #authentications: Timer;
   #queue: string[] = [];
   #queuedCharacters = 0;
   #dropped = 0;
   #wake: (() => void) | null = null;
   #isEnded = false;
 
-  /** `onClose` is called once, when the client disconnects or the stream is ended. */
-  constructor(onClose: () => void) {
+  /** `onClose` is called once, when the client disconnects or the stream is ended, also because `isAuthenticated` resolves to false. */
+  constructor(onClose: () => void, isAuthenticated: () => Promise<boolean>) {
     this.#onClose = onClose;
+    const authenticate = async () => {
+      if (!(await isAuthenticated())) this.end();
+    };
+    this.#authentications = setInterval(() => void authenticate(), AUTHENTICATION_MS);
+    this.#authentications.unref();
     this.#comments = setInterval(() => this.#put(":\n\n"), COMMENT_MS);
     this.#comments.unref();
   }
@@ -37,6 +45,7 @@ export class EventStream {
     if (this.#isEnded) return;
     this.#isEnded = true;
     clearInterval(this.#comments);
+    clearInterval(this.#authentications);
     this.#onClose();
     this.#wake?.();
   }

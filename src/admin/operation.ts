@@ -21,6 +21,8 @@ export interface Caller {
   /** Who sends the request, and from where, for the audit log. */
   readonly origin: AuditOrigin;
   readonly audit: AuditLog;
+  /** For responses without end: whether the sender would still be authenticated. Never rejects. */
+  readonly isAuthenticated: () => Promise<boolean>;
 }
 
 export type PathParameters = Readonly<Record<string, string>>;
@@ -66,6 +68,7 @@ export interface RequestBindings {
   readonly address: string;
   /** Set by authentication. */
   identity: Identity | null;
+  isAuthenticated: () => Promise<boolean>;
 }
 
 export interface AdminEnvironment {
@@ -100,6 +103,7 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
       headers: context.req.raw.headers,
       origin: originOf(context.env),
       audit: table.audit,
+      isAuthenticated: context.env.isAuthenticated,
     };
     return operation.handle({ params: context.req.param(), query: query.value as Query, body, caller });
   });

@@ -34,6 +34,40 @@ describe.each(STORES)("with %s", (_, environment) => {
   const as = (token: string) => (method: string, path: string, body?: unknown) =>
     callApi(gatehouse.adminUrl, token, method, path, body);
 
+  test("a stream of events ends when its token is revoked or expires", async () => {
+    const { id: gateway } = await create(gatehouse, "/gateways", { name: "followed" });
+    const revoked = await createToken();
+    const expired = await createToken({ expires_at: new Date(Date.now() + 1500).toISOString() });
+    const valid = await createToken();
+    const endOf = async ({ token }: { token: string }, path: string) => {
+      const headers = { Authorization: `Bearer ${token}` };
+      const response = await fetch(`${gatehouse.adminUrl}/api/v1${path}`, { headers });
+      expect(response.status).toBe(200);
+      return response.body?.getReader() ?? null;
+    };
+    const isEnded = async (reader: Awaited<ReturnType<typeof endOf>>) => {
+      while ((await reader?.read())?.done === false);
+      return true;
+    };
+    const paths = [`/gateways/${gateway}/requests/stream`, "/logs/stream"];
+    const ended = await Promise.all(
+      [revoked, expired].flatMap((token) => paths.map((path) => endOf(token, path))),
+    );
+    const open = await endOf(valid, "/logs/stream");
+    await gatehouse.api("DELETE", `/iam/admin-tokens/${revoked.id}`);
+    expect(await Promise.all(ended.map(isEnded))).toEqual([true, true, true, true]);
+    await gatehouse.api("GET", "/gateways/after-the-end");
+    let text = "";
+    while (!text.includes("after-the-end")) {
+      const { done, value } = (await open?.read()) ?? { done: true, value: undefined };
+      if (done) break;
+      text += new TextDecoder().decode(value);
+    }
+    expect(text).toContain("after-the-end");
+    await open?.cancel();
+    await gatehouse.api("DELETE", `/gateways/${gateway}`);
+  });
+
   test("POST /iam/admin-tokens creates a named, expiring token that is shown once", async () => {
     const response = await gatehouse.api("POST", "/iam/admin-tokens", {
       name: "ci",

@@ -64,7 +64,7 @@ function mayRead({ identity }: Caller, line: string): boolean {
 }
 
 function followLog(source: LogSource, level: LogLevel, caller: Caller): Response {
-  const stream = new EventStream(() => stop?.());
+  const stream = new EventStream(() => stop?.(), caller.isAuthenticated);
   const stop = source.followLines({
     level,
     onLine: ({ line }) => {

@@ -11,7 +11,7 @@ import {
 } from "../../telemetry/requests/request-log.ts";
 import { EventStream } from "../event-stream.ts";
 import { pageQuery } from "../list-query.ts";
-import { addOperation, type PathParameters, type RouteTable } from "../operation.ts";
+import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
 
 const timeField = z.iso.datetime({ offset: true, error: "must be an RFC 3339 time" }).optional();
@@ -85,7 +85,7 @@ export function addRequestRoutes(
       const gatewayId = await requireRequestLog(current, source, params);
       if (current.snapshot.gateways.get(gatewayId)?.gateway.log_bodies === true)
         await caller.audit.recordRead(caller.origin, "request_bodies", gatewayId);
-      return followRequests(source, filterFrom(gatewayId, query));
+      return followRequests(source, filterFrom(gatewayId, query), caller);
     },
   });
 }
@@ -105,8 +105,8 @@ export async function requireRequestLog(
   return id;
 }
 
-function followRequests(source: RequestSource, filter: RequestFilter): Response {
-  const stream = new EventStream(() => stop?.());
+function followRequests(source: RequestSource, filter: RequestFilter, caller: Caller): Response {
+  const stream = new EventStream(() => stop?.(), caller.isAuthenticated);
   const stop = source.followRequests({
     filter,
     onRequest: (record) => stream.send("request", redact(JSON.stringify(record))),
