@@ -394,8 +394,10 @@ describe("coalescing", () => {
       index % 2 === 1 ? streamedContent(text) : contentOf(text),
     );
     expect(new Set(texts)).toEqual(new Set(["Good day"]));
-    const collapsed = responses.filter(({ status }) => status?.includes("collapsed"));
-    expect(collapsed.length).toBeGreaterThan(900);
+    const statuses = responses.map(({ status }) => status ?? "");
+    expect(statuses.some((status) => status.includes("collapsed"))).toBe(true);
+    // On a busy machine, some arrive after the response to the first one.
+    expect(statuses.filter((status) => /collapsed|hit/.test(status))).toHaveLength(999);
   }, 60_000);
 
   test("a stream is passed on while it arrives, to the same bytes", async () => {
