@@ -295,6 +295,12 @@ describe("per_key, per_label and per_model", () => {
       expect(Object.fromEntries(statuses)).toEqual({ 200: 1001, 429: 1 });
       expect(await statusesOf(route, ["listed", "listed"])).toEqual([200, 429]);
     }, 30_000);
+
+    test("names that are too long to be kept share one count", async () => {
+      const route = await seedModels([{}]);
+      const names = ["a".repeat(255), "b".repeat(255), "a".repeat(256), "b".repeat(256)];
+      expect(await statusesOf(route, names)).toEqual([200, 200, 200, 429]);
+    });
   });
 
   test("explain and blocks name them", async () => {

@@ -6,6 +6,8 @@ import { virtualRouteOf } from "../virtual-models/find-route.ts";
 
 /** Names of a gateway that only clients have given: those of targets that serve all models. */
 const MAX_INVENTED_NAMES = 1000;
+/** In characters: a name may be as long as a body, and is kept. */
+const MAX_INVENTED_LENGTH = 255;
 
 /** Those that have been counted. A gateway is compiled again when its configuration changes. */
 const inventedNames = new WeakMap<CompiledGateway, Set<string>>();
@@ -32,6 +34,7 @@ function isListed(model: string, { upstream }: CompiledRule): boolean {
 
 /** Whether the name has a count of its own. */
 function isCounted(model: string, gateway: CompiledGateway): boolean {
+  if (model.length > MAX_INVENTED_LENGTH) return false;
   let names = inventedNames.get(gateway);
   if (names === undefined) inventedNames.set(gateway, (names = new Set()));
   if (names.size < MAX_INVENTED_NAMES) names.add(model);
