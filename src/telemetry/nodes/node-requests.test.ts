@@ -52,13 +52,24 @@ describe.skipIf(!hasRedis)("two nodes", () => {
     one = new Node(redis.url, "one");
     other = new Node(redis.url, "other");
     other.add("first");
-    // The query of a node that is not yet connected gets no replies.
-    await waitUntil(async () => (await one.idsOfAll()).length > 0);
+    await waitUntil(async () => {
+      // A node that could not connect in time tries again after a pause.
+      for (const node of [one, other]) node.clock.advance(500);
+      return (await openChannels()) === 3;
+    });
+    expect(await one.idsOfAll()).toEqual(["other first"]);
   });
-  afterEach(() => {
+  afterEach(async () => {
     one.requests.close();
     other.requests.close();
+    await waitUntil(async () => (await openChannels()) === 0);
   });
+
+  /** The channel of all nodes with one secret, and one for each of these. */
+  async function openChannels(): Promise<number> {
+    const channels = await redis.command("PUBSUB", "CHANNELS", "gatehouse:nodes:*");
+    return Array.isArray(channels) ? channels.length : 0;
+  }
 
   function follow(): { readonly ids: string[]; readonly stop: () => void } {
     const ids: string[] = [];
@@ -85,10 +96,7 @@ describe.skipIf(!hasRedis)("two nodes", () => {
   test("nodes with another secret neither reply nor are heard", async () => {
     const stranger = new Node(redis.url, "stranger", { secret: "another secret" });
     stranger.add("strange");
-    await waitUntil(async () => {
-      const channels = await redis.command("PUBSUB", "CHANNELS", "gatehouse:nodes:*");
-      return Array.isArray(channels) && channels.length === 5;
-    });
+    await waitUntil(async () => (await openChannels()) === 5);
     expect(await stranger.idsOfAll()).toEqual(["stranger strange"]);
     expect(await one.idsOfAll()).toEqual(["other first"]);
     stranger.requests.close();

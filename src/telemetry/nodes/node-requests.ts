@@ -87,7 +87,8 @@ export class NodeRequests implements RequestSource {
     const ownChannel = this.#channelOf(this.#sender.processId);
     this.#channels = new RedisChannels({
       url: parts.url,
-      channels: [this.#cipher.channel, ownChannel],
+      // Replies arrive on the own channel. If it were the second one, those to a query between the two would be lost.
+      channels: [ownChannel, this.#cipher.channel],
       ownChannel,
       onMessage: (text) => this.#receive(text),
       log: parts.log,
