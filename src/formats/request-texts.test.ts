@@ -82,6 +82,17 @@ describe("texts by role", () => {
       "3 tool tool_result find out",
     ]);
     expect(read({ input: "plain" })).toEqual(["0 user text - plain"]);
+    // Tools that have no name; the call of the second one is stored at the provider.
+    const nameless = [
+      { type: "shell_call", id: "i1", call_id: "c1", action: { commands: ["ls"] } },
+      { type: "shell_call_output", call_id: "c1", output: [{ stdout: "files" }] },
+      { type: "local_shell_call_output", call_id: "c2", output: "done" },
+    ];
+    expect(read({ input: nameless })).toEqual([
+      "0 assistant text shell ls",
+      "1 tool tool_result shell files",
+      "2 tool tool_result local_shell done",
+    ]);
   });
 
   test("Gemini, completions and embeddings", () => {

@@ -1,6 +1,7 @@
 // The texts of a request body by role, in every format, and replacing them. A field that the gateway does not know counts as text of the
 // user: it must not be a way around an inspection.
 import { applySplices, JsonDocument, type JsonNode, type Splice } from "../base/json-nodes.ts";
+import { toolOfItem } from "./nameless-tools.ts";
 import {
   OPAQUE_KEYS,
   OTHER_FIELDS,
@@ -171,11 +172,10 @@ class Reader {
   #placeOf(node: JsonNode, place: Place): Place {
     if (place.role === "other" || place.message < 0) return place;
     const [type = ""] = this.#valuesOf(node, "type");
-    const [name = null] = this.#valuesOf(node, "name");
-    const [id] = this.#valuesOf(
-      node,
-      type === "function_call" || type === "custom_tool_call" ? "call_id" : "id",
-    );
+    const [name = toolOfItem(type)] = this.#valuesOf(node, "name");
+    const [id] = type.endsWith("_call")
+      ? [...this.#valuesOf(node, "call_id"), ...this.#valuesOf(node, "id")]
+      : this.#valuesOf(node, "id");
     if (name !== null && id !== undefined) this.#calls.set(id, name);
     const called = node.get("function") ?? node.get("custom");
     const calledName = called === null ? null : (this.#valuesOf(called, "name")[0] ?? null);

@@ -85,9 +85,12 @@ describe("tool_policy", () => {
 });
 
 describe("tool_policy and calls whose arguments have an unusual form", () => {
+  const withoutForce = { properties: { command: { items: { not: { pattern: "^-rf$" } } } } };
   const denied = [
     { tool: "shell", source: "called", when, action: "deny" },
     { tool: "wipe", source: "called", action: "deny" },
+    { tool: "local_shell", source: "called", when: { not: withoutForce }, action: "deny" },
+    { tool: "apply_patch", source: "called", action: "deny" },
   ];
   const command = { command: "rm -rf /" };
   const toolCall = (call: Fields) => ({ id: "c1", type: "function", function: call });
@@ -102,6 +105,10 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
   const responses = (item: Fields) => ({
     object: "response",
     output: [{ type: "function_call", call_id: "c1", ...item }],
+  });
+  const localShell = (...words: string[]) => ({
+    type: "local_shell_call",
+    action: { type: "exec", command: words, env: {} },
   });
   const seedFor = (targetFields: Fields) =>
     seedRoute(gatehouse, {
@@ -135,6 +142,13 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
     ["messages, none", ANTHROPIC, "/v1/messages", messages({ name: "wipe" })],
     ["responses, an object", OPENAI, "/v1/responses", responses({ name: "shell", arguments: command })],
     ["responses, none", OPENAI, "/v1/responses", responses({ name: "wipe" })],
+    ["responses, without a name", OPENAI, "/v1/responses", responses(localShell("rm", "-rf", "/"))],
+    [
+      "responses, unknown fields",
+      OPENAI,
+      "/v1/responses",
+      responses({ type: "apply_patch_call", patch: {} }),
+    ],
   ])("are denied: %s", async (_, targetFields, path, reply) => {
     const response = await send(targetFields, path, reply);
     expect([response.status, response.json()]).toEqual([
@@ -146,6 +160,8 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
   test("pass unchanged if no rule denies them", async () => {
     const reply = chat({ name: "shell", arguments: { command: "ls" } });
     expect((await send(OPENAI, CHAT_PATH, reply)).json()).toEqual(reply);
+    const shell = responses(localShell("ls"));
+    expect((await send(OPENAI, "/v1/responses", shell)).json()).toEqual(shell);
   });
 
   test("are denied in streams", async () => {
@@ -163,6 +179,23 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
     );
     expect(isComplete).toBe(false);
     expect(sent).toContain('"code":"tool_denied"');
+  });
+
+  test("are denied in streams if they have no name", async () => {
+    const { path } = await seedFor({ ...OPENAI, path: "/v1/responses" });
+    const item = { ...localShell("rm", "-rf", "/"), id: "i1", call_id: "c1" };
+    const events = ["added", "done"].map((phase, at) => {
+      const type = `response.output_item.${phase}`;
+      return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: at, output_index: 0, item })}\n\n`;
+    });
+    provider.behave({ headers: [["Content-Type", "text/event-stream"]], body: events.join("") });
+    const body = JSON.stringify({ model: "m", input: "x", stream: true });
+    const { sent, isComplete } = await readStream(() =>
+      fetch(gatehouse.proxyUrl + path, { method: "POST", body }),
+    );
+    expect(isComplete).toBe(false);
+    expect(sent).toContain('"code":"tool_denied"');
+    expect(sent).not.toContain("-rf");
   });
 });
 

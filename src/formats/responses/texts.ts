@@ -1,6 +1,7 @@
 // The texts in responses of OpenAI's Responses API, whole and streamed. The events that end a part repeat its text.
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
 import { encodeError } from "../openai/encode-error.ts";
+import { toolOfItem } from "../nameless-tools.ts";
 import { formatSse } from "../sse.ts";
 import {
   contentChannel,
@@ -62,10 +63,15 @@ function readItem(body: JsonDocument, item: JsonNode, index: number, found: Foun
   for (const [at, part] of (item.get("content")?.elements ?? []).entries())
     for (const name of ["text", "refusal"])
       findText(part.get(name), `${index}/${name}/${at}/`, contentChannel(index), found);
-  const name = body.text(item.get("name"));
-  const [field, isJson] = callFieldOf(item);
-  if (name !== null || item.get(field) !== null)
-    readArguments(found, `${index}/call/`, toolChannel(index, name, isJson), item.get(field));
+  const call = callOf(body, item);
+  if (call !== null)
+    readArguments(found, `${index}/call/`, toolChannel(index, call.tool, call.isJson), call.args);
+}
+
+interface Call {
+  readonly tool: string | null;
+  readonly args: JsonNode | null;
+  readonly isJson: boolean;
 }
 
 /** The fields with the arguments of a call, and whether they are JSON. */
@@ -73,9 +79,25 @@ const CALL_FIELDS = [
   ["arguments", true],
   ["input", false],
 ] as const;
+/** As `CALL_FIELDS` for calls without a name. */
+const NAMELESS_CALL_FIELDS = [
+  ...CALL_FIELDS,
+  ["action", true],
+  ["actions", true],
+  ["operation", true],
+] as const;
 
-function callFieldOf(item: JsonNode): (typeof CALL_FIELDS)[number] {
-  return CALL_FIELDS.find(([name]) => item.get(name) !== null) ?? CALL_FIELDS[0];
+/** Returns the call of a tool that the client runs, or of a server's tool; null if the item is none. */
+function callOf(body: JsonDocument, item: JsonNode): Call | null {
+  const name = body.text(item.get("name"));
+  const type = body.text(item.get("type")) ?? "";
+  // The client sends the result with this id. Calls of tools that the provider runs have none.
+  const isNameless = name === null && item.get("call_id") !== null && !type.endsWith("_output");
+  const fields = isNameless ? NAMELESS_CALL_FIELDS : CALL_FIELDS;
+  const [field, isJson] = fields.find(([key]) => item.get(key) !== null) ?? fields[0];
+  const args = item.get(field);
+  if (name === null && !isNameless && args === null) return null;
+  return { tool: name ?? toolOfItem(type), args, isJson };
 }
 
 function findText(node: JsonNode | null, key: string, channel: TextChannel, found: Found): void {
@@ -128,10 +150,11 @@ class ResponseTexts implements EventTexts {
       return;
     }
     const key = `${index}/call/`;
-    this.#names.add(key, event.text(item.get("name")));
-    const [field, isJson] = callFieldOf(item);
-    if (item.get("name") !== null || item.get(field) !== null)
-      sink.open(key, toolChannel(index, this.#names.get(key), isJson));
+    const call = callOf(event, item);
+    if (call !== null) {
+      this.#names.add(key, call.tool);
+      sink.open(key, toolChannel(index, this.#names.get(key), call.isJson));
+    }
     if (hasText(item.get("encrypted_content")) && this.#encrypted.size < MAX_ITEMS)
       this.#encrypted.add(index);
   }
