@@ -1,81 +1,52 @@
-// A plan is used again only for requests that would get the same one.
+// The plans of an API key are found again when anything that they depend on has changed.
 import { expect, test } from "bun:test";
-import fc from "fast-check";
-import { budgetSchema } from "../../model/budget.ts";
-import { compileBudgets } from "../../snapshot/compiled-budget.ts";
+import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import { PriceTable } from "../../usage/price-table.ts";
 import { KnownPlans, type BudgetPlan } from "./known-plans.ts";
 
-const RECORD = { gateway_id: "gateway", created_at: "", updated_at: "" };
+const budgetOf = (scope: string) => ({ record: { scope } }) as CompiledBudget;
 
-function budgetsOf(...scopes: ("gateway" | "user")[]) {
-  const records = scopes.map((scope, at) => ({
-    ...RECORD,
-    id: `budget-${at}`,
-    ...budgetSchema.parse({ name: `b${at}`, unit: "tokens", amount: 10, scope, each: scope === "user" }),
-  }));
-  return compileBudgets(records) ?? [];
+function exchangeWith(budgets: readonly CompiledBudget[]) {
+  const gateway = { budgets, prices: new PriceTable([]) };
+  return { apiKey: {}, gateway, snapshot: { prices: new PriceTable([]) } };
 }
 
-const GATEWAYS = [budgetsOf("gateway"), budgetsOf("gateway"), budgetsOf("gateway", "user")].map(
-  (budgets) => ({
-    budgets,
-    prices: null,
-  }),
-);
-const TABLES = [new PriceTable([]), new PriceTable([])] as const;
-const KEYS = [null, { id: "1" }, { id: "2" }] as const;
-const MODELS = [["a"], ["b"], [null], ["a", "b"], []] as const;
+type Planned = ReturnType<typeof exchangeWith>;
 
-/** What each plan was found for. */
-const plansBy = new WeakMap<BudgetPlan, string>();
+/** Returns how many plans are found for these requests, one after the other. */
+function foundFor(...requests: (readonly [exchange: Planned, ...models: string[]])[]): number {
+  const plans = new KnownPlans();
+  let found = 0;
+  const find = (): BudgetPlan => ({ applying: [], needsSize: ++found > 0 });
+  for (const [exchange, ...models] of requests)
+    plans.planFor(exchange, exchange.gateway.budgets, models, find);
+  return found;
+}
 
-test("plans of any requests in any order are those that would be found", () => {
-  const request = fc.record({
-    gateway: fc.nat(2),
-    prices: fc.nat(2),
-    shared: fc.nat(1),
-    apiKey: fc.nat(2),
-    models: fc.nat(4),
-    isCopy: fc.boolean(),
-  });
-  fc.assert(
-    fc.property(fc.array(request, { maxLength: 30 }), (requests) => {
-      const known = new KnownPlans();
-      let users = 0;
-      for (const { gateway, prices, shared, apiKey, models, isCopy } of requests) {
-        const { budgets } = GATEWAYS[gateway]!;
-        const exchange = {
-          apiKey: KEYS[apiKey]!,
-          gateway: { budgets, prices: TABLES[prices] ?? null },
-          snapshot: { prices: TABLES[shared]! },
-          user: gateway === 2 ? users++ : 0,
-        };
-        const given = isCopy ? [...budgets] : budgets;
-        const find = (from: typeof exchange): BudgetPlan => ({
-          applying: budgets.map((budget) => ({ budget, subject: String(from.user), model: null })),
-          needsSize: apiKey % 2 === 0,
-        });
-        const plan = known.planFor(exchange, given, MODELS[models]!, (from) => {
-          const found = find(from);
-          plansBy.set(found, [gateway, prices, shared, apiKey, models, exchange.user].join());
-          return found;
-        });
-        expect(plansBy.get(plan)).toBe([gateway, prices, shared, apiKey, models, exchange.user].join());
-      }
-    }),
-    { numRuns: 3000 },
+const exchange = exchangeWith([budgetOf("gateway")]);
+const { gateway, snapshot } = exchange;
+
+test("a plan is found once", () => {
+  expect(foundFor([exchange, "m"], [exchange, "m"], [{ ...exchange, snapshot: { ...snapshot } }, "m"])).toBe(
+    1,
   );
 });
-test("a plan that was found is kept, and a failure is not", () => {
-  const known = new KnownPlans();
-  const [gateway] = GATEWAYS;
-  const exchange = { apiKey: null, gateway: gateway!, snapshot: { prices: TABLES[0] } };
-  const fail = () => {
-    throw new Error("no price");
-  };
-  expect(() => known.planFor(exchange, gateway!.budgets, ["a"], fail)).toThrow("no price");
-  const plan = { applying: [], needsSize: false };
-  expect(known.planFor(exchange, gateway!.budgets, ["a"], () => plan)).toBe(plan);
-  expect(known.planFor(exchange, gateway!.budgets, ["a"], fail)).toBe(plan);
+
+test.each([
+  ["another API key", { ...exchange, apiKey: {} }],
+  ["other prices of the gateway", { ...exchange, gateway: { ...gateway, prices: new PriceTable([]) } }],
+  ["other prices of the installation", { ...exchange, snapshot: { prices: new PriceTable([]) } }],
+  ["other budgets", { ...exchange, gateway: { ...gateway, budgets: [...gateway.budgets] } }],
+])("is found again for %s", (_, changed) => {
+  expect(foundFor([exchange, "m"], [changed, "m"], [changed, "m"])).toBe(2);
+});
+
+test("is found again for another model, and for every request to several", () => {
+  expect(foundFor([exchange, "m"], [exchange, "n"], [exchange, "n"])).toBe(2);
+  expect(foundFor([exchange, "m", "n"], [exchange, "m", "n"])).toBe(2);
+});
+
+test("is not kept if a budget depends on the user", () => {
+  const ofUsers = exchangeWith([budgetOf("gateway"), budgetOf("user")]);
+  expect(foundFor([ofUsers, "m"], [ofUsers, "m"])).toBe(2);
 });
