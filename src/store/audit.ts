@@ -1,7 +1,7 @@
 // The audit log in the store: every administrative action, in one chain of hashes. Entries are only appended, and removed from the
 // beginning.
 import { createHash } from "node:crypto";
-import type { JsonObject } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Actor, AdminRole } from "../model/administrator.ts";
 import type { Database, Parameter, Query, Row } from "./database.ts";
 import { containsText, MIN_ID_LENGTH } from "./search-text.ts";
@@ -95,13 +95,15 @@ export async function appendAudit(
   events: readonly AuditEvent[],
   kept: number,
 ): Promise<AuditEntry[]> {
-  const ends = await readEnds(query);
+  const ends = await findEnds(query);
+  if (ends === null) throw new Error("the table audit_ends is empty: it was changed in the database");
   let { sequence, hash } = ends;
   const entries: AuditEntry[] = [];
   for (const event of events) {
-    const body = JSON.stringify({ created_at: new Date().toISOString(), ...event });
+    const stored = { created_at: new Date().toISOString(), ...event };
+    const body = JSON.stringify(stored);
     hash = chainHash(hash, ++sequence, body);
-    const row = { sequence, ...searchColumns(body), body, hash };
+    const row = { sequence, ...searchColumns(stored), body, hash };
     const places = Object.keys(row).map((_, index) => `$${index + 1}`);
     await query(
       `INSERT INTO audit_entries (${Object.keys(row).join(", ")}) VALUES (${places.join(", ")})`,
@@ -195,14 +197,23 @@ interface AuditEnds {
   readonly hash: string;
 }
 
-export async function readEnds(query: Query): Promise<AuditEnds> {
+/** Returns null if they were deleted: there is always one row. */
+export async function findEnds(query: Query): Promise<AuditEnds | null> {
   const [row] = await query("SELECT removed_sequence, removed_hash, sequence, hash FROM audit_ends");
+  if (row === undefined) return null;
   return {
-    removedSequence: Number(row?.["removed_sequence"]),
-    removedHash: String(row?.["removed_hash"]),
-    sequence: Number(row?.["sequence"]),
-    hash: String(row?.["hash"]),
+    removedSequence: Number(row["removed_sequence"]),
+    removedHash: String(row["removed_hash"]),
+    sequence: Number(row["sequence"]),
+    hash: String(row["hash"]),
   };
+}
+
+/** Returns the number of the first entry; null if there is none. */
+export async function firstSequence(query: Query): Promise<number | null> {
+  const [row] = await query("SELECT MIN(sequence) AS first FROM audit_entries");
+  const first = row?.["first"] ?? null;
+  return first === null ? null : Number(first);
 }
 
 export function chainHash(previous: string, sequence: number, body: string): string {
@@ -218,17 +229,43 @@ export function readRows(query: Query, after: number, limit: number): Promise<Ro
 }
 
 /** Returns the columns that repeat a part of the body. */
-export function searchColumns(body: string): Row {
-  const { created_at, action, actor, resource, gateway_id, address } = eventIn(body);
+export function searchColumns({ created_at, action, actor, resource, gateway_id, address }: StoredEvent) {
   return { created_at, action, actor: actor?.name ?? null, resource, gateway_id, address };
 }
 
 function toEntry(row: Row): AuditEntry {
   const { sequence, body, hash } = row;
-  return { sequence: Number(sequence), ...eventIn(String(body)), hash: String(hash) };
+  return { sequence: Number(sequence), ...(eventIn(String(body)) ?? eventOf(row)), hash: String(hash) };
 }
 
-function eventIn(body: string): AuditEvent & { readonly created_at: string } {
-  // Only this file writes entries, so the body is not validated again.
-  return JSON.parse(body) as AuditEvent & { created_at: string };
+type StoredEvent = AuditEvent & { readonly created_at: string };
+
+/** Returns null for a body that was changed to something else. Otherwise it would hide all other entries of a list. */
+export function eventIn(body: string): StoredEvent | null {
+  try {
+    const event: unknown = JSON.parse(body);
+    // Only this file writes entries, so the other members are not validated again.
+    return isJsonObject(event) && "created_at" in event ? (event as unknown as StoredEvent) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Returns what the columns of an entry say whose body cannot be read. They have the name of its administrator only. */
+function eventOf(row: Row): StoredEvent {
+  const textOf = (column: string) => (typeof row[column] === "string" ? row[column] : null);
+  return {
+    created_at: textOf("created_at") ?? "",
+    actor: null,
+    role: null,
+    address: textOf("address"),
+    request_id: null,
+    action: AUDIT_ACTIONS.find((action) => action === row["action"]) ?? "update",
+    resource: textOf("resource"),
+    resource_id: null,
+    gateway_id: textOf("gateway_id"),
+    name: null,
+    revision: null,
+    details: null,
+  };
 }

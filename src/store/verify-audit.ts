@@ -1,5 +1,5 @@
 // Verifies the chain of the audit log: that no kept entry was changed, removed, inserted, or moved.
-import { chainHash, readEnds, readRows, searchColumns } from "./audit.ts";
+import { chainHash, eventIn, findEnds, firstSequence, readRows, searchColumns } from "./audit.ts";
 import type { Query, Row } from "./database.ts";
 
 export interface AuditVerification {
@@ -16,10 +16,13 @@ export interface AuditVerification {
 }
 
 const BATCH = 1000;
+const NO_ENDS = { removedSequence: 0, removedHash: "", sequence: 0, hash: "" };
 
 /** Must run in a transaction that reads consistently. */
 export async function verifyAudit(query: Query): Promise<AuditVerification> {
-  const { removedSequence, removedHash, sequence, hash } = await readEnds(query);
+  const first = await firstSequence(query);
+  const ends = await findEnds(query);
+  const { removedSequence, removedHash, sequence, hash } = ends ?? NO_ENDS;
   let last = { sequence: removedSequence, hash: removedHash };
   const result = (problem: AuditVerification["problem"]): AuditVerification => ({
     valid: problem === null,
@@ -29,10 +32,14 @@ export async function verifyAudit(query: Query): Promise<AuditVerification> {
     hash,
     problem,
   });
+  if (ends === null)
+    return result({
+      sequence: first ?? 0,
+      message: "cannot be verified: the ends of the chain were deleted",
+    });
   // An entry in the removed prefix would be listed, but is not part of the chain.
-  const [early] = await readRows(query, -1, 1);
-  if (early !== undefined && Number(early["sequence"]) <= removedSequence)
-    return result({ sequence: Number(early["sequence"]), message: "was inserted into the removed part" });
+  if (first !== null && first <= removedSequence)
+    return result({ sequence: first, message: "was inserted into the removed part" });
   for (;;) {
     const rows = await readRows(query, last.sequence, BATCH);
     for (const row of rows) {
@@ -53,7 +60,9 @@ function problemOf(row: Row, previous: { sequence: number; hash: string }): Audi
   if (sequence !== previous.sequence + 1) return { sequence: previous.sequence + 1, message: "is missing" };
   if (chainHash(previous.hash, sequence, body) !== row["hash"])
     return { sequence, message: "was changed, or does not follow the entry before it" };
-  const columns = Object.entries(searchColumns(body));
+  const event = eventIn(body);
+  if (event === null) return { sequence, message: "has a text that no node has written" };
+  const columns = Object.entries(searchColumns(event));
   const differs = columns.some(([name, value]) => (row[name] ?? null) !== (value ?? null));
   return differs ? { sequence, message: "has a column that was changed" } : null;
 }

@@ -258,6 +258,12 @@ export function describeStoreAudit({ database, createMigrated }: StoreMaker): vo
         "UPDATE audit_ends SET removed_sequence = 3; DELETE FROM audit_entries WHERE sequence <= 3",
         4,
       ],
+      [
+        "an entry with a number below zero",
+        "INSERT INTO audit_entries (sequence, created_at, action, body, hash) SELECT -5, created_at, action, body, hash FROM audit_entries WHERE sequence = 10",
+        -5,
+      ],
+      ["deleted ends", "DELETE FROM audit_ends", 1],
       ["a forged end", "UPDATE audit_ends SET sequence = 8; DELETE FROM audit_entries WHERE sequence > 8", 8],
     ])("%s is found", async (_, statements, sequence) => {
       const url = await createMigrated();
@@ -269,6 +275,20 @@ export function describeStoreAudit({ database, createMigrated }: StoreMaker): vo
       });
       const { valid, problem } = await store.audit.verify();
       expect({ valid, sequence: problem?.sequence ?? null }).toEqual({ valid: false, sequence });
+    });
+
+    test("an entry that was changed to a text which is no entry hides no other one", async () => {
+      const url = await createMigrated();
+      const store = openForTest(url);
+      const all = await append(store, 3);
+      await withSql(url, (sql) => sql.unsafe("UPDATE audit_entries SET body = '{' WHERE sequence = 2"));
+      const listed = await entriesOf(store);
+      expect(listed.map(({ hash }) => hash)).toEqual(all.map(({ hash }) => hash));
+      expect(listed[1]).toMatchObject({
+        created_at: all[1]!.created_at,
+        action: all[1]!.action,
+        actor: null,
+      });
     });
 
     test("a chain that is written again from an entry on has another hash at its end", async () => {
