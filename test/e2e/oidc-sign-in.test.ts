@@ -204,6 +204,8 @@ describe("cookies", () => {
     "/api/v1",
     "/consolex",
     "/console/../api",
+    "/console/%2e%2e/v1/chat",
+    "/console/.%2E/api",
     "/console\\evil",
   ])("the page after sign-in is never %s", async (returnTo) => {
     const { page } = await signIn("carol", gatehouse, `?return_to=${encodeURIComponent(returnTo)}`);

@@ -18,6 +18,13 @@ export interface SignInFlow {
   readonly returnTo: string;
 }
 
+/** Returns the first page for everything that a browser could take for a page outside the console, such as `/console/%2e%2e/v1`. */
+function consolePage(returnTo: string | null): string {
+  if (returnTo === null || !CONSOLE_PATH.test(returnTo)) return "/console";
+  const { pathname, search } = new URL(returnTo, "http://_");
+  return CONSOLE_PATH.test(pathname) && pathname + search === returnTo ? returnTo : "/console";
+}
+
 export class FlowCookie {
   readonly #cipher: CredentialCipher;
   readonly #clock: Clock;
@@ -35,13 +42,7 @@ export class FlowCookie {
   /** Begins a sign-in. `returnTo` is ignored unless it is a page of the console. */
   create(returnTo: string | null): { readonly flow: SignInFlow; readonly header: string } {
     const random = () => randomBytes(32).toString("base64url");
-    const isPage = returnTo !== null && CONSOLE_PATH.test(returnTo) && !returnTo.includes("..");
-    const flow = {
-      state: random(),
-      nonce: random(),
-      verifier: random(),
-      returnTo: isPage ? returnTo : "/console",
-    };
+    const flow = { state: random(), nonce: random(), verifier: random(), returnTo: consolePage(returnTo) };
     const expiresAt = this.#clock.unixNow() + LIFETIME_SECONDS * 1000;
     const value = this.#cipher.encrypt(JSON.stringify({ ...flow, expiresAt }), BINDING);
     return { flow, header: this.#header(value, LIFETIME_SECONDS) };
