@@ -27,6 +27,11 @@ export function alternativeFor(schema: unknown, value: unknown): unknown {
   });
 }
 
+/** Returns the alternatives of a discriminated union; any other schema as the only one. */
+export function alternativesOf(schema: unknown): readonly unknown[] {
+  return schema instanceof z.ZodDiscriminatedUnion ? schema.options : [schema];
+}
+
 /** Returns the schema of a field of an object, an element of an array, or a value of a record; undefined if there is none. */
 export function childSchema(schema: unknown, key: PropertyKey): unknown {
   if (schema instanceof z.ZodObject) return Reflect.get(schema.shape, key);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { validationError, type ErrorDetail } from "../base/errors.ts";
 import { nearestName } from "../base/nearest-name.ts";
-import { alternativeFor, childSchema, unwrapSchema } from "./schema-walk.ts";
+import { alternativeFor, alternativesOf, childSchema, unwrapSchema } from "./schema-walk.ts";
 
 const MAX_DETAILS = 50;
 const MAX_NAME_CHARACTERS = 100;
@@ -24,14 +24,24 @@ export function check<T>(schema: z.ZodType<T>, value: unknown): Validated<T> {
   return { ok: false, details: details.slice(0, MAX_DETAILS) };
 }
 
-/** Throws a 400 for unknown fields only. For a patch: its other fields are validated after merging. */
+/**
+ * Throws a 400 for unknown fields only. For a patch: its other fields are validated after merging. A patch may leave out the field
+ * that selects the alternative of a discriminated union, so that the fields of all alternatives are known.
+ */
 export function rejectUnknownFields(schema: z.ZodType, value: unknown): void {
-  const issues =
-    schema
-      .safeParse(value, { reportInput: true })
-      .error?.issues.filter((issue) => issue.code === "unrecognized_keys") ?? [];
-  const details = issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(schema, issue));
+  const details = (schema.safeParse(value, { reportInput: true }).error?.issues ?? [])
+    .flatMap((issue) => (issue.code === "unrecognized_keys" ? [withoutOtherAlternatives(schema, issue)] : []))
+    .slice(0, MAX_DETAILS)
+    .flatMap((issue) => describeIssue(schema, issue));
   if (details.length > 0) throw validationError(details.slice(0, MAX_DETAILS));
+}
+
+function withoutOtherAlternatives(
+  root: z.ZodType,
+  issue: z.core.$ZodIssueUnrecognizedKeys,
+): z.core.$ZodIssueUnrecognizedKeys {
+  const known = new Set(alternativesOf(schemaAt(root, issue.path)).flatMap(keysOf));
+  return { ...issue, keys: issue.keys.filter((key) => !known.has(key)) };
 }
 
 /** `["targets", 1, "credentials"]` → `targets[1].credentials`. */
@@ -164,9 +174,16 @@ function describeValue(value: unknown): string {
 
 /** Returns the field names of the object schema at `path`, looking through defaults, arrays, and other wrappers. */
 function knownKeys(root: z.ZodType, path: readonly PropertyKey[], value: unknown): string[] {
+  return keysOf(alternativeFor(schemaAt(root, path), value));
+}
+
+function schemaAt(root: z.ZodType, path: readonly PropertyKey[]): unknown {
   let schema = unwrapSchema(root);
   for (const key of path) schema = unwrapSchema(childSchema(schema, key));
-  schema = alternativeFor(schema, value);
+  return schema;
+}
+
+function keysOf(schema: unknown): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 

@@ -254,6 +254,27 @@ describe("secrets of servers", () => {
     expect((await gatehouse.api("PATCH", at, whole)).status).toBe(200);
   });
 
+  test("a patch may change one member of credentials without repeating their type", async () => {
+    const credentials = {
+      type: "azure_client",
+      tenant_id: "tenant",
+      client_id: "client",
+      client_secret: SECRET,
+    };
+    const shown = await create(gatehouse, servers, { name: "patched", url: URL_OF("patched"), credentials });
+    const patch = (change: object) =>
+      gatehouse.api("PATCH", `${servers}/${shown.id}`, { credentials: change });
+    const renewed = await patch({ client_secret: "a-newer-secret-5678" });
+    expect(renewed.body.credentials).toEqual({ ...shown.credentials, client_secret: "a-n***5678" });
+    expectError(await patch({ tenant_id: "evil" }), 400, "credential_required");
+    const unknown = await patch({ tenant: null });
+    expect(unknown.body.details).toEqual([{ path: "credentials.tenant", message: expect.any(String) }]);
+    const none = { tenant_id: null, client_id: null, client_secret: null, scope: null };
+    const header = { type: "header", header_name: "X-Api-Key", header_value: SECRET };
+    const other = await patch({ ...none, ...header });
+    expect(other.body.credentials).toEqual({ ...header, header_value: MASK });
+  });
+
   test("are not sent to another place by a document or a rollback", async () => {
     const chain = await createChain(gatehouse, "documented tools");
     const at = `/gateways/${chain.gateway}/mcp-servers`;
