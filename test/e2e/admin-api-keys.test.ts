@@ -135,12 +135,14 @@ describe("API keys", () => {
     expectError(await admin.api("POST", `/iam/api-keys/${id}/rotate`), 409, "api_key_revoked");
   });
 
-  test("expires_at in the past returns 400, on create and on PATCH", async () => {
+  test("expires_at in the past, or after the year 9999 in UTC, returns 400, on create and on PATCH", async () => {
     const past = { expires_at: "2020-01-01T00:00:00Z" };
     const body = { name: "late", subject: admin.chain.gateway, ...past };
     expectProblemsAt(await admin.api("POST", "/iam/api-keys", body), "expires_at");
     const { id } = await createKey();
     expectProblemsAt(await admin.api("PATCH", `/iam/api-keys/${id}`, past), "expires_at");
+    const tenThousand = { expires_at: "9999-12-31T23:59:59-12:00" };
+    expectProblemsAt(await admin.api("PATCH", `/iam/api-keys/${id}`, tenThousand), "expires_at");
     expect((await admin.api("GET", `/iam/api-keys/${id}`)).body.expires_at).toBeNull();
   });
 
