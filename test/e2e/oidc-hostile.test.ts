@@ -182,6 +182,9 @@ describe("the provider", () => {
     expect((await signIn()).status).toBe(200);
     await provider.rotateKey();
     expect((await signIn()).status).toBe(200);
+    const keepsId = true;
+    await provider.rotateKey(keepsId);
+    expect((await signIn()).status).toBe(200);
   });
 
   test("gets the client secret in the Authorization header, or in the form if it supports only that", async () => {

@@ -42,8 +42,9 @@ export class HostileProvider {
     return `key-${this.#kid}`;
   }
 
-  async rotateKey(): Promise<void> {
-    this.#kid++;
+  /** Replaces the key by a new one, which has a new id unless `keepsId`. */
+  async rotateKey(keepsId = false): Promise<void> {
+    if (!keepsId) this.#kid++;
     this.#pair = await generateKeyPair("RS256", { extractable: true });
   }
 

@@ -1,6 +1,6 @@
 // Client of an OpenID provider: authorization code flow with PKCE. Verifies the ID token, and returns who has signed in.
 import { createHash, timingSafeEqual } from "node:crypto";
-import { createRemoteJWKSet, customFetch, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload } from "jose";
 import type { Clock } from "../../base/clock.ts";
 import { SIGNATURE_ALGORITHMS } from "../../base/signature-algorithms.ts";
 import { GatehouseError } from "../../base/errors.ts";
@@ -17,7 +17,7 @@ interface ProviderMetadata {
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
   readonly userinfoEndpoint: string | null;
-  readonly keys: JWTVerifyGetKey;
+  readonly keys: ReturnType<typeof createRemoteJWKSet>;
   /** The provider names itself in the response to the browser (RFC 9207). */
   readonly sendsIssuer: boolean;
   readonly usesPost: boolean;
@@ -166,15 +166,22 @@ export class OidcClient {
     nonce: string,
   ): Promise<JWTPayload & { sub: string }> {
     const { issuer, clientId } = this.#settings;
-    let claims: JWTPayload;
-    try {
-      const verified = await jwtVerify(idToken, keys, {
+    const verify = () =>
+      jwtVerify(idToken, keys, {
         algorithms: SIGNATURE_ALGORITHMS,
         issuer,
         audience: clientId,
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         requiredClaims: ["sub", "exp", "iat", "nonce"],
         currentDate: new Date(this.#clock.unixNow()),
+      });
+    let claims: JWTPayload;
+    try {
+      const verified = await verify().catch(async (error: unknown) => {
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+        // A provider may replace a key that has no id, or keep the id. An unknown id causes a fetch by itself.
+        await keys.reload();
+        return verify();
       });
       claims = verified.payload;
     } catch (cause) {
