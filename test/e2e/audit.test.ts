@@ -225,6 +225,27 @@ describe.each(STORES)("with %s", (_, environment) => {
     ]);
   });
 
+  test("bodies that a gateway begins to log while it is followed", async () => {
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+    const at = `/gateways/${route.gateway}`;
+    const reads = () => entries(gatehouse, `&action=read_secrets&gateway_id=${route.gateway}`);
+    const abort = new AbortController();
+    const stream = await fetch(`${gatehouse.adminUrl}/api/v1${at}/requests/stream`, {
+      headers: { Authorization: `Bearer ${gatehouse.token}` },
+      signal: abort.signal,
+    });
+    expect(await reads()).toEqual([]);
+    await gatehouse.api("PATCH", at, { log_bodies: true });
+    await fetch(gatehouse.proxyUrl + route.path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(CHAT),
+    });
+    for await (const chunk of stream.body!) if (Buffer.from(chunk).includes('"bodies"')) break;
+    abort.abort();
+    expect(await reads()).toMatchObject([{ resource: "request_bodies", actor: ADMIN }]);
+  });
+
   test("GET /audit/verification and gatehouse audit verify", async () => {
     const { body } = await gatehouse.api("GET", "/audit/verification");
     const { sequence, hash } = await newest();

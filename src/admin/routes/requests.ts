@@ -83,9 +83,11 @@ export function addRequestRoutes(
     },
     handle: async ({ params, query, caller }) => {
       const gatewayId = await requireRequestLog(current, source, params);
-      if (current.snapshot.gateways.get(gatewayId)?.gateway.log_bodies === true)
-        await caller.audit.recordRead(caller.origin, "request_bodies", gatewayId);
-      return followRequests(source, filterFrom(gatewayId, query), caller);
+      const recordRead = () => caller.audit.recordRead(caller.origin, "request_bodies", gatewayId);
+      const logsBodies = current.snapshot.gateways.get(gatewayId)?.gateway.log_bodies === true;
+      if (logsBodies) await recordRead();
+      const recordFirstRead = logsBodies ? null : recordRead;
+      return followRequests(source, filterFrom(gatewayId, query), caller, recordFirstRead);
     },
   });
 }
@@ -105,11 +107,23 @@ export async function requireRequestLog(
   return id;
 }
 
-function followRequests(source: RequestSource, filter: RequestFilter, caller: Caller): Response {
+/** `recordFirstRead` is called before the first record with bodies is sent, because a gateway may begin to log them while it is followed. */
+function followRequests(
+  source: RequestSource,
+  filter: RequestFilter,
+  caller: Caller,
+  recordFirstRead: (() => Promise<void>) | null,
+): Response {
   const stream = new EventStream(() => stop?.(), caller.isAuthenticated);
+  let recorded: Promise<void> | null = null;
   const stop = source.followRequests({
     filter,
-    onRequest: (record) => stream.send("request", redact(JSON.stringify(record))),
+    onRequest: (record) => {
+      const send = () => stream.send("request", redact(JSON.stringify(record)));
+      if (record.bodies !== undefined && recordFirstRead !== null) recorded ??= recordFirstRead();
+      if (recorded === null) send();
+      else recorded.then(send, () => stream.end());
+    },
     onClose: () => stream.end(),
   });
   if (stop === null) {
