@@ -10,6 +10,9 @@ const DATA_DESTINATIONS = new Set(["empty", ""]);
 /** Makes a browser treat a response as an inert document of another origin, however it is opened. */
 const SANDBOX = "sandbox; default-src 'none'";
 
+/** With these a response changes what a browser keeps for its origin: cookies, also those of a session, and rules for later connections. */
+const ORIGIN_HEADERS = ["set-cookie", "strict-transport-security", "alt-svc", "nel", "report-to"];
+
 /** Returns an error if a browser would run or show the response: as a document, frame, script, worker, style, image. */
 export function rejectBrowserDestination(request: Request): Response | null {
   const destination = request.headers.get("sec-fetch-dest") ?? "";
@@ -22,6 +25,7 @@ export function rejectBrowserDestination(request: Request): Response | null {
 }
 
 export function sandboxed(response: Response): Response {
+  for (const name of ORIGIN_HEADERS) response.headers.delete(name);
   response.headers.set("Content-Security-Policy", SANDBOX);
   response.headers.set("X-Content-Type-Options", "nosniff");
   return response;

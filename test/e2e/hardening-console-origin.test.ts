@@ -37,6 +37,11 @@ describe("the data plane on the admin listener", () => {
         ["Content-Security-Policy", "default-src *"],
         ["Service-Worker-Allowed", "/"],
         ["Clear-Site-Data", '"*"'],
+        ["Set-Cookie", "__Host-gatehouse_session=x; Path=/; Secure"],
+        ["Strict-Transport-Security", "max-age=31536000; includeSubDomains"],
+        ["Alt-Svc", 'h3=":443"'],
+        ["NEL", "{}"],
+        ["Report-To", "{}"],
       ],
       body: "<script>steal()</script>",
     });
@@ -45,7 +50,15 @@ describe("the data plane on the admin listener", () => {
     expect(response.all("content-security-policy")).toEqual(["sandbox; default-src 'none'"]);
     expect(response.all("x-content-type-options")).toEqual(["nosniff"]);
     expect(response.all("service-worker-allowed")).toEqual([]);
-    expect(response.all("clear-site-data")).toEqual([]);
+    for (const name of [
+      "clear-site-data",
+      "set-cookie",
+      "strict-transport-security",
+      "alt-svc",
+      "nel",
+      "report-to",
+    ])
+      expect(response.all(name)).toEqual([]);
   });
 
   test("errors of the data plane are sandboxed as well", async () => {
