@@ -45,6 +45,13 @@ describe("isForbiddenAddress", () => {
     "fd20:ce::254",
     "FE80::1",
     "::FFFF:a9fe:a9fe",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::a9fe:a9fe",
+    "64:ff9b:1:2:3:4:a9fe:a9fe",
+    "64:ff9b:1:a9fe:a9:fe00::",
+    "64:ff9b:1:a9:fe:a9fe::",
+    "64:ff9b:1:2:a9:fea9:fe00::",
+    "2002:a9fe:a9fe::1",
   ])("%s is forbidden", (address) => expect(isForbiddenAddress(address)).toBe(true));
 
   test.each([
@@ -53,6 +60,8 @@ describe("isForbiddenAddress", () => {
     "::1",
     "fec0::1",
     "fd00:ec2::253",
+    "64:ff9b:1::808:808",
+    "64:ff9b:1:808:8:800::",
     "2001:db8::1",
     "169.255.0.1",
     "",
