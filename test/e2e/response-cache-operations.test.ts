@@ -107,6 +107,14 @@ describe("time", () => {
   });
 });
 
+test("of two entries, the first one keeps a response", async () => {
+  const required_plugins = [cache({ ttl: "1m" }), cache({ ttl: "1h", vary: ["x-other"] })];
+  const { key } = await seed({}, { required_plugins });
+  expect((await send(key)).cache).toBe("gatehouse; fwd=uri-miss");
+  expect((await send(key)).cache).toBe("gatehouse; hit; ttl=60");
+  expect(provider.requests).toHaveLength(1);
+});
+
 test("a budget and a token limit count what was sent to the provider, and usage shows hits as cached", async () => {
   const limiter = {
     name: "token_limiter",

@@ -110,9 +110,11 @@ function reuse(
   parts: FinalParts,
 ): ValueOrPromise<OutgoingResponse | null> {
   if (reused === null) return null;
-  // What a game day does to a response must not reach other requests: no one waits for it, and it is not kept.
-  const isAffected = call.exchange.gameDay !== null;
-  return new Reuse(call, isAffected ? { ...reused, coalesces: false, keeps: false } : reused, parts).run();
+  const { gameDay, recording } = call.exchange;
+  // What a game day does to a response must not reach other requests: no one waits for it, and it is not kept. A response is kept by one
+  // plugin: by the first one.
+  const isOnlyRead = gameDay !== null || recording !== null;
+  return new Reuse(call, isOnlyRead ? { ...reused, coalesces: false, keeps: false } : reused, parts).run();
 }
 
 const callFinalRequest = (hooks: PluginHooks, context: FinalContext) => hooks.final_request?.(context);
