@@ -96,6 +96,22 @@ describe("time", () => {
     expect(await send(key)).toMatchObject({ cache: "gatehouse; hit; ttl=3600", age: "0" });
   });
 
+  test("max-age: while a response that is older is replaced, it serves requests that accept it", async () => {
+    const { key } = await seed();
+    await send(key);
+    clock.advance(30_000);
+    provider.behave({ status: 400, delayMs: 1000 });
+    const strict = send(key, { control: "max-age=29" });
+    await provider.until(() => provider.requests.length === 2);
+    expect((await send(key)).cache).toContain("hit");
+    expect((await send(key, { control: "only-if-cached" })).cache).toContain("hit");
+    const equal = send(key, { control: "max-age=28, only-if-cached" });
+    expect((await equal).status).toBe(504);
+    clock.advance(1000);
+    expect(await strict).toMatchObject({ status: 400, cache: "gatehouse; fwd=stale" });
+    expect(provider.requests).toHaveLength(2);
+  });
+
   test("directives in any case, quoted, and among others that are not known", async () => {
     const { key } = await seed();
     await send(key);

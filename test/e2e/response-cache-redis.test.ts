@@ -108,6 +108,30 @@ describe.skipIf(!hasRedis)("response_cache with Redis", () => {
     expect(bytes).toBeLessThanOrEqual(max_bytes);
   });
 
+  test("a client that disconnects during the lookup does not end the call of those that wait", async () => {
+    const route = await seed();
+    redis.pause();
+    try {
+      const leaving = new AbortController();
+      const left = fetch(first.proxyUrl + route.path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(CHAT),
+        signal: leaving.signal,
+      }).catch(() => null);
+      // There is one call in whatever order the requests arrive.
+      const others = [send(first, route), send(first, route), send(first, route)];
+      await fetch(`${first.proxyUrl}/healthz`);
+      leaving.abort();
+      expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200]);
+      await left;
+      expect(provider.requests).toHaveLength(1);
+    } finally {
+      redis.resume();
+    }
+    await untilHit(first, route);
+  });
+
   test("a value that was changed or moved in Redis is a miss, and so is a slow or unavailable Redis", async () => {
     const route = await seed();
     await send(first, route);

@@ -31,12 +31,16 @@ export type FlightResult = KeptResponse | LiveStream | null;
 interface Waiter {
   /** Streams with the same options are the same; null if the client does not want a stream. */
   readonly streamKey: string | null;
+  /** Whether the client takes a response that another one considers too old. */
+  readonly accepts: (kept: KeptResponse) => boolean;
   readonly resolve: (result: FlightResult) => void;
 }
 
 export class Flight {
   /** The response, when it is complete and kept. */
   kept: KeptResponse | null = null;
+  /** A response is kept that the first request considers too old: it may serve others. */
+  isRevalidating = false;
   readonly #onEnd: () => void;
   readonly #waiters = new Set<Waiter>();
   readonly #readers = new Set<LiveReader>();
@@ -60,9 +64,12 @@ export class Flight {
   }
 
   /** Returns the result, and a function to stop waiting. */
-  join(streamKey: string | null): { result: Promise<FlightResult>; leave: () => void } {
+  join(
+    streamKey: string | null,
+    accepts: Waiter["accepts"],
+  ): { result: Promise<FlightResult>; leave: () => void } {
     const { promise, resolve } = Promise.withResolvers<FlightResult>();
-    const waiter: Waiter = { streamKey, resolve };
+    const waiter: Waiter = { streamKey, accepts, resolve };
     this.#waiters.add(waiter);
     this.#passOn(waiter);
     const leave = () => {
@@ -70,6 +77,15 @@ export class Flight {
       resolve(null);
     };
     return { result: promise, leave };
+  }
+
+  /** The first request considers the kept response too old. Those that have joined during the lookup may take it. */
+  revalidate(kept: KeptResponse): void {
+    this.isRevalidating = true;
+    for (const waiter of [...this.#waiters]) {
+      if (waiter.accepts(kept) && this.#waiters.delete(waiter)) waiter.resolve(kept);
+    }
+    this.#left();
   }
 
   startStream(start: StreamStart, streamKey: string | null): void {

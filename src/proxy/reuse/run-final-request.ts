@@ -172,28 +172,44 @@ class Reuse {
   }
 
   run(): ValueOrPromise<OutgoingResponse | null> {
-    const { reads = true, coalesces = true } = this.#request;
+    const { reads = true, coalesces = true, onlyKept = false, key } = this.#request;
     const { flights } = this.#parts;
     if (!reads) return this.#miss(null, "request");
-    if (flights === null || !coalesces) {
-      const found = this.#store.get(this.#request.key);
+    const isAlone = flights === null || !coalesces || onlyKept;
+    const known = isAlone ? undefined : flights.find(this.#store.instanceId, key);
+    if (known !== undefined && !known.isRevalidating) return this.#wait(known);
+    const found = this.#store.get(key);
+    if (isAlone)
       return isPromise(found) ? found.then((kept) => this.#use(kept, null)) : this.#use(found, null);
-    }
-    const known = flights.find(this.#store.instanceId, this.#request.key);
-    return known === undefined ? this.#lookUp(flights) : this.#wait(known);
+    if (!isPromise(found)) return this.#useOrJoin(found, flights);
+    if (known !== undefined) return found.then((kept) => this.#useOrJoin(kept, flights));
+    return this.#useFound(found, flights.start(this.#store.instanceId, key));
   }
 
-  #lookUp(flights: Flights): ValueOrPromise<OutgoingResponse | null> {
-    const found = this.#store.get(this.#request.key);
-    if (!isPromise(found) && found !== null && this.#isFresh(found)) return this.#hit(found);
-    const flight = flights.start(this.#store.instanceId, this.#request.key);
-    if (!isPromise(found)) return this.#use(found, flight);
-    return found.then((kept) => this.#use(kept, flight));
+  /** Others may join during the lookup: the request continues for them without its client. */
+  async #useFound(found: Promise<KeptResponse | null>, flight: Flight): Promise<OutgoingResponse | null> {
+    const { exchange } = this.#call;
+    exchange.recording = this.#record(flight);
+    exchange.onOver = () => flight.giveUp();
+    const kept = await found;
+    exchange.onOver = null;
+    return this.#use(kept, flight);
+  }
+
+  #useOrJoin(kept: KeptResponse | null, flights: Flights): ValueOrPromise<OutgoingResponse | null> {
+    if (kept !== null && this.#isFresh(kept)) return this.#hit(kept);
+    const known = flights.find(this.#store.instanceId, this.#request.key);
+    return known === undefined
+      ? this.#use(kept, flights.start(this.#store.instanceId, this.#request.key))
+      : this.#wait(known);
   }
 
   #use(kept: KeptResponse | null, flight: Flight | null): ValueOrPromise<OutgoingResponse | null> {
-    if (kept === null || !this.#isFresh(kept))
-      return this.#miss(flight, kept === null ? "uri-miss" : "stale");
+    if (kept === null) return this.#miss(flight, "uri-miss");
+    if (!this.#isFresh(kept)) {
+      flight?.revalidate(kept);
+      return this.#miss(flight, "stale");
+    }
     // Others that have joined during the lookup.
     flight?.complete(kept);
     return this.#hit(kept);
@@ -226,8 +242,7 @@ class Reuse {
 
   async #wait(flight: Flight): Promise<OutgoingResponse | null> {
     const { exchange, run } = this.#call;
-    if (this.#request.onlyKept === true) return this.#miss(null, "uri-miss");
-    const { result, leave } = flight.join(this.#streamKey);
+    const { result, leave } = flight.join(this.#streamKey, (kept) => this.#isFresh(kept));
     exchange.onOver = leave;
     let shared: FlightResult;
     try {
@@ -258,28 +273,23 @@ class Reuse {
 
   #miss(flight: Flight | null, reason: "uri-miss" | "stale" | "request"): null {
     const { exchange, run } = this.#call;
-    const { onlyKept = false, keeps = true, key, ttlMs } = this.#request;
+    const { onlyKept = false, keeps = true } = this.#request;
     run.count("miss", reason, 1);
     run.describe(`miss (${reason})`);
     exchange.setResponseHeader("Cache-Status", cacheStatus(`fwd=${reason}`));
-    if (onlyKept) {
-      flight?.giveUp();
+    if (onlyKept)
       throw new GatehouseError(
         "not_cached",
         "No response is kept for this request, and it has Cache-Control: only-if-cached. Send it without the directive.",
       );
-    }
     if (this.#parts.flights === null) return null;
     this.#store.countMiss();
-    if (keeps || flight !== null)
-      exchange.recording = new Recording({
-        store: this.#store,
-        key,
-        ttlMs,
-        flight,
-        keeps,
-        streamKey: this.#streamKey,
-      });
+    if (keeps || flight !== null) exchange.recording ??= this.#record(flight);
     return null;
+  }
+
+  #record(flight: Flight | null): Recording {
+    const { keeps = true, key, ttlMs } = this.#request;
+    return new Recording({ store: this.#store, key, ttlMs, flight, keeps, streamKey: this.#streamKey });
   }
 }
