@@ -37,7 +37,8 @@ async function send(route: Route, body: object = {}, signal: AbortSignal | null 
   const response = await passTimeUntil(clock, post(route, body, signal));
   const outcome = await passTimeUntil(clock, outcomeOf(response));
   const requestId = response.headers.get("x-request-id") ?? "";
-  return { ...outcome, hedged: response.headers.get("x-gw-hedged"), requestId };
+  const ownRequestId = response.headers.get("request-id");
+  return { ...outcome, hedged: response.headers.get("x-gw-hedged"), requestId, ownRequestId };
 }
 
 function recordOf({ upstream }: Route, requestId: string) {
@@ -236,8 +237,9 @@ describe("before its first content", () => {
       body: [chunk({ content: "a" }), "data: [DONE]\n\n"],
     });
     two.behave(SLOW);
-    const { status, text } = await send(route, { stream: true });
+    const { status, text, requestId, ownRequestId } = await send(route, { stream: true });
     expect(status).toBe(200);
+    expect(ownRequestId).toBe(requestId);
     expect(text).toMatch(/^(: keep-alive\n\n){2,3}data: /);
     expect(text.replaceAll(": keep-alive\n\n", "")).toBe(`${chunk({ content: "a" })}data: [DONE]\n\n`);
   });

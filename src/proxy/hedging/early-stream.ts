@@ -55,6 +55,7 @@ export async function earlyStream(
   headers.set("Cache-Control", "no-cache");
   headers.set("X-Accel-Buffering", "no");
   headers.set("X-Request-Id", exchange.requestId);
+  headers.set("Request-Id", exchange.requestId);
   exchange.addResponseHeaders(headers);
   return new OutgoingResponse(new EarlyStream(exchange, format, parts), { status: 200, headers });
 }
