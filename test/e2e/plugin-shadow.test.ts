@@ -221,6 +221,22 @@ describe("a plugin in shadow mode", () => {
     }
   });
 
+  test.each<[string, Fields[]]>([
+    ["alone", []],
+    ["beside an enforced plugin", [scripted("pre_response", "", { priority: 2 })]],
+  ])("sees kept responses and streams that requests share, %s", async (_, enforced) => {
+    const cache = { name: "response_cache", stage: "pre_request", settings: { isolation: "gateway" } };
+    const route = await harness.seed([shadowed("pre_response", `throw new Error("")`), ...enforced, cache]);
+    await harness.post(route);
+    await harness.post(route);
+    await harness.post(route, { body: STREAMED_CHAT });
+    expect((await reportWith(route, 3, "0")).counts).toMatchObject({ failed: 3, skipped: 0 });
+    harness.provider.behave({ delayMs: 100 });
+    const body = { ...STREAMED_CHAT, seed: 1 };
+    await Promise.all([harness.post(route, { body }), harness.post(route, { body })]);
+    expect((await reportWith(route, 5, "0")).counts).toMatchObject({ failed: 5, skipped: 0 });
+  });
+
   test("counts rate limits in its own counters, and adds no headers", async () => {
     const route = await harness.seed([
       limiter({ global: [3, "1h"] }),

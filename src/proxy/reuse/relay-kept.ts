@@ -19,6 +19,7 @@ import { PreResponsePlugins } from "../pre-response-plugins.ts";
 import { StreamRelay } from "../relay-stream.ts";
 
 import { serverTiming } from "../server-timing.ts";
+import { ShadowBodies, sourceOfBody } from "../shadow/shadow-body.ts";
 import type { IdSeal } from "../stored-ids/id-seal.ts";
 import { ownerOf, requestUrlOf } from "../stored-ids/response-ids-for.ts";
 import { ResponseIds } from "../stored-ids/response-ids.ts";
@@ -79,9 +80,13 @@ export function relayKept(
   const headers = headersFor(exchange, kept, isStream);
   const chain = exchange.gateway?.chain ?? null;
   exchange.isServedHere = true;
-  if (chain === null || chain.pre_response === null)
+  const source = sourceOf(kept, isStream);
+  const shadows = beginShadows(exchange, source, kept.status, parts);
+  if (chain === null || chain.pre_response === null) {
+    shadows?.push(null, body, true);
     return captured(exchange, new OutgoingResponse(body, { status: kept.status, headers }), body);
-  const plugins = new PreResponsePlugins(exchange, chain, parts, sourceOf(kept, isStream), kept.status, null);
+  }
+  const plugins = new PreResponsePlugins(exchange, chain, parts, source, kept.status, shadows);
   return runPlugins(plugins, body, isStream).then((processed) => {
     // The log shows the response without what a plugin restores in it.
     exchange.bodies?.takeResponse(chain.hidesBodies ? body : processed);
@@ -96,17 +101,19 @@ export function relayLive(exchange: Exchange, live: LiveStream, parts: KeptParts
   const headers = headersFor(exchange, live, true);
   headers.append("Server-Timing", serverTiming(exchange, null, exchange.clock.now()));
   const chain = exchange.gateway?.chain ?? null;
+  const source = sourceOf(live, true);
+  const shadows = beginShadows(exchange, source, live.status, parts);
   const plugins =
     chain === null || chain.pre_response === null
       ? null
-      : new PreResponsePlugins(exchange, chain, parts, sourceOf(live, true), live.status, null);
+      : new PreResponsePlugins(exchange, chain, parts, source, live.status, shadows);
   const stages = {
     tap: null,
     translation: null,
     recording: null,
     ids: idsFor(exchange, live, parts)?.splicer(true) ?? null,
     plugins,
-    shadow: null,
+    shadow: plugins === null ? shadows : null,
     bodies: exchange.bodies,
     hidesBodies: chain !== null && chain.hidesBodies,
     firstContent: null,
@@ -115,6 +122,17 @@ export function relayLive(exchange: Exchange, live: LiveStream, parts: KeptParts
   exchange.releaseBody();
   const relay = new StreamRelay(live.reader, stages, end, parts.deadlines);
   return new OutgoingResponse(relay, { status: live.status, headers });
+}
+
+/** Plugins in shadow mode see every response that they would see if they took effect. */
+function beginShadows(
+  exchange: Exchange,
+  source: ResponseSource,
+  status: number,
+  parts: PluginParts,
+): ShadowBodies | null {
+  if (exchange.shadow === null) return null;
+  return ShadowBodies.begin(exchange, sourceOfBody(source, status, null), parts);
 }
 
 function captured(exchange: Exchange, response: OutgoingResponse, body: Uint8Array): OutgoingResponse {

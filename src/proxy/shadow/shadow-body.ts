@@ -4,6 +4,7 @@ import type { ChainLink } from "../../snapshot/chain-link.ts";
 import type { ShadowLink } from "../../snapshot/shadow-chain.ts";
 import type { Exchange } from "../exchange.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
+import type { ResponseSource } from "../pre-response-context.ts";
 import { PreResponsePlugins, type ResponseObserver } from "../pre-response-plugins.ts";
 import type { TargetResponse } from "../target-response.ts";
 import { RejectedText } from "../texts/text-rejection.ts";
@@ -34,8 +35,18 @@ interface ShadowPlugin {
 
 /** The body of a response of a target. */
 export function bodySource(response: TargetResponse, status: number): ShadowSource {
+  const { isDecoded, upstreamResponse } = response;
+  return sourceOfBody(response, status, isDecoded ? null : upstreamResponse.headers.get("content-encoding"));
+}
+
+/** `encoding` is the name of that of the body; null if it is not encoded. */
+export function sourceOfBody(
+  response: ResponseSource,
+  status: number,
+  encoding: string | null,
+): ShadowSource {
   return {
-    encoding: response.isDecoded ? null : response.upstreamResponse.headers.get("content-encoding"),
+    encoding,
     pluginOn(copy, link, parts) {
       const chain = { pre_response: [link], needsWholeResponse: link.needsBody };
       return new PreResponsePlugins(copy, chain, parts, response, status, null);
