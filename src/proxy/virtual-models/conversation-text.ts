@@ -10,12 +10,14 @@ export function conversationTextOf(body: JsonObject): string {
   for (const key of [body["prompt_cache_key"], body["previous_response_id"], metadata["user_id"]])
     if (typeof key === "string" && key !== "") return `key ${key}`;
   const instructions = [
-    body["system"],
+    contentOf(body["system"]),
     body["instructions"],
     body["system_instruction"],
     body["systemInstruction"],
   ];
-  return `turns ${JSON.stringify([body["tools"] ?? null, instructions, ...firstTurns(body)])}`;
+  const tools = body["tools"] ?? null;
+  const unmarkedTools = Array.isArray(tools) ? tools.map(unmarked) : tools;
+  return `turns ${JSON.stringify([unmarkedTools, instructions, ...firstTurns(body).map(turnOf)])}`;
 }
 
 /** Returns the messages up to the first one of a user. */
@@ -24,4 +26,26 @@ function firstTurns(body: JsonObject): unknown[] {
   if (!Array.isArray(turns)) return [turns];
   const first = turns.findIndex((turn) => !isJsonObject(turn) || !INSTRUCTING.has(turn["role"]));
   return turns.slice(0, first < 0 ? turns.length : first + 1);
+}
+
+function turnOf(turn: unknown): unknown {
+  return isJsonObject(turn)
+    ? { ...turn, content: contentOf(turn["content"]), cache_control: undefined }
+    : turn;
+}
+
+/** Clients move the mark for the provider's cache to the last message, and write a marked text as a block and others as a string. */
+function contentOf(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  const blocks = content.map(unmarked);
+  const [only] = blocks;
+  const isText = blocks.length === 1 && isJsonObject(only) && only["type"] === "text";
+  return isText ? only["text"] : blocks;
+}
+
+/** JSON leaves out what is undefined. */
+function unmarked(value: unknown): unknown {
+  return isJsonObject(value) && value["cache_control"] !== undefined
+    ? { ...value, cache_control: undefined }
+    : value;
 }
