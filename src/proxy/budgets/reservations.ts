@@ -74,9 +74,11 @@ export class Reservations {
     }
     const size = exchange.knownSize?.size ?? null;
     const known = size === null || isPromise(size) ? null : size;
-    if (known !== null) this.#recordInput(exchange, known.inputTokens);
-    // Responses to requests with a limit say little about those without one.
-    if (known === null || known.maxOutputTokens === null) this.recordOutput(exchange, exchange.usage);
+    if (known !== null) {
+      this.#recordInput(exchange, known.inputTokens);
+      // Responses to requests with a limit say little about those without one.
+      if (known.maxOutputTokens === null) this.recordOutput(exchange, exchange.usage, known.choices);
+    }
     const isBilled = exchange.gameDay?.isAffected !== true;
     if (isBilled && added === null && reserved instanceof RepeatedReserved && hasOneKnownCharge(exchange)) {
       const { limits, budgets } = reserved.plan;
@@ -154,11 +156,11 @@ export class Reservations {
     this.#book.inputCalibration.add(gateway.id, model, estimated, usage.inputTokens);
   }
 
-  /** Remembers the output of a response for the estimates of later ones. Unknown if `usage` is partial or null. */
-  recordOutput({ response, gateway }: Exchange, usage: Usage | null): void {
+  /** Remembers the output of each choice of a response for the estimates of later ones. Unknown if `usage` is partial or null. */
+  recordOutput({ response, gateway }: Exchange, usage: Usage | null, choices: number): void {
     const model = response?.model ?? null;
     if (model === null || gateway === null || usage === null || usage.isPartial) return;
-    this.#book.outputSizes.add(gateway.id, model, usage.outputTokens);
+    this.#book.outputSizes.add(gateway.id, model, Math.ceil(usage.outputTokens / choices));
   }
 }
 
