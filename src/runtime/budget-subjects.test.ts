@@ -14,7 +14,7 @@ class Registry {
     this.keys.push(...budgets.map(({ key, period }) => `${period} ${key}`));
   }
 
-  async budgetKeys(prefix: string, period: string, limit: number, after = prefix): Promise<string[]> {
+  async budgetKeys(prefix: string, period: string, limit: number, after = ""): Promise<string[]> {
     await Promise.resolve();
     if (!this.isAvailable) throw new Error("unavailable");
     return this.keys
@@ -46,11 +46,13 @@ test("a subject that was admitted is listed by every process, also after a resta
   first.admit("b", "ana", targetOf("ana"));
   clock.advance(500);
   await Promise.resolve();
-  expect(await listed(first)).toEqual(["ana"]);
+  // Requests without an API key have the empty subject.
+  first.admit("b", "", targetOf(""));
+  expect(await listed(first)).toEqual(["ana", ""]);
   registry.isAvailable = true;
   clock.advance(500);
   await Promise.resolve();
-  expect(await listed(new BudgetSubjects(registry, clock, NO_LOG))).toEqual(["ana"]);
+  expect(await listed(new BudgetSubjects(registry, clock, NO_LOG))).toEqual(["", "ana"]);
   expect(await listed(first, "next period")).toEqual([]);
 });
 

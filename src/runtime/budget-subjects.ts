@@ -76,14 +76,14 @@ export class BudgetSubjects {
     const first = [...known];
     for (let at = 0; at < first.length; at += PAGE_SIZE) yield first.slice(at, at + PAGE_SIZE);
     const prefix = `${budgetId}:`;
-    let keys = await this.#keysAfter(prefix, prefix, period);
+    let keys = await this.#keysAfter(undefined, prefix, period);
     for (let last = keys.at(-1); last !== undefined; last = keys.at(-1)) {
       yield keys.map((key) => key.slice(prefix.length)).filter((subject) => !known.has(subject));
       keys = keys.length < PAGE_SIZE ? [] : await this.#keysAfter(last, prefix, period);
     }
   }
 
-  async #keysAfter(last: string, prefix: string, period: string): Promise<string[]> {
+  async #keysAfter(last: string | undefined, prefix: string, period: string): Promise<string[]> {
     try {
       return await this.#registry.budgetKeys(prefix, period, PAGE_SIZE, last);
     } catch (error) {

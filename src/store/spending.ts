@@ -107,17 +107,21 @@ export async function noteBudgets(query: Query, budgets: readonly BudgetTarget[]
   );
 }
 
-/** The prefix must end with a colon. Keys are ordered by their bytes; the first one is the next after `after`. */
+/**
+ * The prefix must end with a colon, and may be a key itself. Keys are ordered by their bytes; the first one is the next after `after`, if
+ * there is one.
+ */
 export async function budgetKeys(
   query: Query,
   prefix: string,
   period: string,
   limit: number,
-  after = prefix,
+  after?: string,
 ): Promise<string[]> {
+  const first = after === undefined ? "budget >= $1" : "budget > $1";
   const rows = await query(
-    "SELECT budget FROM spending WHERE budget > $1 AND budget < $2 AND period = $3 ORDER BY budget LIMIT $4",
-    [after, prefix.replace(/:$/, ";"), period, limit],
+    `SELECT budget FROM spending WHERE ${first} AND budget < $2 AND period = $3 ORDER BY budget LIMIT $4`,
+    [after ?? prefix, prefix.replace(/:$/, ";"), period, limit],
   );
   return rows.map((row) => String(column(row, "budget")));
 }

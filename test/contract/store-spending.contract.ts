@@ -162,6 +162,10 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       open.release();
       await second.close();
       expect(await store.spending.budgetKeys("b:", "p", 3)).toEqual(["b:0", "b:1", "b:10"]);
+      const withoutSubject = claimOf(clock, 0, { key: "b:" });
+      await store.spending.noteBudgets([withoutSubject]);
+      expect(await store.spending.budgetKeys("b:", "p", 2)).toEqual(["b:", "b:0"]);
+      expect(await store.spending.budgetKeys("b:", "p", 2, "b:")).toEqual(["b:0", "b:1"]);
       expect(await store.spending.budgetKeys("b:", "p", 2, "b:10")).toEqual(["b:100", "b:1000"]);
       expect(await store.spending.budgetKeys("b:", "p", 2, "b:999")).toEqual([]);
     }, 60_000);

@@ -100,11 +100,18 @@ test(
     const env = { DATABASE_URL: `sqlite://${join(folder, "restarted.db")}`, WORKERS: "1" };
     const before = await startGatehouseProcess({ env, dataDir: folder, keepData: true });
     const { route, state } = await seedBudget(before, "0.05");
+    const each = { name: "keys", unit: "usd", amount: "1", scope: "api_key", each: true };
+    const { id } = await create(before, `/gateways/${route.gateway}/budgets`, each);
     for (let sent = 0; sent < 3; sent++) expect(await statusOf(before, route)).toBe(200);
     before.signal("SIGTERM");
     await before.exited;
     const after = await startGatehouseProcess({ env, dataDir: folder, keepData: true });
     expect(await spentIn(after, state)).toMatchObject({ spent: "0.03", reserved: "0.00" });
+    // Requests without an API key are a subject, too.
+    const ofKeys = `/gateways/${route.gateway}/budgets/${id}`;
+    expect(await spentIn(after, `${ofKeys}/state`)).toMatchObject({ spent: "0.03" });
+    await after.api("POST", `${ofKeys}/reset`, {});
+    expect(await spentIn(after, `${ofKeys}/state`)).toMatchObject({ spent: "0.00" });
     const statuses = [];
     for (let sent = 0; sent < 3; sent++) statuses.push(await statusOf(after, route));
     expect(statuses).toEqual([200, 200, 402]);
