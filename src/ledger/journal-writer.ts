@@ -50,6 +50,7 @@ export class JournalWriter {
   #batches = 0;
   #isLoaded = false;
   #writing: Promise<void> | null = null;
+  #reading: Promise<void> | null = null;
   #timer: ClockTimer | null = null;
   readonly #renewal: ClockTimer;
   /** Undefined before the first change, null if it could not be created. */
@@ -138,12 +139,12 @@ export class JournalWriter {
 
   /** Not while a batch is being written: it would be unknown which changes the totals include. */
   async #refreshPart(targets: readonly BudgetTarget[]): Promise<void> {
-    while (this.#writing !== null) await this.#writing;
+    while (this.#writing !== null || this.#reading !== null) await (this.#writing ?? this.#reading);
     if (this.#pending !== null || !this.#isLoaded) return;
-    this.#writing = this.#readTotals(targets).finally(() => {
-      this.#writing = null;
+    this.#reading = this.#readTotals(targets).finally(() => {
+      this.#reading = null;
     });
-    await this.#writing;
+    await this.#reading;
   }
 
   async #readTotals(targets: readonly BudgetTarget[]): Promise<void> {
@@ -195,12 +196,13 @@ export class JournalWriter {
     }
   }
 
-  /** Never rejects. */
-  #write(): Promise<void> {
+  /** Never rejects. Waits for what is being read: see `#refreshPart`. */
+  async #write(): Promise<void> {
+    while (this.#reading !== null) await this.#reading;
     this.#writing ??= this.#writeBatch().finally(() => {
       this.#writing = null;
     });
-    return this.#writing;
+    await this.#writing;
   }
 
   async #writeBatch(): Promise<void> {
