@@ -26,6 +26,29 @@ const MEGABYTE = 1 << 20;
 const start = useTestServers();
 const allClosed = ({ server }: TestServer) => waitUntil(() => server.connectionCount === 0);
 
+/** Sends a request and resets the connection. A process of its own, so that this one cannot accept the connection meanwhile. */
+const RESET_AT_ONCE = `const socket = await Bun.connect({ hostname: "127.0.0.1", port: PORT, socket: { data() {} } });
+  socket.write(REQUEST); socket.flush(); socket.terminate();`;
+
+test("a request of a client that has reset its connection before it was accepted is not handled", async () => {
+  let handled = 0;
+  const server = start(() => {
+    handled++;
+    return Promise.resolve(new OutgoingResponse("nobody reads this"));
+  });
+  const program = RESET_AT_ONCE.replace("PORT", String(server.server.port)).replace(
+    "REQUEST",
+    JSON.stringify(get("/")),
+  );
+  expect(Bun.spawnSync([process.execPath, "-e", program]).exitCode).toBe(0);
+  const client = await server.connect();
+  client.send(get("/"));
+  await responses(client, 1);
+  expect(handled).toBe(1);
+  client.disconnect();
+  await allClosed(server);
+});
+
 describe.each([
   ["FIN", false],
   ["a reset", true],

@@ -83,6 +83,11 @@ export class HttpServer implements ConnectionOwner {
     const report = (error: unknown) => this.#report(error, newId());
     return {
       open: (socket) => {
+        // The kernel does not know the address of a client that has reset the connection before it was accepted.
+        if ((socket.remoteAddress as string | undefined) === undefined) {
+          socket.terminate();
+          return;
+        }
         const connection = new ClientConnection(socket, this);
         socket.data = new ClientReceiver(connection, report);
         this.#connections.add(connection);
