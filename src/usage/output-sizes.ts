@@ -1,4 +1,4 @@
-// The output of each choice in recent responses per model: the 95th percentile is reserved for a request that does not limit its output.
+// The output of recent responses with one choice per model: the 95th percentile is reserved for a request that does not limit its output.
 import { ByModel } from "./by-model.ts";
 
 const KEPT_RESPONSES = 100;

@@ -76,8 +76,9 @@ export class Reservations {
     const known = size === null || isPromise(size) ? null : size;
     if (known !== null) {
       this.#recordInput(exchange, known.inputTokens);
-      // Responses to requests with a limit say little about those without one.
-      if (known.maxOutputTokens === null) this.recordOutput(exchange, exchange.usage, known.choices);
+      // Responses to requests with a limit say little about those without one. The output of several choices is reported as a sum, and
+      // dividing it would let a client lower the estimates, because some providers ignore the number of choices.
+      if (known.maxOutputTokens === null && known.choices === 1) this.recordOutput(exchange, exchange.usage);
     }
     const isBilled = exchange.gameDay?.isAffected !== true;
     if (isBilled && added === null && reserved instanceof RepeatedReserved && hasOneKnownCharge(exchange)) {
@@ -156,11 +157,11 @@ export class Reservations {
     this.#book.inputCalibration.add(gateway.id, model, estimated, usage.inputTokens);
   }
 
-  /** Remembers the output of each choice of a response for the estimates of later ones. Unknown if `usage` is partial or null. */
-  recordOutput({ response, gateway }: Exchange, usage: Usage | null, choices: number): void {
+  /** Remembers the output of a response for the estimates of later ones. Unknown if `usage` is partial or null. */
+  recordOutput({ response, gateway }: Exchange, usage: Usage | null): void {
     const model = response?.model ?? null;
     if (model === null || gateway === null || usage === null || usage.isPartial) return;
-    this.#book.outputSizes.add(gateway.id, model, Math.ceil(usage.outputTokens / choices));
+    this.#book.outputSizes.add(gateway.id, model, usage.outputTokens);
   }
 }
 

@@ -221,7 +221,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   /** Records and charges a response that has ended; null if it used nothing that is known. */
   #settle(usage: Usage | null): void {
-    this.#parts.reservations.recordOutput(this.#exchange, usage, 1);
+    this.#parts.reservations.recordOutput(this.#exchange, usage);
     this.#charge(this.#response.model, usage);
   }
 
