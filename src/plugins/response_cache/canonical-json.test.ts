@@ -33,6 +33,8 @@ test("two values have the same form exactly if they are equal, whatever their sp
 test("equal keys and large numbers, which parsers read differently, make a difference", () => {
   expect(canonical('{"a":1,"a":2}')).not.toBe(canonical('{"a":2}'));
   expect(canonical('{"a":1,"a":2}')).not.toBe(canonical('{"a":1}'));
+  expect(canonical('{"a":1,"a":2}')).not.toBe(canonical('{"a":2,"a":1}'));
+  expect(canonical('{"a":1,"b":0,"a":2}')).toBe(canonical('{"b":0,"a":1,"a":2}'));
   expect(canonical('{"a":12345678901234567890}')).not.toBe(canonical('{"a":12345678901234567891}'));
   expect(canonical('{"a":1.0,"b":"\\u0061"}')).toBe(canonical('{"b":"a","a":1}'));
   expect(canonical('{"__proto__":1}')).not.toBe(canonical("{}"));

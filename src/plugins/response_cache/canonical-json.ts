@@ -13,6 +13,12 @@ export interface TopLevel {
   readonly rejected: ReadonlySet<string>;
 }
 
+/** One of an object. The texts are canonical. */
+interface Member {
+  readonly key: string;
+  readonly value: string;
+}
+
 /** Returns null if the text is no valid JSON object, or has a rejected field. The gateway has limited the depth of the text. */
 export function canonicalJson(text: string, topLevel: TopLevel): string | null {
   const reader = new CanonicalReader(text);
@@ -55,7 +61,7 @@ class CanonicalReader {
   }
 
   #object(topLevel: TopLevel | null): string {
-    const members: string[] = [];
+    const members: Member[] = [];
     this.#at++;
     this.#skip();
     if (this.#takes("}")) return "{}";
@@ -67,12 +73,12 @@ class CanonicalReader {
       if (!this.#takes(":")) throw new SyntaxError("a key without a value");
       this.#skip();
       const value = this.#value();
-      if (topLevel === null || isIncluded(key, value, topLevel)) members.push(`${key}:${value}`);
+      if (topLevel === null || isIncluded(key, value, topLevel)) members.push({ key, value });
       this.#skip();
     } while (this.#takes(","));
     if (!this.#takes("}")) throw new SyntaxError("an object without an end");
-    // Equal keys stay, all of them: which one counts depends on the reader.
-    return `{${members.sort().join(",")}}`;
+    // Equal keys stay, all of them and in their order: which one counts depends on the reader.
+    return `{${members.sort(byKey).map(textOf).join(",")}}`;
   }
 
   #array(): string {
@@ -128,6 +134,16 @@ class CanonicalReader {
     this.#at++;
     return true;
   }
+}
+
+/** The order of members with equal keys stays, because sort() is stable. */
+function byKey(a: Member, b: Member): number {
+  if (a.key === b.key) return 0;
+  return a.key < b.key ? -1 : 1;
+}
+
+function textOf({ key, value }: Member): string {
+  return `${key}:${value}`;
 }
 
 /** Throws for a rejected field. */
