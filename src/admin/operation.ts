@@ -48,6 +48,8 @@ export interface Operation<Query> {
   readonly query?: z.ZodType<Query>;
   /** Name of the component schema that describes the body. Absent: the body is not read. */
   readonly body?: string;
+  /** No body is the same as `{}`. */
+  readonly isBodyOptional?: true;
   readonly bodyExample?: unknown;
   /** Request and response bodies may also be YAML. */
   readonly yaml?: true;
@@ -97,7 +99,7 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
     const query = check<unknown>(operation.query ?? noQuery, context.req.query());
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
-    const body = operation.body === undefined ? {} : await readObject(context.req.raw, table, operation.yaml);
+    const body = operation.body === undefined ? {} : await readObject(context.req.raw, table, operation);
     const caller = {
       identity,
       headers: context.req.raw.headers,
@@ -132,14 +134,19 @@ function rejectUnusableParameters(params: PathParameters, queries: Readonly<Reco
   }
 }
 
-async function readObject(request: Request, table: RouteTable, yaml = false): Promise<JsonObject> {
+async function readObject(
+  request: Request,
+  table: RouteTable,
+  { yaml, isBodyOptional }: Pick<Operation<unknown>, "yaml" | "isBodyOptional">,
+): Promise<JsonObject> {
+  if (isBodyOptional === true && (request.body === null || request.headers.get("content-length") === "0"))
+    return {};
   const type = request.headers.get("content-type") ?? "";
   const readAll = () => readWebBody(request, table);
-  if (yaml && YAML_TYPES.test(type)) return parseYamlObject(await readAll());
+  if (yaml === true && YAML_TYPES.test(type)) return parseYamlObject(await readAll());
   if (!JSON_TYPES.test(type)) {
-    const accepted = yaml
-      ? "YAML or JSON, with Content-Type: application/yaml or"
-      : "JSON, with Content-Type:";
+    const accepted =
+      yaml === true ? "YAML or JSON, with Content-Type: application/yaml or" : "JSON, with Content-Type:";
     throw new GatehouseError("unsupported_media_type", `Send ${accepted} application/json.`);
   }
   return parseJsonObject(await readAll());
@@ -160,7 +167,10 @@ function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path
       ...(operation.query instanceof z.ZodObject && { query: operation.query }),
       ...preconditionOf(operation),
       ...(operation.body !== undefined && {
-        body: { required: true, content: contentOf(operation.body, operation.bodyExample, operation.yaml) },
+        body: {
+          required: operation.isBodyOptional !== true,
+          content: contentOf(operation.body, operation.bodyExample, operation.yaml),
+        },
       }),
     },
     responses: describeResponses(operation),

@@ -494,8 +494,11 @@ describe("the scope of a budget", () => {
     const at = `/gateways/${route.gateway}/budgets/${id}`;
     await gatehouse.api("POST", `${at}/adjust`, { subject: `${one.id}/ana`, amount: "-0.01" });
     expect(await spend(route, ...calls)).toEqual([200, 402, 402]);
-    await gatehouse.api("POST", `${at}/reset`, {});
-    expect(await spend(route, ...calls)).toEqual([200, 402, 200]);
+    for (const body of [undefined, "", {}]) {
+      const headers = body === "" ? { "Content-Type": "application/x-www-form-urlencoded" } : {};
+      await gatehouse.api("POST", `${at}/reset`, body, headers);
+      expect(await spend(route, ...calls)).toEqual([200, 402, 200]);
+    }
   });
 
   test("is changed for one subject only if requests can have it", async () => {

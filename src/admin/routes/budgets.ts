@@ -78,6 +78,7 @@ export function addBudgetRoutes(
     summary: "Start the current period of a budget again, with nothing spent",
     access: { role: "operator" },
     body: "BudgetReset",
+    isBodyOptional: true,
     response: state,
     handle: async ({ params, body, caller }) => {
       const { subject } = validate(subjectInput, body);

@@ -85,6 +85,7 @@ export function addMcpServerRoutes(
     summary: "Approve the definition of a tool that was seen last",
     access: { role: "operator" },
     body: "McpToolApprovalInput",
+    isBodyOptional: true,
     response: approval,
     handle: (call) =>
       approve(call, call.params["name"] ?? "", validate(approvalInput, call.body).hash ?? null),
