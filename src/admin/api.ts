@@ -113,7 +113,7 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
     };
     let response: Response;
     try {
-      rejectCrossSite(request);
+      rejectCrossSite(request, parts.signIn?.publicUrl ?? null);
       response = await app.fetch(request, bindings);
       response.headers.set("X-Request-Id", requestId);
     } catch (thrown) {

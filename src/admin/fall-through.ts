@@ -47,20 +47,24 @@ export function isFromConsole({ headers }: Request): boolean {
 
 /**
  * Throws for a state-changing request that another site makes a browser send. The Admin API requires a token that no browser adds by
- * itself, so this is a second defense.
+ * itself, so this is a second defense. `publicUrl` is the origin of the console if it is known from the settings.
  */
-export function rejectCrossSite(request: Request): void {
+export function rejectCrossSite(request: Request, publicUrl: string | null): void {
   if (request.method === "GET" || request.method === "HEAD" || request.method === "OPTIONS") return;
   const site = request.headers.get("sec-fetch-site");
-  const isForeign = site === null ? hasForeignOrigin(request) : site === "cross-site" || site === "same-site";
+  const isForeign =
+    site === null ? hasForeignOrigin(request, publicUrl) : site === "cross-site" || site === "same-site";
   if (isForeign)
     throw new GatehouseError("cross_site_request", "Another site must not send requests to the Admin API.");
 }
 
-/** For browsers without fetch metadata: the Origin header names another host than the Host header. */
-function hasForeignOrigin({ headers }: Request): boolean {
+/**
+ * For browsers without fetch metadata: the Origin header names another host than the Host header, which a reverse proxy may have
+ * replaced, and is not the known origin of the console.
+ */
+function hasForeignOrigin({ headers }: Request, publicUrl: string | null): boolean {
   const origin = headers.get("origin");
-  if (origin === null) return false;
+  if (origin === null || origin === publicUrl) return false;
   const host = headers.get("host") ?? "";
   return !URL.canParse(origin) || new URL(origin).host !== host;
 }

@@ -369,7 +369,8 @@ describe("requests of other sites", () => {
     const { call } = await signIn("alice");
     for (const site of ["cross-site", "same-site"])
       expect((await call("GET", "/gateways", undefined, { "Sec-Fetch-Site": site })).status).toBe(403);
-    for (const headers of [SAME_ORIGIN, { Origin: PUBLIC_URL, Host: "gatehouse.test" }])
+    const behindProxy = { Origin: PUBLIC_URL, Host: "upstream-of-a-proxy:8080" };
+    for (const headers of [SAME_ORIGIN, { Origin: PUBLIC_URL, Host: "gatehouse.test" }, behindProxy])
       expect((await call("POST", "/gateways", { name: "own" }, headers)).status).toBe(201);
   });
 
