@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "../support/admin-fixtures.ts";
 import { startWithProviders } from "../support/gatehouse-in-process.ts";
+import { connectRaw } from "../support/raw-client.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { waitUntil } from "../support/waiting.ts";
 
@@ -119,4 +120,34 @@ describe.each([false, true])("the response is received for a stream: %p", (isStr
     expect(await state()).toEqual(AFTER_ONE);
     expect(provider.requests).toHaveLength(1);
   });
+});
+
+test("a hit is served although a budget has nothing left, also if the body arrives after the headers", async () => {
+  const route = await seedRoute(gatehouse, {
+    gateway: {
+      required_plugins: [
+        { name: "response_cache", stage: "pre_request", settings: { isolation: "gateway" } },
+      ],
+    },
+    upstream: { targets: [targetAt(provider)] },
+  });
+  const at = `/gateways/${route.gateway}/budgets`;
+  const { id } = await create(gatehouse, at, { name: "tokens", unit: "tokens", amount: TOTAL });
+  provider.behave({ usage: USED });
+  /** Sends the body after the permission, if there is one. */
+  const send = async (body: string) => {
+    const client = await connectRaw(Number(new URL(gatehouse.proxyUrl).port));
+    client.send(
+      `POST ${route.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n` +
+        `Connection: close\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    await client.until((received) => received.includes("\r\n\r\n"));
+    client.send(body);
+    return (await client.ended).received;
+  };
+  const body = JSON.stringify({ ...CHAT, max_tokens: 400 });
+  expect(await send(body)).toContain("\r\n\r\nHTTP/1.1 200 OK");
+  await waitUntil(async () => (await gatehouse.api("GET", `${at}/${id}/state`)).body.remaining === 0);
+  expect(await send(body)).toContain("Cache-Status: gatehouse; hit");
+  expect(await send(JSON.stringify(CHAT))).toContain('"code":"budget_exceeded"');
 });

@@ -11,11 +11,15 @@ interface KnownRefusalParts extends Pick<PlanParts, "budgetAccounts"> {
   readonly reservations: Reservations;
 }
 
-/** Throws the error that the request gets otherwise when its body has arrived. */
+/**
+ * Throws the error that the request gets otherwise when its body has arrived. A plugin that is called with the final request may have kept a
+ * response, which costs nothing.
+ */
 export function rejectByKnownBudgets(exchange: Exchange, parts: KnownRefusalParts): void {
   const { gateway, rule } = exchange;
   const budgets = gateway?.budgets ?? null;
-  if (budgets === null || rule === null || !mayCost(exchange, rule)) return;
+  if (budgets === null || rule === null || (gateway?.chain?.finalRequest ?? null) !== null) return;
+  if (!mayCost(exchange, rule)) return;
   const claims = budgets
     .filter((budget) => isKnownWithoutBody(budget, exchange))
     .flatMap((budget) => claimOfSubject(budget, exchange, LEAST_AMOUNT, parts.budgetAccounts) ?? []);
