@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { CompiledPrice } from "./compiled-price.ts";
 import { NO_TOKENS } from "./usage-accumulator.ts";
 
-test("the cost of plain input and output is that of the same token counts", () => {
+test("the cost to reserve is that of plain input, and of the same number of output tokens of the dearest kind", () => {
   const prices = [
     { model: "m", input: "2.5", output: "10", per_request: "0.000000001" },
     {
@@ -12,12 +12,22 @@ test("the cost of plain input and output is that of the same token counts", () =
       output: "0.000003",
       above: { tokens: 1000, input: "999999", output: "1000000" },
     },
+    {
+      model: "m",
+      input: "1",
+      output: "2",
+      reasoning: "3",
+      audio_output: "1",
+      above: { tokens: 9, audio_output: "999999" },
+    },
   ].map((price) => new CompiledPrice(price));
   const tokens = fc.oneof(fc.nat(2000), fc.nat(1_000_000_000));
   fc.assert(
     fc.property(fc.constantFrom(...prices), tokens, tokens, (price, inputTokens, outputTokens) => {
-      const expected = price.costOf({ ...NO_TOKENS, inputTokens, outputTokens });
-      expect(price.costOfText(inputTokens, outputTokens)).toBe(expected);
+      const costs = (["outputTokens", "reasoningTokens", "audioOutputTokens"] as const).map((kind) =>
+        price.costOf({ ...NO_TOKENS, inputTokens, outputTokens, [kind]: outputTokens }),
+      );
+      expect(price.costToReserve(inputTokens, outputTokens)).toBe(Math.max(...costs));
     }),
     { numRuns: 500 },
   );
@@ -32,7 +42,7 @@ test("costs are rounded half up to nano-dollars, also next to the limits of exac
     .filter((tokens) => tokens >= 0 && tokens <= Number.MAX_SAFE_INTEGER - 1_000_000);
   fc.assert(
     fc.property(inputTokens, (tokens) => {
-      expect(BigInt(price.costOfText(tokens, 0))).toBe((BigInt(tokens) + 500_000n) / 1_000_000n);
+      expect(BigInt(price.costToReserve(tokens, 0))).toBe((BigInt(tokens) + 500_000n) / 1_000_000n);
     }),
     { numRuns: 2000 },
   );

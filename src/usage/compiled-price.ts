@@ -14,6 +14,8 @@ interface Rates {
   readonly output: number;
   readonly reasoning: number;
   readonly audioOutput: number;
+  /** The price of output of which only the number of tokens is known. */
+  readonly dearestOutput: number;
   readonly perRequest: number;
 }
 
@@ -55,12 +57,18 @@ export class CompiledPrice {
     return Math.min(nanos + rates.perRequest, Number.MAX_SAFE_INTEGER);
   }
 
-  /** As `costOf`, for plain input and output. Allocates nothing: plans of budgets call it for every request. */
-  costOfText(inputTokens: number, outputTokens: number): number {
+  /**
+   * As `costOf`, for plain input, and for output of the dearest kind: a request that limits its output must not cost more. Allocates nothing:
+   * plans of budgets call it for every request.
+   */
+  costToReserve(inputTokens: number, outputTokens: number): number {
     const rates = inputTokens > this.#aboveTokens ? this.#above : this.#base;
-    const millionths = inputTokens * rates.input + outputTokens * rates.output;
-    if (millionths > MAX_EXACT) return this.costOf({ ...NO_TOKENS, inputTokens, outputTokens });
-    return Math.min(roundToNanos(millionths) + rates.perRequest, Number.MAX_SAFE_INTEGER);
+    const millionths = inputTokens * rates.input + outputTokens * rates.dearestOutput;
+    const nanos =
+      millionths <= MAX_EXACT
+        ? roundToNanos(millionths)
+        : exactNanos({ ...rates, output: rates.dearestOutput }, { ...NO_TOKENS, inputTokens, outputTokens });
+    return Math.min(nanos + rates.perRequest, Number.MAX_SAFE_INTEGER);
   }
 }
 
@@ -144,6 +152,7 @@ function toRates(amounts: PriceAmounts): Rates {
   const output = nanosOf(amounts.output ?? "0");
   const rateOr = (amount: string | undefined, plain: number) =>
     amount === undefined ? plain : nanosOf(amount);
+  const [reasoning, audioOutput] = [rateOr(amounts.reasoning, output), rateOr(amounts.audio_output, output)];
   return {
     input,
     cachedInput: rateOr(amounts.cached_input, input),
@@ -151,8 +160,9 @@ function toRates(amounts: PriceAmounts): Rates {
     cacheWrite1h: rateOr(amounts.cache_write_1h, input),
     audioInput: rateOr(amounts.audio_input, input),
     output,
-    reasoning: rateOr(amounts.reasoning, output),
-    audioOutput: rateOr(amounts.audio_output, output),
+    reasoning,
+    audioOutput,
+    dearestOutput: Math.max(output, reasoning, audioOutput),
     perRequest: rateOr(amounts.per_request, 0),
   };
 }

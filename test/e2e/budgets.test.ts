@@ -394,6 +394,13 @@ describe("a budget in dollars", () => {
   });
 });
 
+test("a budget in dollars reserves limited output at the dearest price that it may have", async () => {
+  const prices = [{ model: "gpt-fake", input: "0", output: "1", reasoning: "1000" }];
+  const { route } = await routeWith({ amount: "1" }, { prices });
+  expect((await send(route, { body: { max_tokens: 1001 } })).status).toBe(402);
+  expect((await sendAndRead(route, { body: { max_tokens: 1000 } })).status).toBe(200);
+});
+
 describe("a budget in tokens", () => {
   test("reserves the estimated input and max_tokens times n, and is settled with the usage", async () => {
     const { route, id } = await routeWith({ unit: "tokens", amount: 1000 });

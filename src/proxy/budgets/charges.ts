@@ -56,7 +56,8 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
     const reported = exchange.route?.unusedUsage?.get(facts) ?? null;
     const tokens = reported ?? { inputTokens, outputTokens: 0 };
     let nanos = 0;
-    if (price !== null) nanos = reported === null ? price.costOfText(inputTokens, 0) : price.costOf(reported);
+    if (price !== null)
+      nanos = reported === null ? price.costToReserve(inputTokens, 0) : price.costOf(reported);
     const { inputTokens: input, outputTokens: output } = tokens;
     charges.push({ model: facts.model, nanos, inputTokens: input, outputTokens: output, isPartial: false });
   }

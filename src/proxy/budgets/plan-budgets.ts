@@ -221,9 +221,9 @@ export function amountFor(
     return Math.max(1, input + (isLimited ? outputTokens : Math.min(outputTokens, quarter)));
   }
   if (price === null) return 0;
-  const ofText = price.costOfText(inputTokens, 0);
-  const ofInput = fileTokens === 0 ? ofText : price.costOfText(inputTokens + fileTokens, 0);
-  const ofOutput = price.costOfText(inputTokens + fileTokens, outputTokens) - ofInput;
+  const ofText = price.costToReserve(inputTokens, 0);
+  const ofInput = fileTokens === 0 ? ofText : price.costToReserve(inputTokens + fileTokens, 0);
+  const ofOutput = price.costToReserve(inputTokens + fileTokens, outputTokens) - ofInput;
   const amount =
     ofText + Math.min(ofInput - ofText, quarter) + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
   return amount === 0 && price.dependsOnTokens ? 1 : amount;
