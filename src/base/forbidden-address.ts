@@ -1,11 +1,13 @@
 // Addresses that targets must not have: link-local ranges and the metadata endpoints of clouds. A target with such an
 // address would give the machine's cloud credentials to anyone who may write the configuration (SSRF).
 import { BlockList, isIP } from "node:net";
-import { ipv6Groups } from "./ip-address.ts";
+import { ipv4At, ipv6Groups } from "./ip-address.ts";
 
 const forbidden = new BlockList();
 forbidden.addSubnet("169.254.0.0", 16, "ipv4"); // link-local; AWS, Azure, Google, Oracle metadata
 forbidden.addSubnet("fe80::", 10, "ipv6"); // link-local
+// NAT64 with a local prefix (RFC 8215): where such an address contains the IPv4 address depends on the network.
+forbidden.addSubnet("64:ff9b:1::", 48, "ipv6");
 forbidden.addAddress("fd00:ec2::254", "ipv6"); // AWS metadata
 forbidden.addAddress("fd00:ec2::23", "ipv6"); // AWS credentials of pods
 forbidden.addAddress("fd20:ce::254", "ipv6"); // Google metadata
@@ -28,9 +30,8 @@ export function isForbiddenAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return forbidden.check(address, "ipv4");
   if (family !== 6) return false;
-  return (
-    forbidden.check(address, "ipv6") || embeddedIpv4(address).some((each) => forbidden.check(each, "ipv4"))
-  );
+  const embedded = embeddedIpv4(address);
+  return forbidden.check(address, "ipv6") || (embedded !== null && forbidden.check(embedded, "ipv4"));
 }
 
 /** `host` is the host of a URL: a name, an IPv4 address, or an IPv6 address in brackets. */
@@ -42,38 +43,23 @@ export function isForbiddenHost(host: string): boolean {
   return FORBIDDEN_NAMES.has(bare) || isForbiddenAddress(bare);
 }
 
-const LAST_BYTES = [12, 13, 14, 15];
-
 /**
- * IPv6 addresses that contain an IPv4 address and may lead to the same machine: the leading groups, and the positions of the
- * bytes of the IPv4 address.
+ * IPv6 addresses that contain an IPv4 address and may lead to the same machine: the leading groups, and the index of the
+ * first of the two groups with the IPv4 address.
  */
-const EMBEDDINGS: readonly (readonly [prefix: readonly number[], bytes: readonly number[]])[] = [
-  [[0, 0, 0, 0, 0, 0xffff], LAST_BYTES], // mapped
-  [[0, 0, 0, 0, 0xffff, 0], LAST_BYTES], // translated
-  [[0, 0, 0, 0, 0, 0], LAST_BYTES], // compatible
-  [[0x64, 0xff9b, 0, 0, 0, 0], LAST_BYTES], // NAT64
-  // NAT64 with a local prefix (RFC 8215): a /96 inside it is usual, a /48, /56 or /64 possible (RFC 6052, section 2.2).
-  [[0x64, 0xff9b, 1], LAST_BYTES],
-  [
-    [0x64, 0xff9b, 1],
-    [6, 7, 9, 10],
-  ],
-  [
-    [0x64, 0xff9b, 1],
-    [7, 9, 10, 11],
-  ],
-  [
-    [0x64, 0xff9b, 1],
-    [9, 10, 11, 12],
-  ],
-  [[0x2002], [2, 3, 4, 5]], // 6to4
+const EMBEDDINGS: readonly (readonly [prefix: readonly number[], at: number])[] = [
+  [[0, 0, 0, 0, 0, 0xffff], 6], // mapped
+  [[0, 0, 0, 0, 0xffff, 0], 6], // translated
+  [[0, 0, 0, 0, 0, 0], 6], // compatible
+  [[0x64, 0xff9b, 0, 0, 0, 0], 6], // NAT64
+  [[0x2002], 1], // 6to4
 ];
 
-function embeddedIpv4(address: string): string[] {
+function embeddedIpv4(address: string): string | null {
   const groups = ipv6Groups(address);
-  const byteAt = (position: number) => ((groups[position >> 1] ?? 0) >> (position % 2 === 0 ? 8 : 0)) & 255;
-  return EMBEDDINGS.filter(([prefix]) => prefix.every((group, index) => groups[index] === group)).map(
-    ([, bytes]) => bytes.map(byteAt).join("."),
-  );
+  for (const [prefix, at] of EMBEDDINGS) {
+    if (!prefix.every((group, index) => groups[index] === group)) continue;
+    return ipv4At(groups, at);
+  }
+  return null;
 }

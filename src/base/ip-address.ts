@@ -27,7 +27,7 @@ export function ipv6Groups(address: string): number[] {
 }
 
 /** Returns the IPv4 address that two groups of an IPv6 address contain. */
-function ipv4At(groups: readonly number[], index: number): string {
+export function ipv4At(groups: readonly number[], index: number): string {
   const [high = 0, low = 0] = groups.slice(index, index + 2);
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
