@@ -7,6 +7,7 @@ import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { requestTargetOf } from "../http/request-target.ts";
 import type { Explain } from "../model/explanation.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { BudgetBook } from "../runtime/budget-book.ts";
 import type { Blocks } from "../runtime/blocks.ts";
@@ -80,6 +81,7 @@ interface AdminApiParts {
   readonly maxBodyBytes: number;
   readonly bodyBudget: BodyBudget;
   readonly deadlines: CoarseDeadlines;
+  readonly offLoop: OffLoop;
   readonly version: string;
   readonly addresses: ServerAddresses;
   readonly log: Log;
@@ -141,8 +143,8 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
 
 function createApp(parts: AdminApiParts, audit: AuditLog): RouteTable["app"] {
   const app = new OpenAPIHono<AdminEnvironment>({ strict: true });
-  const { maxBodyBytes, bodyBudget, deadlines } = parts;
-  const table: RouteTable = { app, maxBodyBytes, bodyBudget, deadlines, audit };
+  const { maxBodyBytes, bodyBudget, deadlines, offLoop } = parts;
+  const table: RouteTable = { app, maxBodyBytes, bodyBudget, deadlines, offLoop, audit };
   const { signIn: settings, secret, log } = parts;
   const { identities } = parts.current.store;
   const { clock } = deadlines;

@@ -13,6 +13,7 @@ import { MemoryLedger } from "../ledger/memory-ledger.ts";
 import { escapeReferences, mapTexts, resolveVariables } from "../model/document-variables.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { openBudgets } from "../runtime/open-budgets.ts";
+import { OffLoop } from "../off-loop/off-loop.ts";
 import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { UpstreamPool } from "../upstream/upstream-pool.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
@@ -86,6 +87,7 @@ async function startNode(): Promise<Node> {
     secret: SECRET,
     signIn: null,
     maxBodyBytes: 10_000_000,
+    offLoop: new OffLoop(),
     version: "0",
     addresses: { publicUrl: null, baseDomain: null, proxyPort: () => null },
   });

@@ -2,15 +2,14 @@
 import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { z } from "zod";
 import { GatehouseError, validationError } from "../base/errors.ts";
-import { parseJsonObject, type JsonObject } from "../base/json.ts";
-import type { BodyBudget } from "../http/body-budget.ts";
-import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
-import { readWebBody } from "../http/web-request.ts";
-import { parseYamlObject } from "../base/yaml.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { BodyLimits } from "../http/incoming-body.ts";
+import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import { check } from "../model/validate.ts";
 import type { AuditOrigin } from "../store/audit.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { authorize, type Access, type Identity } from "./identity.ts";
+import { readBody, type BodyRules } from "./read-body.ts";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 
@@ -36,7 +35,7 @@ export interface Call<Query> {
   readonly caller: Caller;
 }
 
-export interface Operation<Query> {
+export interface Operation<Query> extends BodyRules {
   readonly method: Method;
   /** Relative to /api/v1, for example `/gateways/{gateway_id}`. */
   readonly path: string;
@@ -48,11 +47,7 @@ export interface Operation<Query> {
   readonly query?: z.ZodType<Query>;
   /** Name of the component schema that describes the body. Absent: the body is not read. */
   readonly body?: string;
-  /** No body is the same as `{}`. */
-  readonly isBodyOptional?: true;
   readonly bodyExample?: unknown;
-  /** Request and response bodies may also be YAML. */
-  readonly yaml?: true;
   /** The response has an ETag. `read` honors If-None-Match, `changed` and `configuration` honor If-Match. */
   readonly etag?: "read" | "created" | "changed" | "configuration";
   readonly response: {
@@ -77,17 +72,12 @@ export interface AdminEnvironment {
   readonly Bindings: RequestBindings;
 }
 
-export interface RouteTable {
+export interface RouteTable extends BodyLimits, OffLoopPart {
   readonly app: OpenAPIHono<AdminEnvironment>;
-  readonly maxBodyBytes: number;
-  readonly bodyBudget: BodyBudget;
-  readonly deadlines: CoarseDeadlines;
   readonly audit: AuditLog;
 }
 
 const noQuery = z.strictObject({});
-const YAML_TYPES = /^(application|text)\/(x-)?yaml\s*(;|$)/i;
-const JSON_TYPES = /^application\/(merge-patch\+)?json\s*(;|$)/i;
 
 export function addOperation<Query>(table: RouteTable, operation: Operation<Query>): void {
   const route = createRoute(describeRoute(operation));
@@ -99,7 +89,7 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
     const query = check<unknown>(operation.query ?? noQuery, context.req.query());
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
-    const body = operation.body === undefined ? {} : await readObject(context.req.raw, table, operation);
+    const body = operation.body === undefined ? {} : await readBody(context.req.raw, table, operation);
     const caller = {
       identity,
       headers: context.req.raw.headers,
@@ -132,24 +122,6 @@ function rejectUnusableParameters(params: PathParameters, queries: Readonly<Reco
     if (values[0]?.includes("\0") === true)
       throw validationError([{ path, message: "must not contain U+0000" }]);
   }
-}
-
-async function readObject(
-  request: Request,
-  table: RouteTable,
-  { yaml, isBodyOptional }: Pick<Operation<unknown>, "yaml" | "isBodyOptional">,
-): Promise<JsonObject> {
-  if (isBodyOptional === true && (request.body === null || request.headers.get("content-length") === "0"))
-    return {};
-  const type = request.headers.get("content-type") ?? "";
-  const readAll = () => readWebBody(request, table);
-  if (yaml === true && YAML_TYPES.test(type)) return parseYamlObject(await readAll());
-  if (!JSON_TYPES.test(type)) {
-    const accepted =
-      yaml === true ? "YAML or JSON, with Content-Type: application/yaml or" : "JSON, with Content-Type:";
-    throw new GatehouseError("unsupported_media_type", `Send ${accepted} application/json.`);
-  }
-  return parseJsonObject(await readAll());
 }
 
 function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path: string } {

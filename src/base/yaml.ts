@@ -24,9 +24,7 @@ export function parseYamlDocument(bytes: Uint8Array): YamlDocument {
     value = Bun.YAML.parse(text);
   } catch (cause) {
     const isBomb = cause instanceof Error && cause.message.includes("aliasing");
-    const reason = isBomb
-      ? "its aliases expand to too many values"
-      : `syntax error near line ${findErrorLine(text)}`;
+    const reason = isBomb ? "its aliases expand to too many values" : `syntax error ${findError(text)}`;
     throw new GatehouseError("invalid_yaml", `The document is not valid YAML: ${reason}.`, { cause });
   }
   if (!isJsonObject(value))
@@ -84,11 +82,16 @@ function spend(budget: Budget, depth: number): void {
     throw validationError([{ path: "", message: "has aliases that expand to too many values" }]);
 }
 
+/** For how long the line of an error is searched for: parsing the start of a large document takes seconds. */
+const MAX_SEARCH_MS = 1000;
+
 /** Bun's parser reports no position. Finds the first line that, with all lines before it, cannot be parsed. */
-function findErrorLine(text: string): number {
+function findError(text: string): string {
   const lines = text.split("\n");
+  const stopAt = performance.now() + MAX_SEARCH_MS;
   let [good, bad] = [0, lines.length];
   while (bad - good > 1) {
+    if (performance.now() > stopAt) return `between line ${good + 1} and line ${bad}`;
     const middle = Math.floor((good + bad) / 2);
     try {
       Bun.YAML.parse(lines.slice(0, middle).join("\n"));
@@ -97,5 +100,5 @@ function findErrorLine(text: string): number {
       bad = middle;
     }
   }
-  return bad;
+  return `near line ${bad}`;
 }

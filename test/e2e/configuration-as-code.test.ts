@@ -421,6 +421,26 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     });
     expectError(elsewhere, 415, "unsupported_media_type");
   });
+
+  test("large bodies are parsed in a worker thread, with the same results", async () => {
+    const done = async () => {
+      const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+      return Number(/gatehouse_off_loop_tasks_total\{result="completed"\} (\d+)/.exec(metrics)?.[1] ?? 0);
+    };
+    const send = (type: string, body: string) =>
+      callRaw(gatehouse, "POST", "/api/v1/apply?dry_run=true", { headers: { "Content-Type": type }, body });
+    const before = await done();
+    const comment = `# ${"x".repeat(40_000)}\n`;
+    const changed = await send("application/yaml", `gateways:\n  - name: x\n${comment}`);
+    expect(changed.body.changes).toHaveLength(1);
+    const space = " ".repeat(300_000);
+    expect((await send("application/json", `{"gateways": [${space}{"name": "x"}]}`)).status).toBe(200);
+    expect(await done()).toBe(before + 2);
+    const twice = await send("application/yaml", `gateways:\n  - name: x\n${comment}    name: y\n`);
+    expect(onlyMessage(twice)).toContain("is given twice, in line 2 and in line 4");
+    expectError(await send("application/yaml", `${comment}gateways:\n  - name: [x\n`), 400, "invalid_yaml");
+    expectError(await send("application/json", `{"gateways": [${space}`), 400, "invalid_json");
+  });
 });
 
 describe("names that are not unique", () => {

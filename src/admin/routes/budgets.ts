@@ -46,6 +46,12 @@ export const budgets: Resource<"budgets", BudgetFields> = {
   show: (budget) => ({ ...budget, webhook: budget.webhook === null ? null : maskWebhook(budget.webhook) }),
 };
 
+const state = {
+  status: 200,
+  schema: "BudgetState",
+  description: "The state of the current period.",
+} as const;
+
 export function addBudgetRoutes(
   table: RouteTable,
   current: CurrentConfiguration,
@@ -56,11 +62,6 @@ export function addBudgetRoutes(
   const states = new BudgetStates(current, book, clock);
   const shared = { tag: budgets.tag };
   addStateList(table, states);
-  const state = {
-    status: 200,
-    schema: "BudgetState",
-    description: "The state of the current period.",
-  } as const;
   const idsIn = (params: PathParameters) => [params["gateway_id"] ?? "", params["budget_id"] ?? ""] as const;
   addOperation(table, {
     ...shared,

@@ -38,6 +38,8 @@ export const mcpServers: Resource<"mcp_servers", McpServerFields> = {
   show: maskTarget,
 };
 
+const approval = { status: 200, schema: "McpToolApproval", description: "The approved tools." } as const;
+
 /** `refresh` makes approvals effective in this process; other nodes read them within a second. */
 export function addMcpServerRoutes(
   table: RouteTable,
@@ -77,7 +79,6 @@ export function addMcpServerRoutes(
     await refresh();
     return Response.json({ approved });
   };
-  const approval = { status: 200, schema: "McpToolApproval", description: "The approved tools." } as const;
   addOperation(table, {
     tag: mcpServers.tag,
     method: "post",
