@@ -26,6 +26,7 @@ export function decodeBlock(block: JsonObject, path: string, report: Translation
     case "document":
       return decodeDocument(block, path, report);
     case "search_result":
+      reportCitations(block, report);
       return [withCacheControl(decodeSearchResult(block, path), block)];
     case "tool_reference":
       return [{ type: "text", text: requireString(block, "tool_name", path) }];
@@ -53,9 +54,12 @@ function decodeImage(block: JsonObject, path: string): JsonObject {
   return { type: "image_url", image_url: { url: sourceUrl(source, `${path}.source`) } };
 }
 
-function decodeDocument(block: JsonObject, path: string, report: TranslationReport): JsonObject[] {
-  const { citations } = block;
+function reportCitations({ citations }: JsonObject, report: TranslationReport): void {
   if (isJsonObject(citations) && citations["enabled"] === true) report.drop("citations");
+}
+
+function decodeDocument(block: JsonObject, path: string, report: TranslationReport): JsonObject[] {
+  reportCitations(block, report);
   const source = requireObject(block["source"], `${path}.source`);
   const title = readString(block, "title", path);
   const context = readString(block, "context", path);

@@ -5,8 +5,10 @@ import type { ChatRequest } from "../openai/wire-types.ts";
 import { readArray, readBoolean, readNumber, readObject, readString, requireObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
+import { reportUnknownInside } from "../unknown-fields.ts";
 import { decodeMessages } from "./decode-messages.ts";
 import { decodeTools } from "./decode-tools.ts";
+import { KNOWN_MESSAGE_FIELDS } from "./known-fields.ts";
 import { effortOf } from "./reasoning-effort.ts";
 
 /** Fields without which the response would not be what the client requires, with the reason. */
@@ -68,6 +70,7 @@ export function decodeRequest(body: JsonObject, report: TranslationReport): Chat
   const effort = effortOf(readObject(body, "thinking"), readObject(body, "output_config"));
   if (effort !== null) request["reasoning_effort"] = effort;
   addFormat(request, body);
+  reportUnknownInside(body, KNOWN_MESSAGE_FIELDS, report);
   dropOthers(body, "metadata", ["user_id"], report);
   dropOthers(body, "output_config", ["effort", "format"], report);
   const user = readString(readObject(body, "metadata") ?? {}, "user_id", "metadata");

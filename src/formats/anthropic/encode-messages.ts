@@ -9,7 +9,7 @@ import type {
   AnthropicToolUseBlock,
 } from "./wire-types.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { readArray, requireObject, requireString } from "../read-fields.ts";
+import { readArray, readString, requireObject, requireString } from "../read-fields.ts";
 import { isReasoningDetail } from "../reasoning-details.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
@@ -110,11 +110,10 @@ function encodeAssistant(
   path: string,
   report: TranslationReport,
 ): AnthropicRequestBlock[] {
-  report.dropPresent(message, ["audio"]);
   const thinking = encodeReasoning(message, report);
-  // A refusal has its text in `refusal` and null in `content`. It is part of the conversation as well.
-  const content = message["content"] ?? message["refusal"] ?? null;
-  const texts = content === null ? [] : encodeTextContent(content, `${path}.content`, report);
+  const texts = encodeTextContent(message["content"] ?? "", `${path}.content`, report);
+  // A refusal has its text in `refusal`. It is part of the conversation as well.
+  texts.push(...encodeTextContent(readString(message, "refusal", path) ?? "", `${path}.refusal`, report));
   const calls: AnthropicToolUseBlock[] = [];
   for (const [index, call] of (readArray(message, "tool_calls", path) ?? []).entries())
     calls.push(encodeToolCall(call, `${path}.tool_calls[${index}]`));

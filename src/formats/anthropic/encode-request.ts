@@ -53,7 +53,7 @@ export function encodeRequest(
   const name = readString(body, "model");
   const model = claudeModelOf(name);
   const { system, messages, lacksThinking } = encodeMessages(body.messages, report);
-  const format = encodeResponseFormat(body.response_format);
+  const format = encodeResponseFormat(body.response_format, report);
   if (format.instruction !== null) system.push({ type: "text", text: format.instruction });
   const tools = encodeTools(body, report);
   const isToolForced = tools.tool_choice?.type === "any" || tools.tool_choice?.type === "tool";
@@ -80,13 +80,15 @@ export function encodeRequest(
       ...request.output_config,
       format: { type: "json_schema", schema: format.schema },
     };
-  addOthers(request, body);
+  addOthers(request, body, report);
   return request;
 }
 
-function addOthers(request: AnthropicRequest, body: ChatRequest): void {
+function addOthers(request: AnthropicRequest, body: ChatRequest, report: TranslationReport): void {
   // `safety_identifier` replaces OpenAI's deprecated `user`.
-  const user = readString(body, "user") ?? readString(body, "safety_identifier");
+  const identifier = readString(body, "safety_identifier");
+  const user = readString(body, "user") ?? identifier;
+  if (identifier !== undefined && identifier !== user) report.drop("safety_identifier");
   if (user !== undefined && user !== "") request.metadata = { user_id: user };
   const control = body["cache_control"];
   if (isJsonObject(control)) request.cache_control = control;

@@ -4,6 +4,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { readBoolean, requireObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
+import type { TranslationReport } from "../translation-report.ts";
 
 interface EncodedResponseFormat {
   /** The schema that Anthropic must enforce. */
@@ -32,7 +33,7 @@ const UNSUPPORTED_KEYWORDS = new Set([
 const SCHEMA_MAPS = new Set(["$defs", "definitions", "properties"]);
 const SCHEMA_LISTS = new Set(["allOf", "anyOf", "oneOf"]);
 
-export function encodeResponseFormat(format: unknown): EncodedResponseFormat {
+export function encodeResponseFormat(format: unknown, report: TranslationReport): EncodedResponseFormat {
   if (format === undefined || format === null) return { schema: null, instruction: null };
   const { type, json_schema } = requireObject(format, "response_format");
   switch (type) {
@@ -44,7 +45,7 @@ export function encodeResponseFormat(format: unknown): EncodedResponseFormat {
         instruction: `Answer with one valid JSON object and nothing else: ${ONLY_JSON}`,
       };
     case "json_schema":
-      return encodeJsonSchema(requireObject(json_schema, "response_format.json_schema"));
+      return encodeJsonSchema(requireObject(json_schema, "response_format.json_schema"), report);
     default:
       throw new TranslationError(
         "response_format.type",
@@ -53,7 +54,8 @@ export function encodeResponseFormat(format: unknown): EncodedResponseFormat {
   }
 }
 
-function encodeJsonSchema(format: JsonObject): EncodedResponseFormat {
+function encodeJsonSchema(format: JsonObject, report: TranslationReport): EncodedResponseFormat {
+  if ((format["description"] ?? "") !== "") report.drop("json_schema.description");
   const parent = "response_format.json_schema";
   const schema = requireObject(format["schema"], `${parent}.schema`);
   if (readBoolean(format, "strict", parent) === true) {

@@ -1,7 +1,7 @@
 // Translates the messages of an OpenAI chat request to Gemini's contents: system messages become the system instruction, tool
 // calls and results become parts. Gemini has no roles other than user and model.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { readArray, requireObject, requireString } from "../read-fields.ts";
+import { readArray, readString, requireObject, requireString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { encodeParts, encodeTexts } from "./encode-parts.ts";
@@ -106,9 +106,9 @@ class ContentsEncoder {
 
   #encodeAssistant(message: JsonObject, path: string): GeminiPart[] {
     const signatures = readSignatures(message, path, this.#report);
-    // A refusal has its text in `refusal` and null in `content`. It is part of the conversation as well.
-    const content = message["content"] ?? message["refusal"] ?? null;
-    const texts = content === null ? [] : encodeTexts(content, `${path}.content`, this.#report);
+    const texts = encodeTexts(message["content"] ?? "", `${path}.content`, this.#report);
+    // A refusal has its text in `refusal`. It is part of the conversation as well.
+    texts.push(...encodeTexts(readString(message, "refusal", path) ?? "", `${path}.refusal`, this.#report));
     const parts: GeminiPart[] = texts.map((text) => ({ text }));
     addTextSignatures(parts, signatures.ofText);
     for (const [index, value] of (readArray(message, "tool_calls", path) ?? []).entries()) {

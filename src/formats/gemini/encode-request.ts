@@ -117,7 +117,9 @@ function addResponseFormat(config: GeminiGenerationConfig, format: unknown, repo
   config.responseMimeType = "application/json";
   if (type === "json_object") return;
   const parent = "response_format.json_schema";
-  const schema = readObject(requireObject(json_schema, parent), "schema", parent);
+  const described = requireObject(json_schema, parent);
+  if ((described["description"] ?? "") !== "") report.drop("json_schema.description");
+  const schema = readObject(described, "schema", parent);
   if (schema !== undefined) config.responseJsonSchema = encodeSchema(schema, `${parent}.schema`, report);
 }
 

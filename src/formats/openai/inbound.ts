@@ -2,7 +2,9 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { formatSse } from "../sse.ts";
 import type { InboundTranslator, ResponseContext, StreamEncoder } from "../translator.ts";
+import { reportUnknownInside } from "../unknown-fields.ts";
 import { CustomCallStream, withCustomCalls } from "./custom-tool-calls.ts";
+import { KNOWN_CHAT_FIELDS } from "./known-fields.ts";
 import { requestsStreamUsage } from "./stream-usage-option.ts";
 import {
   CHAT_STREAM_DONE,
@@ -12,7 +14,10 @@ import {
 } from "./wire-types.ts";
 
 export const openaiInbound: InboundTranslator = {
-  decodeRequest: (body) => body,
+  decodeRequest(body, report) {
+    reportUnknownInside(body, KNOWN_CHAT_FIELDS, report);
+    return body;
+  },
   fieldNames: new Map(),
   contextOf,
   withoutForeignReasoning: null,

@@ -4,8 +4,10 @@ import type { ChatRequest } from "../openai/wire-types.ts";
 import { readArray, readBoolean, readNumber, readObject, readString, requireObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
+import { reportUnknownInside } from "../unknown-fields.ts";
 import { InputDecoder } from "./decode-input.ts";
 import { DecodedTools, selectTools } from "./decode-tools.ts";
+import { KNOWN_RESPONSES_FIELDS } from "./known-fields.ts";
 
 /** Fields that are read here. All others are dropped and reported. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -60,6 +62,7 @@ export function decodeRequest(body: JsonObject, report: TranslationReport): Chat
     request["stream_options"] = { include_usage: true };
   }
   reportDropped(body, report);
+  reportUnknownInside(body, KNOWN_RESPONSES_FIELDS, report);
   return request;
 }
 
