@@ -127,6 +127,17 @@ describe("a stream", () => {
     expect(packed?.type === "redacted_thinking" && unpackDetail(packed.data)).toEqual(FOREIGN);
   });
 
+  test("has packed details after the thinking if it ends there, and none after a text", async () => {
+    const details = chunk({ reasoning_details: [FOREIGN] });
+    const unfinished = await readStream([chunk({ reasoning_content: "Hm" }), details, chunk({}, "length")]);
+    expect(unfinished.content).toMatchObject([
+      { type: "thinking", thinking: "Hm" },
+      { type: "redacted_thinking" },
+    ]);
+    const answered = await readStream([chunk({ content: "Hi" }), details, chunk({}, "stop")]);
+    expect(answered.content).toMatchObject([{ type: "text", text: "Hi" }]);
+  });
+
   test("starts blocks with increasing indices and stops each before the next", () => {
     const events = encodeStream([
       chunk({ reasoning_content: "a" }),

@@ -39,6 +39,8 @@ export class MessageStreamEncoder implements StreamEncoder {
   #nextIndex = 0;
   /** The block that has started last and has not stopped; null if there is none. */
   #openBlock: "text" | "thinking" | "tool_use" | null = null;
+  /** Whether the block that has started last is a text or a tool call. */
+  #endsWithAnswer = false;
   /** The index of the tool call whose block is open. */
   #openCall = -1;
   readonly #waitingCalls = new Map<number, WaitingCall>();
@@ -75,7 +77,7 @@ export class MessageStreamEncoder implements StreamEncoder {
     this.#stopBlock();
     this.#startWaitingCalls();
     this.#stopBlock();
-    if (this.#nextIndex === 0) this.#writeRedacted();
+    if (!this.#endsWithAnswer) this.#writeRedacted();
     const usage = this.#usage === null ? NO_USAGE : toAnthropicUsage(this.#usage);
     const delta = toStop(this.#finishReason, this.#hasCalls, this.#refusal);
     this.#write("message_delta", { type: "message_delta", delta, usage });
@@ -135,7 +137,7 @@ export class MessageStreamEncoder implements StreamEncoder {
     }
   }
 
-  /** Clients take the last block for the answer, so such blocks are written only before another one, or if there is no other. */
+  /** Clients take the last block for the answer, so such blocks are never written after a text or a tool call. */
   #writeRedacted(): void {
     for (const block of this.#redacted) {
       this.#writeStart(block);
@@ -183,6 +185,7 @@ export class MessageStreamEncoder implements StreamEncoder {
     this.#stopBlock();
     this.#writeRedacted();
     this.#openBlock = kind;
+    this.#endsWithAnswer = kind !== "thinking";
     this.#writeStart(block);
   }
 
