@@ -4,6 +4,8 @@
 const MAX_EXACT_CHARACTERS = 128 * 1024;
 /** How deep below a value `stringifyExact` looks for a value with such numbers: values that are built from parsed parts are shallow. */
 const SEARCH_DEPTH = 4;
+/** Of requests to providers: the arguments of a call are in a part of a message of a list. */
+export const REQUEST_SEARCH_DEPTH = 6;
 
 /** 16 digits, or an exponent of three. Shorter numbers are exact, or were rounded by their sender. */
 const LONG_NUMBER = /\d(?:\.?\d){15}|[eE][+-]?\d{3}/;
@@ -18,9 +20,14 @@ const numbersOf = new WeakMap<object, Map<string, ExactNumber>>();
 /** Whether there has been such a number: most processes never see one, and search for none. */
 let hasParsedAny = false;
 
+/** Whether `parseExact` may return other numbers than JSON.parse. */
+export function hasLongNumbers(text: string): boolean {
+  return text.length <= MAX_EXACT_CHARACTERS && LONG_NUMBER.test(text);
+}
+
 /** Values are as those of JSON.parse. Throws a SyntaxError. */
 export function parseExact(text: string): unknown {
-  if (text.length > MAX_EXACT_CHARACTERS || !LONG_NUMBER.test(text)) return JSON.parse(text);
+  if (!hasLongNumbers(text)) return JSON.parse(text);
   return JSON.parse(
     text,
     function (this: object, key: string, value: unknown, context?: { source?: string }) {
@@ -35,8 +42,8 @@ export function parseExact(text: string): unknown {
 }
 
 /** `value` is built from values that `parseExact` returned. Numbers that were replaced since are written as they are now. */
-export function stringifyExact(value: object): string {
-  if (!hasParsedAny || !hasExactNumbers(value, SEARCH_DEPTH)) return JSON.stringify(value);
+export function stringifyExact(value: object, searchDepth: number = SEARCH_DEPTH): string {
+  if (!hasParsedAny || !hasExactNumbers(value, searchDepth)) return JSON.stringify(value);
   return JSON.stringify(value, function (this: object, key: string, each: unknown) {
     const known = typeof each === "number" ? numbersOf.get(this)?.get(key) : undefined;
     return known !== undefined && known.value === each ? rawJson(known.source) : each;

@@ -1,5 +1,7 @@
 // Builds the request to a target from the client's request: URL, headers, model, and wire format.
 import { GatehouseError } from "../base/errors.ts";
+import { hasLongNumbers, parseExact } from "../base/exact-json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { spliceTopLevelString } from "../base/json-splice.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
 import type { Format, StreamUsageOption } from "../formats/format.ts";
@@ -234,9 +236,16 @@ function translatedBody(exchange: Exchange, body: RequestBody, task: Translation
   const prepared = exchange.translations?.get(task);
   if (prepared !== undefined) return prepared;
   const startedAt = exchange.clock.now();
-  const translated = translateRequest(body.json ?? {}, task);
+  const translated = translateRequest(exactJsonOf(body), task);
   if (translated.bytes !== null) exchange.translateMs += exchange.clock.now() - startedAt;
   return translated;
+}
+
+/** The input of tool calls in messages may have 64-bit ids. */
+function exactJsonOf(body: RequestBody): JsonObject {
+  const { text } = body;
+  const exact = text !== null && hasLongNumbers(text) ? parseExact(text) : body.json;
+  return isJsonObject(exact) ? exact : {};
 }
 
 /** Returns the translation that the endpoint needs; null if the request is forwarded as it is. */

@@ -1,5 +1,6 @@
 // Translates a request from the format of the client to the format of a target.
 import { GatehouseError } from "../base/errors.ts";
+import { REQUEST_SEARCH_DEPTH, stringifyExact } from "../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { HUB_FORMAT, type FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
@@ -59,7 +60,8 @@ export function translateRequest(
     const encoded = inClientTerms(inbound, decoded, report, () =>
       outbound.encodeRequest(request, { report, targetTag }),
     );
-    return { bytes: Buffer.from(JSON.stringify(encoded)), dropped: report.dropped, context };
+    const text = stringifyExact(encoded, REQUEST_SEARCH_DEPTH);
+    return { bytes: Buffer.from(text), dropped: report.dropped, context };
   });
 }
 

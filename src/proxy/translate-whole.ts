@@ -1,5 +1,6 @@
 // Translates a whole response to the format of the client. Runs on the event loop and in worker threads.
 import { GatehouseError } from "../base/errors.ts";
+import { parseExact, stringifyExact } from "../base/exact-json.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
@@ -55,12 +56,12 @@ function translateJson(
   inbound: InboundTranslator,
   { body, status, options, context, requestId }: WholeResponse,
 ): string {
-  const value = parseJson(body);
+  const value = parsedBy(parseExact, body);
   if (status >= 400)
     return JSON.stringify(inbound.encodeError(outbound.decodeError(value, status), status, requestId));
   const completion = outbound.decodeResponse(value, options);
   if (completion === null) throw new GatehouseError("upstream_bad_answer", problemOf(value, status));
-  return JSON.stringify(inbound.encodeResponse(completion, context));
+  return stringifyExact(inbound.encodeResponse(completion, context));
 }
 
 /** Returns why a body is no response. Some providers report errors with status 200. */
@@ -75,8 +76,12 @@ function problemOf(body: unknown, status: number): string {
 
 /** Returns null if the body is not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
+  return parsedBy(JSON.parse, bytes);
+}
+
+function parsedBy(parse: (text: string) => unknown, bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    return parse(new TextDecoder().decode(bytes));
   } catch {
     return null;
   }

@@ -206,3 +206,52 @@ describe("Gemini's own clients", () => {
     expect([response.status, response.json().code]).toEqual([404, "operation_not_supported"]);
   });
 });
+
+describe("64-bit numbers in arguments of tool calls stay as they are", () => {
+  const ID = "1234567890123456789";
+  const ARGUMENTS = `{"id":${ID}}`;
+  const USER = { role: "user", content: "Close the ticket." };
+  const CHAT_PATH = "/v1/chat/completions";
+  const MESSAGES_PATH = "/v1/messages";
+
+  const chat = { model: "m", messages: [USER] };
+  const messages = { model: "m", max_tokens: 50, messages: [USER] };
+  const chatCall = { type: "function", id: "c", function: { name: "f", arguments: ARGUMENTS } };
+  const toolUse = `{"type":"tool_use","id":"c","name":"f","input":${ARGUMENTS}}`;
+  const geminiCall = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":${ARGUMENTS}}}]},"finishReason":"STOP"}]}`;
+  const EVENTS: HeaderPair[] = [["Content-Type", "text/event-stream"]];
+
+  test.each([
+    ["chat", "anthropic", chat, `{"type":"message","content":[${toolUse}],"stop_reason":"tool_use"}`],
+    ["chat", "gemini", chat, geminiCall],
+    ["streaming chat", "gemini", { ...chat, stream: true }, `data: ${geminiCall}\n\n`],
+    ["messages", "openai", messages, JSON.stringify({ choices: [{ message: { tool_calls: [chatCall] } }] })],
+  ])("in responses to %s clients of %s targets", async (_, format, request, body) => {
+    provider.behave({ body, ...(body.startsWith("data") && { headers: EVENTS }) });
+    const { prefix } = await api({ format });
+    const response = await post(prefix + (request === messages ? MESSAGES_PATH : CHAT_PATH), request);
+    expect(response.body.toString()).toContain(ID);
+  });
+
+  const result = { type: "tool_result", tool_use_id: "c", content: "Done." };
+  const asMessages = `{"model":"m","max_tokens":50,"messages":[${JSON.stringify(USER)},{"role":"assistant","content":[${toolUse}]},${JSON.stringify({ role: "user", content: [result] })}]}`;
+  const asChat = JSON.stringify({
+    model: "m",
+    messages: [
+      USER,
+      { role: "assistant", content: null, tool_calls: [chatCall] },
+      { role: "tool", tool_call_id: "c", content: "Done." },
+    ],
+  });
+
+  test.each([
+    ["chat", "anthropic", asChat],
+    ["chat", "gemini", asChat],
+    ["messages", "openai", asMessages],
+    ["messages", "gemini", asMessages],
+  ])("in requests of %s clients to %s targets", async (client, format, body) => {
+    const { prefix } = await api({ format });
+    await post(prefix + (client === "chat" ? CHAT_PATH : MESSAGES_PATH), body);
+    expect(onlyRequest(provider).body.toString()).toContain(ID);
+  });
+});

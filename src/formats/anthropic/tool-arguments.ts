@@ -1,4 +1,5 @@
 // The arguments of tool calls: text with JSON in chat, an object in Anthropic's messages.
+import { parseExact, stringifyExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
 /** The field for arguments that are no JSON object, such as those of a response that reached its token limit. */
@@ -9,7 +10,7 @@ export function inputOf(text: string): JsonObject {
   // Some providers send "" if there are no arguments.
   if (text.trim() === "") return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseExact(text);
     if (isJsonObject(value)) return value;
   } catch {
     // Cut off.
@@ -21,5 +22,5 @@ export function inputOf(text: string): JsonObject {
 export function argumentsOf(input: unknown): string {
   if (!isJsonObject(input)) return JSON.stringify(input ?? {});
   const raw = input[RAW];
-  return typeof raw === "string" && Object.keys(input).length === 1 ? raw : JSON.stringify(input);
+  return typeof raw === "string" && Object.keys(input).length === 1 ? raw : stringifyExact(input);
 }

@@ -1,5 +1,6 @@
 // Translates whole Gemini responses to OpenAI chat; decode-stream.ts translates streams, whose events have the same form.
 // Images and the code that Gemini ran are left out: chat messages have no place for them.
+import { stringifyExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import { chatUsageOf } from "../chat-usage.ts";
@@ -89,7 +90,10 @@ function decodeCall({ id, name, args }: JsonObject, ids: CallIds): ChatToolCall 
   return {
     id: ids.next(id),
     type: "function",
-    function: { name: decodeToolName(textOf(name)), arguments: JSON.stringify(args ?? {}) },
+    function: {
+      name: decodeToolName(textOf(name)),
+      arguments: isJsonObject(args) ? stringifyExact(args) : JSON.stringify(args ?? {}),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 // Translates the messages of an OpenAI chat request to Gemini's contents: system messages become the system instruction, tool
 // calls and results become parts. Gemini has no roles other than user and model.
+import { parseExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { readArray, readString, requireObject, requireString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
@@ -182,7 +183,7 @@ function parseArguments(call: JsonObject, parent: string): JsonObject {
   if (text.trim() === "") return {};
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExact(text);
   } catch {
     value = null;
   }

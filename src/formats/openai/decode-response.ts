@@ -1,6 +1,7 @@
 // Reads whole responses and errors of chat targets: OpenAI's, and those of servers that differ in details. Fields that no
 // client of another format can get are left out.
 import { GatehouseError } from "../../base/errors.ts";
+import { stringifyExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { chatUsageOf } from "../chat-usage.ts";
 import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
@@ -127,7 +128,7 @@ export function toCallId(responseId: string, index: number): string {
 
 /** Some servers send an object. */
 export function argumentsOf(value: unknown): string {
-  return isJsonObject(value) ? JSON.stringify(value) : textOf(value);
+  return isJsonObject(value) ? stringifyExact(value) : textOf(value);
 }
 
 /** Returns the text, or "" for any other value. */
