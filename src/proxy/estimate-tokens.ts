@@ -21,9 +21,9 @@ export function estimateWithoutEndpoint(
   rule: CompiledRule,
   parts: EstimateParts,
 ): ValueOrPromise<OutgoingResponse | null> {
-  const { endpoint, method, body, fields } = exchange;
+  const { endpoint, body, fields } = exchange;
   const { upstream } = rule;
-  if (endpoint === null || method !== "POST") return null;
+  if (endpoint === null) return null;
   if (fields.modelProblem !== null && upstream.requiresModel) return null;
   const candidates = upstream.candidatesFor(fields.model);
   // Targets of other models would reject the model, or count with their own.

@@ -104,6 +104,11 @@ export function servingCandidates(
   return endpoint.operation === "embeddings" ? sameModelCandidates(exchange, rule, serving) : serving;
 }
 
+/** Whether the gateway estimates the number of tokens if no target counts them. */
+export function asksForTokenCount({ endpoint, method }: Exchange): boolean {
+  return endpoint?.operation === "count_tokens" && method === "POST";
+}
+
 /** Whether any of the targets with these indexes serves the endpoint. */
 export function isServedBy(indexes: readonly number[], endpoint: Endpoint, rule: CompiledRule): boolean {
   return indexes.some((index) => allHave(endpoint, rule, [index]));

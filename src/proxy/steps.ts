@@ -21,7 +21,7 @@ import { matchedGateway, matchedRule, matchRule, type Matched } from "./match-ru
 import type { LazyMcp } from "./mcp/load-mcp.ts";
 import { acceptMcpToken, checkMcpRequest, readMcpMessages } from "./mcp/mcp-steps.ts";
 import { respondWithResourceMetadata, type ResourceParts } from "./mcp/resource-metadata.ts";
-import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "./operation.ts";
+import { asksForTokenCount, endpointOf, requireAllowedBody, requireAllowedEndpoint } from "./operation.ts";
 import { ClientHandshake } from "./realtime/client-handshake.ts";
 import { fieldsOfQuery } from "./realtime/handshake-query.ts";
 import {
@@ -290,6 +290,6 @@ function respondWithTokenEstimate(
   exchange: Exchange,
   { offLoop, budgetAccounts }: StepParts,
 ): ValueOrPromise<OutgoingResponse | null> {
-  if (exchange.endpoint?.operation !== "count_tokens") return null;
+  if (!asksForTokenCount(exchange)) return null;
   return estimateWithoutEndpoint(exchange, matchedRule(exchange), { offLoop, budgetAccounts });
 }

@@ -137,6 +137,14 @@ describe("the gateway estimates for a provider that has no such endpoint", () =>
     const request = { path: `/virtual${INPUT_TOKENS}`, body: { ...ITEMS, model: "assistant" } };
     const explained = await gatehouse.api("POST", `/gateways/${gateway}/explain`, request);
     expect(explained.body).toMatchObject({ upstream_request: null, answer: { status: 200 } });
+    // Only POST asks for a count.
+    const put = await rawCall(gatehouse.proxyUrl, {
+      method: "PUT",
+      target: request.path,
+      headers: [["Content-Type", "application/json"]],
+      body: JSON.stringify(request.body),
+    });
+    expect([put.status, put.json().code]).toEqual([404, "operation_not_supported"]);
     const { key } = await seedKey(gatehouse, gateway, { models: ["assistant"] });
     const refused = await rawJson(
       gatehouse.proxyUrl,

@@ -10,7 +10,7 @@ import { estimateRequestTokens } from "../../formats/token-estimate.ts";
 import { candidatesFor, type ClientAddressPart } from "../attempt.ts";
 import type * as estimateTokensTask from "../estimate-tokens-task.ts";
 import type { Exchange } from "../exchange.ts";
-import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "../operation.ts";
+import { asksForTokenCount, endpointOf, requireAllowedBody, requireAllowedEndpoint } from "../operation.ts";
 import { priceFor } from "../record-usage.ts";
 import { toHeaderValue } from "../header-value.ts";
 import { isAssignedToCanary } from "./canary-subject.ts";
@@ -101,7 +101,8 @@ function select(
   if (route.eligible[0]?.length === 0) {
     const [refusal] = refusals;
     // Without an endpoint that counts tokens, the gateway estimates them.
-    if (refusal !== undefined && isCount(exchange) && refusals.every(isWithoutEndpoint)) return null;
+    if (refusal !== undefined && asksForTokenCount(exchange) && refusals.every(isWithoutEndpoint))
+      return null;
     // A key that may not use any target of the virtual model may not use its fallbacks instead.
     if (refusal !== undefined && largestWindow === 0) throw refusal;
     if (largestWindow === 0) {
@@ -145,7 +146,7 @@ function inputTokensOf(
 ): ValueOrPromise<number> {
   const { body } = exchange;
   // A client that counts tokens may want to know whether they fit.
-  if (body === null || isCount(exchange)) return 0;
+  if (body === null || exchange.endpoint?.operation === "count_tokens") return 0;
   const { bytes } = body;
   if (route.legs.every((legs) => legs.every((leg) => contextWindowOf(exchange, leg) >= bytes.byteLength)))
     return 0;
@@ -159,10 +160,6 @@ function inputTokensOf(
 
 function isWithoutEndpoint({ code }: GatehouseError): boolean {
   return code === "operation_not_supported";
-}
-
-function isCount({ endpoint }: Exchange): boolean {
-  return endpoint?.operation === "count_tokens";
 }
 
 function contextWindowOf(exchange: Exchange, { model }: Leg): number {
