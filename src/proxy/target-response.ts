@@ -52,8 +52,10 @@ export interface Holding {
 }
 
 const PLAIN_TEXT = /^text\/plain\b/i;
+/** What lines of an event stream start with; the last one is that of a comment. */
+const EVENT_FIELDS = ["data:", "event:", "id:", "retry:", ":"];
 const JSON_START = /^\ufeff?\s*[{[]/;
-const JSON_START_BYTES = 64;
+const START_BYTES = 64;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 
 export class TargetResponse {
@@ -85,7 +87,11 @@ export class TargetResponse {
   readonly isChat: boolean;
   /** Only the gateway requested the usage event of this stream, so it is not relayed to the client. */
   readonly hidesUsage: boolean;
-  readonly isStream: boolean;
+  /** Call `open` before: the start of a body without a declared type decides. */
+  isStream: boolean;
+  /** Clients read a body as what they requested if the server declares no type, or that of text. */
+  readonly #isUndeclared: boolean;
+  readonly #mayBecomeStream: boolean;
   /** The whole body if it was small enough to wait for; null if `reader` has it or there is none. */
   body: Uint8Array | null = null;
   reader: BodyReader | null = null;
@@ -129,8 +135,11 @@ export class TargetResponse {
     this.isChat = isChat;
     this.hidesUsage = hidesUsage;
     // Some providers send errors that are no stream with the content type of one. The error is translated as a whole.
-    this.isStream =
-      isEventStreamType(response.headers.get("content-type")) && (response.ok || translation === null);
+    const type = response.headers.get("content-type");
+    const mayBeStream = response.ok || translation === null;
+    this.isStream = mayBeStream && isEventStreamType(type);
+    this.#isUndeclared = type === null || PLAIN_TEXT.test(type);
+    this.#mayBecomeStream = mayBeStream && this.#isUndeclared;
   }
 
   /**
@@ -148,7 +157,8 @@ export class TargetResponse {
     response.idleTimeoutMs = idleMs;
     const encoding = isDecoded ? parseContentEncoding(response.headers.get("content-encoding")) : "identity";
     // Most bodies have arrived together with the headers.
-    const whole = isStream || encoding !== "identity" ? null : response.takeWholeBody();
+    const isTaken = !isStream && !this.#mayBecomeStream && encoding === "identity";
+    const whole = isTaken ? response.takeWholeBody() : null;
     if (whole === null)
       return this.#read(encoding === "identity" ? response : decodeResponse(response, encoding), holding);
     this.body = this.firstBytes = whole;
@@ -158,11 +168,8 @@ export class TargetResponse {
   /** Whether the client gets JSON. */
   get isJson(): boolean {
     if (this.translation !== null) return true;
-    const type = this.upstreamResponse.headers.get("content-type");
-    // Clients parse the body of a server that declares no type, or that of text.
-    if (type === null || PLAIN_TEXT.test(type))
-      return this.firstBytes !== null && startsJson(this.firstBytes);
-    return JSON_TYPE.test(type);
+    if (this.#isUndeclared) return this.firstBytes !== null && startsJson(this.firstBytes);
+    return JSON_TYPE.test(this.upstreamResponse.headers.get("content-type") ?? "");
   }
 
   /** Whether another target is tried if there is one. Every other response goes to the client. */
@@ -195,6 +202,7 @@ export class TargetResponse {
   }
 
   async #read(reader: BodyReader, holding: Holding | null): Promise<void> {
+    if (this.#mayBecomeStream) this.isStream = startsEvents(await reader.peek());
     const length = Number(this.upstreamResponse.headers.get("content-length") ?? Infinity);
     // A decoded body can be much larger than its Content-Length, hence the second limit.
     if (!this.isStream && (this.#readsWhole || length <= SMALL_BODY_BYTES)) {
@@ -219,7 +227,14 @@ const MAX_FILTERED_BYTES = 64 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
 
 function startsJson(bytes: Uint8Array): boolean {
-  return JSON_START.test(utf8Between(bytes, 0, Math.min(JSON_START_BYTES, bytes.byteLength)));
+  return JSON_START.test(utf8Between(bytes, 0, Math.min(START_BYTES, bytes.byteLength)));
+}
+
+/** The first bytes may be part of the first line only. */
+function startsEvents(bytes: Uint8Array | null): boolean {
+  if (bytes === null) return false;
+  const start = utf8Between(bytes, 0, Math.min(START_BYTES, bytes.byteLength)).replace(/^\ufeff?[\r\n]*/, "");
+  return EVENT_FIELDS.some((field) => start.startsWith(field) || field.startsWith(start));
 }
 
 /** Whether the stream ends before its first event, as its Content-Length says. */

@@ -170,15 +170,18 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
       const delta = call === null ? {} : { tool_calls: [{ index: 0, ...call }] };
       return `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: call && null }] })}\n\n`;
     });
-    provider.behave({
-      headers: [["Content-Type", "text/event-stream"]],
-      body: `${events.join("")}data: [DONE]\n\n`,
-    });
-    const { sent, isComplete } = await readStream(() =>
-      fetch(gatehouse.proxyUrl + path, { method: "POST", body: JSON.stringify(STREAMED_CHAT) }),
-    );
-    expect(isComplete).toBe(false);
-    expect(sent).toContain('"code":"tool_denied"');
+    // Clients that requested a stream read one whatever its type. The fake provider adds none.
+    for (const type of ["text/event-stream", "text/plain; charset=utf-8", null]) {
+      const headers: [string, string][] = type === null ? [["X-Type", "none"]] : [["Content-Type", type]];
+      const body = Buffer.from(`${events.join("")}data: [DONE]\n\n`);
+      // The first chunk ends within the name of a field.
+      provider.behave({ headers, body: [body.subarray(0, 3), body.subarray(3)] });
+      const { sent, isComplete } = await readStream(() =>
+        fetch(gatehouse.proxyUrl + path, { method: "POST", body: JSON.stringify(STREAMED_CHAT) }),
+      );
+      expect([type, isComplete]).toEqual([type, false]);
+      expect(sent).toContain('"code":"tool_denied"');
+    }
   });
 
   test("are denied in streams if they have no name", async () => {
