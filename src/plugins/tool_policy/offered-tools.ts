@@ -17,6 +17,11 @@ const FIELDS_OF_TOOLS = new Set([
   "toolConfig",
   "tool_config",
 ]);
+/** Fields with the tool that the model must call, or with those that it may call. */
+const CHOICES = new Set(["tool_choice", "function_call", "toolconfig", "tool_config"]);
+/** Objects within these that lead to the list of tools that the model may call, and the list. */
+const CHOICE_OBJECTS = new Set(["allowed_tools", "functioncallingconfig", "function_calling_config"]);
+const CHOICE_LISTS = new Set(["tools", "allowedfunctionnames", "allowed_function_names"]);
 const SEVERITY: Readonly<Record<Action, number>> = { allow: 0, strip: 1, deny: 2 };
 
 export class OfferedTools {
@@ -40,6 +45,8 @@ export class OfferedTools {
       else if (HOSTED_FIELDS.has(key) && this.#json.source(child) !== "null")
         this.#decide([key], child, this.#valueOf(child));
     }
+    if (this.removed.size === 0) return;
+    for (const [key, child] of membersOf(this.#json.root)) if (CHOICES.has(key)) this.#readChoice(child);
   }
 
   /** Returns the body without the stripped tools; without their lists where nothing is left. */
@@ -56,6 +63,40 @@ export class OfferedTools {
       if (tool.type === "object" && this.#readTool(tool)) isChanged = true;
     if (isChanged) this.#changed.add(list);
     return isChanged;
+  }
+
+  /** Denies a request that forces a stripped tool. Returns whether the choice contains something stripped. */
+  #readChoice(choice: JsonNode): boolean {
+    // A text is no name but a mode, such as "auto".
+    const names = choice.type === "object" ? this.#chosenNames(choice) : [];
+    const forced = names.find((name) => this.removed.has(name));
+    if (forced !== undefined) this.denied ??= forced;
+    let isChanged = false;
+    for (const [key, child] of membersOf(choice)) {
+      if (CHOICE_LISTS.has(key)) isChanged = this.#readAllowed(child) || isChanged;
+      else if (CHOICE_OBJECTS.has(key)) isChanged = this.#readChoice(child) || isChanged;
+    }
+    if (isChanged) this.#changed.add(choice);
+    return isChanged;
+  }
+
+  /** Providers reject a list with a tool that is not offered. Denies the request if nothing would be left of the list. */
+  #readAllowed(list: JsonNode): boolean {
+    const stripped = list.children.filter((tool) =>
+      this.#chosenNames(tool).some((name) => this.removed.has(name)),
+    );
+    const [first] = stripped;
+    if (first === undefined) return false;
+    if (stripped.length === list.children.length) this.denied ??= this.#chosenNames(first)[0] ?? "";
+    for (const tool of stripped) this.#stripped.add(tool);
+    this.#changed.add(list);
+    return true;
+  }
+
+  /** A hosted tool is chosen by its type, also if one of its functions is named. */
+  #chosenNames(chosen: JsonNode): string[] {
+    const name = this.#json.text(chosen);
+    return name === null ? [...this.#namesOf(chosen), ...this.#textsOf(chosen, "type")] : [name];
   }
 
   /** Returns whether the tool, or a tool in it, is stripped. */

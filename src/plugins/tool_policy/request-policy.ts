@@ -63,14 +63,5 @@ function applyToOffered(body: Uint8Array, policy: Policy): RequestVerdict {
   const { denied, removed } = offered;
   if (denied !== null) return { ...UNCHANGED, denied: { source: "offered", tool: denied } };
   if (removed.size === 0) return UNCHANGED;
-  const chosen = chosenTool(json);
-  if (chosen !== null && removed.has(chosen))
-    return { ...UNCHANGED, denied: { source: "offered", tool: chosen } };
   return { denied: null, body: offered.encode(), stripped: { offered: removed.size, result: 0 } };
-}
-
-/** Returns the tool that the request forces the model to call; null if there is none. */
-function chosenTool(json: JsonDocument): string | null {
-  const choice = json.root.get("tool_choice") ?? json.root.get("function_call");
-  return json.text(choice?.get("name") ?? choice?.get("function")?.get("name") ?? null);
 }

@@ -112,6 +112,43 @@ describe("offered tools", () => {
     expect((await run([strip("bad", "offered")], forced)).response).toMatchObject({ status: 403 });
   });
 
+  const OFFERED = { tools: [chatTool("bad"), { type: "bad_search" }, chatTool("auto"), chatTool("good")] };
+  const limitedTo = (...allowed: string[]) => ({
+    functionCallingConfig: { mode: "ANY", allowedFunctionNames: allowed },
+  });
+  const allowed = (...tools: Fields[]) => ({ type: "allowed_tools", mode: "auto", tools });
+
+  test.each<[string, Fields]>([
+    ["a custom tool", { tool_choice: { type: "custom", custom: { name: "bad" } } }],
+    ["a hosted tool", { tool_choice: { type: "bad_search" } }],
+    ["a function of a hosted tool", { tool_choice: { type: "bad_search", name: "x" } }],
+    ["in other case", { Tool_Choice: { Function: { Name: "bad" } } }],
+    ["all allowed tools", { tool_choice: allowed({ type: "bad_search" }, chatTool("bad")) }],
+    ["all allowed functions of Gemini", { toolConfig: limitedTo("bad") }],
+  ])("a request that forces one that is stripped is denied: %s", async (_, choice) => {
+    const rules = [strip("bad*", "offered")];
+    expect((await run(rules, { ...OFFERED, ...choice })).response).toMatchObject({ status: 403 });
+  });
+
+  test.each<[string, Fields, Fields]>([
+    ["a mode", { tool_choice: "auto" }, { tool_choice: "auto" }],
+    [
+      "responses",
+      { tool_choice: allowed({ type: "bad_search" }, { type: "function", name: "good" }) },
+      { tool_choice: allowed({ type: "function", name: "good" }) },
+    ],
+    [
+      "chat",
+      { tool_choice: { allowed_tools: allowed(chatTool("bad"), chatTool("good")) } },
+      { tool_choice: { allowed_tools: allowed(chatTool("good")) } },
+    ],
+    ["gemini", { tool_config: limitedTo("bad", "good") }, { tool_config: limitedTo("good") }],
+  ])("one that is stripped is also removed from the allowed tools: %s", async (_, choice, expected) => {
+    const rules = [strip("bad*", "offered"), strip("auto", "offered")];
+    const { body } = await run(rules, { ...OFFERED, ...choice });
+    expect(JSON.parse(body ?? "")).toEqual({ tools: [chatTool("good")], ...expected });
+  });
+
   test("a tool in a second list of the same name is not overlooked", async () => {
     const body = `{"tools":[${JSON.stringify(chatTool("bad"))}],"tools":[]}`;
     expect((await run([deny("bad", "offered")], body)).response).toMatchObject({ status: 403 });
