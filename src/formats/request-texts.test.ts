@@ -93,6 +93,27 @@ describe("texts by role", () => {
       "1 tool tool_result shell files",
       "2 tool tool_result local_shell done",
     ]);
+    const run = [
+      { type: "mcp_call", id: "m1", name: "find", arguments: '{"q":1}', output: "found", error: null },
+      { type: "code_interpreter_call", code: "1+1", outputs: [{ type: "logs", logs: "2" }] },
+      { type: "file_search_call", queries: ["q"], results: [{ text: "part", file_id: "f1" }] },
+      { type: "mcp_call", name: "find", arguments: "{}", output: null, error: "down" },
+    ];
+    expect(read({ input: run })).toEqual([
+      '0 assistant tool_arguments find {"q":1}  json',
+      "0 tool tool_result find found",
+      "1 assistant text code_interpreter 1+1",
+      "1 tool tool_result code_interpreter 2",
+      "2 assistant text file_search q",
+      "2 tool tool_result file_search part",
+      "3 assistant tool_arguments find {}  json",
+      "3 tool tool_result find down",
+    ]);
+  });
+
+  test("numbers before the messages do not change their positions", () => {
+    const messages = [{ role: "user", content: "hi" }];
+    expect(read({ model: "m", max_tokens: 5, stream: true, messages })).toEqual(["0 user text - hi"]);
   });
 
   test("Gemini, completions and embeddings", () => {

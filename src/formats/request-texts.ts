@@ -94,7 +94,8 @@ class Reader {
     if (root.type !== "object") this.#readConversation(root);
     for (const [index, child] of root.type === "object" ? root.children.entries() : []) {
       const name = (root.keys[index] ?? "").toLowerCase();
-      if (SETTINGS.has(name)) continue;
+      // A number, such as `max_tokens`, is no message, and must not move the positions of those after it.
+      if (SETTINGS.has(name) || child.type === "scalar") continue;
       if (SYSTEM_FIELDS.has(name)) this.#walk(child, { ...FIELD, role: "system" }, true);
       else if (OTHER_FIELDS.has(name)) this.#walk(child, FIELD, true);
       else this.#readConversation(child);
@@ -159,8 +160,21 @@ class Reader {
         const result: Place = { ...here, role: "tool", kind: "tool_result", tool };
         this.#walkResult(result, () => this.#walk(child, result, true));
       } else if (key === "response" && here.kind === "tool_result") this.#walk(child, here, false);
-      else if (key === "data" ? this.#isTextData(node) : !OPAQUE_KEYS.has(key)) this.#walk(child, here, true);
+      else if (RESULTS_OF_CALLS.has(key) && child.type !== "scalar" && this.#isCall(node, here)) {
+        const result: Place = { ...here, role: "tool", kind: "tool_result" };
+        this.#walkResult(result, () => this.#walk(child, result, true));
+      } else if (key === "data" ? this.#isTextData(node) : !OPAQUE_KEYS.has(key))
+        this.#walk(child, here, true);
     }
+  }
+
+  /** Whether the node is a call of the Responses API. */
+  #isCall(node: JsonNode, { role, kind }: Place): boolean {
+    return (
+      role === "assistant" &&
+      kind === "text" &&
+      this.#valuesOf(node, "type").some((type) => type.endsWith("_call"))
+    );
   }
 
   /** Whether the `data` of a document is its text, and not base64. */
@@ -220,6 +234,8 @@ class Reader {
   }
 }
 
+/** Calls that the provider has run contain what the tool returned, such as `mcp_call`, `file_search_call` and `code_interpreter_call`. */
+const RESULTS_OF_CALLS = new Set(["output", "outputs", "results", "error"]);
 const DOCUMENT_TYPES = new Set(["document", "input_file", "file", "search_result"]);
 
 /** Gemini wraps calls and results in objects without a type. */
