@@ -174,7 +174,7 @@ test.each<[name: string, vector: Vector]>([
   });
 });
 
-test("headers that a proxy changes or that are not ASCII are not signed, and a client's own date and token do not count", () => {
+test("headers that a proxy changes or that are not ASCII are not signed, and a client's own date, token and hash do not count", () => {
   const headers = {
     "user-agent": "x",
     traceparent: "00-1",
@@ -182,6 +182,7 @@ test("headers that a proxy changes or that are not ASCII are not signed, and a c
     authorization: "Bearer client",
     "x-amz-date": "19990101T000000Z",
     "x-amz-security-token": "of the client",
+    "x-amz-content-sha256": "of the body that the client signed",
     "x-name": "Zoë",
   };
   expect(sign({ headers })).toEqual(sign({}));
@@ -189,6 +190,11 @@ test("headers that a proxy changes or that are not ASCII are not signed, and a c
 
 test("a path that is encoded is encoded again", () => {
   expect(sign({ target: "/model/a%3A1/invoke" })).not.toEqual(sign({ target: "/model/a:1/invoke" }));
+});
+
+test("the bytes of a query are signed, also if they are not UTF-8", () => {
+  expect(sign({ target: "/?%e4=100%&x=%zz" })).toEqual(sign({ target: "/?x=%25zz&%E4=100%25" }));
+  expect(sign({ target: "/?%E4=1" })).not.toEqual(sign({ target: "/?%25E4=1" }));
 });
 
 test("the signing key follows the date", () => {

@@ -46,7 +46,12 @@ export class Sigv4Signer {
     const { accessKeyId, sessionToken } = this.#keys;
     const time = new Date(unixNow).toISOString().replaceAll(/[:-]|\.\d{3}/g, "");
     const date = time.slice(0, 8);
-    const added = { "x-amz-date": time, "x-amz-security-token": sessionToken ?? undefined };
+    const added = {
+      "x-amz-date": time,
+      "x-amz-security-token": sessionToken ?? undefined,
+      // Of a client that signs its requests. The body that it describes may have changed since.
+      "x-amz-content-sha256": undefined,
+    };
     const headers = canonicalHeaders({ ...request.headers, ...added }, request.host);
     const signedHeaders = headers.map(([name]) => name).join(";");
     const canonical = [
@@ -110,7 +115,7 @@ function canonicalQuery(target: string): string {
     .map((pair) => {
       const end = pair.indexOf("=");
       const [name, value] = end < 0 ? [pair, ""] : [pair.slice(0, end), pair.slice(end + 1)];
-      return [encode(decode(name)), encode(decode(value))] as const;
+      return [encode(percentDecodedBytes(name)), encode(percentDecodedBytes(value))] as const;
     });
   pairs.sort(([nameA, valueA], [nameB, valueB]) => compare(nameA, nameB) || compare(valueA, valueB));
   return pairs.map(([name, value]) => `${name}=${value}`).join("&");
@@ -120,18 +125,17 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+/** The bytes may be no UTF-8. A "%" that begins no encoded byte is a character of its own. */
+function percentDecodedBytes(text: string): Uint8Array {
+  if (!text.includes("%")) return Buffer.from(text);
+  const parts = text.split(/%([0-9A-Fa-f]{2})/);
+  return Buffer.concat(parts.map((part, index) => Buffer.from(part, index % 2 === 0 ? "utf8" : "hex")));
 }
 
 /** Percent-encodes everything but unreserved characters (RFC 3986, 2.3). */
-function encode(text: string): string {
+function encode(text: string | Uint8Array): string {
   let encoded = "";
-  for (const byte of Buffer.from(text)) {
+  for (const byte of typeof text === "string" ? Buffer.from(text) : text) {
     const character = String.fromCharCode(byte);
     encoded += UNRESERVED.test(character)
       ? character
