@@ -1,6 +1,5 @@
 // Recognizes credentials of this gateway, API keys and admin tokens, in what a client sends. They are never forwarded.
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { percentDecoded } from "../base/percent-decoded.ts";
 
 const GATEWAY_KEY = /gw_[A-Za-z0-9_-]{43}/;
 /** A token has three segments. Text with dots before or after it has more. */
@@ -15,6 +14,7 @@ const SIGNATURE_LENGTH = 43;
 const BASIC = /basic\s+([A-Za-z0-9+/=_-]+)/gi;
 /** No shorter value contains an API key or a token in base64. */
 const MIN_BASIC_LENGTH = 64;
+const ENCODED_BYTE = /%([0-9A-Fa-f]{2})/g;
 
 export class OwnCredentials {
   readonly #secret: string;
@@ -23,12 +23,13 @@ export class OwnCredentials {
     this.#secret = secret;
   }
 
-  /** Whether a header value, a query parameter or any other text contains an API key or an admin token of this gateway. */
+  /**
+   * Whether a header value, a query parameter or any other text contains an API key or an admin token of this gateway, as it is or
+   * percent-encoded: as part of a URL in a header, or of a URL from which a client took user and password.
+   */
   areIn(text: string): boolean {
-    // Most values contain none of these, and searching for them costs less than the patterns.
-    if (text.includes("gw_") && GATEWAY_KEY.test(text)) return true;
-    if (text.includes(TOKEN_START) && this.#hasAdminToken(text)) return true;
-    return text.length >= MIN_BASIC_LENGTH && this.#areInBasic(text);
+    if (this.#areInDecoded(text)) return true;
+    return text.includes("%") && this.#areInDecoded(percentDecodedBytes(text));
   }
 
   /** Returns the query without the parameters that contain such a credential. `query` starts with "?" or is empty. */
@@ -38,14 +39,26 @@ export class OwnCredentials {
 
   #removeFrom(query: string): string {
     const parameters = query.slice(1).split("&");
-    const kept = parameters.filter((parameter) => !this.areIn(percentDecoded(parameter)));
+    const kept = parameters.filter((parameter) => !this.areIn(percentDecodedBytes(parameter)));
     if (kept.length === parameters.length) return query;
     return kept.length === 0 ? "" : `?${kept.join("&")}`;
   }
 
+  #areInDecoded(text: string): boolean {
+    return this.#arePlainIn(text) || (text.length >= MIN_BASIC_LENGTH && this.#areInBasic(text));
+  }
+
+  #arePlainIn(text: string): boolean {
+    // Most values contain none of these, and searching for them costs less than the patterns.
+    if (text.includes("gw_") && GATEWAY_KEY.test(text)) return true;
+    return text.includes(TOKEN_START) && this.#hasAdminToken(text);
+  }
+
   #areInBasic(text: string): boolean {
-    for (const [, encoded = ""] of text.matchAll(BASIC))
-      if (this.areIn(Buffer.from(encoded, "base64").toString("latin1"))) return true;
+    for (const [, encoded = ""] of text.matchAll(BASIC)) {
+      const user = Buffer.from(encoded, "base64").toString("latin1");
+      if (this.#arePlainIn(user) || this.#arePlainIn(percentDecodedBytes(user))) return true;
+    }
     return false;
   }
 
@@ -74,4 +87,10 @@ export class OwnCredentials {
     }
     return false;
   }
+}
+
+/** Keys and tokens are ASCII. Unlike URLs, the text may contain a "%" that begins no encoded byte. */
+function percentDecodedBytes(text: string): string {
+  if (!text.includes("%")) return text;
+  return text.replace(ENCODED_BYTE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -40,6 +40,8 @@ const headerName = fc.oneof(
 );
 const around = fc.stringMatching(/^[A-Za-z0-9 ,;=]{0,8}$/);
 const other = fc.stringMatching(/^[A-Za-z0-9]{0,10}$/);
+const percentEncoded = (text: string) =>
+  text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
 const headerValue = fc.oneof(
   credential,
   credential.map((text) => `Bearer ${text}`),
@@ -52,18 +54,19 @@ const headerValue = fc.oneof(
       return `${scheme} ${isUrlSafe ? urlSafe(pair) : base64(pair)}`;
     }),
   fc.tuple(other, credential).map(([user, text]) => `Bearer own-${user}, Basic ${base64(`${user}:${text}`)}`),
+  // A URL in a header, and a client that takes user and password from a URL as they are.
+  credential.map((text) => `https://example.com/100%?key=${percentEncoded(text)}`),
+  credential.map((text) => `Basic ${base64(`user:${percentEncoded(text)}`)}`),
 );
 const headers = fc.array(fc.tuple(headerName, headerValue), { maxLength: 4 });
-const encoded = (text: string, isEncoded: boolean) =>
-  isEncoded ? text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`) : text;
 const parameter = fc
   .tuple(
     fc.constantFrom("key", "api_key", "api-key", "access_token", "token", "x", "model", "KEY"),
     credential,
-    fc.boolean(),
-    other,
+    fc.constantFrom(String, percentEncoded, (text: string) => percentEncoded(percentEncoded(text))),
+    fc.oneof(other, fc.constant("100%")),
   )
-  .map(([name, text, isEncoded, before]) => `${name}=${before}${encoded(text, isEncoded)}`);
+  .map(([name, text, encode, before]) => `${name}=${before}${encode(text)}`);
 const query = fc.array(
   fc.oneof(
     parameter,
@@ -72,17 +75,17 @@ const query = fc.array(
   { maxLength: 3 },
 );
 
+const percentDecoded = (text: string) =>
+  text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+
 /** Every form in which a server could read the credential. */
 function formsOf(text: string): string[] {
-  const decoded = [text];
-  try {
-    decoded.push(decodeURIComponent(text));
-  } catch {
-    // Not encoded.
+  const forms = [text, percentDecoded(text), percentDecoded(percentDecoded(text))];
+  for (const [word] of text.matchAll(/[A-Za-z0-9+/=_-]{20,}/g)) {
+    const decoded = Buffer.from(word, "base64").toString("latin1");
+    forms.push(decoded, percentDecoded(decoded));
   }
-  for (const [word] of text.matchAll(/[A-Za-z0-9+/=_-]{20,}/g))
-    decoded.push(Buffer.from(word, "base64").toString("latin1"));
-  return decoded;
+  return forms;
 }
 
 test("no credential of the gateway is forwarded from any header, query parameter, or Basic", async () => {
