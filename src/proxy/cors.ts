@@ -4,8 +4,9 @@ import type { Cors } from "../model/cors.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import { routeKeysFor } from "../snapshot/route-table.ts";
-import { corsKeyOf } from "../snapshot/snapshot.ts";
+import { ANY_ROUTE, corsKeyOf } from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
+import { isModelList } from "./list-models.ts";
 import { movedRateLimitsIn } from "./token-limit-headers.ts";
 
 /** Headers of the gateway's responses. Scripts can read only those that are listed. */
@@ -86,7 +87,7 @@ function allowedOrigin(cors: Cors, origin: string): string {
   return cors.origins.includes(ANY_ORIGIN) ? ANY_ORIGIN : origin;
 }
 
-/** Returns the setting that allows the origin: of the gateway if it is known, else of any gateway with a rule for the request. */
+/** Returns the setting that allows the origin: of the gateway if it is known, else of any gateway that may serve the request. */
 function allowingCors(
   { snapshot, path }: Exchange,
   gateway: CompiledGateway | null,
@@ -102,6 +103,11 @@ function allowingCors(
         if (each.routes.candidates(path).some(({ methods }) => methods.has(method)))
           return corsFor(each, origin);
     }
+  }
+  if (!isModelList(path, method)) return null;
+  for (const allowed of [origin, ANY_ORIGIN]) {
+    const [first = null] = snapshot.gatewaysByCors.get(corsKeyOf(allowed, ANY_ROUTE))?.values() ?? [];
+    if (first !== null) return corsFor(first, origin);
   }
   return null;
 }

@@ -20,11 +20,15 @@ export function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
+/** Whether every gateway serves requests for this path, those for models, unless a rule of it does. */
+export function isModelList(path: string, method: string): boolean {
+  if (!path.startsWith(MODELS_PATH) || !isRead(method)) return false;
+  return path === MODELS_PATH || /^\/./.test(path.slice(MODELS_PATH.length));
+}
+
 /** Whether the request is for models. A rule of the gateway, or of any if `gateway` is null, takes precedence. */
 export function isModelListRequest(exchange: Exchange, gateway: CompiledGateway | null): boolean {
-  const { path, method } = exchange;
-  if (!path.startsWith(MODELS_PATH) || !isRead(method)) return false;
-  if (path !== MODELS_PATH && !/^\/./.test(path.slice(MODELS_PATH.length))) return false;
+  if (!isModelList(exchange.path, exchange.method)) return false;
   try {
     matchRule(exchange, gateway);
     return false;

@@ -87,6 +87,9 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
   });
 }
 
+/** In place of a key of the route table: every gateway that allows the origin, whatever its rules are. */
+export const ANY_ROUTE = "";
+
 /** Returns the key of a gateway that allows an origin and has this key of its route table. */
 export function corsKeyOf(origin: string, routeKey: string): string {
   return `${origin} ${routeKey}`;
@@ -94,7 +97,8 @@ export function corsKeyOf(origin: string, routeKey: string): string {
 
 function corsKeysOf({ gateway: { cors }, routes }: CompiledGateway): string[] {
   if (cors === null) return [];
-  return cors.origins.flatMap((origin) => routes.keys.map((routeKey) => corsKeyOf(origin, routeKey)));
+  const routeKeys = [ANY_ROUTE, ...routes.keys];
+  return cors.origins.flatMap((origin) => routeKeys.map((routeKey) => corsKeyOf(origin, routeKey)));
 }
 
 /** Changes of an index by a unique name; null for a record without one. */

@@ -87,6 +87,13 @@ describe("a preflight request", () => {
     expect(originIn(await preflight(path))).toBe(APP);
     expect(originIn(await preflight(path, { Origin: "https://evil.example.com" }))).toBeNull();
   });
+
+  test("succeeds for the list of models, which every gateway serves without a rule", async () => {
+    for (const path of ["/v1/models", "/v1/models/gpt-4o"]) {
+      expect(originIn(await preflight(path, { "Access-Control-Request-Method": "GET" }))).toBe(APP);
+      expect(originIn(await preflight(path))).toBeNull();
+    }
+  });
 });
 
 describe("a response", () => {
