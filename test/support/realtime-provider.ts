@@ -24,6 +24,8 @@ interface RealtimeProvider {
   protocol: string | null;
   /** Called for every message. Echoes it by default. */
   onMessage: (socket: ProviderSocket, message: string | Buffer) => void;
+  /** Called for every reply to a ping of the provider. */
+  onPong: (() => void) | null;
   /** Resolves to the first socket that is open. */
   socket(): Promise<ProviderSocket>;
   reset(): void;
@@ -56,6 +58,7 @@ export function useRealtimeProvider(tls?: TLSOptions): RealtimeProvider {
         provider.onMessage(socket, message);
       },
       ping: (_socket, data) => void provider.pings.push(data.toString()),
+      pong: () => provider.onPong?.(),
       close: (_socket, code, reason) => void provider.closes.push({ code, reason }),
     },
   });
@@ -69,11 +72,12 @@ export function useRealtimeProvider(tls?: TLSOptions): RealtimeProvider {
     refuse: null,
     protocol: null,
     onMessage: echo,
+    onPong: null,
     socket: () => waitFor(() => provider.sockets[0] ?? null),
     reset() {
       for (const list of [this.handshakes, this.messages, this.closes, this.pings, this.sockets])
         list.length = 0;
-      Object.assign(this, { refuse: null, protocol: null, onMessage: echo });
+      Object.assign(this, { refuse: null, protocol: null, onMessage: echo, onPong: null });
     },
   };
   beforeEach(() => provider.reset());

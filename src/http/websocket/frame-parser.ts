@@ -67,11 +67,13 @@ export class FrameParser {
     while (at < bytes.length) {
       this.#header[this.#headerLength++] = bytes[at++] ?? 0;
       if (this.#headerLength < 2) continue;
-      const short = (this.#header[1] ?? 0) & 0x7f;
-      const wanted = (short === 126 ? 4 : short === 127 ? 10 : 2) + (this.#isMasked ? MASK_BYTES : 0);
+      const second = this.#header[1] ?? 0;
+      const short = second & 0x7f;
+      const maskBytes = (second & 0x80) === 0 ? 0 : MASK_BYTES;
+      const wanted = (short === 126 ? 4 : short === 127 ? 10 : 2) + maskBytes;
       if (this.#headerLength < wanted) continue;
       this.#headerLength = 0;
-      if (this.#isMasked) this.#mask = this.#header.readInt32LE(wanted - MASK_BYTES);
+      if (maskBytes > 0) this.#mask = this.#header.readInt32LE(wanted - maskBytes);
       this.#unmasked = 0;
       this.#beginFrame(short);
       break;

@@ -3,18 +3,20 @@ import type { SocketWriter } from "./socket-writer.ts";
 
 export class FrameQueue {
   readonly #writer: SocketWriter;
-  readonly #onDrained: () => void;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   /** Size of the frame of which the connection has sent only a part. */
   #unsentBytes = 0;
   #isWritable = true;
 
-  /** `onDrained` is called when all frames have been handed to the kernel. */
+  /** `onDrained` is called when the kernel has taken frames that had to wait for it, and none is left. */
   constructor(writer: SocketWriter, onDrained: () => void) {
     this.#writer = writer;
-    this.#onDrained = onDrained;
-    writer.onDrained = () => this.#send();
+    writer.onDrained = () => {
+      if (this.#isWritable) return;
+      this.#send();
+      if (this.#isWritable) onDrained();
+    };
   }
 
   /** Bytes that the kernel has not taken yet. */
@@ -41,6 +43,5 @@ export class FrameQueue {
       if (!this.#isWritable) this.#unsentBytes = frame.length;
     }
     this.#waiting = count === waiting.length ? [] : waiting.slice(count);
-    if (this.#isWritable) this.#onDrained();
   }
 }

@@ -49,9 +49,9 @@ function unmask(encoded: Uint8Array): Buffer {
   return Buffer.concat([header, payload]);
 }
 
-function errorOf(pieces: readonly Uint8Array[], maxBytes?: number): number {
+function errorOf(pieces: readonly Uint8Array[], maxBytes?: number, sender?: FrameSender): number {
   try {
-    parse(pieces, maxBytes);
+    parse(pieces, maxBytes, sender);
   } catch (error) {
     if (error instanceof FrameError) return error.code;
     throw error;
@@ -72,6 +72,10 @@ describe("frames of a client", () => {
       expect(parse(pieces, undefined, "client")).toEqual([["binary", payload.toString("hex")]]);
     }
     expect(parse([unmask(encodeFrame(OPCODE.text, "ünï 🎤", "client"))])).toEqual([["text", "ünï 🎤"]]);
+  });
+
+  test("without a mask are rejected before more bytes arrive", () => {
+    expect(errorOf([frame(1, "x")], undefined, "client")).toBe(CLOSE.protocolError);
   });
 
   test("have different masks", () => {
