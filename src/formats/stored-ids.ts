@@ -49,10 +49,24 @@ const FINE_TUNING = objectsWith({
   fine_tuning_job_id: AN_ID,
 });
 
-const FILE_IDS = listOf(objectWith({ file_id: AN_ID }));
+const FILE = objectWith({ file_id: AN_ID });
+const FILE_IDS = listOf(FILE);
 const CONTENT_PART = objectWith({ file_id: AN_ID, annotations: FILE_IDS });
-const ITEM = objectWith({ content: listOf(CONTENT_PART), output: FILE_IDS, results: FILE_IDS });
-const RESPONSE_FIELDS = { id: AN_ID, previous_response_id: AN_ID, output: listOf(ITEM) };
+/** The output of a function is a list of content parts, that of a computer is one screenshot. */
+const OUTPUT: JsonPart = { ...FILE, elements: FILE };
+const ITEM = objectWith({ content: listOf(CONTENT_PART), output: OUTPUT, results: FILE_IDS });
+const TOOL = objectWith({ container: objectWith({ file_ids: listOf(AN_ID) }), input_image_mask: FILE });
+/** The keys of this object are chosen by the client. */
+const VARIABLES: JsonPart = { kind: null, keys: NO_KEYS, otherKeys: FILE, elements: null };
+const RESPONSE_FIELDS = {
+  id: AN_ID,
+  previous_response_id: AN_ID,
+  output: listOf(ITEM),
+  // Of the request.
+  instructions: listOf(ITEM),
+  tools: listOf(TOOL),
+  prompt: objectWith({ variables: VARIABLES }),
+};
 const RESPONSE = objectWith({
   ...RESPONSE_FIELDS,
   // Events of a stream.
@@ -60,7 +74,7 @@ const RESPONSE = objectWith({
   response_id: AN_ID,
   item: ITEM,
   part: CONTENT_PART,
-  annotation: objectWith({ file_id: AN_ID }),
+  annotation: FILE,
 });
 /** The ids of the items themselves stay as they are: no request reads an item by its id alone. */
 const INPUT_ITEMS = objectWith({ data: listOf(ITEM) });

@@ -58,6 +58,33 @@ describe("ResponseIds", () => {
     );
   });
 
+  test("replaces the ids of files that a response repeats from its request, or shows as the input of the model", () => {
+    const body = (id: string) => {
+      const file = { type: "input_file", file_id: id };
+      return JSON.stringify({
+        instructions: [{ role: "user", content: [file] }],
+        tools: [
+          { type: "code_interpreter", container: { type: "auto", file_ids: [id, id] } },
+          { type: "image_generation", input_image_mask: { file_id: id } },
+          {
+            type: "function",
+            parameters: { file_id: "resp_1", properties: { file_id: { const: "resp_1" } } },
+          },
+        ],
+        prompt: { id: "resp_1", variables: { file_id: file, text: "resp_1" } },
+        output: [
+          { type: "function_call_output", output: [file] },
+          { type: "computer_call_output", output: { type: "computer_screenshot", file_id: id } },
+          { type: "function_call_output", output: "resp_1" },
+        ],
+      });
+    };
+    expect(splice(body("resp_1"), false)).toBe(body(SEALED));
+    expect(splice(`data: {"response":${body("resp_1")}}\n\n`, true)).toBe(
+      `data: {"response":${body(SEALED)}}\n\n`,
+    );
+  });
+
   test("property: replaces the ids in the events of a stream and nothing else, in chunks of any size", () => {
     const event = fc.record({
       text: content,
