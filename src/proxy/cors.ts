@@ -24,6 +24,9 @@ const OWN_HEADERS = [
   "Retry-After",
 ];
 
+/** MCP clients repeat it in every request of the session. */
+const MCP_HEADERS = ["Mcp-Session-Id"];
+
 /** The provider's permissions, which those of the gateway replace. */
 const PERMISSIONS = [
   "access-control-allow-origin",
@@ -77,10 +80,9 @@ export function addCorsHeaders({ headers }: OutgoingResponse, exchange: Exchange
   headers.set("Access-Control-Allow-Origin", allowedOrigin(cors, origin));
   const hasTokenLimit = exchange.tokenLimit !== null;
   const moved = hasTokenLimit ? movedRateLimitsIn(headers) : [];
-  headers.set(
-    "Access-Control-Expose-Headers",
-    [...OWN_HEADERS, ...exchange.ownHeaders.names(hasTokenLimit), ...moved].join(", "),
-  );
+  const isMcp = exchange.rule !== null && exchange.rule.mcp !== null;
+  const own = [...OWN_HEADERS, ...(isMcp ? MCP_HEADERS : []), ...exchange.ownHeaders.names(hasTokenLimit)];
+  headers.set("Access-Control-Expose-Headers", [...own, ...moved].join(", "));
 }
 
 function allowedOrigin(cors: Cors, origin: string): string {

@@ -325,6 +325,25 @@ describe("requests that are not valid", () => {
 });
 
 describe("sessions", () => {
+  test("a script of an allowed website can read the id of its session", async () => {
+    const origin = "https://app.example.com";
+    const { url } = await seedMcp(
+      gatehouse,
+      { one: servers.one.url },
+      { gateway: { cors: { origins: [origin] } } },
+    );
+    const params = {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "script", version: "1" },
+    };
+    const message = { jsonrpc: "2.0", id: 1, method: "initialize", params };
+    const { headers } = await postMcp(url, message, { Origin: origin });
+    expect(headers.get("access-control-allow-origin")).toBe(origin);
+    expect(headers.has("mcp-session-id")).toBe(true);
+    expect(headers.get("access-control-expose-headers")?.split(", ")).toContain("Mcp-Session-Id");
+  });
+
   test("a session that the server has lost is replaced", async () => {
     const { url } = await seedMcp(gatehouse, { lost: servers.session.url });
     const client = await SessionClient.start(url);
