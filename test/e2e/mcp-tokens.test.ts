@@ -311,6 +311,19 @@ describe("keys of the issuer", () => {
     await Promise.all([own.stop(), stranger.stop()]);
   });
 
+  test("a token that names no key may be signed with any of them", async () => {
+    const own = new TokenIssuer();
+    for (const kid of ["old", "new"]) await own.addKey(kid, "ES256");
+    const { url } = await seed({ gateway: { jwt_issuers: [own.record()] } });
+    const stranger = new TokenIssuer();
+    await stranger.addKey("one", "ES256");
+    const statusOf = async (token: Promise<string>) => (await listTools(url, bearer(await token))).status;
+    for (const kid of ["old", "new"]) expect(await statusOf(own.sign({}, kid, {}))).toBe(200);
+    expect(await statusOf(own.sign({ exp: 1 }, "new", {}))).toBe(401);
+    expect(await statusOf(stranger.sign(own.claims(), "one", {}))).toBe(401);
+    await Promise.all([own.stop(), stranger.stop()]);
+  });
+
   test.each([500, 302, 404])("no token is accepted while keys are unavailable: status %p", async (status) => {
     const own = new TokenIssuer();
     await own.addKey("one", "ES256");

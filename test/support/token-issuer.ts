@@ -36,11 +36,15 @@ export class TokenIssuer {
   }
 
   /** Signs with a key that was added. `claims` replace the usual ones; those that are undefined are left out. */
-  sign(claims: Record<string, unknown> = {}, kid = "one"): Promise<string> {
+  sign(
+    claims: Record<string, unknown> = {},
+    kid = "one",
+    header: { kid?: string } = { kid },
+  ): Promise<string> {
     const signer = this.#privateKeys.get(kid);
     if (signer === undefined) throw new Error(`no key ${kid}`);
     const { key, alg } = signer;
-    return new SignJWT(this.claims(claims)).setProtectedHeader({ alg, kid }).sign(key);
+    return new SignJWT(this.claims(claims)).setProtectedHeader({ alg, ...header }).sign(key);
   }
 
   claims(claims: Record<string, unknown> = {}): Record<string, unknown> {

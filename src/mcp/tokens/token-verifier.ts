@@ -1,5 +1,12 @@
 // Verifies the tokens (JWTs) of the issuers that a gateway trusts. Loaded with the first token.
-import { decodeJwt, decodeProtectedHeader, jwtVerify, type JWTPayload } from "jose";
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type JWTPayload,
+  type JWTVerifyOptions,
+} from "jose";
 import { BoundedCache } from "../../base/bounded-cache.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SIGNATURE_ALGORITHMS } from "../../base/signature-algorithms.ts";
@@ -12,6 +19,8 @@ import { ClaimError, readClaims, type TokenClient } from "./token-claims.ts";
 
 const CLOCK_TOLERANCE_SECONDS = 30;
 const MAX_TOKEN_LENGTH = 8192;
+/** Keys that a token without a key id is verified with. Issuers have two of a kind while they rotate them. */
+const MAX_TRIED_KEYS = 4;
 /** An evicted key set is fetched again. */
 const MAX_KEY_SETS = 1000;
 
@@ -52,7 +61,7 @@ export class TokenVerifier {
 
   async #verifySignature(token: string, issuer: JwtIssuer, gatewayId: string): Promise<JWTPayload> {
     try {
-      const { payload } = await jwtVerify(token, this.#keySet(issuer.jwks_url, gatewayId).find, {
+      return await verifyWith(this.#keySet(issuer.jwks_url, gatewayId), token, {
         algorithms: SIGNATURE_ALGORITHMS,
         issuer: issuer.issuer,
         audience: issuer.audience,
@@ -60,7 +69,6 @@ export class TokenVerifier {
         requiredClaims: ["exp"],
         currentDate: new Date(this.#clock.unixNow()),
       });
-      return payload;
     } catch (cause) {
       if (cause instanceof GatehouseError) throw cause;
       // Also for keys that the runtime does not support: whatever went wrong, the token is not verified.
@@ -84,6 +92,25 @@ export class TokenVerifier {
       this.#keySets.set(name, keySet);
     }
     return keySet;
+  }
+}
+
+/** A token need not name its key (RFC 7515, section 4.1.4). Then several keys may be of its algorithm. */
+async function verifyWith(keys: KeySet, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, keys.find, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(token, key, options)).payload;
+      } catch (failure) {
+        const isOtherKey = failure instanceof errors.JWSSignatureVerificationFailed;
+        if (!isOtherKey || ++tried === MAX_TRIED_KEYS) throw failure;
+      }
+    }
+    throw error;
   }
 }
 
