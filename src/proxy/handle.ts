@@ -97,11 +97,17 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
   );
   return (request) => {
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
-    if (!inFlight.enter()) return Promise.resolve(OutgoingResponse.error(overloaded, requestId));
-    const exchange = new Exchange(request, current.snapshot, requestId, clock);
+    const { snapshot } = current;
+    const mayBeCrossOrigin = snapshot.gatewaysByCors.size > 0;
+    if (!inFlight.enter()) {
+      const response = OutgoingResponse.error(overloaded, requestId);
+      if (mayBeCrossOrigin && request.headers.has("origin"))
+        addCorsHeaders(response, new Exchange(request, snapshot, requestId, clock));
+      return Promise.resolve(response);
+    }
+    const exchange = new Exchange(request, snapshot, requestId, clock);
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
-    const mayBeCrossOrigin = current.snapshot.gatewaysByCors.size > 0;
     if (mayBeCrossOrigin || parts.isDraining())
       return handleWithHeaders(exchange, servingParts, mayBeCrossOrigin, parts.isDraining());
     return handle(exchange, servingParts);

@@ -12,7 +12,9 @@ const provider = await useFakeProvider();
 const gatehouse = await useGatehouse({
   env: { MAX_IN_FLIGHT: String(MAX), DRAIN_DELAY_MS: "600000" },
 });
+const ORIGIN = "https://app.example.com";
 const route = await seedRoute(gatehouse, {
+  gateway: { cors: { origins: [ORIGIN] } },
   upstream: { targets: [targetAt(provider)], timeouts: { first_byte: 20_000 }, max_attempts: 1 },
 });
 
@@ -64,6 +66,9 @@ test("above the limit: 503 overloaded with Retry-After at once, while health che
   expect(rejected.status).toBe(503);
   expect(rejected.json()).toMatchObject({ code: "overloaded", request_id: rejected.header("X-Request-Id") });
   expect(rejected.header("Retry-After")).toBe("1");
+  const ofScript = await rawJson(gatehouse.proxyUrl, route.path, CHAT, [["Origin", ORIGIN]]);
+  expect(ofScript.status).toBe(503);
+  expect(ofScript.header("Access-Control-Allow-Origin")).toBe(ORIGIN);
   expect(provider.requestCount).toBe(MAX);
   for (const url of [gatehouse.adminUrl, gatehouse.proxyUrl])
     for (const path of ["/healthz", "/readyz"]) expect((await fetch(url + path)).status).toBe(200);
