@@ -2,13 +2,14 @@
 // deletes those that the document does not contain.
 import { validationError } from "../base/errors.ts";
 import { apiKeyPrefix, hashApiKey, newApiKey } from "../base/ids.ts";
-import { apiKeyForm, gatewayForm, ruleForm, upstreamForm } from "../model/document-export.ts";
-import { ruleLabel, rulesMatching } from "../model/document-links.ts";
+import { nextTurn } from "../base/yield-turns.ts";
+import { apiKeyForm, gatewayForm, namesById, ruleForm, upstreamForm } from "../model/document-export.ts";
 import type { ConfigurationDocument, DocumentApiKey, DocumentGateway } from "../model/document.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { withPluginIds } from "../model/plugin-config.ts";
 import { hideSecrets } from "../model/record-diff.ts";
 import { omit } from "../model/record.ts";
+import { ruleLabel, RuleNames } from "../model/rule-names.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
@@ -35,6 +36,12 @@ interface Scope {
   readonly place: string;
   /** The records before the document is applied; null for a new gateway. */
   readonly before: GatewayParts | null;
+}
+
+/** The rules that policies refer to: by name those of the document, by id also those before it. */
+interface KnownRules {
+  readonly names: RuleNames<Rule>;
+  readonly byId: ReadonlyMap<string, Rule>;
 }
 
 interface PruneOptions {
@@ -107,7 +114,8 @@ export class DocumentApplication {
     const keys = await this.#putKeys(scope, rules, matchedKeys);
     const applied = { gateway, upstreams, mcp_servers, services, rules, models, budgets };
     const after = withOthers(applied, this.#options.prune ? null : parts);
-    this.warnings.push(...configurationWarnings(after, keys));
+    await nextTurn();
+    for (const warning of configurationWarnings(after, keys)) this.warnings.push(warning);
     if (!this.#options.prune || parts === null) return;
     for (const key of knownKeys) if (!matchedKeys.includes(key)) await this.writer.revoke(wanted.name, key);
     await this.#pruneGateway(wanted, parts, knownRules);
@@ -166,7 +174,7 @@ export class DocumentApplication {
     knownRules: readonly (Rule | null)[],
   ): Promise<Rule[]> {
     const stored: Rule[] = [];
-    const allServices = [...services, ...(before?.services ?? [])];
+    const allServices = namesById([...services, ...(before?.services ?? [])]);
     for (const [index, { service, ...rule }] of wanted.rules.entries()) {
       const service_id = idOfName(services, service);
       stored.push(
@@ -190,26 +198,28 @@ export class DocumentApplication {
     matchedKeys: readonly (StoredApiKey | null)[],
   ): Promise<StoredApiKey[]> {
     const stored: StoredApiKey[] = [];
+    const allRules = [...(scope.before?.rules ?? []), ...rules];
+    const known = { names: new RuleNames(rules), byId: new Map(allRules.map((rule) => [rule.id, rule])) };
     for (const [index, key] of (scope.wanted.api_keys ?? []).entries()) {
       const at = `${scope.place}.api_keys[${index}]`;
-      stored.push(await this.#putKey(scope, key, at, matchedKeys[index] ?? null, rules));
+      stored.push(await this.#putKey(scope, key, at, matchedKeys[index] ?? null, known));
     }
     return stored;
   }
 
   async #putKey(
-    { wanted: { name: gatewayName }, gateway, before: parts }: Scope,
+    { wanted: { name: gatewayName }, gateway }: Scope,
     wanted: DocumentApiKey,
     place: string,
     before: StoredApiKey | null,
-    rules: readonly Rule[],
+    rules: KnownRules,
   ): Promise<StoredApiKey> {
     const { name, expires_at, labels, models, tools, key_sha256, prefix } = wanted;
     const isPast = expires_at !== null && Date.parse(expires_at) <= Date.now();
     // A key that is copied with its hash, or unchanged, may have expired; a new expiration must be in the future.
     if (isPast && key_sha256 === null && expires_at !== before?.expires_at)
       throw validationError([{ path: `${place}.expires_at`, message: "must be in the future" }]);
-    const policies = wanted.policies.map((policy) => rulesMatching(rules, policy)[0]?.id ?? policy);
+    const policies = wanted.policies.map((policy) => rules.names.matching(policy)[0]?.id ?? policy);
     const key = key_sha256 === null && before === null ? newApiKey() : null;
     // The stored prefix is valid as long as the hash does not change.
     const kept = before?.hash === (key_sha256 ?? before?.hash) ? before : null;
@@ -217,7 +227,6 @@ export class DocumentApplication {
       key === null
         ? { hash: key_sha256 ?? before?.hash ?? "", prefix: prefix ?? kept?.prefix ?? "gw_" }
         : { hash: hashApiKey(key), prefix: apiKeyPrefix(key) };
-    const allRules = [...rules, ...(parts?.rules ?? [])];
     return this.writer.put({
       kind: "api_keys",
       gateway: gatewayName,
@@ -225,7 +234,7 @@ export class DocumentApplication {
       place,
       before,
       key,
-      toForm: (record) => apiKeyForm(record, allRules),
+      toForm: (record) => apiKeyForm(record, rules.byId),
       build: (base) =>
         newChild(base, gateway.id, {
           name,

@@ -1,5 +1,5 @@
 // Writes the virtual models of a document.
-import { virtualModelForm } from "../model/document-export.ts";
+import { namesById, virtualModelForm } from "../model/document-export.ts";
 import { keepSwitchedOff } from "../model/canary.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Upstream } from "../model/upstream.ts";
@@ -23,7 +23,7 @@ export async function putVirtualModels(
   { gateway, wanted, place, before }: ModelScope,
   upstreams: readonly Upstream[],
 ): Promise<VirtualModel[]> {
-  const allUpstreams = [...upstreams, ...(before?.upstreams ?? [])];
+  const allUpstreams = namesById([...upstreams, ...(before?.upstreams ?? [])]);
   const stored: VirtualModel[] = [];
   for (const [index, model] of wanted.models.entries()) {
     const at = `${place}.models[${index}]`;

@@ -1,5 +1,5 @@
 // Writes the MCP servers and the services of a document.
-import { mcpServerForm, serviceForm } from "../model/document-export.ts";
+import { mcpServerForm, namesById, serviceForm } from "../model/document-export.ts";
 import type { DocumentGateway } from "../model/document.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { McpServer, McpServerFields } from "../model/mcp-server.ts";
@@ -63,8 +63,8 @@ export async function putServices(
   servers: readonly McpServer[],
 ): Promise<Service[]> {
   const stored: Service[] = [];
-  const allUpstreams = [...upstreams, ...(before?.upstreams ?? [])];
-  const allServers = [...servers, ...(before?.mcp_servers ?? [])];
+  const allUpstreams = namesById([...upstreams, ...(before?.upstreams ?? [])]);
+  const allServers = namesById([...servers, ...(before?.mcp_servers ?? [])]);
   for (const [index, { upstream, mcp_servers, ...service }] of wanted.services.entries()) {
     const at = `${place}.services[${index}]`;
     const upstream_id = upstream === null ? null : idOfName(upstreams, upstream);

@@ -1,6 +1,6 @@
 // Finds the stored records that the entries of a document refer to. A document identifies records by name.
 import { validationError, type GatehouseError } from "../base/errors.ts";
-import { ruleIdentity, ruleLabel } from "../model/document-links.ts";
+import { ruleIdentity, ruleLabel } from "../model/rule-names.ts";
 import type { DocumentApiKey, DocumentGateway } from "../model/document.ts";
 import type { Rule } from "../model/rule.ts";
 import type { StoredApiKey } from "../store/store.ts";

@@ -1,5 +1,6 @@
 // Writes the records of a document in a transaction, and records each change with the place of its record in the document.
 import { credentialRequiredError, GatehouseError, validationError } from "../base/errors.ts";
+import { createYielder } from "../base/yield-turns.ts";
 import type { Price } from "../model/price.ts";
 import { diffRecords, type FieldChange } from "../model/record-diff.ts";
 import type { RecordFields } from "../model/record.ts";
@@ -52,6 +53,7 @@ const GENERATED_KEY_FIELDS: readonly string[] = ["key_sha256", "prefix"];
 export class DocumentWriter {
   readonly changes: AppliedChange[] = [];
   readonly #transaction: Transaction;
+  readonly #yieldTurn = createYielder();
   /** Places in the document by record id. */
   readonly #places = new Map<string, string>();
 
@@ -67,6 +69,8 @@ export class DocumentWriter {
   /** Inserts a record that is new, or updates one that differs. Returns the stored record. */
   async put<K extends DocumentKind>(wanted: WantedRecord<K>): Promise<RecordOf[K]> {
     const { kind, gateway, name, place, before, build, toForm, key = null } = wanted;
+    // Records that do not change need no query, so that the transaction does not yield.
+    await this.#yieldTurn();
     const now = new Date().toISOString();
     const base =
       before === null

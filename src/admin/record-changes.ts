@@ -1,5 +1,5 @@
 // Describes changed records field by field, as revisions, comparisons, and rollbacks return them. Secrets are masked.
-import { ruleLabel } from "../model/document-links.ts";
+import { ruleLabel } from "../model/rule-names.ts";
 import { showGateway } from "../model/gateway.ts";
 import {
   diffRecords,

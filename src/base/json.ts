@@ -4,6 +4,8 @@ import { GatehouseError, validationError } from "./errors.ts";
 export type JsonObject = Record<string, unknown>;
 
 export const MAX_DEPTH = 32;
+/** Of one array or object. As many entries as the longest list of a document may have. */
+const MAX_ENTRIES = 100_000;
 const NUL_OR_LONE_SURROGATE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -28,7 +30,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
 
 /**
  * Rejects values that would fail later with a less clear error: deep nesting, `__proto__` (assigning it would change the
- * prototype), and text that PostgreSQL cannot store.
+ * prototype), lists and objects with very many entries, and text that PostgreSQL cannot store.
  */
 export function rejectUnstorable(value: unknown, path: string, depth: number): void {
   if (typeof value === "string") {
@@ -41,6 +43,9 @@ export function rejectUnstorable(value: unknown, path: string, depth: number): v
   if (depth > MAX_DEPTH) {
     throw validationError([{ path: "", message: `must not be nested more than ${MAX_DEPTH} levels deep` }]);
   }
+  const entries = Array.isArray(value) ? value : Object.entries(value);
+  if (entries.length > MAX_ENTRIES)
+    throw validationError([{ path, message: `must not have more than ${MAX_ENTRIES} entries` }]);
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) rejectUnstorable(item, `${path}[${index}]`, depth + 1);
     return;

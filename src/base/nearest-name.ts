@@ -1,12 +1,15 @@
 // Suggests the known name that a misspelled name probably means.
 
+/** Of both names. */
+const MAX_COMPARED_CHARACTERS = 64;
+
 /** Returns the known name with the smallest edit distance to `name`, or null if none is similar enough. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
-  const wanted = name.slice(0, 64).toLowerCase();
+  const wanted = comparable(name);
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.ceil(wanted.length / 2)) + 1;
   for (const candidate of known) {
-    const distance = editDistance(wanted, candidate.toLowerCase());
+    const distance = editDistance(wanted, comparable(candidate), bestDistance);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -15,16 +18,26 @@ export function nearestName(name: string, known: Iterable<string>): string | nul
   return best;
 }
 
-/** Levenshtein distance, computed with one row. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+function comparable(name: string): string {
+  return name.slice(0, MAX_COMPARED_CHARACTERS).toLowerCase();
+}
+
+/** Levenshtein distance, computed with one row; `limit` if it is that or more. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit;
+  const row = new Uint16Array(b.length + 1).map((_, index) => index);
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    let [diagonal, smallest] = [row[0] ?? 0, i];
+    row[0] = i;
     for (let j = 1; j <= b.length; j++) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const above = row[j] ?? 0;
+      const substitution = diagonal + (a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1);
+      const distance = Math.min(substitution, above + 1, (row[j - 1] ?? 0) + 1);
+      row[j] = distance;
+      diagonal = above;
+      if (distance < smallest) smallest = distance;
     }
-    row = next;
+    if (smallest >= limit) return limit;
   }
   return row[b.length] ?? 0;
 }

@@ -1,6 +1,6 @@
 // Warnings about a document without a server: what is legal in it, but probably wrong.
 import type { ErrorDetail } from "../base/errors.ts";
-import { rulesMatching } from "../model/document-links.ts";
+import { RuleNames } from "../model/rule-names.ts";
 import type { ConfigurationDocument, DocumentGateway } from "../model/document.ts";
 import { configurationWarnings, warningsInDocument } from "../snapshot/warnings/configuration-warnings.ts";
 import type { ConfigurationWarning } from "../snapshot/warnings/warning.ts";
@@ -58,8 +58,9 @@ function gatewayWarnings(
     return { ...model, targets, ...base(idAt("models", index)) };
   });
   const budgets = wanted.budgets.map((budget, index) => ({ ...budget, ...base(idAt("budgets", index)) }));
+  const ruleNames = new RuleNames(rules);
   const keys = (wanted.api_keys ?? []).map(({ policies, models, tools }, index) => {
-    const ruleIds = policies.flatMap((policy) => rulesMatching(rules, policy)[0]?.id ?? []);
+    const ruleIds = policies.flatMap((policy) => ruleNames.matching(policy)[0]?.id ?? []);
     return { id: idAt("api_keys", index), policies: ruleIds, models, tools };
   });
   const required_plugins = wanted.required_plugins.map((plugin, index) => ({ ...plugin, id: String(index) }));

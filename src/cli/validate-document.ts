@@ -7,7 +7,7 @@ import { linkProblems, linkProblemsBeside } from "../model/document-links.ts";
 import { mapTexts, resolveVariables, applyDefaults } from "../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument, type DocumentGateway } from "../model/document.ts";
 import { HIDDEN } from "../model/secret-mask.ts";
-import { check, unknownNameMessage } from "../model/validate.ts";
+import { check, formatPath, unknownNameMessage } from "../model/validate.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
 import { compileUpstream } from "../snapshot/compile-upstream.ts";
@@ -49,7 +49,7 @@ export function validateDocument(
     if (parsed.ok || withoutUnset(parsed.details).length > 0) break;
     const isMask = replacement === HIDDEN;
     const replaced = isMask ? new Set(parsed.details.map(({ path }) => path)) : unsetPaths;
-    const changed = mapTexts(document, (text, path) => (replaced.has(path) ? replacement : text));
+    const changed = mapTexts(document, (text, keys) => (replaced.has(formatPath(keys)) ? replacement : text));
     parsed = check(documentSchema, changed);
   }
   if (!parsed.ok) {

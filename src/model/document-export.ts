@@ -5,19 +5,22 @@ import type { ApiKey } from "./api-key.ts";
 import type { Budget } from "./budget.ts";
 import { documentSchema } from "./document.ts";
 import { compactObject } from "./document-defaults.ts";
-import { policyFor, ruleIdentity, ruleLabel } from "./document-links.ts";
 import { escapeReferences, mapTexts } from "./document-variables.ts";
 import { showGateway, type Gateway } from "./gateway.ts";
 import type { McpServer } from "./mcp-server.ts";
 import type { Price } from "./price.ts";
 import { omit, type ChildFields } from "./record.ts";
 import type { Rule } from "./rule.ts";
+import { ruleIdentity, ruleLabel, RuleNames } from "./rule-names.ts";
 import type { Service } from "./service.ts";
 import { secretReferences, type SecretVariable } from "./document-secrets.ts";
 import type { Upstream } from "./upstream.ts";
+import { formatPath } from "./validate.ts";
 import type { VirtualModel } from "./virtual-model.ts";
 
 type ApiKeyWithHash = ApiKey & { readonly hash: string };
+
+type NamesById = ReadonlyMap<string, string>;
 
 interface GatewayRecords {
   readonly gateway: Gateway;
@@ -47,8 +50,8 @@ export function mcpServerForm(server: McpServer) {
 
 export function serviceForm(
   { upstream_id, mcp_server_ids, ...service }: Service,
-  upstreams: readonly Upstream[],
-  servers: readonly McpServer[],
+  upstreams: NamesById,
+  servers: NamesById,
 ) {
   return {
     ...ownFields(service),
@@ -57,11 +60,11 @@ export function serviceForm(
   };
 }
 
-export function ruleForm({ service_id, ...rule }: Rule, services: readonly Service[]) {
+export function ruleForm({ service_id, ...rule }: Rule, services: NamesById) {
   return { ...ownFields(rule), service: nameOf(services, service_id) };
 }
 
-export function virtualModelForm(model: VirtualModel, upstreams: readonly Upstream[]) {
+export function virtualModelForm(model: VirtualModel, upstreams: NamesById) {
   const targets = model.targets.map((target) => ({
     ...target,
     upstream: nameOf(upstreams, target.upstream),
@@ -83,11 +86,11 @@ export function budgetForm(budget: Budget) {
 
 export function apiKeyForm(
   { hash, ...key }: ApiKeyWithHash,
-  rules: readonly Rule[],
+  rules: ReadonlyMap<string, Rule>,
   policyOf: (rule: Rule) => string = ruleLabel,
 ) {
   const policies = key.policies.map((id) => {
-    const rule = rules.find((each) => each.id === id);
+    const rule = rules.get(id);
     return rule === undefined ? id : policyOf(rule);
   });
   const fields = omit(ownFields(key), "subject", "subject_type", "active", "last_used_at");
@@ -98,8 +101,12 @@ function ownFields<T extends ChildFields>(record: T) {
   return omit(record, "id", "gateway_id", "created_at", "updated_at");
 }
 
-function nameOf(records: readonly { readonly id: string; readonly name: string }[], id: string): string {
-  return records.find((each) => each.id === id)?.name ?? id;
+export function namesById(records: readonly { readonly id: string; readonly name: string }[]): NamesById {
+  return new Map(records.map(({ id, name }) => [id, name]));
+}
+
+function nameOf(names: NamesById, id: string): string {
+  return names.get(id) ?? id;
 }
 
 /** Returns the records that a document cannot distinguish because they have the same name. API keys differ in their hashes. */
@@ -143,20 +150,29 @@ export function exportDocument(
   readonly document: JsonObject;
   readonly variables: readonly SecretVariable[];
 } {
-  const forms = gateways.map(({ gateway, upstreams, mcp_servers, services, rules, ...others }) => ({
-    ...gatewayForm(gateway),
-    upstreams: upstreams.map(upstreamForm),
-    mcp_servers: mcp_servers.map(mcpServerForm),
-    services: services.map((service) => serviceForm(service, upstreams, mcp_servers)),
-    rules: rules.map((rule) => ruleForm(rule, services)),
-    models: others.models.map((model) => virtualModelForm(model, upstreams)),
-    budgets: others.budgets.map(budgetForm),
-    api_keys: others.apiKeys.map((key) => apiKeyForm(key, rules, (rule) => policyFor(rule, rules))),
-  }));
+  const forms = gateways.map(gatewayWithRecords);
   const { references, variables } = secretReferences(forms);
   const escaped = mapTexts(
     { version: 1, gateways: forms, ...(prices !== null && { prices }) },
-    (text, path) => references.get(path) ?? escapeReferences(text),
+    (text, keys) => references.get(formatPath(keys)) ?? escapeReferences(text),
   );
   return { document: { version: 1, ...compactObject(documentSchema, escaped) }, variables };
+}
+
+function gatewayWithRecords({ gateway, upstreams, mcp_servers, services, rules, ...others }: GatewayRecords) {
+  const upstreamNames = namesById(upstreams);
+  const serverNames = namesById(mcp_servers);
+  const serviceNames = namesById(services);
+  const rulesById = new Map(rules.map((rule) => [rule.id, rule]));
+  const ruleNames = new RuleNames(rules);
+  return {
+    ...gatewayForm(gateway),
+    upstreams: upstreams.map(upstreamForm),
+    mcp_servers: mcp_servers.map(mcpServerForm),
+    services: services.map((service) => serviceForm(service, upstreamNames, serverNames)),
+    rules: rules.map((rule) => ruleForm(rule, serviceNames)),
+    models: others.models.map((model) => virtualModelForm(model, upstreamNames)),
+    budgets: others.budgets.map(budgetForm),
+    api_keys: others.apiKeys.map((key) => apiKeyForm(key, rulesById, (rule) => ruleNames.policyFor(rule))),
+  };
 }

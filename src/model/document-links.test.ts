@@ -1,7 +1,8 @@
 // Names inside a document: duplicates, missing references, and the rules that a policy refers to.
 import { describe, expect, test } from "bun:test";
-import { linkProblems, policyFor, ruleLabel, rulesMatching } from "./document-links.ts";
+import { linkProblems } from "./document-links.ts";
 import { documentSchema } from "./document.ts";
+import { ruleLabel, RuleNames } from "./rule-names.ts";
 import { validate } from "./validate.ts";
 
 const upstream = (name: string) => ({ name, targets: [{ provider: "openai" }] });
@@ -79,6 +80,18 @@ describe("linkProblems", () => {
     expect(Object.keys(problems)).toHaveLength(5);
   });
 
+  test("very many missing records are reported, the first ones with a suggestion", () => {
+    const indices = [...Array(4000).keys()];
+    const upstreams = indices.map((index) => upstream(`upstream-${index}`));
+    const services = indices.map((index) => ({ name: `s${index}`, upstream: `upstream_${index}` }));
+    const problems = Object.values(problemsOf({ name: "a", upstreams, services }));
+    expect(problems).toHaveLength(4000);
+    expect(problems[1]).toEndWith(
+      'no upstream "upstream_1" in this gateway of the document; did you mean "upstream-1"?',
+    );
+    expect(problems.at(-1)).toEndWith('no upstream "upstream_3999" in this gateway of the document');
+  });
+
   test("a reference to a record of another gateway is not valid", () => {
     expect(
       problemsOf({ name: "a", ...whole }, { name: "b", services: [{ name: "s", upstream: "u" }] }),
@@ -96,24 +109,25 @@ describe("policies", () => {
   const get = { ...base, name: null, path: "/a", methods: ["GET"] as "GET"[] };
 
   test("match a name before a label, and a label before a path", () => {
-    expect(rulesMatching([plain, named, trap], "/a")).toEqual([trap]);
-    expect(rulesMatching([plain, named], "/a")).toEqual([plain]);
-    expect(rulesMatching([plain, named], "/b")).toEqual([named]);
-    expect(rulesMatching([plain, get], "/a")).toEqual([plain, get]);
-    expect(rulesMatching([plain, get], "GET /a")).toEqual([get]);
+    expect(new RuleNames([plain, named, trap]).matching("/a")).toEqual([trap]);
+    expect(new RuleNames([plain, named]).matching("/a")).toEqual([plain]);
+    expect(new RuleNames([plain, named]).matching("/b")).toEqual([named]);
+    expect(new RuleNames([plain, get]).matching("/a")).toEqual([plain, get]);
+    expect(new RuleNames([plain, get]).matching("GET /a")).toEqual([get]);
   });
 
   test("are exported as the shortest text that refers to one rule only", () => {
-    expect(policyFor(plain, [plain, named])).toBe("/a");
-    expect(policyFor(named, [plain, named])).toBe("r");
-    expect(policyFor(plain, [plain, get])).toBe("POST /a");
-    expect(policyFor(plain, [plain, trap])).toBe("POST /a");
+    expect(new RuleNames([plain, named]).policyFor(plain)).toBe("/a");
+    expect(new RuleNames([plain, named]).policyFor(named)).toBe("r");
+    expect(new RuleNames([plain, get]).policyFor(plain)).toBe("POST /a");
+    expect(new RuleNames([plain, trap]).policyFor(plain)).toBe("POST /a");
     for (const rules of [
       [plain, get, named, trap],
       [plain, named],
       [trap, plain],
     ])
-      for (const rule of rules) expect(rulesMatching(rules, policyFor(rule, rules))).toEqual([rule]);
+      for (const rule of rules)
+        expect(new RuleNames(rules).matching(new RuleNames(rules).policyFor(rule))).toEqual([rule]);
     expect(ruleLabel({ ...get, headers: { "X-B": "2", "X-A": "*" } })).toBe("GET /a [x-a=*, x-b=2]");
   });
 });

@@ -9,38 +9,13 @@ import {
   type LinkedGateway,
   type Named,
 } from "./linked-document.ts";
-import type { RuleFields } from "./rule.ts";
+import { ruleIdentity, ruleLabel, RuleNames } from "./rule-names.ts";
 import { virtualModelProblems } from "./virtual-model-links.ts";
 
-type RuleIdentity = Pick<RuleFields, "name" | "path" | "headers"> & { readonly methods: readonly string[] };
-
-/** Returns what identifies a rule for people: its name, or its methods, path, and required headers. */
-export function ruleLabel({ name, path, methods, headers }: RuleIdentity): string {
-  if (name !== null) return name;
-  const required = Object.entries(headers)
-    .map(([header, value]) => `${header.toLowerCase()}=${value}`)
-    .sort();
-  return `${[...methods].sort().join(",")} ${path}${required.length === 0 ? "" : ` [${required.join(", ")}]`}`;
-}
-
-/** Returns a key that is different for every rule: the name of one rule may equal the label of an unnamed one. */
-export function ruleIdentity(rule: RuleIdentity): string {
-  return `${rule.name === null ? "unnamed" : "named"} ${ruleLabel(rule)}`;
-}
-
-/** Returns the rules that a policy refers to: those with that name, else with that label, else with that path. */
-export function rulesMatching<T extends RuleIdentity>(rules: readonly T[], policy: string): T[] {
-  const named = rules.filter(({ name }) => name === policy);
-  if (named.length > 0) return named;
-  const labeled = rules.filter((rule) => ruleLabel(rule) === policy);
-  return labeled.length > 0 ? labeled : rules.filter(({ path }) => path === policy);
-}
-
-/** Returns the shortest text that refers to this rule only. */
-export function policyFor<T extends RuleIdentity>(rule: T, rules: readonly T[]): string {
-  const found = rulesMatching(rules, rule.path);
-  return rule.name === null && found.length === 1 && found[0] === rule ? rule.path : ruleLabel(rule);
-}
+const MAX_SUGGESTIONS = 20;
+const MAX_COMPARED_NAMES = 1000;
+/** How many of the rules that a policy matches the message names. */
+const MAX_CHOICES = 10;
 
 /**
  * Returns the link problems of a document that has other problems, too. `fields` are those; a field with such a problem is not
@@ -53,59 +28,95 @@ export function linkProblemsBeside(fields: readonly ErrorDetail[], document: unk
 
 /** Returns all duplicate names and all references to missing records. */
 export function linkProblems({ gateways }: LinkedDocument): ErrorDetail[] {
-  const hashes = gateways.flatMap(({ api_keys = [] }, index) =>
-    api_keys.map(
-      ({ key_sha256 }, at) => [`gateways[${index}].api_keys[${at}].key_sha256`, key_sha256] as const,
-    ),
-  );
+  const missing = new MissingNames();
   return [
-    ...duplicates(gateways.map(({ name }, index) => [`gateways[${index}].name`, name])),
-    ...duplicates(gateways.map(({ subdomain }, index) => [`gateways[${index}].subdomain`, subdomain])),
-    ...duplicates(hashes),
-    ...gateways.flatMap((gateway, index) => gatewayProblems(gateway, `gateways[${index}]`)),
+    ...documentProblems(gateways),
+    ...gateways.flatMap((gateway, index) => gatewayProblems(gateway, `gateways[${index}]`, missing)),
   ];
 }
 
-function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
+/** Returns what must be unique in the whole document, but is not. */
+function documentProblems(gateways: readonly LinkedGateway[]): ErrorDetail[] {
+  const hashes = gateways.flatMap(({ api_keys = [] }, index) =>
+    api_keys.map(({ key_sha256 }, at) => ({ index, at, key_sha256 })),
+  );
+  return [
+    ...duplicates(
+      gateways,
+      ({ name }) => name,
+      (index) => `gateways[${index}].name`,
+    ),
+    ...duplicates(
+      gateways,
+      ({ subdomain }) => subdomain,
+      (index) => `gateways[${index}].subdomain`,
+    ),
+    ...duplicates(
+      hashes,
+      ({ key_sha256 }) => key_sha256,
+      (_, { index, at }) => `gateways[${index}].api_keys[${at}].key_sha256`,
+    ),
+  ];
+}
+
+function gatewayProblems(gateway: LinkedGateway, place: string, missing: MissingNames): ErrorDetail[] {
   const { upstreams, mcp_servers, services, rules, models, budgets, api_keys = [] } = gateway;
   const named = (kind: string, list: readonly Named[]) =>
-    duplicates(list.map(({ name }, index) => [`${place}.${kind}[${index}].name`, name]));
-  const matched = rules.map((rule, index) => {
-    const field = rule.name === null ? "path" : "name";
-    return [`${place}.rules[${index}].${field}`, isIdentified(rule) ? ruleIdentity(rule) : null] as const;
-  });
-  const unnamed = (path: string) => path.endsWith(".path");
+    duplicates(
+      list,
+      ({ name }) => name,
+      (index) => `${place}.${kind}[${index}].name`,
+    );
   const problems = [
     ...named("upstreams", upstreams),
     ...named("mcp_servers", mcp_servers),
     ...named("services", services),
     ...modelProblems(models, place),
     ...named("budgets", budgets),
-    ...duplicates(matched.filter(([path]) => !unnamed(path))),
-    ...duplicates(
-      matched.filter(([path]) => unnamed(path)),
-      "rules that match the same requests must have names",
-    ),
+    ...ruleProblems(rules, place),
     ...keyNameProblems(api_keys, place),
   ];
-  const checkReference = (path: string, what: string, name: string | null, known: readonly Named[]) => {
-    const names = known.flatMap((each) => each.name ?? []);
+  const checkReferences = (what: string, known: readonly Named[]) => {
+    const names = new Set(known.flatMap(({ name }) => name ?? []));
     // A record whose name is invalid may be the one.
-    if (name === null || names.includes(name) || names.length < known.length) return;
-    problems.push({ path, message: missingMessage(what, name, names) });
+    const isComplete = known.every(({ name }) => name !== null);
+    return (name: string | null, pathOf: () => string) => {
+      if (name === null || names.has(name) || !isComplete) return;
+      problems.push({ path: pathOf(), message: missing.messageFor(what, name, names) });
+    };
   };
+  const checkUpstream = checkReferences("upstream", upstreams);
+  const checkServer = checkReferences("MCP server", mcp_servers);
+  const checkService = checkReferences("service", services);
   for (const [index, { upstream, mcp_servers: servers }] of services.entries()) {
     const at = `${place}.services[${index}]`;
-    checkReference(`${at}.upstream`, "upstream", upstream, upstreams);
+    checkUpstream(upstream, () => `${at}.upstream`);
     for (const [number, server] of servers.entries())
-      checkReference(`${at}.mcp_servers[${number}]`, "MCP server", server, mcp_servers);
+      checkServer(server, () => `${at}.mcp_servers[${number}]`);
   }
   for (const [index, { service }] of rules.entries())
-    checkReference(`${place}.rules[${index}].service`, "service", service, services);
-  for (const { path, upstream } of modelReferences(models, place))
-    checkReference(path, "upstream", upstream, upstreams);
-  problems.push(...policyProblems(rules, api_keys, place));
+    checkService(service, () => `${place}.rules[${index}].service`);
+  for (const { path, upstream } of modelReferences(models, place)) checkUpstream(upstream, () => path);
+  problems.push(...policyProblems(rules, api_keys, place, missing));
   return problems;
+}
+
+function ruleProblems(rules: LinkedGateway["rules"], place: string): ErrorDetail[] {
+  const identityOf = (rule: LinkedGateway["rules"][number]) =>
+    isIdentified(rule) ? ruleIdentity(rule) : null;
+  return [
+    ...duplicates(
+      rules,
+      (rule) => (rule.name === null ? null : identityOf(rule)),
+      (index) => `${place}.rules[${index}].name`,
+    ),
+    ...duplicates(
+      rules,
+      (rule) => (rule.name === null ? identityOf(rule) : null),
+      (index) => `${place}.rules[${index}].path`,
+      "rules that match the same requests must have names",
+    ),
+  ];
 }
 
 /** Returns the problems of API keys that refer to rules which do not exist or cannot be distinguished. */
@@ -113,29 +124,37 @@ function policyProblems(
   rules: LinkedGateway["rules"],
   keys: readonly LinkedApiKey[],
   place: string,
+  missing: MissingNames,
 ): ErrorDetail[] {
   const problems: ErrorDetail[] = [];
   const identified = rules.filter(isIdentified);
+  const ruleNames = new RuleNames(identified);
+  let labels: ReadonlySet<string> | null = null;
   for (const [index, key] of keys.entries()) {
     if (key.prefix !== null && key.key_sha256 === null) {
       const message = "requires key_sha256; leave it out";
       problems.push({ path: `${place}.api_keys[${index}].prefix`, message });
     }
     for (const [at, policy] of key.policies.entries()) {
+      const found = ruleNames.matching(policy);
+      if (found.length === 1) continue;
       const path = `${place}.api_keys[${index}].policies[${at}]`;
-      const found = rulesMatching(identified, policy);
-      if (found.length === 0 && identified.length === rules.length)
-        problems.push({ path, message: missingMessage("rule", policy, identified.map(ruleLabel)) });
+      if (found.length === 0 && identified.length === rules.length) {
+        labels ??= new Set(identified.map(ruleLabel));
+        problems.push({ path, message: missing.messageFor("rule", policy, labels) });
+      }
       // Rules with the same name are reported as duplicates.
-      const labels = new Set(found.map((rule) => `"${ruleLabel(rule)}"`));
-      if (labels.size > 1)
-        problems.push({
-          path,
-          message: `"${policy}" matches several rules; use ${[...labels].join(" or ")}`,
-        });
+      const choices = new Set(found.map((rule) => `"${ruleLabel(rule)}"`));
+      if (choices.size > 1) problems.push({ path, message: severalMessage(policy, [...choices]) });
     }
   }
   return problems;
+}
+
+function severalMessage(policy: string, choices: readonly string[]): string {
+  const left = choices.length - MAX_CHOICES;
+  const shown = left > 0 ? [...choices.slice(0, MAX_CHOICES), `${left} more`] : choices;
+  return `"${policy}" matches several rules; use ${shown.join(" or ")}`;
 }
 
 /** Returns the upstreams that virtual models name, with their paths. */
@@ -165,28 +184,51 @@ function modelProblems(models: LinkedGateway["models"], place: string): ErrorDet
 function keyNameProblems(keys: readonly LinkedApiKey[], place: string): ErrorDetail[] {
   const withoutHash = new Set(keys.filter(({ key_sha256 }) => key_sha256 === null).map(({ name }) => name));
   return duplicates(
-    keys.map(({ name }, index) => [`${place}.api_keys[${index}].name`, withoutHash.has(name) ? name : null]),
+    keys,
+    ({ name }) => (withoutHash.has(name) ? name : null),
+    (index) => `${place}.api_keys[${index}].name`,
     "give them different names, or each of them its key_sha256",
   );
 }
 
-function missingMessage(what: string, name: string, known: readonly string[]): string {
-  const nearest = nearestName(name, known);
-  const hint = nearest === null ? "" : `; did you mean "${nearest}"?`;
-  return `there is no ${what} "${name}" in this gateway of the document${hint}`;
+/** The messages about names that do not exist. Only the first ones have a suggestion: the search takes long if there are many names. */
+class MissingNames {
+  #suggestionsLeft = MAX_SUGGESTIONS;
+  readonly #messages = new Map<ReadonlySet<string>, Map<string, string>>();
+
+  messageFor(what: string, name: string, known: ReadonlySet<string>): string {
+    const messages = this.#messages.get(known) ?? new Map<string, string>();
+    this.#messages.set(known, messages);
+    const message =
+      messages.get(name) ??
+      `there is no ${what} "${name}" in this gateway of the document${this.#hint(name, known)}`;
+    messages.set(name, message);
+    return message;
+  }
+
+  #hint(name: string, known: ReadonlySet<string>): string {
+    if (this.#suggestionsLeft-- <= 0) return "";
+    const nearest = nearestName(name, known.values().take(MAX_COMPARED_NAMES));
+    return nearest === null ? "" : `; did you mean "${nearest}"?`;
+  }
 }
 
 /** Returns a problem for each value that occurs again. Null values are ignored. */
-function duplicates(
-  values: readonly (readonly [path: string, value: string | null])[],
+function duplicates<T>(
+  records: readonly T[],
+  valueOf: (record: T) => string | null,
+  pathOf: (index: number, record: T) => string,
   fix = "these must differ",
 ): ErrorDetail[] {
-  const first = new Map<string, string>();
-  return values.flatMap(([path, value]) => {
-    if (value === null) return [];
+  const problems: ErrorDetail[] = [];
+  const first = new Map<string, readonly [index: number, record: T]>();
+  for (const [index, record] of records.entries()) {
+    const value = valueOf(record);
+    if (value === null) continue;
     const known = first.get(value);
-    if (known !== undefined) return [{ path, message: `is the same as ${known}; ${fix}` }];
-    first.set(value, path);
-    return [];
-  });
+    if (known === undefined) first.set(value, [index, record]);
+    else
+      problems.push({ path: pathOf(index, record), message: `is the same as ${pathOf(...known)}; ${fix}` });
+  }
+  return problems;
 }

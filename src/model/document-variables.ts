@@ -19,18 +19,29 @@ export function escapeReferences(text: string): string {
   return text.replaceAll("${", () => "$${"); // a function, because `$$` in a replacement string means one `$`
 }
 
-/** Returns a copy of a value with `change` applied to every string in it. */
+/**
+ * Returns a copy of a value with `change` applied to every string in it. `start` is the place of the value. The keys that `change` gets
+ * are valid during the call only.
+ */
 export function mapTexts(
   value: unknown,
-  change: (text: string, path: string, keys: readonly PropertyKey[]) => unknown,
-  path: readonly PropertyKey[] = [],
+  change: (text: string, keys: readonly PropertyKey[]) => unknown,
+  start: readonly PropertyKey[] = [],
 ): unknown {
-  if (typeof value === "string") return change(value, formatPath(path), path);
-  if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, change, [...path, index]));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, mapTexts(item, change, [...path, key])]),
-  );
+  const keys = [...start];
+  const at = (key: PropertyKey, item: unknown) => {
+    keys.push(key);
+    const mapped = map(item);
+    keys.pop();
+    return mapped;
+  };
+  const map = (each: unknown): unknown => {
+    if (typeof each === "string") return change(each, keys);
+    if (Array.isArray(each)) return each.map((item, index) => at(index, item));
+    if (typeof each !== "object" || each === null) return each;
+    return Object.fromEntries(Object.entries(each).map(([key, item]) => [key, at(key, item)]));
+  };
+  return map(value);
 }
 
 /** A document without references. */
@@ -50,7 +61,9 @@ export function resolveVariables(
 ): ResolvedDocument & { readonly unset: UnsetVariable[] } {
   const unset: UnsetVariable[] = [];
   const problems: ErrorDetail[] = [];
-  const resolved = mapTexts(document, (text, path, keys) => {
+  const resolved = mapTexts(document, (text, keys) => {
+    if (!text.includes("${")) return text;
+    const path = formatPath(keys);
     const [, onlyName = null, onlyDefault] = ONLY_REFERENCE.exec(text) ?? [];
     const replaced = replaceReferences(text, path, problems, (name, fallback) => {
       const value = environment[name] ?? "";
@@ -75,8 +88,20 @@ export function applyDefaults(
   document: unknown,
   settingsOf: SettingsSchemaOf = () => undefined,
 ): ResolvedDocument {
+  return applyDefaultsAt([], document, document, settingsOf);
+}
+
+/** Like `applyDefaults`, but for one value of the document. */
+export function applyDefaultsAt(
+  place: readonly PropertyKey[],
+  value: unknown,
+  document: unknown,
+  settingsOf: SettingsSchemaOf,
+): ResolvedDocument {
   const problems: ErrorDetail[] = [];
-  const resolved = mapTexts(document, (text, path, keys) => {
+  const resolve = (text: string, keys: readonly PropertyKey[]) => {
+    if (!text.includes("${")) return text;
+    const path = formatPath(keys);
     const replaced = replaceReferences(text, path, problems, (name, fallback) => {
       if (fallback !== undefined) return fallback;
       const message = `refers to \${${name}}, which only gatehouse apply can replace; send the value itself`;
@@ -89,8 +114,8 @@ export function applyDefaults(
     if ("value" in converted) return converted.value;
     problems.push({ path, message: converted.problem });
     return replaced;
-  });
-  return { document: resolved, problems };
+  };
+  return { document: mapTexts(value, resolve, place), problems };
 }
 
 function describe(name: string, isDefault: boolean): string {
@@ -103,7 +128,6 @@ function replaceReferences(
   problems: ErrorDetail[],
   valueOf: (name: string, fallback: string | undefined) => string,
 ): string {
-  if (!text.includes("${")) return text;
   return text.replaceAll(
     REFERENCE_OR_ESCAPE,
     (match: string, inside: string | undefined, end: string | undefined) => {

@@ -13,8 +13,8 @@ import { targetSchema } from "./target.ts";
 import { upstreamSchema } from "./upstream.ts";
 import { documentVirtualModelSchema } from "./virtual-model.ts";
 
-const MAX_GATEWAYS = 10_000;
-const MAX_PARTS = 100_000;
+export const MAX_GATEWAYS = 10_000;
+export const MAX_PARTS = 100_000;
 
 const listOf = <T extends z.ZodType>(schema: T) =>
   z.array(schema).max(MAX_PARTS, `must not contain more than ${MAX_PARTS} entries`);
@@ -57,7 +57,7 @@ const documentApiKey = apiKeySchema.omit({ subject: true, subject_type: true }).
     .meta({ description: "The first nine characters of the key whose hash is key_sha256." }),
 });
 
-const documentGateway = gatewaySchema.extend({
+export const documentGateway = gatewaySchema.extend({
   upstreams: listOf(documentUpstream).default([]),
   mcp_servers: listOf(mcpServerSchema).default([]),
   services: listOf(documentServiceSchema).default([]),
@@ -66,6 +66,17 @@ const documentGateway = gatewaySchema.extend({
   budgets: listOf(budgetSchema).default([]),
   api_keys: listOf(documentApiKey).optional().meta({ description: "Absent: the stored keys do not change." }),
 });
+
+/** The schemas of the records in the lists of a gateway. */
+export const documentRecords: Readonly<Record<string, z.ZodType>> = {
+  upstreams: documentUpstream,
+  mcp_servers: mcpServerSchema,
+  services: documentServiceSchema,
+  rules: documentRule,
+  models: documentVirtualModelSchema,
+  budgets: budgetSchema,
+  api_keys: documentApiKey,
+};
 
 export const documentSchema = z
   .strictObject({

@@ -4,7 +4,8 @@ import { validationError, type ErrorDetail } from "../base/errors.ts";
 import { nearestName } from "../base/nearest-name.ts";
 import { alternativeFor, alternativesOf, childSchema, unwrapSchema } from "./schema-walk.ts";
 
-const MAX_DETAILS = 50;
+/** A response reports no more problems than these. */
+export const MAX_DETAILS = 50;
 const MAX_NAME_CHARACTERS = 100;
 
 type Validated<T> =

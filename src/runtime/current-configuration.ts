@@ -1,7 +1,7 @@
 // The active configuration of this process. All writes go through it: an acknowledged write is durable, compiled, and
 // active. It also loads what other nodes have written.
 import type { BalancePlan } from "../balance/balance-plan.ts";
-import { createYielder } from "../base/yield-turns.ts";
+import { createYielder, nextTurn } from "../base/yield-turns.ts";
 import { PriceTable } from "../usage/price-table.ts";
 import { NO_GATEWAY } from "../store/store.ts";
 import type {
@@ -39,6 +39,9 @@ export interface ConfigurationContext extends CompileContext {
 }
 
 type Work<T> = (transaction: Transaction) => Promise<T>;
+
+/** Number of changed records from which loading and compiling them takes a turn of the event loop each. */
+const LARGE_CHANGE = 1000;
 
 export class CurrentConfiguration {
   snapshot: Snapshot = EMPTY_SNAPSHOT;
@@ -190,9 +193,10 @@ export class CurrentConfiguration {
     if (starting !== null && !mayWait) throw new IsolatesMissing(starting);
     await starting;
     for (const [id, parts] of changedParts) {
-      await yieldTurn();
+      await (changed.length > LARGE_CHANGE ? nextTurn() : yieldTurn());
       gateways.set(id, compile(id, parts));
     }
+    if (changed.length > LARGE_CHANGE) await nextTurn();
     return { gateways, apiKeys, ...(prices !== null && { prices }) };
   }
 

@@ -441,6 +441,27 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expectError(await send("application/yaml", `${comment}gateways:\n  - name: [x\n`), 400, "invalid_yaml");
     expectError(await send("application/json", `{"gateways": [${space}`), 400, "invalid_json");
   });
+
+  test("50 problems of a document with very many are reported", async () => {
+    const many = (count: number, entry: object) => Array.from({ length: count }, () => entry);
+    const rejected = async (document: object) => {
+      const response = await apply(document, "?dry_run=true");
+      expectError(response, 400, "validation_failed");
+      return response.body.details as { path: string; message: string }[];
+    };
+    const invalid = await rejected({ gateways: [{ name: "x", rules: many(2000, {}), services: [{}] }] });
+    expect(invalid).toHaveLength(50);
+    const unset = await rejected({ gateways: many(200, { name: "${NAME}" }) });
+    expect(unset).toHaveLength(50);
+    const missing = { service: "absent", path: "/a", methods: ["POST"] };
+    const unlinked = await rejected({ gateways: [{ name: "x", rules: many(2000, missing) }] });
+    expect(unlinked).toHaveLength(50);
+    const tooLong = await rejected({ gateways: many(10_001, {}) });
+    expect(tooLong).toEqual([{ path: "gateways", message: "must not contain more than 10000 gateways" }]);
+    const fields = Object.fromEntries(many(100_001, {}).map((_, index) => [index, 0]));
+    const tooMany = { path: "gateways[0].x", message: "must not have more than 100000 entries" };
+    expect(await rejected({ gateways: [{ name: "x", x: fields }] })).toEqual([tooMany]);
+  });
 });
 
 describe("names that are not unique", () => {

@@ -1,14 +1,10 @@
 // Configuration as code: exports the configuration as one document, and applies a document in one write.
 import { z } from "zod";
-import { GatehouseError, validationError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { GatehouseError } from "../../base/errors.ts";
+import { nextTurn } from "../../base/yield-turns.ts";
 import { exportDocument, exportProblems } from "../../model/document-export.ts";
 import type { SecretVariable } from "../../model/document-secrets.ts";
-import { linkProblems, linkProblemsBeside } from "../../model/document-links.ts";
-import { applyDefaults } from "../../model/document-variables.ts";
-import { documentSchema, type ConfigurationDocument } from "../../model/document.ts";
 import { omit } from "../../model/record.ts";
-import { check } from "../../model/validate.ts";
 import type { PluginRegistry } from "../../plugins/registry.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import { warningsInDocument } from "../../snapshot/warnings/configuration-warnings.ts";
@@ -16,6 +12,7 @@ import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication } from "../apply-document.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { requireOneGateway } from "../identity.ts";
+import { readDocument } from "../read-document.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
 import { commitWrite, dryRunWrite, LONG_WRITE_MS, requireGateway, toValidationError } from "../write.ts";
 
@@ -94,7 +91,7 @@ async function applyDocument(
   plugins: PluginRegistry,
   { body, query, caller }: Call<z.output<typeof applyQuery>>,
 ): Promise<Response> {
-  const document = readDocument(body, plugins);
+  const document = await readDocument(body, (name) => plugins.get(name)?.settings);
   let application: DocumentApplication | undefined;
   const work = async (transaction: Transaction) => {
     await requireConfiguration(caller, transaction);
@@ -103,6 +100,7 @@ async function applyDocument(
       pruneGateways: query.prune_gateways === "true",
     });
     await application.apply(document);
+    await nextTurn();
     const { writer, warnings } = application;
     return { changes: writer.changes, warnings: warningsInDocument(warnings, (id) => writer.placeOf(id)) };
   };
@@ -119,6 +117,7 @@ async function applyDocument(
       ...options,
       showsSecret,
     });
+    await nextTurn();
     return Response.json({ ...value, revision }, { headers: { ETag: `"${version}"` } });
   } catch (error) {
     throw toValidationError(
@@ -126,17 +125,6 @@ async function applyDocument(
       ({ kind, id }) => `${application?.writer.placeOf(id) ?? `${kind}/${id}`}.`,
     );
   }
-}
-
-function readDocument(body: JsonObject, plugins: PluginRegistry): ConfigurationDocument {
-  const resolved = applyDefaults(body, (name) => plugins.get(name)?.settings);
-  if (resolved.problems.length > 0) throw validationError(resolved.problems);
-  const checked = check(documentSchema, resolved.document);
-  const problems = checked.ok
-    ? linkProblems(checked.value)
-    : [...checked.details, ...linkProblemsBeside(checked.details, resolved.document)];
-  if (!checked.ok || problems.length > 0) throw validationError(problems);
-  return checked.value;
 }
 
 async function exportText(
