@@ -143,6 +143,7 @@ async function exportText(
     }));
     return { gateways, prices: await view.prices(), version: await view.version() };
   });
+  await nextTurn();
   const problems = exportProblems(gateways);
   if (problems.length > 0) {
     const message = `A document identifies records by their names, but ${problems[0]?.message ?? ""}.`;
@@ -152,6 +153,7 @@ async function exportText(
     gateways,
     gatewayId === null ? (prices?.prices ?? null) : null,
   );
+  await nextTurn();
   if (/\bapplication\/json\b/i.test(accept) && !/yaml/i.test(accept)) {
     const text = `${JSON.stringify(document, null, 2)}\n`;
     return { text, type: "application/json;charset=utf-8", version };

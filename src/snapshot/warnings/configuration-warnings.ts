@@ -23,11 +23,12 @@ export function configurationWarnings(
   const unreachable = unreachableRules(rules);
   const reachable = rules.filter(({ rule }) => !unreachable.has(rule.id));
   const withPost = patternsWithPost(rules);
+  const services = [...new Set(rules.map(({ service }) => service))];
   return [
     ...pluginWarnings(parts.gateway),
     ...parts.upstreams.flatMap(upstreamWarnings),
     ...rules.flatMap((rule) => ruleWarnings(rule, withPost, unreachable.get(rule.rule.id) ?? null)),
-    ...parts.models.flatMap((model) => modelWarnings(model, parts.upstreams, rules)),
+    ...parts.models.flatMap((model) => modelWarnings(model, parts.upstreams, services)),
     ...parts.budgets.flatMap(budgetWarnings),
     ...mcpWarnings(parts, keys),
     ...keyWarnings(keys, reachable, new Set(mcpRules(parts).map(({ id }) => id))),

@@ -28,12 +28,13 @@ export function keyWarnings(
   for (const { upstream } of rules)
     if (!served.has(upstream.id)) served.set(upstream.id, servedModels(upstream));
   const upstreamsOfAll = [...served.values()];
+  const upstreamByRule = new Map(rules.map(({ rule, upstream }) => [rule.id, upstream.id]));
   return keys.flatMap((key) => {
     const { id, policies, models } = key;
-    const granted = rules.filter(({ rule }) => policies.includes(rule.id));
+    const granted = new Set(policies.flatMap((ruleId) => upstreamByRule.get(ruleId) ?? []));
     const reachesMcp =
       policies.length === 0 ? mcpRules.size > 0 : policies.some((each) => mcpRules.has(each));
-    if ((policies.length === 0 ? rules : granted).length === 0) {
+    if (policies.length === 0 ? rules.length === 0 : granted.size === 0) {
       if (reachesMcp) return [];
       const message =
         policies.length === 0
@@ -45,7 +46,7 @@ export function keyWarnings(
     const upstreams =
       policies.length === 0
         ? upstreamsOfAll
-        : granted.flatMap(({ upstream }) => served.get(upstream.id) ?? []);
+        : [...granted].flatMap((upstreamId) => served.get(upstreamId) ?? []);
     return modelWarnings(id, models, upstreams);
   });
 }

@@ -2,13 +2,13 @@
 import type { Service } from "../../model/service.ts";
 import type { Upstream } from "../../model/upstream.ts";
 import type { VirtualModel } from "../../model/virtual-model.ts";
-import type { RoutedRule } from "./routed-rule.ts";
 import type { ConfigurationWarning } from "./warning.ts";
 
+/** `services` are those that rules lead to. */
 export function modelWarnings(
   model: VirtualModel,
   upstreams: readonly Upstream[],
-  rules: readonly RoutedRule[],
+  services: readonly Service[],
 ): ConfigurationWarning[] {
   const { id: recordId, name, targets, strategy, sticky, fallback_on, fallback } = model;
   const warnings: ConfigurationWarning[] = [];
@@ -28,7 +28,7 @@ export function modelWarnings(
       "targets",
       "no target gets requests, because all have the weight 0; give one of them a higher weight",
     );
-  else if (rules.length > 0 && !rules.some(({ service }) => reaches(service, model)))
+  else if (services.length > 0 && !services.some((service) => reaches(service, model)))
     warn(
       "targets",
       "no rule serves this name: no service with a rule leads to one of its upstreams or has virtual_models: any",
@@ -38,8 +38,8 @@ export function modelWarnings(
   if (fallback.length > 0 && fallback_on.length === 0)
     warn("fallback_on", "is empty, so that fallback is never used");
   for (const [kind, further] of Object.entries({ canary, mirror })) {
-    if (further === null || further.share === 0 || rules.length === 0) continue;
-    const isReached = rules.some(({ service }) => reaches(service, { targets: [further.target] }));
+    if (further === null || further.share === 0 || services.length === 0) continue;
+    const isReached = services.some((service) => reaches(service, { targets: [further.target] }));
     if (!isReached)
       warn(
         `${kind}.target.upstream`,
