@@ -75,6 +75,25 @@ describe("operations", () => {
   });
 });
 
+describe("purge", () => {
+  test("a response that was requested before a purge is neither kept nor shared with later requests", async () => {
+    const { key, gateway } = await seed();
+    provider.behave({ text: "before", delayMs: 1000 });
+    const earlier = send(key);
+    await provider.until(() => provider.requests.length === 1);
+    expect((await gatehouse.api("DELETE", `/gateways/${gateway}/cache`)).status).toBe(204);
+    provider.behave({ text: "after", delayMs: 1000 });
+    const later = [send(key), send(key)];
+    await provider.until(() => provider.requests.length === 2);
+    clock.advance(1000);
+    expect((await earlier).text).toContain("before");
+    for (const sent of later) expect((await sent).text).toContain("after");
+    expect(await send(key)).toMatchObject({ cache: "gatehouse; hit; ttl=3600" });
+    expect((await send(key)).text).toContain("after");
+    expect(provider.requests).toHaveLength(2);
+  });
+});
+
 describe("time", () => {
   test("a response is used until its ttl, with its age, and not longer", async () => {
     const { key } = await seed({ ttl: "60s" });

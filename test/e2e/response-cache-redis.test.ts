@@ -80,7 +80,7 @@ describe.skipIf(!hasRedis)("response_cache with Redis", () => {
     expect(hit.text).toContain("The secret canary sings.");
     expect((await send(second, route)).text).toBe(sent.text);
     const keys = ((await redis.command("KEYS", "*:responses:*")) as string[]).filter(
-      (key) => !key.endsWith(":index") && !key.endsWith(":sizes"),
+      (key) => !/:(index|sizes|purged)$/.test(key),
     );
     expect(keys.length).toBeGreaterThan(0);
     for (const key of keys) {
@@ -93,6 +93,21 @@ describe.skipIf(!hasRedis)("response_cache with Redis", () => {
     expect((await first.api("DELETE", at)).status).toBe(204);
     expect((await send(second, route)).cache).toContain("miss");
     await untilHit(first, route);
+  });
+
+  test("a response that was requested before a purge at any node is not kept", async () => {
+    const route = await seed();
+    provider.behave({ text: "before", delayMs: 300 });
+    const earlier = send(second, route);
+    await provider.until(() => provider.requests.length === 1);
+    expect((await first.api("DELETE", `/gateways/${route.gateway}/cache`)).status).toBe(204);
+    expect((await earlier).text).toContain("before");
+    provider.behave({ text: "after" });
+    // Sent after the earlier response would have been kept, on the same connection to Redis.
+    expect(await send(second, route)).toMatchObject({ cache: "gatehouse; fwd=uri-miss" });
+    await untilHit(first, route);
+    expect((await send(second, route)).text).toContain("after");
+    expect(provider.requests).toHaveLength(2);
   });
 
   test("max_bytes bounds what a gateway has in Redis: the oldest responses are dropped", async () => {
@@ -137,12 +152,12 @@ describe.skipIf(!hasRedis)("response_cache with Redis", () => {
     await send(first, route);
     await untilHit(second, route);
     const [key] = ((await redis.command("KEYS", `*${route.gateway}*:responses:*`)) as string[]).filter(
-      (name) => !name.endsWith(":index") && !name.endsWith(":sizes"),
+      (name) => !/:(index|sizes|purged)$/.test(name),
     );
     await send(first, route, { seed: 2 });
     await untilHit(second, route, { seed: 2 });
     const other = ((await redis.command("KEYS", `*${route.gateway}*:responses:*`)) as string[]).find(
-      (name) => !name.endsWith(":index") && !name.endsWith(":sizes") && name !== key,
+      (name) => !/:(index|sizes|purged)$/.test(name) && name !== key,
     );
     await redis.command("COPY", other ?? "", key ?? "", "REPLACE");
     expect((await send(second, route)).cache).toContain("miss");

@@ -41,6 +41,8 @@ export class Flight {
   kept: KeptResponse | null = null;
   /** A response is kept that the first request considers too old: it may serve others. */
   isRevalidating = false;
+  /** That of the store when the request was sent. Requests of another era do not join: the store was purged since. */
+  era: string;
   readonly #onEnd: () => void;
   readonly #waiters = new Set<Waiter>();
   readonly #readers = new Set<LiveReader>();
@@ -50,7 +52,8 @@ export class Flight {
   #onUnused: (() => void)[] = [];
 
   /** `onEnd` is called when no further request may join. */
-  constructor(onEnd: () => void) {
+  constructor(era: string, onEnd: () => void) {
+    this.era = era;
     this.#onEnd = onEnd;
   }
 

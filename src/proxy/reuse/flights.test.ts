@@ -1,24 +1,34 @@
-// A request in progress is found by its plugin entry and key until it ends.
+// A request in progress is found by its plugin entry and key until it ends, or the store is purged.
 import { expect, test } from "bun:test";
 import { Flights } from "./flights.ts";
 
+type Store = Parameters<Flights["find"]>[0];
+
+const [a, b, c] = ["a", "b", "c"].map((instanceId) => ({ instanceId, era: "" })) as [Store, Store, Store];
+
 test("a flight is found by entry and key until it ends, however it ends", () => {
   const flights = new Flights();
-  const [one, other, foreign] = [flights.start("a", "1"), flights.start("a", "2"), flights.start("b", "1")];
-  expect([flights.find("a", "1"), flights.find("a", "2"), flights.find("b", "1")]).toEqual([
-    one,
-    other,
-    foreign,
-  ]);
-  expect([flights.find("b", "2"), flights.find("c", "1")]).toEqual([undefined, undefined]);
+  const [one, other, foreign] = [flights.start(a, "1"), flights.start(a, "2"), flights.start(b, "1")];
+  expect([flights.find(a, "1"), flights.find(a, "2"), flights.find(b, "1")]).toEqual([one, other, foreign]);
+  expect([flights.find(b, "2"), flights.find(c, "1")]).toEqual([undefined, undefined]);
   one.complete(null);
   other.fail();
-  expect([flights.find("a", "1"), flights.find("a", "2")]).toEqual([undefined, undefined]);
-  expect(flights.find("b", "1")).toBe(foreign);
-  const next = flights.start("a", "1");
+  expect([flights.find(a, "1"), flights.find(a, "2")]).toEqual([undefined, undefined]);
+  expect(flights.find(b, "1")).toBe(foreign);
+  const next = flights.start(a, "1");
   // Ends once only: the next one with its key stays.
   one.fail();
-  expect(flights.find("a", "1")).toBe(next);
+  expect(flights.find(a, "1")).toBe(next);
   next.giveUp();
-  expect(flights.find("a", "1")).toBeUndefined();
+  expect(flights.find(a, "1")).toBeUndefined();
+});
+
+test("a flight is not found any more when its store was purged, and its end does not end the next one", () => {
+  const flights = new Flights();
+  const earlier = flights.start(a, "1");
+  const purged = { ...a, era: "2" };
+  expect(flights.find(purged, "1")).toBeUndefined();
+  const next = flights.start(purged, "1");
+  earlier.fail();
+  expect(flights.find(purged, "1")).toBe(next);
 });

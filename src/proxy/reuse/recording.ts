@@ -56,9 +56,19 @@ export class Recording {
   #bytes = 0;
   #isOver = false;
   #isEnded = false;
+  /** That of the store before the request is sent. */
+  #era: string;
 
   constructor(options: RecordingOptions) {
     this.#options = options;
+    this.#era = options.store.era;
+  }
+
+  /** Call before the request is sent, when its response was looked up: then the store knows of purges at other nodes. */
+  updateEra(): void {
+    const { flight, store } = this.#options;
+    this.#era = store.era;
+    if (flight !== null) flight.era = this.#era;
   }
 
   /** The response is still recorded, and others wait for it: it does not have to wait for its own client. */
@@ -119,7 +129,7 @@ export class Recording {
     const { flight, store, key, keeps } = this.#options;
     const kept = outcome === "complete" ? this.#assemble(ended) : null;
     this.#chunks = [];
-    if (kept !== null && keeps) store.keep(key, kept);
+    if (kept !== null && keeps) store.keep(key, kept, this.#era);
     if (outcome === "complete" && this.#response !== null) flight?.complete(kept);
     else flight?.fail();
   }

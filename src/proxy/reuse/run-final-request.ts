@@ -176,14 +176,14 @@ class Reuse {
     const { flights } = this.#parts;
     if (!reads) return this.#miss(null, "request");
     const isAlone = flights === null || !coalesces || onlyKept;
-    const known = isAlone ? undefined : flights.find(this.#store.instanceId, key);
+    const known = isAlone ? undefined : flights.find(this.#store, key);
     if (known !== undefined && !known.isRevalidating) return this.#wait(known);
     const found = this.#store.get(key);
     if (isAlone)
       return isPromise(found) ? found.then((kept) => this.#use(kept, null)) : this.#use(found, null);
     if (!isPromise(found)) return this.#useOrJoin(found, flights);
     if (known !== undefined) return found.then((kept) => this.#useOrJoin(kept, flights));
-    return this.#useFound(found, flights.start(this.#store.instanceId, key));
+    return this.#useFound(found, flights.start(this.#store, key));
   }
 
   /** Others may join during the lookup: the request continues for them without its client. */
@@ -198,9 +198,9 @@ class Reuse {
 
   #useOrJoin(kept: KeptResponse | null, flights: Flights): ValueOrPromise<OutgoingResponse | null> {
     if (kept !== null && this.#isFresh(kept)) return this.#hit(kept);
-    const known = flights.find(this.#store.instanceId, this.#request.key);
+    const known = flights.find(this.#store, this.#request.key);
     return known === undefined
-      ? this.#use(kept, flights.start(this.#store.instanceId, this.#request.key))
+      ? this.#use(kept, flights.start(this.#store, this.#request.key))
       : this.#wait(known);
   }
 
@@ -284,7 +284,7 @@ class Reuse {
       );
     if (this.#parts.flights === null) return null;
     this.#store.countMiss();
-    if (keeps || flight !== null) exchange.recording ??= this.#record(flight);
+    if (keeps || flight !== null) (exchange.recording ??= this.#record(flight)).updateEra();
     return null;
   }
 

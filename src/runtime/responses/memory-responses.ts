@@ -10,9 +10,14 @@ export class MemoryResponses implements ResponseBackend {
   /** The least recently used one is the first. */
   readonly #entries = new Map<string, KeptResponse>();
   #bytes = 0;
+  #purges = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  get era(): string {
+    return String(this.#purges);
   }
 
   get(key: string): KeptResponse | null {
@@ -55,6 +60,7 @@ export class MemoryResponses implements ResponseBackend {
 
   purge(): number {
     const { size } = this.#entries;
+    this.#purges++;
     this.#entries.clear();
     this.#bytes = 0;
     return size;

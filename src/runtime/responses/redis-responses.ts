@@ -21,9 +21,16 @@ const ALGORITHM = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** How long a purge is remembered at least: longer than any request takes. */
+const PURGE_KNOWN_MS = 24 * 3_600_000;
+
+/** By the clock of Redis: a node whose clock is ahead would drop what others keep. */
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 /** All keys of a gateway are in one slot of Redis Cluster, because they have the same hash tag. */
 const DROP = `
-local index, sizes = KEYS[1], KEYS[2]
+local index, sizes, purged = KEYS[1], KEYS[2], KEYS[3]
 local function drop(member)
   local size = tonumber(redis.call('HGET', sizes, member) or '0')
   redis.call('DEL', ARGV[1] .. member)
@@ -31,9 +38,11 @@ local function drop(member)
   redis.call('HDEL', sizes, member)
   return redis.call('HINCRBY', sizes, 'total', string.format('%d', -size))
 end`;
-/** Arguments: prefix, member, value, time to live, size, now, maximum. */
-const SET_SCRIPT = `${DROP}
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', index, 0, ARGV[6], 'LIMIT', 0, 100)) do drop(member) end
+/** Arguments: prefix, member, value, time to live, size, the era of the request, maximum. Replies the era, in which alone the value is set. */
+const SET_SCRIPT = `${DROP}${NOW}
+local era = redis.call('GET', purged) or ''
+if era ~= ARGV[6] then return era end
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', index, 0, now, 'LIMIT', 0, 100)) do drop(member) end
 local total = drop(ARGV[2])
 while total + tonumber(ARGV[5]) > tonumber(ARGV[7]) do
   local oldest = redis.call('ZRANGE', index, 0, 0)[1]
@@ -41,17 +50,21 @@ while total + tonumber(ARGV[5]) > tonumber(ARGV[7]) do
   total = drop(oldest)
 end
 redis.call('SET', ARGV[1] .. ARGV[2], ARGV[3], 'PX', ARGV[4])
-redis.call('ZADD', index, tonumber(ARGV[6]) + tonumber(ARGV[4]), ARGV[2])
+redis.call('ZADD', index, now + tonumber(ARGV[4]), ARGV[2])
 redis.call('HSET', sizes, ARGV[2], ARGV[5])
 redis.call('HINCRBY', sizes, 'total', ARGV[5])
 for _, key in ipairs(KEYS) do
   if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end
 end
-return 1`;
+return era`;
+/** Arguments: prefix, the era that begins. */
 const PURGE_SCRIPT = `${DROP}
+redis.call('SET', purged, ARGV[2], 'PX', ${PURGE_KNOWN_MS})
 local members = redis.call('ZRANGE', index, 0, 999)
 for _, member in ipairs(members) do drop(member) end
 return #members`;
+const OCCUPIED_SCRIPT = `${NOW}
+return {redis.call('ZCOUNT', KEYS[1], now, '+inf'), redis.call('HGET', KEYS[2], 'total') or 0}`;
 
 /** The connection that all kept responses of this process share. */
 export class ResponseRedis {
@@ -85,7 +98,8 @@ class RedisResponses implements ResponseBackend {
   readonly #clock: Clock;
   readonly #opened: OpenedValues;
   readonly #prefix: string;
-  readonly #keys: readonly [index: string, sizes: string];
+  readonly #keys: readonly [index: string, sizes: string, purged: string];
+  #era = "";
 
   constructor(
     redis: SharedRedis,
@@ -101,7 +115,12 @@ class RedisResponses implements ResponseBackend {
     this.#clock = clock;
     const name = createHmac("sha256", key).update(instanceId).digest("base64url").slice(0, 22);
     this.#prefix = `gatehouse:{${gatewayId}}:responses:${name}:`;
-    this.#keys = [`${this.#prefix}index`, `${this.#prefix}sizes`];
+    this.#keys = [`${this.#prefix}index`, `${this.#prefix}sizes`, `${this.#prefix}purged`];
+  }
+
+  /** That of the last reply of Redis. */
+  get era(): string {
+    return this.#era;
   }
 
   async get(key: string): Promise<KeptResponse | null> {
@@ -109,8 +128,10 @@ class RedisResponses implements ResponseBackend {
     const redisKey = this.#prefix + member;
     if (!this.#redis.isConnectedFor(redisKey)) return null;
     try {
-      const read = this.#redis.send(redisKey, "GET", [redisKey]);
-      const value = await withTimeout(READ_TIMEOUT_MS, read, slow, this.#clock);
+      const read = this.#redis.send(redisKey, "MGET", [redisKey, this.#keys[2]]);
+      const reply = await withTimeout(READ_TIMEOUT_MS, read, slow, this.#clock);
+      const [value, era] = elementsOf(reply);
+      this.#noteEra(era);
       const kept = this.#opened.get(redisKey, value, (sealed) => this.#open(sealed, member));
       return kept === null || kept.expiresAt <= this.#clock.unixNow() ? null : kept;
     } catch {
@@ -120,12 +141,15 @@ class RedisResponses implements ResponseBackend {
 
   set(key: string, response: KeptResponse, maxBytes: number): void {
     const member = this.#memberOf(key);
-    const now = this.#clock.unixNow();
     const value = this.#seal(response, member);
     const size = OVERHEAD_BYTES + value.length;
-    const ttl = Math.max(1, Math.ceil(response.expiresAt - now));
-    const args = [member, value, String(ttl), String(size), String(Math.floor(now)), String(maxBytes)];
-    if (size <= maxBytes) this.#run(SET_SCRIPT, args).catch(() => undefined);
+    const ttl = Math.max(1, Math.ceil(response.expiresAt - this.#clock.unixNow()));
+    const args = [member, value, String(ttl), String(size), this.#era, String(maxBytes)];
+    if (size > maxBytes) return;
+    void this.#run(SET_SCRIPT, args).then(
+      (era) => this.#noteEra(era),
+      () => undefined,
+    );
   }
 
   /** In memory only: in Redis, each hit would read, decrypt and decompress the stream as well. */
@@ -135,24 +159,23 @@ class RedisResponses implements ResponseBackend {
 
   async purge(): Promise<number> {
     this.#opened.clear();
+    const era = randomBytes(IV_BYTES).toString("base64url");
     let purged = 0;
     for (;;) {
       const removed = Number(
-        await withTimeout(ADMIN_TIMEOUT_MS, this.#run(PURGE_SCRIPT, []), slow, this.#clock),
+        await withTimeout(ADMIN_TIMEOUT_MS, this.#run(PURGE_SCRIPT, [era]), slow, this.#clock),
       );
+      this.#era = era;
       if (!(removed > 0)) return purged;
       purged += removed;
     }
   }
 
   async occupied(): Promise<Occupied> {
-    const [index, sizes] = this.#keys;
     try {
-      const read = Promise.all([
-        this.#redis.send(index, "ZCOUNT", [index, String(this.#clock.unixNow()), "+inf"]),
-        this.#redis.send(sizes, "HGET", [sizes, "total"]),
-      ]);
-      const [entries, bytes] = await withTimeout(ADMIN_TIMEOUT_MS, read, slow, this.#clock);
+      const read = this.#run(OCCUPIED_SCRIPT, []);
+      const reply = await withTimeout(ADMIN_TIMEOUT_MS, read, slow, this.#clock);
+      const [entries, bytes] = elementsOf(reply);
       return { entries: Number(entries ?? 0), bytes: Number(bytes ?? 0) };
     } catch {
       return { entries: 0, bytes: 0 };
@@ -161,7 +184,11 @@ class RedisResponses implements ResponseBackend {
 
   #run(script: string, args: readonly string[]): Promise<unknown> {
     const [index] = this.#keys;
-    return this.#redis.send(index, "EVAL", [script, "2", ...this.#keys, this.#prefix, ...args]);
+    return this.#redis.send(index, "EVAL", [script, "3", ...this.#keys, this.#prefix, ...args]);
+  }
+
+  #noteEra(era: unknown): void {
+    this.#era = typeof era === "string" ? era : "";
   }
 
   /** Nobody who reads the names of keys can test for a request. */
@@ -195,6 +222,10 @@ class RedisResponses implements ResponseBackend {
     // Values that earlier versions wrote have no `dropped`.
     return { ...known, dropped: known.dropped ?? [], body: plain.subarray(end), streams: new KeptStreams() };
   }
+}
+
+function elementsOf(reply: unknown): readonly unknown[] {
+  return Array.isArray(reply) ? reply : [];
 }
 
 const slow = () => new Error("Redis did not reply in time");

@@ -57,11 +57,18 @@ export class OpenedResponses implements ResponseStore {
     this.maxBytes = limits.maxBytes;
   }
 
+  /** Changes with every purge that this process knows of. */
+  get era(): string {
+    return this.backend.era;
+  }
+
   get(key: string): ValueOrPromise<KeptResponse | null> {
     return this.backend.get(key);
   }
 
-  keep(key: string, response: KeptResponse): void {
+  /** `era` is that of the time before the request was sent: what was requested before a purge is not kept after it. */
+  keep(key: string, response: KeptResponse, era: string): void {
+    if (era !== this.era) return;
     this.#counters.kept++;
     this.backend.set(key, response, this.maxBytes);
   }
@@ -184,6 +191,10 @@ class PendingBackend implements ResponseBackend {
   constructor(opening: Promise<ResponseBackend>) {
     this.#opening = opening;
     void opening.then((backend) => (this.#backend = backend));
+  }
+
+  get era(): string {
+    return this.#backend?.era ?? "";
   }
 
   get(key: string): ValueOrPromise<KeptResponse | null> {
