@@ -16,6 +16,8 @@ export interface ScriptCall {
   readonly gatewayId: string;
   readonly keys: readonly string[];
   readonly args: readonly string[];
+  /** A repetition would take effect again: do not repeat the call if Redis may have received it. */
+  readonly isUnrepeatable?: boolean;
 }
 
 export const LEASE_US = String(LEASE_MS * 1000);
@@ -119,7 +121,12 @@ export function endCall(end: ReservationEnd, processId: string): ScriptCall | nu
   }
   if (keys.length === 0) return null;
   if (mode === "charge") keys.push(`${prefixOf(gatewayId)}done:${processId}:${reservationId}`);
-  return { gatewayId, keys, args: [reservationId, mode, ...parts] };
+  return {
+    gatewayId,
+    keys,
+    args: [reservationId, mode, ...parts],
+    isUnrepeatable: mode === "uncharge",
+  };
 }
 
 export interface ReserveReply extends Forecast {

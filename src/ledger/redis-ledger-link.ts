@@ -95,9 +95,11 @@ export class RedisLedgerLink {
 
   /** Resolves also if Redis is unavailable: then the call is repeated when it is available again. */
   runOrRepeat(script: string, call: ScriptCall): Promise<void> {
+    const mayBeReceived = call.isUnrepeatable === true && this.isConnectedFor(call.gatewayId);
     const sending = this.run(script, call).then(
       () => undefined,
       () => {
+        if (mayBeReceived) return;
         if (this.#waiting.length < MAX_WAITING_ENDS) this.#waiting.push({ script, call });
         this.#retryLater();
       },

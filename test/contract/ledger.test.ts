@@ -4,6 +4,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { MemoryLedger } from "../../src/ledger/memory-ledger.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
+import { startFaultProxy } from "../support/fault-proxy.ts";
 import { runs } from "../support/long-form.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { waitUntil } from "../support/waiting.ts";
@@ -70,10 +71,10 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
   });
   afterAll(() => redis.stop());
 
-  async function connect(clock: Clock): Promise<RedisLedger> {
+  async function connect(clock: Clock, url = redis.url): Promise<RedisLedger> {
     const time = () => clock.unixNow();
     // These tests check the decisions of Redis, so a slow machine must not cause decisions without it.
-    const ledger = new RedisLedger(redis.url, { clock, time, silenceTimeoutMs: 4000 });
+    const ledger = new RedisLedger(url, { clock, time, silenceTimeoutMs: 4000 });
     await waitUntil(() => ledger.state.state === "ok");
     return ledger;
   }
@@ -130,6 +131,37 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     if (kept.reserved) kept.settle([5, 5]);
     expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 45, reserved: 0 }]);
     await Promise.all([alive.close(), dead.close()]);
+  });
+
+  test("a request is released once, also if the reply to its release was lost", async () => {
+    const clock = new ManualClock();
+    const proxy = startFaultProxy({ port: redis.port });
+    const watcher = await connect(clock);
+    const ledger = await connect(clock, proxy.through(redis.url));
+    const claims = [{ kind: "requests", key: "released", limit: 20_000, windowMs: 60_000 }] as const;
+    /** Without the request that is not counted. */
+    const used = async () => ((await watcher.peek("gw", claims, "closed")).states[0]?.used ?? 0) - 1;
+    const reserved = [];
+    for (let request = 0; request < 4; request++) reserved.push(await ledger.reserve("gw", claims, "closed"));
+    const [first, second] = reserved;
+    // Redis learns the script.
+    if (first?.reserved === true) first.release();
+    await waitUntil(async () => (await used()) === 3);
+    proxy.set({ toClient: { stallAfterBytes: 0 } });
+    if (second?.reserved === true) second.release();
+    await waitUntil(async () => (await used()) === 2);
+    proxy.dropAll();
+    await waitUntil(() => ledger.state.state === "away");
+    proxy.heal();
+    await waitUntil(() => {
+      clock.advance(100);
+      return ledger.state.state === "ok";
+    });
+    // What is repeated is sent before this, on the same connection.
+    await ledger.peek("gw", [], "closed");
+    expect(await used()).toBe(2);
+    await Promise.all([ledger.close(), watcher.close()]);
+    proxy.stop();
   });
 
   test("the next call charges the reservations of eight processes that died together", async () => {
