@@ -93,6 +93,8 @@ export interface ReservationEnd {
   /** The keys of the claims. */
   readonly keys: readonly string[];
   readonly reservationId: string;
+  /** The reply to the reservation was lost: Redis may have it, or may get it later. */
+  readonly isUnconfirmed?: boolean;
   readonly times: readonly number[] | null;
   /** Null for a release. */
   readonly actualAmounts: readonly number[] | null;
@@ -113,7 +115,7 @@ export function endCall(end: ReservationEnd, processId: string): ScriptCall | nu
       parts.push("r", "1", "0", String(spanOf(claim)), String(time));
       continue;
     }
-    mode = times === null ? "charge" : "end";
+    mode = times === null ? "charge" : end.isUnconfirmed === true ? "cancel" : "end";
     const reserved = times === null ? 0 : claim.amount;
     const charge = actualAmounts === null ? 0 : chargeOf(claim, actualAmounts[at]);
     const kind = claim.kind === "budget" ? "b" : "t";

@@ -1,5 +1,11 @@
 // The Lua scripts of the ledger in Redis. See redis-library.ts for the keys and arguments that they share.
+import { LEASE_MS } from "./ledger.ts";
 import { LIBRARY } from "./redis-library.ts";
+
+/** What is open in place of a reservation that was canceled before it arrived: nothing to charge. */
+const CANCELED = "[]";
+/** Reservations and cancellations of a process in a gateway beyond which cancellations are not remembered. */
+const MAX_OPEN = 100_000;
 
 /**
  * ARGV[3] is the id of the reservation, or empty to reserve nothing. ARGV[4] is what to charge if the process dies, or empty.
@@ -41,6 +47,13 @@ for i = 3, #KEYS do
   reply[base], reply[base + 1], reply[base + 2], reply[base + 3] = used, oldest, wait, full
 end
 if reply[1] ~= 0 or ARGV[3] == '' then return reply end
+if ARGV[4] ~= '' then
+  if redis.call('HSETNX', KEYS[2], ARGV[3], ARGV[4]) == 0 then
+    redis.call('HDEL', KEYS[2], ARGV[3])
+    return reply
+  end
+  if redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[5])), ARGV[2]) == 1 then keep_lease() end
+end
 
 for i = 3, #KEYS do
   local at = 4 * i - 6
@@ -56,22 +69,31 @@ for i = 3, #KEYS do
     if span == 0 or account.ends < span then expire_budget(KEYS[i], span) end
   end
 end
-if ARGV[4] ~= '' then
-  redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
-  if redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[5])), ARGV[2]) == 1 then keep_lease() end
-end
 return reply
 `;
 
 /**
- * Ends a reservation. ARGV[3] is its id. ARGV[4] is `end`, or `charge` for a request that was decided without Redis, or `uncharge` if it
+ * Ends a reservation. ARGV[3] is its id. ARGV[4] is `end`, or `cancel` if it is not known whether Redis has it, or `charge` for a request that was decided without Redis, or `uncharge` if it
  * consists of requests only. The last key of a `charge` marks it as done. Then follow for each of KEYS[3…]: kind (`r` only in a release), reserved amount, charge, window or end of
- * the period, and the time of a request. Repeating the call of `end` or `charge` has no effect: the reservation is not there any more,
+ * the period, and the time of a request. Repeating the call of `end`, `cancel` or `charge` has no effect: the reservation is not there any more,
  * or the charge is marked as done. One of `uncharge` must not be repeated: it would remove another request of the same bucket.
+ *
+ * What is canceled may still arrive: the network delivers what was sent on a connection that was closed because Redis was silent.
  */
 export const END_SCRIPT = `${LIBRARY}
 if ARGV[4] == 'charge' then
   if not redis.call('SET', KEYS[#KEYS], '1', 'NX', 'PX', DAY_MS) then return 0 end
+elseif ARGV[4] == 'cancel' then
+  local open = redis.call('HGET', KEYS[2], ARGV[3])
+  if not open or open == '${CANCELED}' then
+    if redis.call('HLEN', KEYS[2]) < ${MAX_OPEN} then
+      redis.call('HSET', KEYS[2], ARGV[3], '${CANCELED}')
+      redis.call('ZADD', KEYS[1], 'NX', text(now + ${LEASE_MS * 1000}), ARGV[2])
+      keep_lease()
+    end
+    return 0
+  end
+  redis.call('HDEL', KEYS[2], ARGV[3])
 elseif ARGV[4] == 'end' and redis.call('HDEL', KEYS[2], ARGV[3]) == 0 then
   return 0
 end

@@ -162,8 +162,17 @@ export class RedisLedger implements Ledger {
       const call = reserveCall(gatewayId, claims, reservationId, keys);
       reply = parseReserveReply(await this.#link.run(RESERVE_SCRIPT, call), claims);
     } catch {
-      // Redis may have reserved the claims all the same.
-      this.#link.end({ gatewayId, claims, keys, reservationId, times: [], actualAmounts: null });
+      // Redis may have reserved the claims all the same, or may do so later.
+      const isUnconfirmed = true;
+      this.#link.end({
+        gatewayId,
+        claims,
+        keys,
+        reservationId,
+        isUnconfirmed,
+        times: [],
+        actualAmounts: null,
+      });
       return this.#reserveWithoutRedis(gatewayId, claims, policy);
     }
     if (!reply.fits) {

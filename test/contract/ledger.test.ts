@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/base/clock.ts";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
+import { reserveCall, scriptArguments } from "../../src/ledger/redis-ledger-calls.ts";
+import { RESERVE_SCRIPT } from "../../src/ledger/redis-ledger-scripts.ts";
 import { MemoryLedger } from "../../src/ledger/memory-ledger.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
 import { startFaultProxy } from "../support/fault-proxy.ts";
@@ -160,6 +162,36 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     // What is repeated is sent before this, on the same connection.
     await ledger.peek("gw", [], "closed");
     expect(await used()).toBe(2);
+    await Promise.all([ledger.close(), watcher.close()]);
+    proxy.stop();
+  });
+
+  test("a reservation that arrives after it was given up reserves nothing", async () => {
+    const clock = new ManualClock();
+    const proxy = startFaultProxy({ port: redis.port });
+    const watcher = await connect(clock);
+    const ledger = await connect(clock, proxy.through(redis.url));
+    const gateway = "gw late";
+    const budget = { kind: "budget", key: "late", period: "total", endsAt: null, limit: 100 } as const;
+    const claims = [{ ...budget, amount: 10, enforced: true }] as const;
+    const open = `gatehouse:{${gateway}}:open:*`;
+    await ledger.reserve(gateway, claims, "closed");
+    const [key = ""] = (await redis.command("KEYS", open)) as string[];
+    const processId = key.slice(open.length - 1);
+    proxy.set({ toServer: { stallAfterBytes: 0 } });
+    const lost = ledger.reserve(gateway, claims, "open");
+    proxy.refuse();
+    await lost;
+    proxy.heal();
+    await waitUntil(() => {
+      clock.advance(100);
+      return ledger.state.state === "ok";
+    });
+    // Its cancellation is sent before this, on the same connection.
+    await ledger.peek(gateway, [], "closed");
+    const late = scriptArguments(reserveCall(gateway, claims, "2"), processId, clock.unixNow());
+    await redis.command("EVAL", RESERVE_SCRIPT, ...late);
+    expect(await watcher.read(gateway, [budget])).toEqual([{ spent: 0, reserved: 10 }]);
     await Promise.all([ledger.close(), watcher.close()]);
     proxy.stop();
   });
