@@ -74,6 +74,25 @@ test("two nodes that block the same subject write one block, and removing it tak
   }
 });
 
+test("a block is in effect until its counter is cleared, also if all blocks of a gateway are removed", async () => {
+  const store = openForTest(temporarySqliteUrl());
+  const { id } = await insert(store, "gateways", gatewayRecord());
+  const ledger = Object.assign(new MemoryLedger(), { state: { state: "ok" } });
+  const cleared: [key: string, isBlocked: boolean][] = [];
+  const entry = `${id}/rate_limiter/0`;
+  ledger.clear = (_, { key }) => void cleared.push([key, blocks.has(entry, "per_ip", key)]);
+  const blocks = new Blocks(store, ledger, 100, log, clock);
+  started.push(blocks);
+  for (const subject of ["a", "b"]) blocks.add(entry, { type: "per_ip", subject }, subject);
+  await untilCount(store, id, 2);
+  await blocks.remove(id, null);
+  expect(cleared.sort()).toEqual([
+    ["a", true],
+    ["b", true],
+  ]);
+  expect(blocks.has(entry, "per_ip", "a")).toBe(false);
+});
+
 test("a block that cannot be written is effective in this process and written when the store allows it", async () => {
   const url = temporarySqliteUrl();
   const store = openForTest(url);

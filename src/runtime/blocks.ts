@@ -131,11 +131,12 @@ export class Blocks implements BlockAccess {
   async remove(gatewayId: string, id: string | null, origin?: AuditOrigin): Promise<RemovedBlocks> {
     const removed = await this.#store.removeBlocks(gatewayId, id, origin);
     const { blocks, sequence } = removed;
+    // First, and all at once: a client that sends many requests would be blocked again before its counter is cleared.
+    await Promise.all(
+      blocks.map(async ({ counter_key: key }) => this.#ledger.clear(gatewayId, { kind: "requests", key })),
+    );
     while (this.#sequence < sequence) await this.refresh();
-    for (const { name, counter_key } of blocks) {
-      this.#forgetPending(name);
-      await this.#ledger.clear(gatewayId, { kind: "requests", key: counter_key });
-    }
+    for (const { name } of blocks) this.#forgetPending(name);
     return removed;
   }
 
