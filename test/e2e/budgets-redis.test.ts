@@ -6,9 +6,12 @@ import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehou
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { connectRaw } from "../support/raw-client.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { openRealtime, useRealtimeProvider } from "../support/realtime-provider.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const START_MS = 60_000;
+
+const realtime = useRealtimeProvider();
 
 describe.skipIf(!hasRedis)("with Redis", () => {
   let redis: RedisServer;
@@ -95,6 +98,27 @@ describe.skipIf(!hasRedis)("with Redis", () => {
     expect(early).toStartWith("http/1.1 429 ");
     expect(early).toContain(`x-ratelimit-per_ip${suffix}-remaining: 0\r\n`);
     expect(early).not.toContain("x-ratelimit-global");
+  });
+
+  test("all responses of a WebSocket that is closed because Redis is unavailable are charged later", async () => {
+    const route = await seedRoute(node, {
+      upstream: { targets: [{ provider: "openai", base_url: realtime.url }] },
+      rule: { path: "/away/realtime", methods: ["GET"] },
+    });
+    const budgets = `/gateways/${route.gateway}/budgets`;
+    const { id } = await create(node, budgets, { name: "tokens", unit: "tokens", amount: 100_000 });
+    const client = await openRealtime(`${node.proxyUrl}${route.path}?model=gpt-rt`);
+    const socket = await realtime.socket();
+    await redis.kill();
+    for (const output_tokens of [30, 40]) {
+      const usage = { total_tokens: output_tokens, input_tokens: 0, output_tokens };
+      socket.send(JSON.stringify({ type: "response.done", response: { status: "completed", usage } }));
+    }
+    expect(await client.closed).toMatchObject({ code: 1013 });
+    await redis.start();
+    const state = async () => (await node.api("GET", `${budgets}/${id}/state`)).body;
+    await waitUntil(async () => (await state()).spent === 70);
+    expect(await state()).toMatchObject({ spent: 70, reserved: 0 });
   });
 
   test("neither header nor metric invents amounts while Redis is unavailable", async () => {

@@ -105,9 +105,10 @@ export class SocketReservations {
   /** A response that nothing was reserved for: several are generated at a time, or the limits were exhausted when it started. */
   async #chargeUnreserved(charge: Charge): Promise<void> {
     const { limits, budgets } = await this.#claims();
+    // It has been generated: while Redis is unavailable, it is charged later, whatever the policy for new requests.
     const free = {
-      limits: limits.map((claim) => ({ ...claim, amount: 0 })),
-      budgets: budgets.map((claim) => ({ ...claim, amount: 0 })),
+      limits: limits.map((claim) => ({ ...claim, amount: 0, onUnavailable: "open" as const })),
+      budgets: budgets.map((claim) => ({ ...claim, amount: 0, onUnavailable: "open" as const })),
     };
     const claims = [...free.limits, ...free.budgets];
     if (claims.length === 0) return;
