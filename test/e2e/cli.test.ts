@@ -532,9 +532,10 @@ describe("doctor", () => {
   });
 
   test.skipIf(!hasPostgres || !hasRedis)(
-    "an available PostgreSQL and Redis, with their clocks",
+    "an available PostgreSQL and Redis, with their clocks, and whether Redis keeps what it has",
     async () => {
-      const [cluster, redis] = await Promise.all([sharedPostgres(), startRedis()]);
+      const evicting = ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"];
+      const [cluster, redis] = await Promise.all([sharedPostgres(), startRedis(evicting)]);
       try {
         const { code, named } = await checksOf({
           ADMIN_PORT: "0",
@@ -548,6 +549,10 @@ describe("doctor", () => {
         expect(named("clock").map(({ detail }) => detail)).toEqual([
           "agrees with the clock of the database",
           "agrees with the clock of Redis",
+        ]);
+        expect(named("counters")).toMatchObject([
+          { detail: "Redis is reachable and counts" },
+          { detail: expect.stringContaining("maxmemory-policy is allkeys-lru") },
         ]);
       } finally {
         await redis.stop();

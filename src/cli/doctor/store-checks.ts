@@ -112,9 +112,11 @@ export async function checkCounters({ REDIS_URL, WORKERS }: Settings): Promise<C
     await withinDeadline(counters.settled);
     const { state, detail = "Redis did not respond" } = counters.state;
     if (state !== "ok") return [fail("counters", redact(detail), fix)];
+    const { clockMs, memory } = await askRedis(REDIS_URL);
     return [
       ok("counters", "Redis is reachable and counts"),
-      checkClock("Redis", await redisClock(REDIS_URL)),
+      ...checkEviction(memory),
+      checkClock("Redis", clockMs),
     ];
   } catch (error) {
     return [fail("counters", `Redis cannot be used (${reasonOf(error)})`, fix)];
@@ -123,8 +125,8 @@ export async function checkCounters({ REDIS_URL, WORKERS }: Settings): Promise<C
   }
 }
 
-/** Returns the time of Redis in milliseconds since the epoch. */
-async function redisClock(url: string): Promise<number> {
+/** Returns the time of Redis in milliseconds since the epoch, and its section `memory` of INFO; empty if the user may not read it. */
+async function askRedis(url: string): Promise<{ clockMs: number; memory: string }> {
   const client = new RedisClient(seedsOf(url)[0] ?? url, {
     autoReconnect: false,
     connectionTimeout: CONNECT_SECONDS * 1000,
@@ -133,10 +135,19 @@ async function redisClock(url: string): Promise<number> {
     const reply: unknown = await client.send("TIME", []);
     const [seconds, microseconds] = Array.isArray(reply) ? reply.map(Number) : [];
     if (seconds === undefined || microseconds === undefined) throw new Error("TIME returned no time");
-    return seconds * 1000 + microseconds / 1000;
+    const info: unknown = await client.send("INFO", ["memory"]).catch(() => "");
+    return { clockMs: seconds * 1000 + microseconds / 1000, memory: String(info) };
   } finally {
     client.close();
   }
+}
+
+function checkEviction(memory: string): CheckResult[] {
+  const valueOf = (name: string) => new RegExp(`^${name}:(\\S+)`, "m").exec(memory)?.[1];
+  const policy = valueOf("maxmemory_policy") ?? "noeviction";
+  if (policy === "noeviction" || valueOf("maxmemory") === "0") return [];
+  const detail = `Redis drops limits and budgets when it is full: maxmemory-policy is ${policy}`;
+  return [warn("counters", detail, "set maxmemory-policy of Redis to noeviction")];
 }
 
 function checkClock(owner: string, clockMs: number): CheckResult {
