@@ -22,6 +22,7 @@ const OWN_HEADERS = [
   "X-GW-Translated",
   "Server-Timing",
   "Retry-After",
+  "X-Should-Retry",
 ];
 
 /** MCP clients repeat it in every request of the session. */
