@@ -50,12 +50,12 @@ export class KeySet {
   /** Finds the key of a token. Throws a GatehouseError if no keys are available, and a JOSEError if none of them is the key. */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     const age = this.#parts.clock.now() - this.#fetchedAt;
-    if (age >= MAX_AGE_MS) await this.#fetchAgain();
-    else if (age >= LIFETIME_MS) void this.#fetchAgain();
+    if (age >= MAX_AGE_MS) await this.fetchAgain();
+    else if (age >= LIFETIME_MS) void this.fetchAgain();
     try {
       return await this.#usableKeys()(header, token);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || !(await this.#fetchAgain())) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey) || !(await this.fetchAgain())) throw error;
       return this.#usableKeys()(header, token);
     }
   };
@@ -70,7 +70,7 @@ export class KeySet {
   }
 
   /** Resolves to false if the last fetch was too recent, or if it failed. */
-  async #fetchAgain(): Promise<boolean> {
+  async fetchAgain(): Promise<boolean> {
     if (this.#pending !== null) return this.#pending;
     const now = this.#parts.clock.now();
     if (now - this.#triedAt < MIN_INTERVAL_MS) return false;

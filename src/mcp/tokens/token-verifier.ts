@@ -95,22 +95,35 @@ export class TokenVerifier {
   }
 }
 
-/** A token need not name its key (RFC 7515, section 4.1.4). Then several keys may be of its algorithm. */
+/** A token need not name its key (RFC 7515, section 4.1.4). Then a signature of none of the known keys may be that of a new one. */
 async function verifyWith(keys: KeySet, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return await verifyWithKnown(keys, token, options);
+  } catch (error) {
+    const mayBeNew =
+      error instanceof errors.JWSSignatureVerificationFailed &&
+      decodeProtectedHeader(token).kid === undefined;
+    if (!mayBeNew || !(await keys.fetchAgain())) throw error;
+    return verifyWithKnown(keys, token, options);
+  }
+}
+
+/** Several keys may be of the algorithm of a token that names none. */
+async function verifyWithKnown(keys: KeySet, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
   try {
     return (await jwtVerify(token, keys.find, options)).payload;
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     let tried = 0;
     for await (const key of error) {
+      if (++tried > MAX_TRIED_KEYS) break;
       try {
         return (await jwtVerify(token, key, options)).payload;
       } catch (failure) {
-        const isOtherKey = failure instanceof errors.JWSSignatureVerificationFailed;
-        if (!isOtherKey || ++tried === MAX_TRIED_KEYS) throw failure;
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
       }
     }
-    throw error;
+    throw new errors.JWSSignatureVerificationFailed();
   }
 }
 
