@@ -69,6 +69,10 @@ export function requestLogSink(text: string | undefined): RequestLogSink | null 
 /** Messages do not contain the value: a database URL may contain a password. */
 export function databaseUrl(text: string | undefined): string | null {
   if (text === undefined) return null;
+  if (text === "sqlite://:memory:")
+    throw new Error(
+      "is :memory:, which connections do not share; give a file such as sqlite://data/gatehouse.db",
+    );
   if (/^sqlite:\/\/./.test(text)) return text;
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return text;
   throw new Error(

@@ -282,6 +282,12 @@ describe("readSettings", () => {
     );
   });
 
+  test("a database in memory is rejected", () => {
+    expect(() => readSettings({ DATABASE_URL: "sqlite://:memory:" })).toThrow(
+      "DATABASE_URL is :memory:, which connections do not share; give a file such as sqlite://data/gatehouse.db",
+    );
+  });
+
   test("a message does not repeat a URL that may contain a password", () => {
     for (const name of ["DATABASE_URL", "REDIS_URL"]) {
       const read = () => readSettings({ [name]: "ftp://user:hunter2@host" });

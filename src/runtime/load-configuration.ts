@@ -93,7 +93,7 @@ export async function loadConfiguration(
 
 function rejectEmbeddedDatabase(error: unknown, { DATABASE_URL, DATA_DIR }: Settings): never {
   if (error instanceof StoreRejected || error instanceof DecryptionError) throw error;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = (error instanceof Error ? error.message : String(error)).replace(/\.?$/, ".");
   const place = DATABASE_URL === null ? `DATA_DIR ${DATA_DIR}` : `DATABASE_URL ${DATABASE_URL}`;
   throw new SettingsError(
     `${place} cannot hold the database: ${reason} Make it writable, or choose another.`,
