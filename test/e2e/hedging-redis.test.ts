@@ -7,7 +7,7 @@ import { CHAT_REQUEST } from "../support/balancing-fixtures.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 describe.skipIf(!hasRedis)("with Redis as ledger", () => {
   let redis: RedisServer;
@@ -31,17 +31,16 @@ describe.skipIf(!hasRedis)("with Redis as ledger", () => {
     two.reset();
   });
 
-  const seed = () =>
+  const limiter = {
+    name: "token_limiter",
+    stage: "pre_request",
+    settings: { limits: { global: { limit: 100_000, window: "1h" } } },
+  };
+  const seed = (plugins: readonly object[] = []) =>
     seedRoute(gatehouse, {
       gateway: {
         prices: [{ model: "gpt-fake", per_request: "0.01" }],
-        required_plugins: [
-          {
-            name: "token_limiter",
-            stage: "pre_request",
-            settings: { limits: { global: { limit: 100_000, window: "1h" } } },
-          },
-        ],
+        required_plugins: [limiter, ...plugins],
       },
       upstream: {
         targets: [
@@ -97,6 +96,22 @@ describe.skipIf(!hasRedis)("with Redis as ledger", () => {
     // Six attempts of about ten tokens are settled, and this request has reserved about a hundred.
     const { remaining } = await send(route);
     expect(remaining).toBeWithin(99_650, 99_901);
+  });
+
+  test("a token limit in shadow mode counts both attempts, too", async () => {
+    const route = await seed([{ ...limiter, mode: "shadow" }]);
+    one.behave({ delayMs: 60_000 });
+    expect(await send(route)).toMatchObject({ status: 200, hedged: "won" });
+    const header = "({struct.unpack('>dddddddd', redis.call('LINDEX', KEYS[1], 0))})";
+    const totals = async () => {
+      const keys = (await redis.command("KEYS", `gatehouse:{${route.gateway}}:sliding:*`)) as string[];
+      const read = (key: string) => redis.command("EVAL", `return ${header}[2]`, "1", key);
+      return Promise.all(keys.map(read));
+    };
+    await waitUntil(async () => {
+      const [limit, shadow] = await totals();
+      return Number(limit) > 0 && limit === shadow;
+    });
   });
 
   test("a hedge that does not fit into a budget is not sent", async () => {

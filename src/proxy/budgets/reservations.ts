@@ -99,7 +99,10 @@ export class Reservations {
     }
     const size = knownSize?.size ?? null;
     const known = size === null || isPromise(size) ? null : size;
-    this.settleWith(exchange, reserved, chargesOf(exchange, inputOf(exchange, known)));
+    const charges = chargesOf(exchange, inputOf(exchange, known));
+    // Outside of shadow mode, a hedge has a reservation of its own.
+    const unused = exchange.hedge?.unused ?? null;
+    this.settleWith(exchange, reserved, unused === null ? charges : [...charges, unused.charge]);
   }
 
   /** Settles what is reserved with these charges; without any, nothing is charged. */
