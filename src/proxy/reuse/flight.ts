@@ -41,8 +41,8 @@ export class Flight {
   kept: KeptResponse | null = null;
   /** A response is kept that the first request considers too old: it may serve others. */
   isRevalidating = false;
-  /** That of the store when the request was sent. Requests of another era do not join: the store was purged since. */
-  era: string;
+  /** That of the store when the request was sent. Requests of another generation do not join: the store was purged since. */
+  generation: string;
   readonly #onEnd: () => void;
   readonly #waiters = new Set<Waiter>();
   readonly #readers = new Set<LiveReader>();
@@ -52,8 +52,8 @@ export class Flight {
   #onUnused: (() => void)[] = [];
 
   /** `onEnd` is called when no further request may join. */
-  constructor(era: string, onEnd: () => void) {
-    this.era = era;
+  constructor(generation: string, onEnd: () => void) {
+    this.generation = generation;
     this.#onEnd = onEnd;
   }
 

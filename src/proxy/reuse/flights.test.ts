@@ -4,7 +4,11 @@ import { Flights } from "./flights.ts";
 
 type Store = Parameters<Flights["find"]>[0];
 
-const [a, b, c] = ["a", "b", "c"].map((instanceId) => ({ instanceId, era: "" })) as [Store, Store, Store];
+const [a, b, c] = ["a", "b", "c"].map((instanceId) => ({ instanceId, generation: "" })) as [
+  Store,
+  Store,
+  Store,
+];
 
 test("a flight is found by entry and key until it ends, however it ends", () => {
   const flights = new Flights();
@@ -26,7 +30,7 @@ test("a flight is found by entry and key until it ends, however it ends", () => 
 test("a flight is not found any more when its store was purged, and its end does not end the next one", () => {
   const flights = new Flights();
   const earlier = flights.start(a, "1");
-  const purged = { ...a, era: "2" };
+  const purged = { ...a, generation: "2" };
   expect(flights.find(purged, "1")).toBeUndefined();
   const next = flights.start(purged, "1");
   earlier.fail();

@@ -2,22 +2,22 @@
 import type { OpenedResponses } from "../../runtime/responses/response-stores.ts";
 import { Flight } from "./flight.ts";
 
-type FlightStore = Pick<OpenedResponses, "instanceId" | "era">;
+type FlightStore = Pick<OpenedResponses, "instanceId" | "generation">;
 
 export class Flights {
   readonly #byEntry = new Map<string, Map<string, Flight>>();
 
-  /** Returns undefined if no request with the key is in progress that was sent in this era. */
-  find({ instanceId, era }: FlightStore, key: string): Flight | undefined {
+  /** Returns undefined if no request with the key is in progress that was sent in this generation. */
+  find({ instanceId, generation }: FlightStore, key: string): Flight | undefined {
     const known = this.#byEntry.get(instanceId)?.get(key);
-    return known?.era === era ? known : undefined;
+    return known?.generation === generation ? known : undefined;
   }
 
-  /** Starts one, which others find until it ends, instead of one of an earlier era. There must be none of this era. */
-  start({ instanceId, era }: FlightStore, key: string): Flight {
+  /** Starts one, which others find until it ends, instead of one of an earlier generation. There must be none of this generation. */
+  start({ instanceId, generation }: FlightStore, key: string): Flight {
     const flights = this.#byEntry.get(instanceId) ?? new Map<string, Flight>();
     this.#byEntry.set(instanceId, flights);
-    const flight = new Flight(era, () => {
+    const flight = new Flight(generation, () => {
       if (flights.get(key) === flight) flights.delete(key);
       if (flights.size === 0 && this.#byEntry.get(instanceId) === flights) this.#byEntry.delete(instanceId);
     });

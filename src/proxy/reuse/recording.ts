@@ -57,18 +57,18 @@ export class Recording {
   #isOver = false;
   #isEnded = false;
   /** That of the store before the request is sent. */
-  #era: string;
+  #generation: string;
 
   constructor(options: RecordingOptions) {
     this.#options = options;
-    this.#era = options.store.era;
+    this.#generation = options.store.generation;
   }
 
   /** Call before the request is sent, when its response was looked up: then the store knows of purges at other nodes. */
-  updateEra(): void {
+  updateGeneration(): void {
     const { flight, store } = this.#options;
-    this.#era = store.era;
-    if (flight !== null) flight.era = this.#era;
+    this.#generation = store.generation;
+    if (flight !== null) flight.generation = this.#generation;
   }
 
   /** The response is still recorded, and others wait for it: it does not have to wait for its own client. */
@@ -129,7 +129,7 @@ export class Recording {
     const { flight, store, key, keeps } = this.#options;
     const kept = outcome === "complete" ? this.#assemble(ended) : null;
     this.#chunks = [];
-    if (kept !== null && keeps) store.keep(key, kept, this.#era);
+    if (kept !== null && keeps) store.keep(key, kept, this.#generation);
     if (outcome === "complete" && this.#response !== null) flight?.complete(kept);
     else flight?.fail();
   }

@@ -284,7 +284,7 @@ class Reuse {
       );
     if (this.#parts.flights === null) return null;
     this.#store.countMiss();
-    if (keeps || flight !== null) (exchange.recording ??= this.#record(flight)).updateEra();
+    if (keeps || flight !== null) (exchange.recording ??= this.#record(flight)).updateGeneration();
     return null;
   }
 

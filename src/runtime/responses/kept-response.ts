@@ -49,7 +49,7 @@ export interface Occupied {
 /** Where the responses of one plugin entry are kept. */
 export interface ResponseBackend {
   /** Changes with every purge that this process knows of. */
-  readonly era: string;
+  readonly generation: string;
   /** Returns null if there is none, it has expired, or the place is unavailable or slow. */
   get(key: string): ValueOrPromise<KeptResponse | null>;
   /** Does not wait. */

@@ -16,7 +16,7 @@ export class MemoryResponses implements ResponseBackend {
     this.#clock = clock;
   }
 
-  get era(): string {
+  get generation(): string {
     return String(this.#purges);
   }
 

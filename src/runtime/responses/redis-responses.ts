@@ -38,10 +38,10 @@ local function drop(member)
   redis.call('HDEL', sizes, member)
   return redis.call('HINCRBY', sizes, 'total', string.format('%d', -size))
 end`;
-/** Arguments: prefix, member, value, time to live, size, the era of the request, maximum. Replies the era, in which alone the value is set. */
+/** Arguments: prefix, member, value, time to live, size, the generation of the request, maximum. Replies the generation, in which alone the value is set. */
 const SET_SCRIPT = `${DROP}${NOW}
-local era = redis.call('GET', purged) or ''
-if era ~= ARGV[6] then return era end
+local generation = redis.call('GET', purged) or ''
+if generation ~= ARGV[6] then return generation end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', index, 0, now, 'LIMIT', 0, 100)) do drop(member) end
 local total = drop(ARGV[2])
 while total + tonumber(ARGV[5]) > tonumber(ARGV[7]) do
@@ -56,8 +56,8 @@ redis.call('HINCRBY', sizes, 'total', ARGV[5])
 for _, key in ipairs(KEYS) do
   if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end
 end
-return era`;
-/** Arguments: prefix, the era that begins. */
+return generation`;
+/** Arguments: prefix, the generation that begins. */
 const PURGE_SCRIPT = `${DROP}
 redis.call('SET', purged, ARGV[2], 'PX', ${PURGE_KNOWN_MS})
 local members = redis.call('ZRANGE', index, 0, 999)
@@ -99,7 +99,7 @@ class RedisResponses implements ResponseBackend {
   readonly #opened: OpenedValues;
   readonly #prefix: string;
   readonly #keys: readonly [index: string, sizes: string, purged: string];
-  #era = "";
+  #generation = "";
 
   constructor(
     redis: SharedRedis,
@@ -119,8 +119,8 @@ class RedisResponses implements ResponseBackend {
   }
 
   /** That of the last reply of Redis. */
-  get era(): string {
-    return this.#era;
+  get generation(): string {
+    return this.#generation;
   }
 
   async get(key: string): Promise<KeptResponse | null> {
@@ -130,8 +130,8 @@ class RedisResponses implements ResponseBackend {
     try {
       const read = this.#redis.send(redisKey, "MGET", [redisKey, this.#keys[2]]);
       const reply = await withTimeout(READ_TIMEOUT_MS, read, slow, this.#clock);
-      const [value, era] = elementsOf(reply);
-      this.#noteEra(era);
+      const [value, generation] = elementsOf(reply);
+      this.#noteGeneration(generation);
       const kept = this.#opened.get(redisKey, value, (sealed) => this.#open(sealed, member));
       return kept === null || kept.expiresAt <= this.#clock.unixNow() ? null : kept;
     } catch {
@@ -144,10 +144,10 @@ class RedisResponses implements ResponseBackend {
     const value = this.#seal(response, member);
     const size = OVERHEAD_BYTES + value.length;
     const ttl = Math.max(1, Math.ceil(response.expiresAt - this.#clock.unixNow()));
-    const args = [member, value, String(ttl), String(size), this.#era, String(maxBytes)];
+    const args = [member, value, String(ttl), String(size), this.#generation, String(maxBytes)];
     if (size > maxBytes) return;
     void this.#run(SET_SCRIPT, args).then(
-      (era) => this.#noteEra(era),
+      (generation) => this.#noteGeneration(generation),
       () => undefined,
     );
   }
@@ -159,13 +159,13 @@ class RedisResponses implements ResponseBackend {
 
   async purge(): Promise<number> {
     this.#opened.clear();
-    const era = randomBytes(IV_BYTES).toString("base64url");
+    const generation = randomBytes(IV_BYTES).toString("base64url");
     let purged = 0;
     for (;;) {
       const removed = Number(
-        await withTimeout(ADMIN_TIMEOUT_MS, this.#run(PURGE_SCRIPT, [era]), slow, this.#clock),
+        await withTimeout(ADMIN_TIMEOUT_MS, this.#run(PURGE_SCRIPT, [generation]), slow, this.#clock),
       );
-      this.#era = era;
+      this.#generation = generation;
       if (!(removed > 0)) return purged;
       purged += removed;
     }
@@ -187,8 +187,8 @@ class RedisResponses implements ResponseBackend {
     return this.#redis.send(index, "EVAL", [script, "3", ...this.#keys, this.#prefix, ...args]);
   }
 
-  #noteEra(era: unknown): void {
-    this.#era = typeof era === "string" ? era : "";
+  #noteGeneration(generation: unknown): void {
+    this.#generation = typeof generation === "string" ? generation : "";
   }
 
   /** Nobody who reads the names of keys can test for a request. */

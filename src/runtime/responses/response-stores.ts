@@ -58,17 +58,17 @@ export class OpenedResponses implements ResponseStore {
   }
 
   /** Changes with every purge that this process knows of. */
-  get era(): string {
-    return this.backend.era;
+  get generation(): string {
+    return this.backend.generation;
   }
 
   get(key: string): ValueOrPromise<KeptResponse | null> {
     return this.backend.get(key);
   }
 
-  /** `era` is that of the time before the request was sent: what was requested before a purge is not kept after it. */
-  keep(key: string, response: KeptResponse, era: string): void {
-    if (era !== this.era) return;
+  /** `generation` is that of the time before the request was sent: what was requested before a purge is not kept after it. */
+  keep(key: string, response: KeptResponse, generation: string): void {
+    if (generation !== this.generation) return;
     this.#counters.kept++;
     this.backend.set(key, response, this.maxBytes);
   }
@@ -193,8 +193,8 @@ class PendingBackend implements ResponseBackend {
     void opening.then((backend) => (this.#backend = backend));
   }
 
-  get era(): string {
-    return this.#backend?.era ?? "";
+  get generation(): string {
+    return this.#backend?.generation ?? "";
   }
 
   get(key: string): ValueOrPromise<KeptResponse | null> {
