@@ -67,14 +67,15 @@ describe.skipIf(!hasRedis)("response_cache with Redis", () => {
   const untilHit = (node: GatehouseProcess, route: SeededRoute, body: Record<string, unknown> = {}) =>
     waitUntil(async () => (await send(node, route, body)).cache?.includes("hit") === true);
 
+  /** Stored after the response: until then, the other node would ask the provider and store another response. */
+  const untilStored = (route: SeededRoute) =>
+    waitUntil(async () => (await first.api("GET", `/gateways/${route.gateway}/cache`)).body.entries === 1);
+
   test("a response of one node serves the other; Redis holds nothing that can be read; a purge is for all nodes", async () => {
     const route = await seed();
     provider.behave({ text: "The secret canary sings." });
     const sent = await send(first, route);
-    // Stored after the response: until then, the other node would ask the provider and store another response.
-    const stored = async () =>
-      (await first.api("GET", `/gateways/${route.gateway}/cache`)).body.entries === 1;
-    await waitUntil(stored);
+    await untilStored(route);
     await untilHit(second, route);
     const hit = await send(second, route, { stream: true });
     expect(hit.text).toContain("The secret canary sings.");
@@ -105,8 +106,8 @@ describe.skipIf(!hasRedis)("response_cache with Redis", () => {
     provider.behave({ text: "after" });
     // Sent after the earlier response would have been kept, on the same connection to Redis.
     expect(await send(second, route)).toMatchObject({ cache: "gatehouse; fwd=uri-miss" });
-    await untilHit(first, route);
-    expect((await send(second, route)).text).toContain("after");
+    await untilStored(route);
+    for (const node of nodes) expect((await send(node, route)).text).toContain("after");
     expect(provider.requests).toHaveLength(2);
   });
 
