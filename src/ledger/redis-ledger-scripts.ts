@@ -73,10 +73,12 @@ return reply
 `;
 
 /**
- * Ends a reservation. ARGV[3] is its id. ARGV[4] is `end`, or `cancel` if it is not known whether Redis has it, or `charge` for a request that was decided without Redis, or `uncharge` if it
- * consists of requests only. The last key of a `charge` marks it as done. Then follow for each of KEYS[3…]: kind (`r` only in a release), reserved amount, charge, window or end of
- * the period, and the time of a request. Repeating the call of `end`, `cancel` or `charge` has no effect: the reservation is not there any more,
- * or the charge is marked as done. One of `uncharge` must not be repeated: it would remove another request of the same bucket.
+ * Ends a reservation. ARGV[3] is its id. ARGV[4] is `end`, or `cancel` if it is not known whether Redis has it, or `charge` for a request
+ * that was decided without Redis, or `uncharge` if it consists of requests only. The last key of a `charge` marks it as done. Then follow for
+ * each of KEYS[3…]: kind (`r` only in a release), reserved amount, charge, window or end of the period, and the time of a request.
+ *
+ * Repeating the call of `end`, `cancel` or `charge` has no effect: the reservation is not there any more, or the charge is marked as done.
+ * One of `uncharge` must not be repeated: it would remove another request of the same bucket.
  *
  * What is canceled may still arrive: the network delivers what was sent on a connection that was closed because Redis was silent.
  */

@@ -161,8 +161,10 @@ describe.each([
         const state = await addBudget(route, { unit: "tokens", amount });
         const excess = 5;
         reportUsage(reserved + excess);
-        await flood(route);
+        const statuses = await flood(route);
         const reached = shared.provider.requestCount;
+        // A response that a client does not receive as a whole is charged as reserved.
+        expect(statuses).toEqual({ 200: reached, 402: REQUESTS - reached });
         expect(reached).toBeLessThanOrEqual(ALLOWED);
         const spent = await spentOf(state);
         expect(spent).toBe(reached * (reserved + excess));
