@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the helm command, which the tests of the Helm chart run, into a directory: scripts/install-helm.sh DIRECTORY
 # Debian does not package helm, so it is built from source with Go 1.21 or newer, which verifies the checksums of all modules.
-# Takes about 3 minutes on two cores, and a temporary gigabyte of disk space.
+# Takes about 2 minutes on two cores, and a temporary gigabyte of disk space. It is compiled without optimizations and debug information,
+# and with a larger heap, which takes two thirds of the CPU time.
 set -euo pipefail
 HELM_VERSION=v3.22.0
 
@@ -12,6 +13,6 @@ target=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 
-GOBIN=$target GOPATH=$work/path GOCACHE=$work/cache GOFLAGS=-modcacherw \
-  go install "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
+GOBIN=$target GOPATH=$work/path GOCACHE=$work/cache GOFLAGS=-modcacherw GOGC=400 \
+  go install -gcflags='all=-N -l -dwarf=false' -ldflags='-s -w' "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
 "$target/helm" version --short
