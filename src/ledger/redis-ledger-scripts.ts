@@ -80,32 +80,48 @@ return reply
  * Repeating the call of `end`, `cancel` or `charge` has no effect: the reservation is not there any more, or the charge is marked as done.
  * One of `uncharge` must not be repeated: it would remove another request of the same bucket.
  *
+ * If the lease of the process had ended, the reservation has been charged as reserved. This replaces that charge.
+ *
  * What is canceled may still arrive: the network delivers what was sent on a connection that was closed because Redis was silent.
  */
 export const END_SCRIPT = `${LIBRARY}
+local is_missing, charged_at = false, nil
 if ARGV[4] == 'charge' then
   if not redis.call('SET', KEYS[#KEYS], '1', 'NX', 'PX', DAY_MS) then return 0 end
+elseif ARGV[4] == 'end' then
+  is_missing = redis.call('HDEL', KEYS[2], ARGV[3]) == 0
 elseif ARGV[4] == 'cancel' then
   local open = redis.call('HGET', KEYS[2], ARGV[3])
-  if not open or open == '${CANCELED}' then
-    if redis.call('HLEN', KEYS[2]) < ${MAX_OPEN} then
+  is_missing = not open or open == '${CANCELED}'
+  if not is_missing then redis.call('HDEL', KEYS[2], ARGV[3]) end
+end
+if is_missing then
+  local expired = expired_key(ARGV[2])
+  -- Redis Cluster is moving the slot.
+  if not are_here({expired}) then return redis.error_reply('TRYAGAIN the key is on another node') end
+  local times = redis.call('HGET', expired, ARGV[3])
+  if times then
+    redis.call('HDEL', expired, ARGV[3])
+    charged_at = string.gmatch(times, '%d+')
+  else
+    if ARGV[4] == 'cancel' and redis.call('HLEN', KEYS[2]) < ${MAX_OPEN} then
       redis.call('HSET', KEYS[2], ARGV[3], '${CANCELED}')
       redis.call('ZADD', KEYS[1], 'NX', text(now + ${LEASE_MS * 1000}), ARGV[2])
       keep_lease()
     end
     return 0
   end
-  redis.call('HDEL', KEYS[2], ARGV[3])
-elseif ARGV[4] == 'end' and redis.call('HDEL', KEYS[2], ARGV[3]) == 0 then
-  return 0
 end
 for i = 3, ARGV[4] == 'charge' and #KEYS - 1 or #KEYS do
   local at = 5 * i - 10
   local kind, span = ARGV[at], tonumber(ARGV[at + 3])
+  local reserved, charge = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   if kind == 'r' then
-    uncharge_window(load_window(KEYS[i], now), tonumber(ARGV[at + 4]), span)
+    uncharge_window(load_window(KEYS[i], now), tonumber(ARGV[at + 4]), span, 1)
+  elseif charged_at then
+    replace_charge(kind, KEYS[i], reserved, charge, span, tonumber(charged_at()))
   else
-    settle(kind, KEYS[i], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), span, now)
+    settle(kind, KEYS[i], reserved, charge, span, now)
   end
 end
 return 1

@@ -49,17 +49,29 @@ local function add_to_budget(key, field, amount)
   return sum
 end
 
--- Replaces a reserved amount of a window or a budget with a charge.
+-- Replaces a reserved amount of a window or a budget with a charge. Returns the time of the charge.
 local function settle(kind, key, reserved, charge, span, at)
   if kind == 'b' then
     -- A negative sum: the key had expired or was deleted. Then this creates it.
     local lost = reserved == 0 or add_to_budget(key, 'reserved', -reserved) < 0
     if charge > 0 then add_to_budget(key, 'spent', charge) end
     if lost then expire_budget(key, span) end
+    return at
+  end
+  local window = load_window(key, now)
+  window.reserved = math.max(0, window.reserved - reserved)
+  return charge_window(window, charge, span, math.floor(span / 60), at)
+end
+
+-- Replaces an amount that was charged at a time with another one, which is charged now.
+local function replace_charge(kind, key, charged, charge, span, time)
+  if kind == 'b' then
+    add_to_budget(key, 'spent', charge - charged)
+    expire_budget(key, span)
   else
     local window = load_window(key, now)
-    window.reserved = math.max(0, window.reserved - reserved)
-    charge_window(window, charge, span, math.floor(span / 60), at)
+    uncharge_window(window, time, span, charged)
+    charge_window(window, charge, span, math.floor(span / 60), now)
   end
 end
 
@@ -79,11 +91,18 @@ local function are_here(keys)
   return true
 end
 
+-- The key of a hash of the reservations of a process that were charged when its lease ended: the times of the charges. If the process
+-- is alive, because only its connection to Redis was interrupted, its settlements replace them.
+local function expired_key(process)
+  return (string.gsub(KEYS[1], 'leases$', 'expired:' .. process))
+end
+
 -- Charges the open reservations of a process whose lease ended at the given time, until the limit is reached. Returns the number of
 -- those that were charged, and whether none is left.
 local function expire_process(process, ended, limit)
   local open = string.gsub(KEYS[1], 'leases$', 'open:' .. process)
-  if not are_here({open}) then return 0, false end
+  local expired = expired_key(process)
+  if not are_here({open, expired}) then return 0, false end
   local cursor, charged = '0', 0
   repeat
     local page = redis.call('HSCAN', open, cursor, 'COUNT', 500)
@@ -93,10 +112,16 @@ local function expire_process(process, ended, limit)
       local keys = {}
       for at, claim in ipairs(claims) do keys[at] = claim[2] end
       if not are_here(keys) then return charged, false end
-      for _, claim in ipairs(claims) do
-        settle(claim[1], claim[2], claim[3], claim[3], claim[4], ended)
+      local times = {}
+      for at, claim in ipairs(claims) do
+        times[at] = text(settle(claim[1], claim[2], claim[3], claim[3], claim[4], ended))
       end
       redis.call('HDEL', open, page[2][i])
+      -- Not if it was canceled.
+      if #times > 0 then
+        redis.call('HSET', expired, page[2][i], table.concat(times, ' '))
+        redis.call('PEXPIRE', expired, DAY_MS)
+      end
       charged = charged + 1
     end
   until cursor == '0' or charged >= limit

@@ -183,11 +183,12 @@ local function reopen_bucket(window)
   if redis.call('LLEN', window.key) == 1 then window.oldest = 0 end
 end
 
--- Removes one request from a bucket of the list.
-local function uncharge_bucket(window, index, bucket)
-  window.total = window.total - 1
-  if bucket.amount > 1 then
-    redis.call('LSET', window.key, index, bucket_text(bucket.last, bucket.amount - 1, bucket.start))
+-- Removes an amount from a bucket of the list.
+local function uncharge_bucket(window, index, bucket, amount)
+  local removed = math.min(amount, bucket.amount)
+  window.total = window.total - removed
+  if bucket.amount > removed then
+    redis.call('LSET', window.key, index, bucket_text(bucket.last, bucket.amount - removed, bucket.start))
     return
   end
   redis.call('LSET', window.key, index, 'gone')
@@ -196,12 +197,13 @@ local function uncharge_bucket(window, index, bucket)
   window.oldest = first and parse(first).last or 0
 end
 
--- Removes one request from the bucket of a time, if it is still there.
-local function uncharge_window(window, time, span)
+-- Removes an amount, 1 for a request, from the bucket of a time, if it is still there.
+local function uncharge_window(window, time, span, amount)
   trim(window)
   if window.amount > 0 and window.last >= time then
     if window.start <= time then
-      window.total, window.amount = window.total - 1, window.amount - 1
+      local removed = math.min(amount, window.amount)
+      window.total, window.amount = window.total - removed, window.amount - removed
       if window.amount == 0 then reopen_bucket(window) end
     else
       local length = window.oldest > 0 and redis.call('LLEN', window.key) or 1
@@ -209,7 +211,7 @@ local function uncharge_window(window, time, span)
         local bucket = parse(redis.call('LINDEX', window.key, index))
         if bucket.last < time then break end
         if bucket.start <= time then
-          uncharge_bucket(window, index, bucket)
+          uncharge_bucket(window, index, bucket, amount)
           break
         end
       end

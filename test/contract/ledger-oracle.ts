@@ -29,6 +29,8 @@ export class NaiveLedger {
   readonly #buckets = new Map<string, NaiveBucket[]>();
   readonly #spent = new Map<string, number>();
   #open: NaiveReservation[] = [];
+  /** The times of the charges of reservations whose lease has ended. */
+  readonly #expired = new Map<NaiveReservation, readonly number[]>();
   readonly #leaseEnds = new Map<number, number>();
   /** Nodes that do not renew their lease. */
   readonly #mortal: ReadonlySet<number>;
@@ -42,7 +44,7 @@ export class NaiveLedger {
     for (const [node, end] of this.#leaseEnds) {
       if (end > now || !this.#mortal.has(node)) continue;
       for (const reservation of this.#open.filter((each) => each.node === node))
-        this.end(reservation, reservation.claims.map(amountOf), end, now);
+        this.#expired.set(reservation, this.#settle(reservation, reservation.claims.map(amountOf), end, now));
     }
   }
 
@@ -68,17 +70,35 @@ export class NaiveLedger {
     return reservation;
   }
 
-  /** `actual` is null for a release. The charge is of the time `at`, and made at the time `now`. */
-  end(reservation: NaiveReservation, actual: readonly number[] | null, at: number, now = at): void {
-    const isOnlyRequests = reservation.claims.every(({ kind }) => kind === "requests");
-    if (!this.#open.includes(reservation) && !isOnlyRequests) return;
+  /** `actual` is null for a release. */
+  end(reservation: NaiveReservation, actual: readonly number[] | null, now: number): void {
+    const charged = this.#expired.get(reservation);
+    if (charged !== undefined) {
+      for (const [index, claim] of reservation.claims.entries()) {
+        if (claim.kind === "budget") this.adjust(claim, (actual?.[index] ?? 0) - claim.amount);
+        else if (claim.kind === "tokens") {
+          this.#uncharge(claim, charged[index] ?? 0, claim.amount);
+          this.#charge(claim, actual?.[index] ?? 0, now);
+        } else if (actual === null) this.#uncharge(claim, reservation.time, 1);
+      }
+    } else this.#settle(reservation, actual, now);
+  }
+
+  /** The charges are of the time `at`, and made at the time `now`. Returns their times. */
+  #settle(
+    reservation: NaiveReservation,
+    actual: readonly number[] | null,
+    at: number,
+    now = at,
+  ): readonly number[] {
     this.#open = this.#open.filter((each) => each !== reservation);
-    for (const [index, claim] of reservation.claims.entries()) {
+    return reservation.claims.map((claim, index) => {
       const charge = actual?.[index] ?? 0;
+      if (claim.kind === "tokens") return this.#charge(claim, charge, at, now);
       if (claim.kind === "budget") this.adjust(claim, charge);
-      else if (claim.kind === "tokens") this.#charge(claim, charge, at, now);
-      else if (actual === null) this.#uncharge(claim, reservation.time);
-    }
+      else if (actual === null) this.#uncharge(claim, reservation.time, 1);
+      return at;
+    });
   }
 
   adjust(target: BudgetTarget, amount: number): void {
@@ -131,8 +151,8 @@ export class NaiveLedger {
     return (live[needed]?.end ?? now) + claim.windowMs - now;
   }
 
-  #charge(claim: Exclude<Claim, { kind: "budget" }>, amount: number, at: number, now = at): void {
-    if (amount === 0) return;
+  #charge(claim: Exclude<Claim, { kind: "budget" }>, amount: number, at: number, now = at): number {
+    if (amount === 0) return at;
     const buckets = this.#live(claim, now);
     const newest = buckets.at(-1);
     const width = claim.kind === "requests" && claim.limit <= 10_000 ? 0 : claim.windowMs / 60;
@@ -141,13 +161,14 @@ export class NaiveLedger {
       newest.amount += amount;
     } else buckets.push({ start: at, end: at, amount });
     this.#buckets.set(nameOf(claim), buckets);
+    return at;
   }
 
-  #uncharge(claim: Claim, time: number): void {
+  #uncharge(claim: Claim, time: number, amount: number): void {
     const buckets = this.#buckets.get(nameOf(claim)) ?? [];
     const bucket = buckets.findLast(({ start, end }) => start <= time && time <= end);
     if (bucket === undefined) return;
-    bucket.amount--;
+    bucket.amount -= Math.min(amount, bucket.amount);
     if (bucket.amount === 0)
       this.#buckets.set(
         nameOf(claim),

@@ -93,7 +93,7 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     createSeveral: async (clock) => [await connect(clock), await connectMortal(clock)],
   });
 
-  test("the reservations of a dead process are charged as reserved after its lease", async () => {
+  test("the reservations of a process without a lease are charged as reserved, until it settles them", async () => {
     const clock = new ManualClock();
     const alive = await connect(clock);
     const dead = await connectMortal(clock);
@@ -126,12 +126,17 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
       fits: false,
       states: [{ used: 80, waitMs: 60_000 }],
     });
-    // Too late: it has been charged.
-    if (lost.reserved) lost.settle([1, 1]);
-    await dead.peek("gw lease", [], "closed");
-    expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 40, reserved: 40 }]);
     if (kept.reserved) kept.settle([5, 5]);
     expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 45, reserved: 0 }]);
+    // It was alive, but disconnected from Redis: what it reports replaces what was charged.
+    clock.advance(1000);
+    if (lost.reserved) lost.settle([70, 70]);
+    await dead.peek("gw lease", [], "closed");
+    expect(await alive.read("gw lease", [budget])).toEqual([{ spent: 75, reserved: 0 }]);
+    expect(await alive.peek("gw lease", [{ ...tokens, amount: 26 }], "closed")).toMatchObject({
+      fits: false,
+      states: [{ used: 75, waitMs: 59_000 }],
+    });
     await Promise.all([alive.close(), dead.close()]);
   });
 
@@ -192,6 +197,33 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     const late = scriptArguments(reserveCall(gateway, claims, "2"), processId, clock.unixNow());
     await redis.command("EVAL", RESERVE_SCRIPT, ...late);
     expect(await watcher.read(gateway, [budget])).toEqual([{ spent: 0, reserved: 10 }]);
+    await Promise.all([ledger.close(), watcher.close()]);
+    proxy.stop();
+  });
+
+  test("a reservation without a reply is charged to no budget, also if its lease ends before it is canceled", async () => {
+    const clock = new ManualClock();
+    const proxy = startFaultProxy({ port: redis.port });
+    const watcher = await connect(clock);
+    const ledger = await connect(clock, proxy.through(redis.url));
+    const gateway = "gw no reply";
+    const budget = { kind: "budget", key: "no reply", period: "total", endsAt: null, limit: 100 } as const;
+    const amounts = async () => (await watcher.read(gateway, [budget]))[0];
+    proxy.set({ toClient: { stallAfterBytes: 0 } });
+    const reserving = ledger.reserve(gateway, [{ ...budget, amount: 10, enforced: true }], "closed");
+    await waitUntil(async () => (await amounts())?.reserved === 10);
+    proxy.refuse();
+    expect(await reserving).toMatchObject({ reserved: false });
+    clock.advance(30_000);
+    expect(await amounts()).toEqual({ spent: 10, reserved: 0 });
+    proxy.heal();
+    await waitUntil(() => {
+      clock.advance(100);
+      return ledger.state.state === "ok";
+    });
+    // The cancellation is sent before this, on the same connection.
+    await ledger.peek(gateway, [], "closed");
+    expect(await amounts()).toEqual({ spent: 0, reserved: 0 });
     await Promise.all([ledger.close(), watcher.close()]);
     proxy.stop();
   });
