@@ -195,6 +195,12 @@ export class TargetResponse {
       : null;
   }
 
+  /** Returns what the response has reported if the client does not get it; null if it has reported no input, which is estimated then. */
+  unusedUsage(): Usage | null {
+    const usage = this.usageSoFar();
+    return usage === null || usage.inputTokens === 0 ? null : usage;
+  }
+
   /** Call if the client does not get the response. */
   discard(now: number): void {
     this.reader?.cancel();

@@ -107,6 +107,7 @@ export class UpstreamAttempt {
     this.#contentTimer?.close();
     this.#facts.fault = error.kind;
     this.#facts.wasSent = this.#response.wasSent;
+    this.#facts.unusedUsage = this.#accepted?.unusedUsage() ?? null;
     this.#uploadedAt(this.#exchange.clock.now());
     // Bytes of a rejected response may still be arriving.
     this.#response.cancel();

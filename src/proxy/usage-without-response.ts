@@ -7,15 +7,16 @@ import type { Exchange } from "./exchange.ts";
 import { costFor, estimateInput } from "./record-usage.ts";
 
 /**
- * Sets the usage of the exchange if the provider may have run the model: the estimated input, marked partial. Call before the body is
- * released. Returns the attempt, or null if there is none.
+ * Sets the usage of the exchange if the provider may have run the model: what it has reported, else the estimated input, marked partial.
+ * Call before the body is released. Returns the attempt, or null if there is none.
  */
 export function settleWithoutResponse(exchange: Exchange): AttemptFacts | null {
   const { response, rule, handshake, attemptFacts } = exchange;
   if (response !== null || rule === null || handshake !== null) return null;
   const attempt = attemptFacts.findLast(isUnanswered) ?? null;
   if (attempt === null || !mayCost(exchange, rule)) return null;
-  const usage = { ...NO_TOKENS, inputTokens: estimateInput(exchange), isPartial: true };
+  const tokens = attempt.unusedUsage ?? { ...NO_TOKENS, inputTokens: estimateInput(exchange) };
+  const usage = { ...tokens, isPartial: true };
   exchange.usage = usage;
   exchange.costNanos = costFor(exchange, attempt.model, usage);
   return attempt;

@@ -282,3 +282,52 @@ describe("a filtered response that a fallback replaces", () => {
     expect((await charged(route)).tokens).toBeWithin(801, 830);
   });
 });
+
+describe("a stream that is cut before its first content", () => {
+  const start = {
+    type: "message_start",
+    message: {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "cheap",
+      content: [],
+      usage: { input_tokens: 100, cache_read_input_tokens: 400, output_tokens: 1 },
+    },
+  };
+  const target = { provider: "anthropic" };
+  const send = async ({ url }: Seeded) => {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...CHAT, model: "cheap", max_tokens: 50, stream: true }),
+    });
+    await response.text();
+    return response.status;
+  };
+  const cut = () =>
+    provider.behave({
+      headers: [["Content-Type", "text/event-stream"]],
+      body: [`event: message_start\n${data(start)}`, "unused"],
+      cutAfterChunks: 1,
+    });
+
+  test("is charged with the usage that it reported", async () => {
+    const route = await seed(target);
+    cut();
+    expect(await send(route)).toBe(502);
+    expect(await charged(route)).toEqual({ tokens: 501, dollars: 0.000_51 });
+    expect(await usageOf(route)).toMatchObject({ input: 500, cached_input: 400, output: 1, partial: true });
+  });
+
+  test("is charged in addition to the response of another target", async () => {
+    const route = await seed(target);
+    const targets = [targetAt(provider, target), targetAt(other, { ...target, priority: 2 })];
+    await gatehouse.api("PATCH", `${route.at}/upstreams/${route.upstream}`, { targets, max_attempts: 2 });
+    cut();
+    other.behave({ usage: { input: 10, output: 20 } });
+    expect(await send(route)).toBe(200);
+    expect(await charged(route)).toEqual({ tokens: 501 + 30, dollars: 0.000_51 + 0.000_21 });
+    expect(await usageOf(route)).toMatchObject({ input: 10, output: 20, partial: false });
+  });
+});

@@ -153,11 +153,11 @@ function expectEnd({ path, isStream, includesUsage }: Plan, text: string): void 
 /** The tokens that the provider had reported when the response ended, with an estimate of what was not reported. */
 function tokensReported(plan: Plan, status: number): { input: number; output: number; partial: number } {
   const { path, ending, input, output } = plan;
-  // The stream was cut before its first content, so that nothing was relayed.
-  if (status !== 200) return { input: estimateRequestTokens(bodyOf(plan)), output: 0, partial: 1 };
   if (ending === "whole") return { input, output, partial: 0 };
   // A message stream starts with its input tokens and one output token; a chat stream reports nothing before its end.
   if (path !== "/chat" && input > 0) return { input, output: 1, partial: 1 };
+  // The stream was cut before its first content, so that nothing was relayed.
+  if (status !== 200) return { input: estimateRequestTokens(bodyOf(plan)), output: 0, partial: 1 };
   const relayed = path === "/chat" ? estimateTokens(CUT_TEXT) : 1;
   return { input: estimateRequestTokens(bodyOf(plan)), output: relayed, partial: 1 };
 }

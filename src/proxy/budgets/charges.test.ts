@@ -52,6 +52,7 @@ const attempt = fc.record({
   wasSent: fc.boolean(),
   purpose: fc.constantFrom("request" as const, "request" as const, "hedge" as const),
   model: fc.constantFrom(...MODELS),
+  unusedUsage: fc.constant(null),
 });
 const exchange = fc
   .record({
@@ -78,7 +79,6 @@ const exchange = fc
       outputTokens: tokens.output,
       isPartial: tokens.isPartial === 0,
     },
-    route: null,
     gateway: null,
     snapshot: { prices: new PriceTable(isPriced ? [{ model: "a", input: "1", output: "1" }] : []) },
   }));

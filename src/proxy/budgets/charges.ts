@@ -31,9 +31,8 @@ type ChargedExchange = Pick<Exchange, "usage" | "costNanos"> &
     readonly handshake: object | null;
     readonly response: ChargedResponse | null;
     readonly attemptFacts: readonly ChargedAttempt[];
-    readonly route: { readonly unusedUsage: ReadonlyMap<ChargedAttempt, Usage> | null } | null;
   };
-type ChargedAttempt = Pick<AttemptFacts, "fault" | "wasSent" | "purpose" | "model">;
+type ChargedAttempt = Pick<AttemptFacts, "fault" | "wasSent" | "purpose" | "model" | "unusedUsage">;
 
 interface ChargedResponse {
   readonly model: string | null;
@@ -53,7 +52,7 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
     // That of a hedge has its own reservation.
     if (facts === relayed || facts.purpose === "hedge" || !isChargedFailure(facts)) continue;
     const price = priceFor(exchange, facts.model);
-    const reported = exchange.route?.unusedUsage?.get(facts) ?? null;
+    const reported = facts.unusedUsage;
     const tokens = reported ?? { inputTokens, outputTokens: 0 };
     let nanos = 0;
     if (price !== null)

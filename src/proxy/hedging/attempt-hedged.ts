@@ -192,7 +192,8 @@ function afterFailures(
   for (const result of results) if (!(result instanceof Error) && result !== relayed) result.discard(now);
   const isWon = relayed === results[1] && isFinal(relayed);
   hedge.result = isWon ? "won" : isFinal(relayed) ? "lost" : "failed";
-  settleUnused(exchange, hedge, (isWon ? first : second).facts, null);
+  const { facts } = isWon ? first : second;
+  settleUnused(exchange, hedge, facts, facts.unusedUsage);
   exchange.setResponseHeader("X-GW-Hedged", isWon ? "won" : "lost");
   return relayed;
 }

@@ -1,6 +1,7 @@
 // What the attempt of a hedged request cost whose response was not used, and where it is recorded.
+import type { TokenCounts } from "../../formats/token-counts.ts";
 import type { AttemptFacts, HedgeFacts } from "../../telemetry/requests/request-facts.ts";
-import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
+import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
 import { isChargedFailure } from "../budgets/charges.ts";
 import type { Reservations } from "../budgets/reservations.ts";
@@ -13,15 +14,16 @@ export function settleUnused(
   exchange: Exchange,
   hedge: Hedge,
   facts: AttemptFacts,
-  reported: Usage | null,
+  reported: TokenCounts | null,
 ): void {
   facts.purpose = "hedge";
   if (!isChargedFailure(facts) || exchange.gameDay?.isAffected === true) return;
   // Aborted before its first content: without a report, the input is what the provider has read.
-  const usage =
+  const tokens =
     reported !== null && reported.inputTokens > 0
       ? reported
-      : { ...NO_TOKENS, inputTokens: estimateInput(exchange), isPartial: true };
+      : { ...NO_TOKENS, inputTokens: estimateInput(exchange) };
+  const usage = { ...tokens, isPartial: true };
   const costNanos = costFor(exchange, facts.model, usage);
   const { inputTokens, outputTokens } = usage;
   const charge = { model: facts.model, nanos: costNanos ?? 0, inputTokens, outputTokens, isPartial: false };

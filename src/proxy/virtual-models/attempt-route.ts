@@ -35,7 +35,7 @@ export async function attemptRoute(
     const result = await attemptLeg(exchange, route, leg, parts, reason !== null);
     error = result instanceof Error ? result : null;
     if (!(result instanceof Error)) {
-      if (last !== null) replaceResponse(exchange, route, last);
+      if (last !== null) replaceResponse(exchange, last);
       last = result;
     }
     reason = fallbackReasonOf(result, readsFilter(exchange));
@@ -50,7 +50,7 @@ export async function attemptRoute(
     leg = next;
   }
   if (last !== null && !exchange.isClientDisconnected && !(reason === null && error !== null)) return last;
-  if (last !== null) replaceResponse(exchange, route, last);
+  if (last !== null) replaceResponse(exchange, last);
   throw error ?? new Error("a virtual model without targets");
 }
 
@@ -58,13 +58,11 @@ export async function attemptRoute(
  * Another target has responded, or the client has disconnected. A successful response that is not used was empty, and the provider has run
  * the model, unless the response says that it failed.
  */
-function replaceResponse(exchange: Exchange, route: VirtualRoute, response: TargetResponse): void {
+function replaceResponse(exchange: Exchange, response: TargetResponse): void {
   const { facts } = response.report;
   if (response.upstreamResponse.ok && response.failure === null && facts !== null) {
     facts.fault = "content_filter";
-    const usage = response.usageSoFar();
-    // Otherwise the estimated input is what the provider has read.
-    if (usage !== null && usage.inputTokens > 0) (route.unusedUsage ??= new Map()).set(facts, usage);
+    facts.unusedUsage = response.unusedUsage();
   }
   response.discard(exchange.clock.now());
 }

@@ -1,6 +1,4 @@
 // The way of one request through a virtual model and its fallbacks: which targets may serve it, and which is next.
-import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
-import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { BalancePlan } from "../../balance/balance-plan.ts";
 import { pickByAffinity } from "../../balance/cache-affinity.ts";
 import type { ChainEntry, ServedModel } from "../../snapshot/compile-virtual-models.ts";
@@ -45,8 +43,6 @@ export class VirtualRoute {
   readonly failures: EligibleLeg[] = [];
   /** The last target that the request was sent to. */
   lastLeg: EligibleLeg | null = null;
-  /** What attempts reported whose complete responses were not used; null if there are none. */
-  unusedUsage: Map<AttemptFacts, Usage> | null = null;
   /** Copies of plans, if nothing may change; null when serving. */
   #planFor: ((plan: BalancePlan) => BalancePlan) | null = null;
 

@@ -3,6 +3,7 @@
 import type { FormatName } from "../../formats/format-names.ts";
 import type { Operation } from "../../formats/operations.ts";
 import type { ResponseDetails } from "../../formats/response-details.ts";
+import type { TokenCounts } from "../../formats/token-counts.ts";
 import type { BodyCapture } from "./body-capture.ts";
 import type { McpFacts } from "./mcp-facts.ts";
 import type { ShadowRun } from "./shadow-report.ts";
@@ -45,6 +46,8 @@ export class AttemptFacts {
   wasSent = true;
   firstByteAt: number | null = null;
   endedAt: number | null = null;
+  /** What its response reported, of which the client got nothing; null if it reported no input. */
+  unusedUsage: TokenCounts | null = null;
   /** `hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy. */
   purpose: "request" | "hedge" | "mirror" = "request";
   /** Set if the request is traced. */
