@@ -4,6 +4,8 @@ import type { OtlpEndpoint } from "./otlp-settings.ts";
 const SEND_TIMEOUT_MS = 10_000;
 /** Retryable status codes of the OTLP specification. */
 const RETRYABLE = new Set([429, 502, 503, 504]);
+/** A response of OTLP has some bytes. The rest of a larger one is not read. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
 interface OtlpReply {
   /** Why the request was not accepted; null if it was. */
@@ -25,14 +27,28 @@ export async function postOtlp(
       redirect: "manual",
       signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
     });
-    const rejected = rejectedIn(await response.bytes());
+    const rejected = rejectedIn(await readStart(response));
     if (response.ok) return { error: null, rejected, isRetryable: false };
     const error = `the collector responded with status ${response.status}`;
-    return { error, rejected: 0, isRetryable: RETRYABLE.has(response.status) };
+    const isRetryable = RETRYABLE.has(response.status);
+    return { error, rejected: 0, isRetryable };
   } catch (cause) {
     const error = cause instanceof Error ? cause.message : String(cause);
     return { error, rejected: 0, isRetryable: true };
   }
+}
+
+/** Reads a small response completely, so that the connection can be used again. */
+async function readStart({ body }: Response): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const chunks: AsyncIterable<Uint8Array> | null = body;
+  for await (const chunk of chunks ?? []) {
+    parts.push(chunk);
+    length += chunk.byteLength;
+    if (length > MAX_RESPONSE_BYTES) break;
+  }
+  return Buffer.concat(parts);
 }
 
 const PARTIAL_SUCCESS = 0x0a;
