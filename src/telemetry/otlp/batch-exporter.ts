@@ -101,11 +101,13 @@ export class BatchExporter {
   async #sendAll(): Promise<void> {
     this.#closeBatch();
     for (let batch = this.#queue[0]; batch !== undefined; batch = this.#queue[0]) {
-      const { error, rejected, isRetryable } = await postOtlp(this.#options.endpoint, batch.bytes);
+      const reply = await postOtlp(this.#options.endpoint, batch.bytes);
+      const { error, rejected, isRetryable, retryAfterMs } = reply;
       this.#logResult(error);
       // The batch stays first in the queue.
       if (error !== null && isRetryable && ++this.#tries < MAX_TRIES) {
-        this.#retryAt = performance.now() + this.#options.delayMs * 2 ** this.#tries;
+        const backOffMs = this.#options.delayMs * 2 ** this.#tries;
+        this.#retryAt = performance.now() + Math.max(backOffMs, retryAfterMs);
         return;
       }
       this.#tries = 0;

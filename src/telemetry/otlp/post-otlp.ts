@@ -6,6 +6,8 @@ const SEND_TIMEOUT_MS = 10_000;
 const RETRYABLE = new Set([429, 502, 503, 504]);
 /** A response of OTLP has some bytes. The rest of a larger one is not read. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
+/** A collector cannot pause exports for longer. */
+const MAX_RETRY_AFTER_MS = 5 * 60_000;
 
 interface OtlpReply {
   /** Why the request was not accepted; null if it was. */
@@ -13,6 +15,8 @@ interface OtlpReply {
   /** How many spans or data points the collector rejected from a request that it accepted. */
   readonly rejected: number;
   readonly isRetryable: boolean;
+  /** The delay that the collector asked for before the next request, 0 if none. */
+  readonly retryAfterMs: number;
 }
 
 export async function postOtlp(
@@ -28,14 +32,21 @@ export async function postOtlp(
       signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
     });
     const rejected = rejectedIn(await readStart(response));
-    if (response.ok) return { error: null, rejected, isRetryable: false };
+    if (response.ok) return { error: null, rejected, isRetryable: false, retryAfterMs: 0 };
     const error = `the collector responded with status ${response.status}`;
     const isRetryable = RETRYABLE.has(response.status);
-    return { error, rejected: 0, isRetryable };
+    return { error, rejected: 0, isRetryable, retryAfterMs: retryAfterIn(response.headers) };
   } catch (cause) {
     const error = cause instanceof Error ? cause.message : String(cause);
-    return { error, rejected: 0, isRetryable: true };
+    return { error, rejected: 0, isRetryable: true, retryAfterMs: 0 };
   }
+}
+
+/** Retry-After is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
+function retryAfterIn(headers: Headers): number {
+  const text = headers.get("retry-after") ?? "";
+  const delayMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return delayMs > 0 ? Math.min(delayMs, MAX_RETRY_AFTER_MS) : 0;
 }
 
 /** Reads a small response completely, so that the connection can be used again. */

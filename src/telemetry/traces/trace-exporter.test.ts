@@ -69,6 +69,30 @@ test("a batch that is always rejected is dropped and does not block later batche
   await waitUntil(() => spans("exported") === 2);
 });
 
+test("a batch is not sent again before the time that the collector asked for", async () => {
+  let requests = 0;
+  receiver.respondWith(() => {
+    requests++;
+    return new Response(null, { status: 503, headers: { "Retry-After": "60" } });
+  });
+  const other = startOtlpReceiver();
+  other.respondWith(() => new Response(null, { status: 503 }));
+  const otherMetrics = new Metrics();
+  const endpoint = { url: `${other.url}/v1/traces`, headers: {} };
+  const options = { endpoint, resource: { "service.name": "s" }, version: "1", delayMs: 10 };
+  const otherExporter = new TraceExporter(options, otherMetrics, log);
+  exporter.add(traced(0));
+  await waitUntil(() => requests === 1);
+  // Without the header, all tries of a batch have failed by now.
+  otherExporter.add(traced(0));
+  const dropped = otherMetrics.number("gatehouse_trace_spans_total", { result: "dropped" });
+  await waitUntil(() => dropped.value === 1);
+  expect(requests).toBe(1);
+  expect(spans("dropped")).toBe(0);
+  await otherExporter.close();
+  await other.stop();
+});
+
 test("the time to the first chunk of an attempt counts from its start, that to the first token from the request's", async () => {
   const [failed, served] = [servedBy(0, { spanId: newSpanId() }), servedBy(1, { spanId: newSpanId() })];
   exporter.add(
