@@ -25,7 +25,7 @@ interface JournalWriterOptions {
   readonly onFileError?: (error: unknown) => void;
   /** Called with the new path of a file of another process that could not be read. */
   readonly onDamagedFile?: (path: string) => void;
-  /** Called when the journal could not be read or written. */
+  /** Called with the first failure of an outage of the journal. */
   readonly onJournalError?: (error: unknown) => void;
 }
 
@@ -57,6 +57,7 @@ export class JournalWriter {
   #file: SpentFile | null | undefined;
   /** Whether there are files of processes that may run elsewhere. */
   #isRecoveryDue = false;
+  #isFailing = false;
 
   constructor(journal: SpentJournal, budgets: Budgets, clock: Clock, options: JournalWriterOptions) {
     this.#journal = journal;
@@ -156,7 +157,7 @@ export class JournalWriter {
         if (budget !== undefined) apply(budget, total);
       }
     } catch (error) {
-      this.#options.onJournalError?.(error);
+      this.#reportFailure(error);
     }
   }
 
@@ -172,7 +173,7 @@ export class JournalWriter {
   #renew(): void {
     this.#file?.renew(this.#clock.unixNow());
     if (this.#isRecoveryDue && this.#isLoaded)
-      this.#recover().catch((error: unknown) => this.#options.onJournalError?.(error));
+      this.#recover().catch((error: unknown) => this.#reportFailure(error));
     for (const budget of this.#open) this.mark(budget);
   }
 
@@ -189,8 +190,9 @@ export class JournalWriter {
       const totals = await this.#journal.loadSpending(this.#writer, this.#clock.unixNow());
       for (const total of totals) apply(this.#budgets.findOrCreate(total.budget), total);
       this.#isLoaded = true;
+      this.#isFailing = false;
     } catch (error) {
-      this.#options.onJournalError?.(error);
+      this.#reportFailure(error);
       const timer = this.#clock.setTimeout(() => void this.#load(), RETRY_MS);
       timer.unref();
     }
@@ -213,6 +215,7 @@ export class JournalWriter {
       const { budgets, ...written } = batch;
       const totals = await this.#journal.writeSpending(written);
       this.#pending = null;
+      this.#isFailing = false;
       for (const [at, budget] of budgets.entries()) {
         budget.unwritten -= batch.changes[at]?.spentChange ?? 0;
         budget.reservedWritten = batch.changes[at]?.reserved ?? 0;
@@ -223,9 +226,16 @@ export class JournalWriter {
       if (this.#changed.size > 0)
         this.#schedule(batch.changes.length < MAX_BATCH_CHANGES ? WRITE_DELAY_MS : 0);
     } catch (error) {
-      this.#options.onJournalError?.(error);
+      this.#reportFailure(error);
       this.#schedule(RETRY_MS);
     }
+  }
+
+  /** Attempts are repeated every second, so only the first failure is reported. */
+  #reportFailure(error: unknown): void {
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.#options.onJournalError?.(error);
   }
 
   #releaseSlot(budget: Budget): void {

@@ -39,7 +39,7 @@ interface MemoryLedgerOptions {
   readonly clock?: Clock;
   /** Where spent amounts of budgets are kept; without it, they end with the process. */
   readonly journal?: SpentJournal;
-  /** Called when the journal could not be read or written. This is tried again every second. */
+  /** Called with the first failure of an outage of the journal. Reading and writing are tried again every second. */
   readonly onJournalError?: (error: unknown) => void;
   /** Where a process keeps what it has not written to the journal yet, for the case that it is killed. */
   readonly directory?: string;

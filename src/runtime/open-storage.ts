@@ -72,7 +72,8 @@ async function openLedger(
       ),
     onDamagedFile: (path) =>
       log.warn({ path }, "file with spent amounts of a killed process is damaged; they are not charged"),
-    onJournalError: (error) => log.warn({ err: error }, "spent amounts of budgets not written; will retry"),
+    onJournalError: (error) =>
+      log.warn({ err: error }, "spent amounts of budgets not read or written; will retry"),
   });
   await ledger.settled;
   return ledger;
