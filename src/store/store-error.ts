@@ -9,7 +9,9 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR|^58/, "reports a disk error"],
   [/^SQLITE_CANTOPEN|^ENOTDIR|^EACCES|^EROFS|^ENOENT|^EPERM/, "cannot be opened"],
   [/^SQLITE_CORRUPT|^SQLITE_NOTADB|^XX00/, "is damaged"],
-  [/^28|^3D000$/, "rejects the login in DATABASE_URL"],
+  [/^28/, "rejects the login in DATABASE_URL"],
+  [/^3D000$/, "in DATABASE_URL does not exist"],
+  [/^42501$|^3F000$/, "does not give the user in DATABASE_URL the rights to create and write its tables"],
   [
     /^08|^57P|^53|^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|TLS|AUTHENTICATION)|^ECONN|^ETIMEDOUT|^ENOTFOUND/,
     "cannot be reached",

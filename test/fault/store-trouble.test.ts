@@ -200,6 +200,30 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
     await expectRecovery(gatehouse, kept);
   }, 30_000);
 
+  test("a user who may not write, and no rights at all at the start", async () => {
+    cluster ??= await startPostgres();
+    const owned = await cluster.createMigrated();
+    const url = owned.replace("postgres@", "reader@");
+    const setRights = (...statements: string[]) =>
+      withSql(owned, async (sql) => {
+        for (const statement of statements) await sql.unsafe(statement);
+      });
+    await setRights("CREATE ROLE reader LOGIN", "REVOKE ALL ON SCHEMA public FROM PUBLIC");
+    const gatehouse = await startGatehouseProcess({ env: { DATABASE_URL: url }, notReady: true });
+    cleanups.push(() => gatehouse.stop());
+    const reason = /does not give the user in DATABASE_URL the rights/;
+    expectUnavailable(await gatehouse.api("GET", "/gateways"), reason);
+    await setRights(
+      "GRANT USAGE ON SCHEMA public TO reader",
+      "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader",
+      "GRANT UPDATE ON configuration TO reader",
+    );
+    await waitUntil(async () => (await gatehouse.api("GET", "/gateways")).status === 200);
+    expectUnavailable(await create(gatehouse, "rejected"), reason);
+    await setRights("GRANT ALL ON ALL TABLES IN SCHEMA public TO reader");
+    await expectRecovery(gatehouse, []);
+  }, 30_000);
+
   test("a server that stops responding during writes and resumes later", async () => {
     const { cluster: postgres, url, gatehouse } = await startOnPostgres();
     const postmaster = postgres.pid();
