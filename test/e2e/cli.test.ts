@@ -1,6 +1,8 @@
 // The command line as an operator uses it: token, status, explain, keys, doctor, and bench against started processes.
 // Plain text if the output is not a terminal, JSON with --json, one line and an exit code for every mistake.
+import { SQL } from "bun";
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
@@ -530,6 +532,44 @@ describe("doctor", () => {
       { name: "metrics", mend: expect.stringContaining("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") },
     ]);
   });
+
+  test.skipIf(!hasPostgres)(
+    "a user of PostgreSQL who may not create, migrate or write the tables",
+    async () => {
+      const cluster = await sharedPostgres();
+      const user = `reader_${randomBytes(6).toString("hex")}`;
+      const failuresAt = async (owned: string, ...statements: string[]) => {
+        const sql = new SQL(owned, { max: 1 });
+        for (const statement of statements) await sql.unsafe(statement);
+        await sql.close();
+        const DATABASE_URL = owned.replace("postgres@", `${user}@`);
+        const { named } = await checksOf({
+          ADMIN_PORT: "0",
+          PROXY_PORT: "0",
+          SERVER_SECRET_KEY: TEST_SECRET,
+          DATABASE_URL,
+        });
+        return named("store").flatMap(({ state, detail }) => (state === "fail" ? [detail] : []));
+      };
+      const REVOKE = "REVOKE ALL ON SCHEMA public FROM PUBLIC";
+      const USE = `GRANT USAGE ON SCHEMA public TO ${user}`;
+      const READ = `GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${user}`;
+      const WRITE = `GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${user}`;
+      const CREATE = `GRANT CREATE ON SCHEMA public TO ${user}`;
+      const mayNot = (what: string) => [`the user in DATABASE_URL may not ${what} the tables`];
+      const empty = await cluster.createDatabase();
+      expect(await failuresAt(empty, `CREATE ROLE ${user} LOGIN`, REVOKE)).toEqual(
+        mayNot("create or migrate"),
+      );
+      expect(await failuresAt(empty, USE, CREATE)).toEqual([]);
+      const migrated = await cluster.createMigrated();
+      expect(await failuresAt(migrated, USE, READ)).toEqual(mayNot("write to"));
+      expect(await failuresAt(migrated, WRITE)).toEqual([]);
+      const older = "DELETE FROM schema_versions WHERE version > 1";
+      expect(await failuresAt(migrated, CREATE, older)).toEqual(mayNot("create or migrate"));
+    },
+    60_000,
+  );
 
   test.skipIf(!hasPostgres || !hasRedis)(
     "an available PostgreSQL and Redis, with their clocks, and whether Redis keeps what it has",

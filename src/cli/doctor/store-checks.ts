@@ -17,10 +17,18 @@ const DEADLINE_MS = 8000;
 /** With a larger difference, logs of both machines cannot be compared, and tokens and rate limit windows become wrong. */
 const MAX_SKEW_MS = 5000;
 
+interface FoundDatabase {
+  readonly version: number;
+  /** Null for SQLite. */
+  readonly clockMs: number | null;
+  /** Whether the user may do what the next start does: create tables, migrate them, or write to them. */
+  readonly mayWrite: boolean;
+}
+
+type Select = (text: string) => Promise<Record<string, unknown>[]>;
+
 /** Returns null if there is no database yet. Only reads: nothing is created or migrated. */
-async function schemaVersion(
-  settings: Settings,
-): Promise<{ version: number; clockMs: number | null } | null> {
+async function findDatabase(settings: Settings): Promise<FoundDatabase | null> {
   const url = databaseUrl(settings);
   const isSqlite = url.startsWith("sqlite:");
   const file = url.slice("sqlite://".length);
@@ -28,7 +36,7 @@ async function schemaVersion(
   const sql = isSqlite
     ? new SQL({ adapter: "sqlite", filename: file, readonly: true })
     : new SQL(url, { max: 1, connectionTimeout: CONNECT_SECONDS });
-  const select = (text: string) => sql.unsafe<Record<string, unknown>[]>(text);
+  const select: Select = (text) => sql.unsafe<Record<string, unknown>[]>(text);
   try {
     const clock = isSqlite ? null : await select("SELECT extract(epoch from now()) * 1000 AS ms");
     const tables = isSqlite
@@ -37,10 +45,22 @@ async function schemaVersion(
     const hasTable = typeof tables[0]?.["name"] === "string";
     const [row] = hasTable ? await select("SELECT MAX(version) AS version FROM schema_versions") : [];
     const clockMs = clock === null ? null : Number(clock[0]?.["ms"]);
-    return { version: Number(row?.["version"] ?? 0), clockMs };
+    const version = Number(row?.["version"] ?? 0);
+    return { version, clockMs, mayWrite: isSqlite || (await mayUserWrite(select, version)) };
   } finally {
     await sql.close();
   }
+}
+
+/** Only the owner of a table can migrate it. `current_schema()` is null if the user may use no schema. */
+async function mayUserWrite(select: Select, version: number): Promise<boolean> {
+  const mayCreate = "has_schema_privilege(current_schema(), 'CREATE')";
+  const isOwner =
+    "(SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('configuration'))";
+  const mayMigrate = version === 0 ? mayCreate : `${mayCreate} AND ${isOwner}`;
+  const rights = version < SCHEMA_VERSION ? mayMigrate : "has_table_privilege('configuration', 'UPDATE')";
+  const [row] = await select(`SELECT ${rights} AS may_write`);
+  return row?.["may_write"] === true;
 }
 
 /**
@@ -55,7 +75,7 @@ export async function cipherForStored(
   const notChecked = (why: string, fix: string) => warn(name, `not checked because ${why}`, fix);
   let version: number;
   try {
-    version = (await withinDeadline(schemaVersion(settings)))?.version ?? 0;
+    version = (await withinDeadline(findDatabase(settings)))?.version ?? 0;
   } catch {
     return notChecked("the database cannot be used", "see the check of the store");
   }
@@ -75,7 +95,7 @@ export async function cipherForStored(
 export async function checkStore(settings: Settings): Promise<CheckResult[]> {
   const setting = settings.DATABASE_URL === null ? "DATA_DIR" : "DATABASE_URL";
   try {
-    const found = await withinDeadline(schemaVersion(settings));
+    const found = await withinDeadline(findDatabase(settings));
     if (found === null) {
       const canCreate =
         setting !== "DATA_DIR" || checkDataDirectory(settings).every(({ fix }) => fix === null);
@@ -83,11 +103,15 @@ export async function checkStore(settings: Settings): Promise<CheckResult[]> {
       const detail = "the embedded database cannot be created in DATA_DIR";
       return [fail("store", detail, "fix DATA_DIR, or set DATABASE_URL")];
     }
-    const { version, clockMs } = found;
+    const { version, clockMs, mayWrite } = found;
     const clock = clockMs === null ? [] : [checkClock("the database", clockMs)];
     if (version > SCHEMA_VERSION) {
       const detail = `the database has schema version ${version}, newer than ${SCHEMA_VERSION}, the latest that this Gatehouse supports`;
       return [fail("store", detail, "run the newer Gatehouse that migrated it"), ...clock];
+    }
+    if (!mayWrite) {
+      const detail = `the user in DATABASE_URL may not ${version < SCHEMA_VERSION ? "create or migrate" : "write to"} the tables`;
+      return [fail("store", detail, "grant the rights, or use the user that owns the tables"), ...clock];
     }
     const migration = version < SCHEMA_VERSION ? `; the next start migrates it to ${SCHEMA_VERSION}` : "";
     return [ok("store", `the database is reachable, schema version ${version}${migration}`), ...clock];
