@@ -6,6 +6,7 @@ import type { OffLoop } from "../off-loop/off-loop.ts";
 import { CustomPlugins } from "../plugins/custom-plugins.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
 import { DecryptionError } from "../store/credential-cipher.ts";
+import { isDamaged } from "../store/store-error.ts";
 import { StoreRejected } from "../store/store.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
@@ -95,7 +96,6 @@ function rejectEmbeddedDatabase(error: unknown, { DATABASE_URL, DATA_DIR }: Sett
   if (error instanceof StoreRejected || error instanceof DecryptionError) throw error;
   const reason = (error instanceof Error ? error.message : String(error)).replace(/\.?$/, ".");
   const place = DATABASE_URL === null ? `DATA_DIR ${DATA_DIR}` : `DATABASE_URL ${DATABASE_URL}`;
-  throw new SettingsError(
-    `${place} cannot hold the database: ${reason} Make it writable, or choose another.`,
-  );
+  const fix = isDamaged(error) ? "Restore a backup of the database" : "Make it writable";
+  throw new SettingsError(`${place} cannot hold the database: ${reason} ${fix}, or choose another.`);
 }

@@ -42,6 +42,11 @@ export function isReadOnly(error: unknown): boolean {
   return causeCodeOf(error).startsWith("SQLITE_READONLY");
 }
 
+/** Whether SQLite cannot read the file, so that only a backup helps. */
+export function isDamaged(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(causeCodeOf(error));
+}
+
 /** Whether the error was reported by the embedded database, which has no connection that can break. */
 export function isEmbedded(error: unknown): boolean {
   return causeCodeOf(error).startsWith("SQLITE_");

@@ -113,6 +113,12 @@ describe("a store that rejects the process permanently ends it with a one-line m
     30_000,
   );
 
+  test("a damaged SQLite file", async () => {
+    const DATA_DIR = mkdtempSync(join(scratch, "damaged-"));
+    writeFileSync(join(DATA_DIR, "gatehouse.db"), "not a database".repeat(100));
+    expectOneLine(await runToEnd({ DATA_DIR }), /database is damaged.* Restore a backup of the database/);
+  });
+
   test("another ENCRYPTION_KEY, or another SERVER_SECRET_KEY if there was no ENCRYPTION_KEY", async () => {
     const derived = `sqlite://${await usedFile()}`;
     expectOneLine(await runToEnd({ DATABASE_URL: derived, ENCRYPTION_KEY: "another" }), /ENCRYPTION_KEY/);
