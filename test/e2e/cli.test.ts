@@ -3,18 +3,26 @@
 import { SQL } from "bun";
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
+import { createCertificate } from "../support/certificates.ts";
 import { LAUNCHER, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { limiter } from "../support/plugin-fixtures.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
+import { isInstalled } from "../support/required-program.ts";
 import { expectOneLine, runCommand, settingsOf, type CommandResult } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { freePort } from "../support/free-port.ts";
+
+const hasOpenssl = isInstalled(Bun.which("openssl"), {
+  name: "openssl",
+  tests: "the tests of certificates",
+  install: "apt-get install openssl",
+});
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
@@ -531,6 +539,31 @@ describe("doctor", () => {
     expect(own.failed).toMatchObject([
       { name: "metrics", mend: expect.stringContaining("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") },
     ]);
+  });
+
+  test.skipIf(!hasOpenssl)("a server with TLS at an IP address", async () => {
+    const directory = mkdtempSync(join(scratch, "tls-"));
+    const validity = ["20200101000000Z", "20991231000000Z"] as const;
+    const tracesAt = async (name: string, names: string) => {
+      const files = createCertificate(directory, name, validity, names);
+      const [key, cert] = [Bun.file(files.key), Bun.file(files.cert)];
+      const fetch = () => new Response();
+      const server = Bun.serve({ hostname: "127.0.0.1", port: 0, tls: { key, cert }, fetch });
+      // The authorities are read when a process starts.
+      const { stdout } = await start(["doctor"], {
+        ADMIN_PORT: "0",
+        PROXY_PORT: "0",
+        DATA_DIR: join(directory, "data"),
+        OTEL_EXPORTER_OTLP_ENDPOINT: server.url.origin,
+        NODE_EXTRA_CA_CERTS: files.cert,
+      });
+      await server.stop(true);
+      return stdout.replaceAll(server.url.origin, "URL");
+    };
+    expect(await tracesAt("address", "IP:127.0.0.1")).toContain("URL is reachable over TLS");
+    expect(await tracesAt("other", "DNS:other.example")).toContain(
+      "URL is not reachable (ERR_TLS_CERT_ALTNAME_INVALID)",
+    );
   });
 
   test.skipIf(!hasPostgres)(

@@ -7,11 +7,12 @@ interface CertificateFiles {
   readonly cert: string;
 }
 
-/** Creates a self-signed certificate for localhost. `validity` is two times such as 20200101000000Z. */
+/** Creates a self-signed certificate for `names`. `validity` is two times such as 20200101000000Z. */
 export function createCertificate(
   directory: string,
   name: string,
   validity: readonly [from: string, to: string],
+  names = "DNS:localhost",
 ): CertificateFiles {
   const folder = join(directory, name);
   mkdirSync(folder);
@@ -22,7 +23,7 @@ export function createCertificate(
     [
       ...["[ca]", "default_ca = own", "[own]", `database = ${at("index.txt")}`, `new_certs_dir = ${folder}`],
       ...["default_md = sha256", "policy = any", "rand_serial = yes", "x509_extensions = names"],
-      ...["[any]", "commonName = supplied", "[names]", "subjectAltName = DNS:localhost"],
+      ...["[any]", "commonName = supplied", "[names]", `subjectAltName = ${names}`],
     ].join("\n"),
   );
   const openssl = (...args: string[]) => {

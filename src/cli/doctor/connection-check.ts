@@ -1,5 +1,5 @@
 // Checks whether a server accepts a connection: its name resolves, TCP and TLS connect. No request is sent.
-import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { errorCode } from "../../base/error-code.ts";
 import { fail, ok, type CheckResult } from "./check-result.ts";
@@ -21,10 +21,12 @@ export async function checkConnection(name: string, url: URL, peer: Peer): Promi
   const host = hostOf(url);
   const isTls = url.protocol === "https:";
   const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
+  // TLS sends names only (RFC 6066, section 3). The certificate is compared with the host in either case.
+  const servername = isIP(host) === 0 ? { servername: host } : {};
   const startedAt = performance.now();
   try {
     await connected(
-      isTls ? connectTls({ host, port, servername: host }) : connectTcp({ host, port }),
+      isTls ? connectTls({ host, port, ...servername }) : connectTcp({ host, port }),
       isTls ? "secureConnect" : "connect",
     );
     const ms = Math.round(performance.now() - startedAt);
