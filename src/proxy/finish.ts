@@ -102,7 +102,8 @@ export function factsOf(
 ): RequestFacts {
   const { apiKey, gateway, response, usage, observed, attemptFacts } = exchange;
   const finalAttempt = response?.report.facts ?? null;
-  closeAttempts(attemptFacts, finalAttempt, outcome, endedAt);
+  const isCut = outcome === "incomplete" && response?.isCutByPlugin !== true;
+  closeAttempts(attemptFacts, isCut ? finalAttempt : null, endedAt);
   const gatewayName = gateway?.gateway.name ?? null;
   const observedGateway = routes.gateway(gateway, gatewayName ?? "");
   return {
@@ -162,15 +163,10 @@ function tokensOf(usage: Usage, outcome: Outcome): TokenFacts {
   };
 }
 
-/** Attempts that are still open end with the request. The final attempt of an incomplete response was cut. */
-function closeAttempts(
-  attempts: readonly AttemptFacts[],
-  finalAttempt: AttemptFacts | null,
-  outcome: Outcome,
-  now: number,
-): void {
+/** Attempts that are still open end with the request. `cut` is the attempt whose response the provider cut. */
+function closeAttempts(attempts: readonly AttemptFacts[], cut: AttemptFacts | null, now: number): void {
   for (const attempt of attempts) attempt.endedAt ??= now;
-  if (finalAttempt !== null && outcome === "incomplete") finalAttempt.fault ??= "cut";
+  if (cut !== null) cut.fault ??= "cut";
 }
 
 /** Uses the attempt whose response the client got, else the last one. */

@@ -54,15 +54,19 @@ interface PluginStage {
   abort(chunk: Uint8Array): Promise<Uint8Array>;
 }
 
+/** `isCutByPlugin`: an incomplete response was ended by a plugin, not by the target. */
+type EndListener = (outcome: Outcome, isCutByPlugin: boolean) => void;
+
 /** The body of one response. */
 export class StreamRelay implements StreamedBody, Deadline {
   dueAt = Infinity;
   setPosition = NOT_A_MEMBER;
   readonly #reader: BodyReader;
   readonly #stages: StreamStages;
-  readonly #onEnd: (outcome: Outcome) => void;
+  readonly #onEnd: EndListener;
   readonly #deadlines: CoarseDeadlines;
   #hasEnded = false;
+  #hasPluginFailed = false;
   #isStarted = false;
   /** The client has disconnected, and the response is received for others. */
   #isDetached = false;
@@ -73,12 +77,7 @@ export class StreamRelay implements StreamedBody, Deadline {
   /** Null unless plugins hold back text. */
   #holds: HoldDeadline | null = null;
 
-  constructor(
-    reader: BodyReader,
-    stages: StreamStages,
-    onEnd: (outcome: Outcome) => void,
-    deadlines: CoarseDeadlines,
-  ) {
+  constructor(reader: BodyReader, stages: StreamStages, onEnd: EndListener, deadlines: CoarseDeadlines) {
     this.#reader = reader;
     this.#stages = stages;
     this.#onEnd = onEnd;
@@ -103,6 +102,7 @@ export class StreamRelay implements StreamedBody, Deadline {
       if (holdError !== null) throw holdError;
       await this.#finish(client);
     } catch (error) {
+      if (this.#holds !== null && this.#holds.error !== null) this.#hasPluginFailed = true;
       await this.#abort(client, this.#holds?.error ?? error);
       throw error;
     }
@@ -150,7 +150,16 @@ export class StreamRelay implements StreamedBody, Deadline {
     if (this.#isDetached) return NO_BYTES;
     const spliced = ids === null ? translated : ids.push(translated);
     if (this.#stages.hidesBodies) this.#stages.bodies?.takeResponse(spliced);
-    return plugins === null || spliced.byteLength === 0 ? spliced : plugins.run(spliced, false);
+    return plugins === null || spliced.byteLength === 0 ? spliced : this.#runPlugins(plugins, spliced, false);
+  }
+
+  async #runPlugins(plugins: PluginStage, bytes: Uint8Array, isLast: boolean): Promise<Uint8Array> {
+    try {
+      return await plugins.run(bytes, isLast);
+    } catch (error) {
+      this.#hasPluginFailed = true;
+      throw error;
+    }
   }
 
   /** Returns null if the client can take more; otherwise wait for the promise before reading more. */
@@ -199,15 +208,18 @@ export class StreamRelay implements StreamedBody, Deadline {
     const lastEvents = translation?.takeRest() ?? NO_BYTES;
     recording?.push(lastEvents);
     if (lastEvents.byteLength > 0)
-      await this.#write(client, plugins === null ? lastEvents : await plugins.run(lastEvents, false));
+      await this.#write(
+        client,
+        plugins === null ? lastEvents : await this.#runPlugins(plugins, lastEvents, false),
+      );
     const held = tap === null ? NO_BYTES : await tap.end();
     recording?.push(held);
     const rest = ids === null ? held : Buffer.concat([ids.push(held), ids.end()]);
     await this.#write(
       client,
-      plugins === null || rest.byteLength === 0 ? rest : await plugins.run(rest, false),
+      plugins === null || rest.byteLength === 0 ? rest : await this.#runPlugins(plugins, rest, false),
     );
-    if (plugins !== null) await this.#write(client, await plugins.run(NO_BYTES, true));
+    if (plugins !== null) await this.#write(client, await this.#runPlugins(plugins, NO_BYTES, true));
     this.#stages.shadow?.push(null, NO_BYTES, true);
     // A provider may end a stream with an error event. The client has received it, but the response is not complete.
     this.#end(ending === "error" ? "incomplete" : "complete");
@@ -245,7 +257,7 @@ export class StreamRelay implements StreamedBody, Deadline {
     this.#hasEnded = true;
     this.#comments?.stop();
     this.#holds?.stop();
-    this.#onEnd(outcome);
+    this.#onEnd(outcome, this.#hasPluginFailed);
   }
 }
 

@@ -99,9 +99,10 @@ async function relayProcessed(
       chain === null || (chain.post_request === null && chain.shadows === null)
         ? response.upstreamResponse.status
         : await runPostRequest(exchange, chain, parts, response, response.upstreamResponse.status, headers);
-    const end = (outcome: Outcome) => {
+    const end = (outcome: Outcome, isCutByPlugin: boolean) => {
+      response.isCutByPlugin = isCutByPlugin;
       settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(outcome === "complete"));
-      const result = healthResultFor(outcome, response.upstreamResponse.status);
+      const result = isCutByPlugin ? "neutral" : healthResultFor(outcome, response.upstreamResponse.status);
       const now = exchange.clock.now();
       response.report.end(result, now);
       finish(exchange, outcome, status, now, parts);
@@ -132,7 +133,7 @@ async function relayProcessed(
       shadows?.push(null, typeof body === "string" ? Buffer.from(body) : body, true);
     updateServerTiming(headers, timing, exchange, response);
     if (chain === null || !chain.hidesBodies) exchange.bodies?.takeResponse(body);
-    end("complete");
+    end("complete", false);
     return new OutgoingResponse(body, { status, headers });
   } catch (error) {
     // No byte has been sent to the client yet, so the caller can still respond with an error.

@@ -105,6 +105,9 @@ export class TargetResponse {
   /** Why a body with a successful status cannot be translated: its generation failed, or it is no response in the target's format. */
   failure: GatehouseError | null = null;
 
+  /** A plugin rejected the rest of the stream, or failed on it: this says nothing about the target. */
+  isCutByPlugin = false;
+
   /** The start of the stream while it is held, and afterwards; null if it is not held. */
   #heldStream: HeldStream | null = null;
 

@@ -138,6 +138,31 @@ test("a rejected stream ends with an error event and a broken connection", async
   expect(sent).not.toContain("forbidden three");
 });
 
+test.each([
+  ["rejects", {}],
+  ["fails on", { settings: { fails: true } }],
+])("a stream that a plugin %s says nothing about the health of the target", async (_, fields) => {
+  const checked = await seedPlugins(gatehouse, provider, [words(fields)], {
+    upstream: { health_checks: { passive: true, threshold: 1, interval: 60 } },
+  });
+  provider.behave({ text: "one two forbidden three" });
+  // With its only target ejected, the gateway would respond 503 to the second request.
+  for (let request = 0; request < 2; request++) {
+    const response = await postChat(gatehouse, checked, { body: STREAMED_CHAT });
+    expect(response.status).toBe(200);
+    expect(await response.text().catch(() => "broken")).not.toContain("[DONE]");
+  }
+  const logged = await waitFor(async () => {
+    const { body } = await gatehouse.api("GET", `/gateways/${checked.gateway}/requests`);
+    return body.requests.length === 2 ? body.requests : null;
+  });
+  // The provider did not cut the stream.
+  expect(logged).toMatchObject([
+    { outcome: "incomplete", attempts: [{ fault: null }] },
+    { outcome: "incomplete", attempts: [{ fault: null }] },
+  ]);
+});
+
 test("text that is held for too long is sent while the provider is silent", async () => {
   provider.behave({ text: "hoard this now", stallAfterChunks: 4 });
   const abort = new AbortController();

@@ -23,25 +23,26 @@ export function finishRoute(
 ): void {
   const isOk = response !== null && response.upstreamResponse.ok;
   // Failures that a game day has injected say nothing about the targets.
-  if (gameDay?.isAffected !== true) recordArms(response, route, outcome, canaries);
+  // A client that disconnects says nothing about the target, nor does a stream that a plugin has ended.
+  const saysNothing = outcome === "client_left" || response?.isCutByPlugin === true;
+  if (gameDay?.isAffected !== true) recordArms(response, route, saysNothing ? null : outcome, canaries);
   if (isOk && usage !== null && !usage.isPartial)
     route.recordTokens(usage.inputTokens, usage.cachedInputTokens, usage.outputTokens);
   const receivedAt = response?.report.facts?.firstByteAt ?? now;
   route.end(isOk ? (firstContent === null ? receivedAt : firstContent.seenAt) : null, now);
 }
 
-/** Reports to the canaries which targets have failed, and which has responded. */
+/** Reports to the canaries which targets have failed, and which has responded. `outcome` is null if it says nothing about the target. */
 function recordArms(
   response: TargetResponse | null,
   route: VirtualRoute,
-  outcome: Outcome,
+  outcome: Outcome | null,
   canaries: CanaryPart["canaries"],
 ): void {
   for (const { entry, target } of route.failures)
     canaries.record(entry.model.record, armOf(target), true, null);
   const { activeLeg: leg } = route;
-  // A client that disconnects says nothing about the target.
-  if (leg === null || leg.entry.model.canary === null || outcome === "client_left") return;
+  if (leg === null || leg.entry.model.canary === null || outcome === null) return;
   const isOk = response !== null && response.upstreamResponse.ok;
   const isError = !isOk || outcome === "failed" || outcome === "incomplete";
   canaries.record(leg.entry.model.record, armOf(leg.target), isError, isOk ? response.firstByteMs : null);
