@@ -98,7 +98,7 @@ test("its test passes, and fails if the plugin is wrong", () => {
   const testFile = pluginFile.replace(/\.ts$/, ".test.ts");
   writeFileSync(join(folder, pluginFile), pluginSource);
   writeFileSync(join(folder, testFile), testSource);
-  const [, command = ""] = /run `gatehouse (plugin test \w+)`/.exec(GUIDE) ?? [];
+  const [, command = ""] = /run `bin\/gatehouse (plugin test \w+)`/.exec(GUIDE) ?? [];
   const tests = [PROGRAM, ...command.split(" ")];
   const right = run(tests);
   expect(right.output).toContain("1 pass");

@@ -1,7 +1,7 @@
 // The commands of each guide work when pasted in order into one shell of a new checkout, print the documented output, and leave no
 // process behind.
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startReaderCheckout } from "../support/reader-checkout.ts";
 
@@ -51,6 +51,18 @@ test.each(GUIDES)("%s", async (name) => {
   for (const { kind, lines } of blocks)
     if (kind === "text") for (const line of lines) expect(output.toLowerCase()).toContain(line.toLowerCase());
   expect(left).toEqual([]);
+});
+
+// Nothing puts the executable on the PATH of a new checkout. Guides whose commands are not run must name it as the others do.
+test("the commands of all guides run in a checkout", () => {
+  const missing = readdirSync(GUIDES_DIRECTORY).flatMap((file) =>
+    blocksOf(readFileSync(join(GUIDES_DIRECTORY, file), "utf8"))
+      .filter(({ kind }) => kind === "sh")
+      .flatMap(({ lines }) =>
+        lines.filter((line) => /^gatehouse /.test(line)).map((line) => `${file}: ${line}`),
+      ),
+  );
+  expect(missing).toEqual([]);
 });
 
 test("no configuration of the guides is reported as probably wrong", async () => {
