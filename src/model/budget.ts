@@ -158,9 +158,8 @@ interface Related {
 function reportProblems(budget: Related, context: z.RefinementCtx): void {
   const report = (path: string, message: string) =>
     context.addIssue({ code: "custom", path: [path], message });
-  const amount = typeof budget.amount === "number" ? decimalOf(budget.amount) : budget.amount;
-  const amountProblem = budget.unit === "usd" ? dollarProblem(amount) : tokenProblem(amount);
-  if (amountProblem !== null) report("amount", amountProblem);
+  const problem = amountProblem(budget.unit, budget.amount);
+  if (problem !== null) report("amount", problem);
   const { scope, label, value, each } = budget;
   if (scope === "gateway") {
     if (value !== null) report("value", "must be null with the scope gateway");
@@ -174,6 +173,13 @@ function reportProblems(budget: Related, context: z.RefinementCtx): void {
 function amountIn({ unit, amount }: Pick<Related, "unit" | "amount">): string | number {
   if (unit === "tokens") return Number(amount);
   return typeof amount === "number" ? decimalOf(amount) : amount;
+}
+
+function amountProblem(unit: string, amount: string | number): string | null {
+  // The field itself reports text that is no number.
+  if (typeof amount === "string" && !/^\d+(?:\.\d+)?$/.test(amount)) return null;
+  const text = typeof amount === "number" ? decimalOf(amount) : amount;
+  return unit === "usd" ? dollarProblem(text) : tokenProblem(text);
 }
 
 function dollarProblem(amount: string): string | null {

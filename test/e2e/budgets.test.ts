@@ -394,6 +394,19 @@ describe("a budget in dollars", () => {
   });
 });
 
+test.each([
+  ["usd", "1,5", 'must be a decimal such as "25.00", or a whole number of tokens'],
+  ["usd", "1000001", "must be at most 1000000 dollars"],
+  ["usd", 1e21, "must be at most 1000000 dollars, with at most 9 decimal places"],
+  ["tokens", "a lot", 'must be a decimal such as "25.00", or a whole number of tokens'],
+  ["tokens", "1.5", "must be a whole number of tokens"],
+])("an amount in %s of %p has one problem", async (unit, amount, message) => {
+  const { route } = await routeWith({ amount: "1" });
+  const budget = { name: "wrong", unit, amount, scope: "gateway" };
+  const response = await gatehouse.api("POST", `/gateways/${route.gateway}/budgets`, budget);
+  expect(response.body.details).toEqual([{ path: "amount", message }]);
+});
+
 test("a budget in dollars reserves limited output at the dearest price that it may have", async () => {
   const prices = [{ model: "gpt-fake", input: "0", output: "1", reasoning: "1000" }];
   const { route } = await routeWith({ amount: "1" }, { prices });
