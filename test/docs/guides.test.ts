@@ -65,6 +65,21 @@ test("the commands of all guides run in a checkout", () => {
   expect(missing).toEqual([]);
 });
 
+test("every variable in the commands of a guide is set by a command or explained", () => {
+  const unknown = readdirSync(GUIDES_DIRECTORY).flatMap((file) => {
+    const guide = readFileSync(join(GUIDES_DIRECTORY, file), "utf8");
+    const commands = blocksOf(guide)
+      .filter(({ kind }) => kind === "sh")
+      .map(({ lines }) => lines.join("\n"))
+      .join("\n");
+    const used = [...commands.matchAll(/\$\{?([A-Z][A-Z_]+)(?!:-|[A-Z_])/g)].map(([, name = ""]) => name);
+    return used
+      .filter((name) => !commands.includes(`${name}=`) && !guide.includes(`\`${name}\``))
+      .map((name) => `${file}: ${name}`);
+  });
+  expect(unknown).toEqual([]);
+});
+
 test("no configuration of the guides is reported as probably wrong", async () => {
   const { code } = await checkout.paste("bin/gatehouse export | bin/gatehouse check - --json >checked.json");
   expect(code).toBe(0);
