@@ -1,5 +1,6 @@
 // Explains for each rule of a gateway why it serves a request or does not: the first difference in matching order.
 import type { GatehouseError } from "../base/errors.ts";
+import { shorten } from "../base/shorten.ts";
 import type { ExplainedRule } from "../model/explanation.ts";
 import type { Rule } from "../model/rule.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
@@ -81,8 +82,4 @@ function depthOf({ rule }: CompiledRule): number {
 
 function nameOf({ name, path, id }: Rule): string {
   return `rule ${name === null ? path : `"${name}"`} (${id})`;
-}
-
-function shorten(path: string): string {
-  return path.length > 200 ? `${path.slice(0, 200)}…` : path;
 }

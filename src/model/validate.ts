@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { validationError, type ErrorDetail } from "../base/errors.ts";
 import { nearestName } from "../base/nearest-name.ts";
+import { shorten } from "../base/shorten.ts";
 import { alternativeFor, alternativesOf, childSchema, unwrapSchema } from "./schema-walk.ts";
 
 /** A response reports no more problems than these. */
@@ -50,7 +51,7 @@ export function formatPath(path: readonly PropertyKey[]): string {
   let text = "";
   for (const key of path) {
     if (typeof key === "number") text += `[${key}]`;
-    else text += text === "" ? shorten(String(key)) : `.${shorten(String(key))}`;
+    else text += (text === "" ? "" : ".") + shorten(String(key), MAX_NAME_CHARACTERS);
   }
   return text;
 }
@@ -186,8 +187,4 @@ function schemaAt(root: z.ZodType, path: readonly PropertyKey[]): unknown {
 
 function keysOf(schema: unknown): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-}
-
-function shorten(name: string): string {
-  return name.length <= MAX_NAME_CHARACTERS ? name : `${name.slice(0, MAX_NAME_CHARACTERS)}…`;
 }

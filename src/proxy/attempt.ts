@@ -3,6 +3,7 @@
 import type { BalancePlan } from "../balance/balance-plan.ts";
 import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
+import { shorten } from "../base/shorten.ts";
 import { isPromise } from "../base/value-or-promise.ts";
 import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -155,7 +156,7 @@ function findCandidates(exchange: Exchange, rule: CompiledRule): Candidates {
     throw new GatehouseError(modelProblem.code, modelProblem.message);
   const candidates = upstream.candidatesFor(model);
   if (candidates === null)
-    throw new GatehouseError("model_not_found", `No target serves the model "${model ?? ""}".`);
+    throw new GatehouseError("model_not_found", `No target serves the model "${shorten(model ?? "")}".`);
   const { storedAt } = exchange;
   const storing = storedAt === null ? candidates : storingCandidates(rule, candidates, storedAt);
   const serving = servingCandidates(exchange, rule, storing);

@@ -2,6 +2,7 @@
 // OpenAI's format, or in Anthropic's for its clients.
 import { GatehouseError } from "../base/errors.ts";
 import { percentDecoded } from "../base/percent-decoded.ts";
+import { shorten } from "../base/shorten.ts";
 import { formatOfClient } from "../formats/registry.ts";
 import type { ListedModel } from "../formats/model-list.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
@@ -126,7 +127,7 @@ function modelNamed(
         return { id: name, owner: target.provider, createdAt: Date.parse(gateway.created_at) };
     }
   }
-  throw new GatehouseError("model_not_found", `There is no model "${name.slice(0, 200)}".`);
+  throw new GatehouseError("model_not_found", `There is no model "${shorten(name)}".`);
 }
 
 function onlyGateway({ snapshot }: Exchange): CompiledGateway {

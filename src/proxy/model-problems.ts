@@ -44,13 +44,14 @@ export const TOO_MANY_PARTS: ModelProblem = {
 };
 export const DUPLICATE_FIELDS: ModelProblem = {
   code: "invalid_json",
-  message: "The body contains one of the fields model, stream, messages, prompt, or stream_options twice.",
+  message:
+    "The body contains one of the fields model, models, fallbacks, stream, messages, prompt, or stream_options twice.",
   mayNameModel: true,
 };
 export const SPELLED_DIFFERENTLY: ModelProblem = {
   code: "invalid_json",
   message:
-    "The body contains a field that differs from model, stream, messages, prompt, or stream_options only in upper and lower case.",
+    "The body contains a field that differs from model, models, fallbacks, stream, messages, prompt, or stream_options only in upper and lower case.",
   mayNameModel: true,
 };
 export const MODEL_NOT_TEXT: ModelProblem = {

@@ -1,5 +1,6 @@
 // The operation of a request to a rule whose targets have no `path`: what it is, and whether the rule allows it.
 import { GatehouseError } from "../base/errors.ts";
+import { shorten } from "../base/shorten.ts";
 import {
   endpointIn,
   operationSpelledIn,
@@ -143,7 +144,7 @@ function sameModelCandidates({ fields }: Exchange, rule: CompiledRule, candidate
   if (isEmpty(same))
     throw new GatehouseError(
       "model_not_found",
-      `No target serves the model "${model ?? ""}", and the model of an embedding request is never replaced.`,
+      `No target serves the model "${shorten(model ?? "")}", and the model of an embedding request is never replaced.`,
     );
   return same;
 }

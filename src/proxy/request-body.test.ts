@@ -93,6 +93,8 @@ describe("JSON", () => {
     '{"model":"allowed","model":"other"}',
     '{"model":"allowed","mod\\u0065l":"other"}',
     '{"stream":true,"a":1,"stream":false}',
+    '{"models":["allowed"],"models":["other"]}',
+    '{"fallbacks":["allowed"],"fallbacks":["other"]}',
   ])("%s is rejected, because servers disagree on which field counts", (text) => {
     expect(() => scan(Buffer.from(text), true)).toThrow("twice");
   });

@@ -28,8 +28,8 @@ import {
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Servers may disagree on the value of these fields if they occur twice; `user` is only a hint. */
-const AMBIGUITY_MATTERS = ["model", "stream", "messages", "prompt", "stream_options"];
-const scanner = new JsonScanner([...AMBIGUITY_MATTERS, "user", "models", "fallbacks"], {
+const AMBIGUITY_MATTERS = ["model", "stream", "messages", "prompt", "stream_options", "models", "fallbacks"];
+const scanner = new JsonScanner([...AMBIGUITY_MATTERS, "user"], {
   strictCount: AMBIGUITY_MATTERS.length,
   keySuffixes: ID_KEY_SUFFIXES,
 });
@@ -39,9 +39,9 @@ const STREAM = 1;
 const MESSAGES = 2;
 const PROMPT = 3;
 const STREAM_OPTIONS = 4;
-const USER = 5;
-const MODELS = 6;
-const FALLBACKS = 7;
+const MODELS = 5;
+const FALLBACKS = 6;
+const USER = 7;
 
 const OPEN_BRACKET = 0x5b;
 const LETTER_T = 0x74;
