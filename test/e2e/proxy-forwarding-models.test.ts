@@ -109,6 +109,10 @@ describe("model_routing", () => {
       code: "model_not_found",
       error: expect.stringContaining("unknown-model"),
     });
+    const long = await rawJson(gatehouse.proxyUrl, path, { model: "m".repeat(10_000), messages });
+    expect(long.json()).toMatchObject({
+      error: `No target serves the model "${"m".repeat(200)}…".`,
+    });
     expect(await recipients(path, { model: "b1", messages })).toEqual(["Bob b1"]);
   });
 
