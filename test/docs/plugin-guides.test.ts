@@ -128,10 +128,12 @@ test("every rule of prompt_guard in the guide exists, and the other way around",
 
 /** Pastes commands into a shell, with the variables that the guide uses. */
 async function paste(script: string, gateway: string): Promise<string> {
-  const shell = Bun.spawn(["bash", "-c", `set -eu\ngatehouse() { "${PROGRAM}" "$@"; }\n${script}`], {
+  const commands = script.replaceAll("http://127.0.0.1:8080", gatehouse.adminUrl);
+  const shell = Bun.spawn(["bash", "-c", `set -eu\ngatehouse() { "${PROGRAM}" "$@"; }\n${commands}`], {
+    cwd: ROOT,
     env: {
       PATH: process.env["PATH"],
-      ADMIN: gatehouse.adminUrl,
+      API: `${gatehouse.adminUrl}/api/v1`,
       GATEHOUSE_URL: gatehouse.adminUrl,
       SERVER_SECRET_KEY: TEST_SECRET,
       TOKEN: gatehouse.token,
