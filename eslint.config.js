@@ -57,7 +57,7 @@ export default tseslint.config(
   },
   // Fault and soak tests are exempt: they slow clients down and generate load.
   {
-    files: ["src/**/*.test.ts", "test/{architecture,contract,deploy,docs,e2e,golden}/**"],
+    files: ["src/**/*.test.ts", "test/{architecture,contract,deploy,docs,e2e,golden,system}/**"],
     rules: {
       "no-restricted-properties": ["error", { object: "Bun", property: "sleep", message: WAIT }],
       "no-restricted-globals": [

@@ -13,7 +13,7 @@ const WITH_ATTACKS = [
   "test/build/executable.ts",
   "test/contract/store.contract.ts",
   "test/e2e/admin-fuzz.test.ts",
-  "test/e2e/explain.test.ts",
+  "test/system/explain.test.ts",
   "test/soak/mixed-load.ts",
   "test/support/explain-worlds.ts",
   "test/support/field-tables.ts",
