@@ -25,12 +25,12 @@ export class JsonNode {
   readonly keyStarts: number[];
   readonly children: JsonNode[];
 
-  constructor(type: JsonNodeType, start: number, isContainer: boolean) {
+  constructor(type: JsonNodeType, start: number) {
     this.type = type;
     this.start = start;
-    this.keys = isContainer ? [] : NO_KEYS;
-    this.keyStarts = isContainer ? [] : NO_STARTS;
-    this.children = isContainer ? [] : NO_NODES;
+    this.keys = type === "object" ? [] : NO_KEYS;
+    this.keyStarts = type === "object" ? [] : NO_STARTS;
+    this.children = type === "object" || type === "array" ? [] : NO_NODES;
   }
 
   /** Returns the value of a key; of the last one if there are several, as JSON.parse does. */
@@ -146,7 +146,7 @@ class Parser {
     const start = this.#at;
     const quote = closingQuote(this.#bytes, start + 1);
     if (quote < 0) return null;
-    const node = new JsonNode("string", start, false);
+    const node = new JsonNode("string", start);
     this.#at = node.end = quote + 1;
     return node;
   }
@@ -155,14 +155,14 @@ class Parser {
     const start = this.#at;
     while (isScalarByte(this.#bytes[this.#at])) this.#at++;
     if (this.#at === start) return null;
-    const node = new JsonNode("scalar", start, false);
+    const node = new JsonNode("scalar", start);
     node.end = this.#at;
     return node;
   }
 
   #container(type: "object" | "array", close: number): JsonNode | null {
     if (++this.#depth > MAX_DEPTH) return null;
-    const node = new JsonNode(type, this.#at++, true);
+    const node = new JsonNode(type, this.#at++);
     this.#skipSpace();
     if (this.#bytes[this.#at] !== close && !this.#children(node, close)) return null;
     node.end = ++this.#at;

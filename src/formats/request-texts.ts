@@ -106,22 +106,38 @@ class Reader {
   #readConversation(node: JsonNode): void {
     for (const message of node.type === "array" ? node.children : [node]) {
       this.#message++;
+      if (message.type !== "string" && message.children.length === 0) continue;
       this.#walk(message, { ...FIELD, message: this.#message, role: this.#roleOf(message) }, true);
     }
   }
 
   /** A message with contradicting roles counts as one of the user. */
   #roleOf(message: JsonNode): TextRole {
-    const roles = this.#valuesOf(message, "role").map((name) => ROLES.get(name.toLowerCase()) ?? "user");
-    const [type = ""] = this.#valuesOf(message, "type");
-    if (roles.length === 0) return roleOfItem(type);
-    return new Set(roles).size === 1 ? (roles[0] ?? "user") : "user";
+    const [first, ...others] = this.#valuesOf(message, "role");
+    if (first === undefined) return roleOfItem(this.#firstValueOf(message, TYPE) ?? "");
+    const role = roleNamed(first);
+    return others.every((other) => roleNamed(other) === role) ? role : "user";
   }
 
-  #valuesOf(node: JsonNode, key: string): string[] {
-    return node.children.flatMap((child, index) =>
-      node.keys[index]?.toLowerCase() === key ? (this.#json.text(child) ?? []) : [],
-    );
+  /** Returns the strings of a key in lower case, whatever its case in the body. Called a dozen times for each object. */
+  #valuesOf(node: JsonNode, key: string): readonly string[] {
+    const { keys, children } = node;
+    let found: string[] | null = null;
+    for (let index = 0; index < keys.length; index++) {
+      const own = keys[index] ?? "";
+      if (own.length !== key.length || (own !== key && own.toLowerCase() !== key)) continue;
+      const text = this.#json.text(children[index] ?? null);
+      if (text !== null) (found ??= []).push(text);
+    }
+    return found ?? NO_VALUES;
+  }
+
+  #firstValueOf(node: JsonNode, keys: readonly string[]): string | undefined {
+    for (const key of keys) {
+      const [value] = this.#valuesOf(node, key);
+      if (value !== undefined) return value;
+    }
+    return undefined;
   }
 
   /** `hasOpaque`: keys have the meaning that formats give them. Not so in the values of a tool. */
@@ -144,8 +160,9 @@ class Reader {
   }
 
   #walkMembers(node: JsonNode, here: Place, hasOpaque: boolean): void {
-    for (const [index, child] of node.children.entries()) {
-      const key = (node.keys[index] ?? "").toLowerCase();
+    let index = 0;
+    for (const child of node.children) {
+      const key = (node.keys[index++] ?? "").toLowerCase();
       if (!hasOpaque) this.#walk(child, here, false);
       else if (isArguments(key, child, here))
         this.#walk(child, { ...here, kind: "tool_arguments", isJson: child.type === "string" }, false);
@@ -187,9 +204,7 @@ class Reader {
     if (place.role === "other" || place.message < 0) return place;
     const [type = ""] = this.#valuesOf(node, "type");
     const [name = toolOfItem(type)] = this.#valuesOf(node, "name");
-    const [id] = type.endsWith("_call")
-      ? [...this.#valuesOf(node, "call_id"), ...this.#valuesOf(node, "id")]
-      : this.#valuesOf(node, "id");
+    const id = this.#firstValueOf(node, type.endsWith("_call") ? CALL_IDS : IDS);
     if (name !== null && id !== undefined) this.#calls.set(id, name);
     const called = node.get("function") ?? node.get("custom");
     const calledName = called === null ? null : (this.#valuesOf(called, "name")[0] ?? null);
@@ -202,9 +217,7 @@ class Reader {
   }
 
   #placeOfContent(node: JsonNode, place: Place, type: string, name: string | null): Place {
-    const resultOf = ["tool_call_id", "tool_use_id", "call_id"].flatMap((key) =>
-      this.#valuesOf(node, key),
-    )[0];
+    const resultOf = this.#firstValueOf(node, RESULT_IDS);
     if (
       resultOf !== undefined ||
       type.endsWith("tool_result") ||
@@ -217,14 +230,14 @@ class Reader {
         tool: (resultOf === undefined ? null : this.#calls.get(resultOf)) ?? name ?? place.tool,
       };
     if (DOCUMENT_TYPES.has(type) && place.kind === "text") return { ...place, kind: "document" };
-    const isSigned = ["signature", "encrypted_content", "thoughtsignature", "thought_signature"].some((key) =>
-      this.#valuesOf(node, key).some((value) => value !== ""),
-    );
-    const isThought = type === "thinking" || type === "reasoning" || type.startsWith("reasoning.");
     const isRedacted = type === "redacted_thinking" || type === "compaction";
-    if ((isSigned && (isThought || isTrue(this.#json, node.get("thought")))) || isRedacted)
-      return { ...place, isReadOnly: true };
-    return place;
+    const isThought = type === "thinking" || type === "reasoning" || type.startsWith("reasoning.");
+    const mayBeSigned = isThought || isTrue(this.#json, node.get("thought"));
+    return isRedacted || (mayBeSigned && this.#isSigned(node)) ? { ...place, isReadOnly: true } : place;
+  }
+
+  #isSigned(node: JsonNode): boolean {
+    return SIGNATURES.some((key) => this.#valuesOf(node, key).some((value) => value !== ""));
   }
 
   #add(node: JsonNode, place: Place): void {
@@ -234,6 +247,12 @@ class Reader {
   }
 }
 
+const NO_VALUES: readonly string[] = [];
+const TYPE = ["type"];
+const IDS = ["id"];
+const CALL_IDS = ["call_id", "id"];
+const RESULT_IDS = ["tool_call_id", "tool_use_id", "call_id"];
+const SIGNATURES = ["signature", "encrypted_content", "thoughtsignature", "thought_signature"];
 /** Calls that the provider has run contain what the tool returned, such as `mcp_call`, `file_search_call` and `code_interpreter_call`. */
 const RESULTS_OF_CALLS = new Set(["output", "outputs", "results", "error"]);
 const DOCUMENT_TYPES = new Set(["document", "input_file", "file", "search_result"]);
@@ -246,6 +265,10 @@ function isArguments(key: string, child: JsonNode, { role, kind }: Place): boole
 
 function isTrue(json: JsonDocument, node: JsonNode | null): boolean {
   return node !== null && json.source(node) === "true";
+}
+
+function roleNamed(name: string): TextRole {
+  return ROLES.get(name.toLowerCase()) ?? "user";
 }
 
 /** The role of an item of the Responses API that has no `role`. */
