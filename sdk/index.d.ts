@@ -763,7 +763,7 @@ export declare class JsonNode {
     /** Where each key begins. */
     readonly keyStarts: number[];
     readonly children: JsonNode[];
-    constructor(type: JsonNodeType, start: number, isContainer: boolean);
+    constructor(type: JsonNodeType, start: number);
     /** Returns the value of a key; of the last one if there are several, as JSON.parse does. */
     get(key: string): JsonNode | null;
     /** Returns the elements of an array; none of anything else. */
