@@ -1,5 +1,6 @@
 // `npm run accuracy:tokens [-- --record]`: compares estimated tokens with those of real tokenizers, by class of text and by length, and
-// measures the time. Exits with 1 if a bound is exceeded. --record writes the true counts of the samples, which `npm test` compares with.
+// measures the time. Exits with 1 if a ratio is out of bounds, but not for the time, which depends on the machine. --record writes the true
+// counts of the samples, which `npm test` compares with.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -132,8 +133,8 @@ function reportTimes(texts: readonly Source[]): void {
       fastest = Math.min(fastest, performance.now() - start);
     }
     const milliseconds = (fastest / kilobytes) * 100;
-    console.log(row([kind, milliseconds.toFixed(2)]));
-    if (milliseconds > MAX_MS_PER_100_KB) exceeded.push(`${kind}: ${milliseconds.toFixed(2)} ms per 100 kB`);
+    const comparison = milliseconds > MAX_MS_PER_100_KB ? `above ${MAX_MS_PER_100_KB}` : "";
+    console.log(row([kind, milliseconds.toFixed(2), comparison]));
   }
 }
 
