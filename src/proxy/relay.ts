@@ -226,6 +226,8 @@ export function addHeaders(
   headers.setValid(REQUEST_ID, exchange.requestId);
   headers.setValid(PROVIDER, toHeaderValue(target.provider));
   if (model !== null) headers.setValid(MODEL, toHeaderValue(model));
+  // Anthropic's clients read the id there, which a provider with another format does not send.
+  if (translation !== null && !headers.has("request-id")) headers.set("Request-Id", exchange.requestId);
   if (response.dropped.length > 0) headers.set("X-GW-Translated", translatedValue(response.dropped));
   headers.setValid(ATTEMPTS, exchange.attempts === 1 ? "1" : String(exchange.attempts));
   const timing = serverTiming(exchange, response, now);

@@ -38,11 +38,13 @@ describe.each(SDK_TARGETS)("to a target of $provider with the format $format", (
     const message = await client.messages.create(question());
     expect(message.content).toEqual([expect.objectContaining({ type: "text", text: "It is Paris." })]);
     expect([message.stop_reason, message.usage.output_tokens > 0]).toEqual(["end_turn", true]);
+    expect(message._request_id).toMatch(/./);
     const stream = client.messages.stream(question());
     const texts: string[] = [];
     stream.on("text", (text) => texts.push(text));
     const final = await stream.finalMessage();
     expect([texts.join(""), await stream.finalText()]).toEqual(["It is Paris.", "It is Paris."]);
+    expect(stream.request_id).toMatch(/./);
     expect([final.stop_reason, final.usage.output_tokens > 0]).toEqual(["end_turn", true]);
   });
 
