@@ -65,8 +65,8 @@ export class RequestData {
     return this.#bytes;
   }
   get text(): string | null {
-    const { bytes } = this;
-    return (this.#text ??= bytes === null ? null : decode(bytes));
+    if (this.#text === undefined) this.#text = this.bytes === null ? null : decode(this.bytes);
+    return this.#text;
   }
   get isJson(): boolean {
     return this.#fields.isJson;
@@ -97,9 +97,10 @@ export class RequestData {
   }
 }
 
+/** As the gateway decodes a body: without the byte order mark, which JSON.parse does not accept. */
 function decode(bytes: Uint8Array): string | null {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return null;
   }
