@@ -1,6 +1,7 @@
 // A request in progress is found by its plugin entry and key until it ends, or the store is purged.
 import { expect, test } from "bun:test";
 import { Flights } from "./flights.ts";
+import type { LiveStream } from "./flight.ts";
 
 type Store = Parameters<Flights["find"]>[0];
 
@@ -35,4 +36,30 @@ test("a flight is not found any more when its store was purged, and its end does
   const next = flights.start(purged, "1");
   earlier.fail();
   expect(flights.find(purged, "1")).toBe(next);
+});
+
+test("a client that is always one chunk behind a stream does not keep the chunks that it has read", async () => {
+  const CHUNKS = 200;
+  const flight = new Flights().start(a, "1");
+  const start = { status: 200, provider: "p", model: null, dropped: [], targetTag: "t", format: "openai" };
+  flight.startStream(start as Parameters<typeof flight.startStream>[0], "options");
+  const { reader } = (await flight.join("options", () => true).result) as LiveStream;
+  // The response is too large to be kept: only its readers need the chunks.
+  flight.giveUp();
+  const chunks: WeakRef<Uint8Array>[] = [];
+  const push = () => {
+    const chunk = new Uint8Array(1000);
+    chunks.push(new WeakRef(chunk));
+    flight.push(chunk);
+  };
+  push();
+  for (let read = 0; read < CHUNKS; read++) {
+    push();
+    expect((await reader.next())?.byteLength).toBe(1000);
+  }
+  // References are kept alive until the current turn of the event loop has ended.
+  await new Promise((resolve) => setImmediate(resolve));
+  Bun.gc(true);
+  const kept = chunks.filter((chunk) => chunk.deref() !== undefined).length;
+  expect(kept).toBeLessThan(CHUNKS / 4);
 });
