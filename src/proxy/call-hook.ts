@@ -3,7 +3,13 @@ import { GatehouseError } from "../base/errors.ts";
 import { isThenable, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
-import type { PluginHooks } from "../sdk/index.ts";
+import type {
+  EndContext,
+  PluginHooks,
+  RequestContext,
+  ResponseBodyContext,
+  ResponseContext,
+} from "../sdk/index.ts";
 import type { PluginCall } from "./plugin-call.ts";
 
 const PLUGIN_TIMEOUT_MS = 5000;
@@ -66,6 +72,16 @@ export function failCall(error: unknown, call: PluginCall, startedAt: number): n
   if (link.continuesOnError || stage === "post_response") return null;
   throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
 }
+
+/** The hooks of a stage, as `callHook` gets them: created once, so that no call allocates a closure. */
+export const callPreRequest = (hooks: PluginHooks, context: RequestContext): unknown =>
+  hooks.pre_request?.(context);
+export const callPostRequest = (hooks: PluginHooks, context: ResponseContext): unknown =>
+  hooks.post_request?.(context);
+export const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext): unknown =>
+  hooks.pre_response?.(context);
+export const callPostResponse = (hooks: PluginHooks, context: EndContext): unknown =>
+  hooks.post_response?.(context);
 
 export class HookTimeout extends Error {
   override readonly name = "HookTimeout";

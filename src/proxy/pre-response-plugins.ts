@@ -1,9 +1,8 @@
 // Runs the pre_response plugins of one response: those that work on bytes chunk by chunk, those that work on text by channel.
 import type { GatewayError } from "../formats/gateway-error.ts";
-import type { PluginHooks, ResponseBodyContext } from "../sdk/index.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
-import { callHook } from "./call-hook.ts";
+import { callHook, callPreResponse } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
 import { PreResponseContext, type ResponseSource } from "./pre-response-context.ts";
@@ -183,5 +182,3 @@ export class PreResponsePlugins {
     return { status, code, message, field: null, requestId };
   }
 }
-
-const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext) => hooks.pre_response?.(context);

@@ -1,12 +1,6 @@
 // Runs the plugins of a gateway, stage by stage: in order, with a timeout for each call, and with isolated failures.
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import type {
-  BeforeBodyContext,
-  EndContext,
-  PluginHooks,
-  RequestContext,
-  ResponseContext,
-} from "../sdk/index.ts";
+import type { BeforeBodyContext, PluginHooks } from "../sdk/index.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import type { ShadowChain } from "../snapshot/shadow-chain.ts";
@@ -14,7 +8,7 @@ import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { HeaderFields } from "../http/header-fields.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import { ArrivingRequestContext } from "./before-body-context.ts";
-import { callHook } from "./call-hook.ts";
+import { callHook, callPostRequest, callPostResponse, callPreRequest } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
 import { reserveLimits, type ClaimParts } from "./limits/reserve-claims.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
@@ -186,6 +180,3 @@ export function runPostResponse(
 
 const callBeforeBody = (hooks: PluginHooks, context: BeforeBodyContext): unknown =>
   hooks.before_body?.(context);
-const callPreRequest = (hooks: PluginHooks, context: RequestContext) => hooks.pre_request?.(context);
-const callPostRequest = (hooks: PluginHooks, context: ResponseContext) => hooks.post_request?.(context);
-const callPostResponse = (hooks: PluginHooks, context: EndContext) => hooks.post_response?.(context);

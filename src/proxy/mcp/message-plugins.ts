@@ -1,7 +1,6 @@
 // Runs the pre_response plugins on a message of an MCP server: those that work on text on its texts, the others on its JSON.
 import { messageTexts } from "../../mcp/message-texts.ts";
-import type { PluginHooks, ResponseBodyContext } from "../../sdk/index.ts";
-import { callHook } from "../call-hook.ts";
+import { callHook, callPreResponse } from "../call-hook.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
 import type { Exchange } from "../exchange.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
@@ -83,5 +82,3 @@ async function runOnMessage(
   await callHook(call, callPreResponse, context);
   return context.chunk;
 }
-
-const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext) => hooks.pre_response?.(context);

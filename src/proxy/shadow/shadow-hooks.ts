@@ -1,9 +1,8 @@
 // Runs plugins in shadow mode at post_request and post_response: on copies, and without waiting for them.
 import type { HeaderFields } from "../../http/header-fields.ts";
-import type { PluginHooks } from "../../sdk/index.ts";
 import type { ShadowChain, ShadowLink } from "../../snapshot/shadow-chain.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
-import { callHook } from "../call-hook.ts";
+import { callHook, callPostRequest, callPostResponse } from "../call-hook.ts";
 import type { Exchange } from "../exchange.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { PostRequestContext } from "../post-request-context.ts";
@@ -38,7 +37,7 @@ export function shadowPostRequest(
       const run = async () => {
         const call = new PluginCall(copy, link, "post_request", withoutLog(parts));
         const context = new PostRequestContext(call, response, status, copied);
-        await callHook(call, (hooks, given) => hooks.post_request?.(given), context);
+        await callHook(call, callPostRequest, context);
         const changes = [
           ...(context.status === status ? [] : [`the status to ${context.status}`]),
           ...changedHeaders(before, copied),
@@ -96,8 +95,6 @@ function enqueuePostResponse(
     shadow.enqueue({ run, fail: (error) => logError(error, exchange, link, parts) });
   }
 }
-
-const callPostResponse = (hooks: PluginHooks, context: PostResponseContext) => hooks.post_response?.(context);
 
 function changedHeaders(before: HeaderFields, after: HeaderFields): string[] {
   const names = new Set([...before.names, ...after.names]);

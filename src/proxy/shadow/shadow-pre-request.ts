@@ -5,11 +5,10 @@ import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { Refusal, Reservation } from "../../ledger/ledger.ts";
 import { PLUGIN_STAGES } from "../../model/plugin-stage.ts";
-import type { PluginHooks, RequestContext } from "../../sdk/index.ts";
 import type { ShadowChain, ShadowLink } from "../../snapshot/shadow-chain.ts";
 import type { ShadowResult } from "../../telemetry/requests/shadow-report.ts";
 import type { PlannedClaim } from "../budgets/reserved-claims.ts";
-import { callHook } from "../call-hook.ts";
+import { callHook, callPreRequest } from "../call-hook.ts";
 import type { Exchange } from "../exchange.ts";
 import { LimiterCall } from "../limits/limiter-call.ts";
 import type { ClaimParts } from "../limits/reserve-claims.ts";
@@ -162,8 +161,6 @@ async function runHookLater(
 ): Promise<ShadowCall> {
   return runHook(call, await claimed);
 }
-
-const callPreRequest = (hooks: PluginHooks, context: RequestContext) => hooks.pre_request?.(context);
 
 /** `claimed` is the response of the claims hook. */
 function runHook(call: ShadowCall, claimed: OutgoingResponse | null): ValueOrPromise<ShadowCall> {
