@@ -5,11 +5,9 @@ import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ModelAllowList } from "../snapshot/model-allow-list.ts";
 import type { Exchange } from "./exchange.ts";
-import { modelsNamedIn } from "./named-models.ts";
+import { METHODS_WITHOUT_MODEL, modelsNamedIn } from "./named-models.ts";
 
 const MAX_SHOWN_LENGTH = 255;
-/** Without a body, requests with these methods do not run a model. */
-const METHODS_WITHOUT_MODEL: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
 
 /** Throws if the key may not use the model that the client names, or if servers may disagree on that model. */
 export function requireAllowedModel({ fields }: Exchange, allowed: ModelAllowList): void {

@@ -8,6 +8,9 @@ import { modelInQueryFor, queryFor } from "./realtime/handshake-query.ts";
 import { pathFor } from "./request-endpoint.ts";
 import { ignoresModelOfBody, mayNameModel, modelsInPath, modelsInQuery } from "./request-target-models.ts";
 
+/** Requests with these methods do not run a model. WebSocket handshakes, which are GET requests, have to be checked first. */
+export const METHODS_WITHOUT_MODEL: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
+
 /** Returns everything in the request to a target that a provider may read as a model. The last ones are the further models of the body. */
 export function modelsNamedIn(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): unknown[] {
   const { fields, handshake } = exchange;

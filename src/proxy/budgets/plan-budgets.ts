@@ -9,6 +9,7 @@ import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
 import type { CompiledUpstream } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
+import { METHODS_WITHOUT_MODEL } from "../named-models.ts";
 import { priceFor } from "../record-usage.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
@@ -18,7 +19,6 @@ import { eligibleModels, estimatesOf, sizeOf } from "./request-estimate.ts";
 import { dependsOnModel, requireOneModel } from "./require-one-model.ts";
 import { UNKNOWN_SIZE, type ModelEstimate, type RequestSize } from "./request-size.ts";
 
-const METHODS_WITHOUT_COST: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
 const OPERATIONS_WITHOUT_COST: ReadonlySet<Operation> = new Set(["count_tokens", "files"]);
 /** Operations whose endpoints below the first one cancel or read what was created there. */
 const CREATING_OPERATIONS: ReadonlySet<Operation> = new Set(["responses", "batches", "fine_tuning"]);
@@ -36,7 +36,7 @@ export function mayCost(exchange: Exchange, rule: CompiledRule): boolean {
   // Tools have no price.
   if (rule.mcp !== null) return false;
   if (exchange.handshake !== null) return true;
-  if (METHODS_WITHOUT_COST.has(exchange.method)) return false;
+  if (METHODS_WITHOUT_MODEL.has(exchange.method)) return false;
   if (!isPathSent(rule.upstream)) return true;
   const endpoint = namedEndpoint(exchange, rule, OPERATIONS_TO_CHECK);
   if (endpoint === null) return true;
@@ -131,9 +131,9 @@ function completeClaims(
   exchange: Exchange,
   models: readonly (string | null)[],
   size: RequestSize,
-  book: BudgetAccounts,
+  accounts: BudgetAccounts,
 ): readonly PlannedClaim[] {
-  const estimates = estimatesOf(exchange, models, size, book);
+  const estimates = estimatesOf(exchange, models, size, accounts);
   const unixMs = exchange.clock.unixNow();
   const claims: PlannedClaim[] = [];
   for (const each of applying) {
@@ -141,7 +141,7 @@ function completeClaims(
     for (const estimate of estimates)
       if (countsModel(each, estimate.model))
         amount = Math.max(amount, amountFor(each.budget, estimate, size));
-    claims.push(claimOf(each, unixMs, amount, book));
+    claims.push(claimOf(each, unixMs, amount, accounts));
   }
   return withoutEqualKeys(claims);
 }
@@ -151,7 +151,7 @@ export function claimOfSubject(
   budget: CompiledBudget,
   exchange: Exchange,
   amount: number,
-  book: BudgetAccounts,
+  accounts: BudgetAccounts,
 ): PlannedClaim | null {
   const subject = subjectOf(budget, exchange);
   if (subject === null) return null;
@@ -159,7 +159,7 @@ export function claimOfSubject(
     { budget, subject: boundedSubject(subject), model: null },
     exchange.clock.unixNow(),
     amount,
-    book,
+    accounts,
   );
 }
 
@@ -167,9 +167,9 @@ function claimOf(
   { budget, subject: wantedSubject, model }: ApplyingBudget,
   unixMs: number,
   amount: number,
-  book: BudgetAccounts,
+  accounts: BudgetAccounts,
 ): PlannedClaim {
-  const { subject, target } = book.accountOf(budget, wantedSubject, budget.periods.at(unixMs));
+  const { subject, target } = accounts.accountOf(budget, wantedSubject, budget.periods.at(unixMs));
   return {
     kind: "budget",
     key: target.key,
