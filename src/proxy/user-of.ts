@@ -12,15 +12,18 @@ export function userIdOf({ request, fields, apiKey }: Exchange): string {
   return header === "" ? (fields.user ?? "") : header;
 }
 
+/** Whether the request names its user in X-User-ID, and the gateway trusts this header. */
+export function hasTrustedUser({ request, gateway }: Exchange): boolean {
+  return gateway?.gateway.trust_user_header === true && (request.headers.get("x-user-id") ?? "") !== "";
+}
+
 /**
  * A user is the pair of API key and user id, because any client can send any id. If the gateway trusts the header, the id alone.
  */
 export function userKeyOf(exchange: Exchange): string {
-  const { request, apiKey, gateway } = exchange;
-  const isTrusted =
-    gateway?.gateway.trust_user_header === true && (request.headers.get("x-user-id") ?? "") !== "";
+  const { apiKey } = exchange;
   const userId = userIdOf(exchange);
-  if (isTrusted) return `/${userId}`;
+  if (hasTrustedUser(exchange)) return `/${userId}`;
   if (apiKey !== null && userId === "") return keyWithoutUser(apiKey);
   return `${apiKey?.id ?? ANONYMOUS}/${userId}`;
 }

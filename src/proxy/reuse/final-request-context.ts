@@ -12,6 +12,7 @@ import { isRepeatable, storesAt } from "../hedging/hedgeable.ts";
 import type { PluginCall } from "../plugin-call.ts";
 import { PreRequestContext } from "../pre-request-context.ts";
 import { endpointAt, type RequestEndpoint } from "../request-endpoint.ts";
+import { hasTrustedUser } from "../user-of.ts";
 
 /** A target that may get the request. */
 export interface PossibleTarget {
@@ -70,8 +71,7 @@ export class FinalContext extends PreRequestContext implements FinalRequestConte
     return this.#call.exchange.body?.digest ?? null;
   }
   get hasTrustedUser(): boolean {
-    const { gateway, request } = this.#call.exchange;
-    return gateway?.gateway.trust_user_header === true && (request.headers.get("x-user-id") ?? "") !== "";
+    return hasTrustedUser(this.#call.exchange);
   }
   get formatHeaders(): ReadonlyHeaders {
     const endpoint = this.#firstEndpoint();
