@@ -56,12 +56,17 @@ export function sessionOf(
   return id === null ? null : seal.open(id, ownerOf(exchange, service), exchange.clock.unixNow());
 }
 
-/** A client that gets 404 starts a session again. */
+/** Throws an RpcError if there is no session. `isNamed`: the request has the id of one. */
 export function requireSession(session: ClientSession | null, isNamed: boolean): ClientSession {
   if (session !== null) return session;
   throw isNamed
-    ? new RpcError(RPC.sessionNotFound, "Session not found", { httpStatus: 404 })
+    ? sessionNotFound()
     : new RpcError(RPC.serverError, "The header Mcp-Session-Id is required.", { httpStatus: 400 });
+}
+
+/** A client that gets 404 starts a session again. */
+export function sessionNotFound(): RpcError {
+  return new RpcError(RPC.sessionNotFound, "Session not found", { httpStatus: 404 });
 }
 
 function parseBody(bytes: Uint8Array): unknown {

@@ -25,7 +25,7 @@ import { McpOutput } from "./mcp-output.ts";
 import type { McpMessages, McpRequest } from "./mcp-request.ts";
 import { adoptTrace } from "./mcp-trace.ts";
 import type { OpenCalls } from "./open-calls.ts";
-import { ownerOf, requireSession, sessionOf } from "./read-mcp-body.ts";
+import { ownerOf, requireSession, sessionNotFound, sessionOf } from "./read-mcp-body.ts";
 
 export interface McpParts extends FinishParts {
   readonly mcp: McpEndpoint;
@@ -108,7 +108,7 @@ class McpRun {
       sessionOf(this.#exchange, this.#service, this.#parts.mcpSeal),
       sessionId !== null,
     );
-    if (this.#parts.mcpCalls.isEnded(sessionId ?? "")) throw sessionEnded();
+    if (this.#parts.mcpCalls.isEnded(sessionId ?? "")) throw sessionNotFound();
     return this.#context({ messages: [], isBatch: false, generation: "session", session, tool: null });
   }
 
@@ -125,7 +125,7 @@ class McpRun {
   async #messages(content: McpMessages | null): Promise<void> {
     if (content === null) throw new Error("the body of an MCP request was not read");
     const sessionId = this.#exchange.request.headers.get("mcp-session-id") ?? "";
-    if (content.session !== null && this.#parts.mcpCalls.isEnded(sessionId)) throw sessionEnded();
+    if (content.session !== null && this.#parts.mcpCalls.isEnded(sessionId)) throw sessionNotFound();
     const context = this.#context(content);
     const texts: string[] = [];
     let status = 200;
@@ -231,10 +231,6 @@ function resultOf(
 function failureOf(error: RpcError): McpResult {
   if (error instanceof UnknownItemError) return "unknown";
   return error.code === RPC.internalError ? "failed" : "refused";
-}
-
-function sessionEnded(): RpcError {
-  return new RpcError(RPC.sessionNotFound, "Session not found", { httpStatus: 404 });
 }
 
 function isSubscription(messages: readonly RpcMessage[]): boolean {
