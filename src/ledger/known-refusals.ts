@@ -1,5 +1,6 @@
 // Remembers for a moment what Redis reported as exhausted, to reject requests before their body is read.
 import { BoundedCache } from "../base/bounded-cache.ts";
+import { secondsOf } from "./claims.ts";
 import type { Claim, ClaimState, Refusal } from "./ledger.ts";
 
 interface KnownState {
@@ -68,6 +69,5 @@ function spanOf(claim: Claim): number | string {
 
 function unusedState(claim: Claim, unixMs: number): ClaimState {
   const endsAt = claim.kind === "budget" ? claim.endsAt : unixMs + claim.windowMs;
-  const resetAt = endsAt === null ? null : Math.ceil(endsAt / 1000);
-  return { used: 0, remaining: claim.limit, resetAt, waitMs: 0, isUnknown: true };
+  return { used: 0, remaining: claim.limit, resetAt: secondsOf(endsAt), waitMs: 0, isUnknown: true };
 }

@@ -1,6 +1,6 @@
 // Arguments and replies of the scripts of the ledger in Redis.
 import { digestName } from "../base/digest-name.ts";
-import { amountOf, chargeOf, isExact } from "./claims.ts";
+import { amountOf, chargeOf, isExact, secondsOf } from "./claims.ts";
 import {
   LEASE_MS,
   type BudgetTarget,
@@ -153,7 +153,7 @@ export function parseReserveReply(reply: unknown, claims: readonly Claim[]): Res
     return {
       used,
       remaining: Math.max(0, claim.limit - used),
-      resetAt: resetMs === null ? null : Math.ceil(resetMs / 1000),
+      resetAt: secondsOf(resetMs),
       waitMs: Math.ceil(millisecondsOf(waitUs)),
     };
   });
