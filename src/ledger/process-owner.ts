@@ -16,8 +16,8 @@ export function thisProcess(): ProcessOwner {
   return {
     pid: process.pid,
     startedAt: startOf(process.pid),
-    boot: attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
-    namespace: attempt(() => readlinkSync("/proc/self/ns/pid")),
+    boot: readOrEmpty(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
+    namespace: readOrEmpty(() => readlinkSync("/proc/self/ns/pid")),
     host: hostname(),
   };
 }
@@ -40,7 +40,7 @@ export function isRunning(owner: unknown): boolean | null {
 
 /** The 22nd field of /proc/<pid>/stat; the second one is in parentheses and may contain spaces. */
 function startOf(pid: number): string {
-  return attempt(
+  return readOrEmpty(
     () =>
       readFileSync(`/proc/${pid}/stat`, "utf8")
         .replace(/^.*\) /s, "")
@@ -48,7 +48,8 @@ function startOf(pid: number): string {
   );
 }
 
-function attempt(read: () => string): string {
+/** Returns an empty text if the file does not exist or may not be read. */
+function readOrEmpty(read: () => string): string {
   try {
     return read();
   } catch {

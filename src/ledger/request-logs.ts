@@ -83,7 +83,7 @@ export class RequestLogs {
     return used === 0 ? now : this.#entry(slot, (this.#counts[slot] ?? 0) - used);
   }
 
-  /** Returns the time until fewer than `limit` requests are in the window; there are more now. */
+  /** Returns the time until fewer than `limit` requests are in the window. At least `limit` must be in it now. */
   waitMs(slot: number, limit: number, windowMs: number, now: number): number {
     if (limit < 1) return Infinity;
     const window = this.#windows[slot];

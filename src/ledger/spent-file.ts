@@ -47,7 +47,7 @@ export interface SpentFileContent {
   readonly entries: readonly SpentEntry[];
 }
 
-/** Not larger files, nor links: see `readSpentFile`. */
+/** By its name only: `readSpentFile` checks the content. */
 export function isSpentFile(name: string): boolean {
   return name.endsWith(SUFFIX);
 }
