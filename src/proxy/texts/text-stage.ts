@@ -48,12 +48,9 @@ export class TextStage {
       const unit = await readBody(bytes, reader, offLoop, isOwned);
       return this.#send([unit], isLast ? "end" : null, isOwned);
     }
-    const units = this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
-    if (!isLast) return units.length === 0 ? NO_BYTES : this.#send(units, null);
-    const rest = this.#blocks.end();
-    // Some clients also read an event without the blank line at its end.
-    if (rest.byteLength > 0) units.push(TextUnit.ofEvent(rest, this.#texts));
-    return this.#send(units, "end");
+    if (isLast) return this.#send(this.#lastUnits(bytes), "end");
+    const units = this.#units(bytes);
+    return units.length === 0 ? NO_BYTES : this.#send(units, null);
   }
 
   /** Releases what is held for too long. */
@@ -63,11 +60,20 @@ export class TextStage {
 
   /** Releases everything, for a response that was cut. */
   abort(bytes: Uint8Array): Promise<Uint8Array> {
-    const units = this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
+    return this.#send(this.#lastUnits(bytes), "releaseAll");
+  }
+
+  /** Returns the events that are complete with these bytes. */
+  #units(bytes: Uint8Array): TextUnit[] {
+    return this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
+  }
+
+  /** Returns the last events of a stream. Some clients also read an event without the blank line at its end. */
+  #lastUnits(bytes: Uint8Array): TextUnit[] {
+    const units = this.#units(bytes);
     const rest = this.#blocks.end();
-    // Some clients also read an event without the blank line at its end.
     if (rest.byteLength > 0) units.push(TextUnit.ofEvent(rest, this.#texts));
-    return this.#send(units, "releaseAll");
+    return units;
   }
 
   async #send(
