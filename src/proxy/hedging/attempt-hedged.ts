@@ -125,7 +125,6 @@ async function startSecond(
   isPending: () => boolean,
 ): Promise<SecondAttempt | null> {
   const { exchange, rule, candidates, parts } = context;
-  const { targets } = rule.upstream;
   const plan = planOf(exchange, rule.upstream);
   const { preferred, fallback, tried, index } = candidates;
   const used = [...tried, index];
@@ -146,17 +145,24 @@ async function startSecond(
     if (attempt === null) reserved?.reservation.release();
   }
   return attempt === null ? null : { attempt, hedge: { afterMs, reserved, result: null, unused: null } };
-  function startAt(other: number, { start }: HedgeContext, at: number): UpstreamAttempt | null {
-    const target = targets[other];
-    // A target that has asked for a rest is not worth a second attempt.
-    if (target === undefined || plan.state(other, at) === "resting" || !plan.retries.tryRetry(at))
-      return null;
-    const started = start(target, at);
-    if (started instanceof Error) return null;
-    plan.hedging.recordHedge(at);
-    tried.push(other);
-    return started;
-  }
+}
+
+/** Makes the second attempt at the target with this index. Returns null if the target or the retry budget does not permit it. */
+function startAt(
+  index: number,
+  { exchange, rule, candidates, start }: HedgeContext,
+  now: number,
+): UpstreamAttempt | null {
+  const plan = planOf(exchange, rule.upstream);
+  const target = rule.upstream.targets[index];
+  // A target that responded 429 with Retry-After is not used as long as another one can serve, which is the case here.
+  if (target === undefined || plan.state(index, now) === "resting" || !plan.retries.tryRetry(now))
+    return null;
+  const started = start(target, now);
+  if (started instanceof Error) return null;
+  plan.hedging.recordHedge(now);
+  candidates.tried.push(index);
+  return started;
 }
 
 function isAllowed({ exchange, rule, candidates }: HedgeContext): boolean {
