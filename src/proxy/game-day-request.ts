@@ -26,13 +26,14 @@ export class GameDayRequest {
   readonly #deadlines: CoarseDeadlines;
   /** The types of the faults that were injected, in order. */
   readonly faults: FaultType[] = [];
-  readonly #redisAway: boolean;
+  /** Redis is unavailable to this request. */
+  readonly #lacksRedis: boolean;
 
   constructor(run: GameDayRun, exchange: FaultedExchange, deadlines: CoarseDeadlines) {
     this.run = run;
     this.#exchange = exchange;
     this.#deadlines = deadlines;
-    this.#redisAway = run.gameDay.record.faults.some(
+    this.#lacksRedis = run.gameDay.record.faults.some(
       ({ type, share }) => type === "redis_away" && isDrawn(share),
     );
   }
@@ -66,9 +67,9 @@ export class GameDayRequest {
     });
   }
 
-  /** Whether limits and budgets are decided as if Redis were unavailable. Call only where Redis is used. */
-  takeRedisAway(): boolean {
-    if (!this.#redisAway || !this.run.isInjecting) return false;
+  /** Returns whether limits and budgets are to be decided as if Redis were unavailable, and counts the fault. Call only where Redis is used. */
+  injectRedisOutage(): boolean {
+    if (!this.#lacksRedis || !this.run.isInjecting) return false;
     if (!this.faults.includes("redis_away")) this.#inject("redis_away");
     return true;
   }
@@ -90,7 +91,7 @@ export class GameDayRequest {
   }
 }
 
-/** Decides by chance whether one of a share of requests or attempts is meant. */
+/** Draws at random whether one request or attempt belongs to the share, which is from 0 to 1. */
 export function isDrawn(share: number): boolean {
   return share >= 1 || Math.random() < share;
 }

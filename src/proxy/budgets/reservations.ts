@@ -26,7 +26,7 @@ export class Reservations {
   /** Reserves claims in the ledger. Those of budgets come last. */
   reserve({ gateway, gameDay }: Exchange, claims: readonly Claim[]): ValueOrPromise<Reservation | Refusal> {
     const { ledger } = this.#book;
-    if (gameDay !== null && ledger.reserveUnavailable !== undefined && gameDay.takeRedisAway())
+    if (gameDay !== null && ledger.reserveUnavailable !== undefined && gameDay.injectRedisOutage())
       return ledger.reserveUnavailable(gateway?.id ?? "", claims, "closed");
     return ledger.reserve(gateway?.id ?? "", claims, "closed");
   }
