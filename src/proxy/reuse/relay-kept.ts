@@ -1,6 +1,7 @@
 // Responds with a kept response: whole or as a stream, with ids sealed for the client, and passed through pre_response plugins.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
+import type { StreamAssembly } from "../../formats/assembly/assembly.ts";
 import { assemblyOf, hasLargeNumber } from "../../formats/assembly/stream-assembly.ts";
 import type { FormatName } from "../../formats/format-names.ts";
 import { formatNamed } from "../../formats/registry.ts";
@@ -168,22 +169,14 @@ function streamOf(
   return created;
 }
 
-function createStream(
-  assembly: NonNullable<ReturnType<typeof assemblyOf>>,
-  body: Uint8Array,
-  includesUsage: boolean,
-): Uint8Array | null {
+function createStream(assembly: StreamAssembly, body: Uint8Array, includesUsage: boolean): Uint8Array | null {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   if (hasLargeNumber(text)) return null;
   const json: unknown = JSON.parse(text);
   return isJsonObject(json) ? encode(assembly, json, includesUsage) : null;
 }
 
-function encode(
-  assembly: NonNullable<ReturnType<typeof assemblyOf>>,
-  json: JsonObject,
-  includesUsage: boolean,
-): Uint8Array | null {
+function encode(assembly: StreamAssembly, json: JsonObject, includesUsage: boolean): Uint8Array | null {
   try {
     return Buffer.from(assembly.encode(json, includesUsage));
   } catch {
