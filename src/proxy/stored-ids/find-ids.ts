@@ -13,7 +13,7 @@ export interface FoundId {
   /** The place of the string in the body, with quotes. */
   readonly start: number;
   readonly end: number;
-  /** ID, RESPONSE_ID or CITED_ID. */
+  /** What the id names and whether it must be a sealed one: ID, RESPONSE_ID, CITED_ID or OPTIONAL_ID. */
   readonly kind: string;
 }
 

@@ -151,7 +151,7 @@ class IdOpener {
       ({ tag, endpoints }) => tag === opened?.targetTag && endpoints !== null,
     );
     if (opened === null || target === undefined) throw this.#notOpened(id, kind);
-    this.#goTo(target, id);
+    this.#requireStoredAt(target, id);
     this.#opened.set(id, opened.id);
     return opened.id;
   }
@@ -166,9 +166,9 @@ class IdOpener {
     if (kind === OPTIONAL_ID) return this.openIfSealed(id);
     // An id that the model mentioned does not decide about the target.
     if (kind === CITED_ID) return this.#idSeal.open(id, this.#owner)?.id ?? id;
-    const isOwn = this.#targets.some(({ endpoints }) => endpoints === null);
-    if (!isOwn || this.#idSeal.open(id, this.#owner) !== null) return this.open(id, kind);
-    this.#goTo("with_path", id);
+    const acceptsProviderIds = this.#targets.some(({ endpoints }) => endpoints === null);
+    if (!acceptsProviderIds || this.#idSeal.open(id, this.#owner) !== null) return this.open(id, kind);
+    this.#requireStoredAt("with_path", id);
     return id;
   }
 
@@ -178,7 +178,8 @@ class IdOpener {
     return areStored && !id.startsWith(STATELESS_ID_PREFIX) ? notFound(id) : statelessResponse(id);
   }
 
-  #goTo(storedAt: StoredAt, id: string): void {
+  /** Throws if earlier ids of the request belong to another target. */
+  #requireStoredAt(storedAt: StoredAt, id: string): void {
     if (this.storedAt !== null && this.storedAt !== storedAt) throw differentTargets(id);
     this.storedAt = storedAt;
   }
