@@ -9,7 +9,7 @@ export interface ChannelEvents {
 
 export interface Channel {
   send(packet: Packet): void;
-  /** Sends the reply to a question for which the isolate stands still. */
+  /** Sends the reply to a question that blocks the isolate. */
   sendReply(packet: Packet): void;
   /** Ends the isolate at once, even in the middle of a hook. */
   end(): void;

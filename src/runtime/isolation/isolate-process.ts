@@ -14,15 +14,16 @@ const READ_BYTES = 64 * 1024;
 const RETRY_MS = 0.02;
 const PR_SET_PDEATHSIG = 1;
 const SIGKILL = 9n;
-const never = new Int32Array(new SharedArrayBuffer(4));
+/** Never changed: waiting for a change of it is a pause that needs no event loop. */
+const unchanged = new Int32Array(new SharedArrayBuffer(4));
 
 /** Resolves never: the process ends when the gateway closes the socket. */
 export async function runPluginProcess(): Promise<never> {
   // Bun reads a .env file of the working directory, if there is one.
   for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
-  // The pending promise of this function must not keep a process alive whose state is not known any more.
   // A terminal, or systemd, sends these signals to all processes of the gateway, which still serves requests and ends this process later.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
+  // The pending promise of this function must not keep a process alive whose state is not known any more.
   process.on("uncaughtException", exitWith);
   process.on("unhandledRejection", exitWith);
   await endWithParent();
@@ -84,7 +85,7 @@ function retry(attempt: () => number): number {
       return attempt();
     } catch (error) {
       if (!(error instanceof Error) || !("code" in error) || error.code !== "EAGAIN") throw error;
-      Atomics.wait(never, 0, 0, RETRY_MS);
+      Atomics.wait(unchanged, 0, 0, RETRY_MS);
     }
   }
 }

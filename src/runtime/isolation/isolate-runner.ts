@@ -205,7 +205,7 @@ export class IsolateRunner {
     return {
       now: (method, args) => this.#askNow(instance, 0, method, args),
       later: (method, args) => this.#askLater(instance, 0, method, args),
-      tell: (method, args) => this.#send(questionOf(instance, 0, method, args)),
+      notify: (method, args) => this.#send(questionOf(instance, 0, method, args)),
     };
   }
 

@@ -3,11 +3,11 @@ import { TextMemories } from "../../base/text-memories.ts";
 import type { OffLoop } from "../../off-loop/off-loop.ts";
 import type { PluginHost } from "../../sdk/index.ts";
 
-/** Asks the gateway. `now` waits without returning to the event loop; `tell` needs no reply. */
+/** Asks the gateway. `now` waits without returning to the event loop; `notify` needs no reply. */
 export interface HostQuestions {
   now(method: string, args: readonly unknown[]): unknown;
   later(method: string, args: readonly unknown[]): Promise<unknown>;
-  tell(method: string, args: readonly unknown[]): void;
+  notify(method: string, args: readonly unknown[]): void;
 }
 
 /** Values of `host.keep` by instance id. They outlive settings, but not the isolate. */
@@ -53,6 +53,6 @@ export function createHost(
     openResponses: () => {
       throw new Error("host.openResponses is not available to isolated plugins; set isolation to inline");
     },
-    log: (level, message, fields = {}) => ask.tell("log", [level, message, fields]),
+    log: (level, message, fields = {}) => ask.notify("log", [level, message, fields]),
   };
 }

@@ -97,7 +97,7 @@ export interface Question {
   readonly type: "question";
   /** 0 if no reply is needed. */
   readonly question: number;
-  /** The isolate stands still until the reply arrives. */
+  /** The isolate is blocked until the reply arrives. */
   readonly isBlocking: boolean;
   readonly instance: number;
   /** 0 for a call of the host. */
