@@ -129,7 +129,7 @@ class RedisResponses implements ResponseBackend {
     if (!this.#redis.isConnectedFor(redisKey)) return null;
     try {
       const read = this.#redis.send(redisKey, "MGET", [redisKey, this.#keys[2]]);
-      const reply = await withTimeout(READ_TIMEOUT_MS, read, slow, this.#clock);
+      const reply = await withTimeout(READ_TIMEOUT_MS, read, createTimeoutError, this.#clock);
       const [value, generation] = elementsOf(reply);
       this.#noteGeneration(generation);
       const kept = this.#opened.get(redisKey, value, (sealed) => this.#open(sealed, member));
@@ -163,7 +163,12 @@ class RedisResponses implements ResponseBackend {
     let purged = 0;
     for (;;) {
       const removed = Number(
-        await withTimeout(ADMIN_TIMEOUT_MS, this.#run(PURGE_SCRIPT, [generation]), slow, this.#clock),
+        await withTimeout(
+          ADMIN_TIMEOUT_MS,
+          this.#run(PURGE_SCRIPT, [generation]),
+          createTimeoutError,
+          this.#clock,
+        ),
       );
       this.#generation = generation;
       if (!(removed > 0)) return purged;
@@ -174,7 +179,7 @@ class RedisResponses implements ResponseBackend {
   async occupied(): Promise<Occupied> {
     try {
       const read = this.#run(OCCUPIED_SCRIPT, []);
-      const reply = await withTimeout(ADMIN_TIMEOUT_MS, read, slow, this.#clock);
+      const reply = await withTimeout(ADMIN_TIMEOUT_MS, read, createTimeoutError, this.#clock);
       const [entries, bytes] = elementsOf(reply);
       return { entries: Number(entries ?? 0), bytes: Number(bytes ?? 0) };
     } catch {
@@ -191,7 +196,7 @@ class RedisResponses implements ResponseBackend {
     this.#generation = typeof generation === "string" ? generation : "";
   }
 
-  /** Nobody who reads the names of keys can test for a request. */
+  /** A keyed hash, so that the names of keys do not show which requests were made. */
   #memberOf(key: string): string {
     return createHmac("sha256", this.#key).update(key).digest("base64url");
   }
@@ -228,4 +233,4 @@ function elementsOf(reply: unknown): readonly unknown[] {
   return Array.isArray(reply) ? reply : [];
 }
 
-const slow = () => new Error("Redis did not reply in time");
+const createTimeoutError = () => new Error("Redis did not reply in time");
