@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { CompiledPrice } from "./compiled-price.ts";
 import { NO_TOKENS } from "./usage-accumulator.ts";
 
-test("the cost to reserve is that of plain input, and of the same number of output tokens of the dearest kind", () => {
+test("the cost to reserve is that of plain input, and of the same number of output tokens of the most expensive kind", () => {
   const prices = [
     { model: "m", input: "2.5", output: "10", per_request: "0.000000001" },
     {

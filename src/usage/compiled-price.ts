@@ -15,7 +15,7 @@ interface Rates {
   readonly reasoning: number;
   readonly audioOutput: number;
   /** The price of output of which only the number of tokens is known. */
-  readonly dearestOutput: number;
+  readonly highestOutput: number;
   readonly perRequest: number;
 }
 
@@ -58,16 +58,16 @@ export class CompiledPrice {
   }
 
   /**
-   * As `costOf`, for plain input, and for output of the dearest kind: a request that limits its output must not cost more. Allocates nothing:
+   * As `costOf`, for plain input, and for output of the most expensive kind: a request that limits its output must not cost more. Allocates nothing:
    * plans of budgets call it for every request.
    */
   costToReserve(inputTokens: number, outputTokens: number): number {
     const rates = inputTokens > this.#aboveTokens ? this.#above : this.#base;
-    const millionths = inputTokens * rates.input + outputTokens * rates.dearestOutput;
+    const millionths = inputTokens * rates.input + outputTokens * rates.highestOutput;
     const nanos =
       millionths <= MAX_EXACT
         ? roundToNanos(millionths)
-        : exactNanos({ ...rates, output: rates.dearestOutput }, { ...NO_TOKENS, inputTokens, outputTokens });
+        : exactNanos({ ...rates, output: rates.highestOutput }, { ...NO_TOKENS, inputTokens, outputTokens });
     return Math.min(nanos + rates.perRequest, Number.MAX_SAFE_INTEGER);
   }
 }
@@ -162,7 +162,7 @@ function toRates(amounts: PriceAmounts): Rates {
     output,
     reasoning,
     audioOutput,
-    dearestOutput: Math.max(output, reasoning, audioOutput),
+    highestOutput: Math.max(output, reasoning, audioOutput),
     perRequest: rateOr(amounts.per_request, 0),
   };
 }

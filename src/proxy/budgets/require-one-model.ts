@@ -1,4 +1,4 @@
-// Requires that a request names one model only: with several, a client could have a cheap one counted and a dear one run.
+// Requires that a request names one model only: with several, a client could have a cheap one counted and an expensive one run.
 import { GatehouseError } from "../../base/errors.ts";
 import type { Endpoint } from "../../formats/operations.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";

@@ -172,7 +172,7 @@ function decide(
     refusing?.dropClaims();
     return reserveFor(exchange, calls, plan, parts);
   }
-  // The dearest target may not be eligible: the budgets are planned again when that is known.
+  // The most expensive target may not be eligible: the budgets are planned again when that is known.
   if (!decided.reserved && refusing === null && plan.isVirtual === true && !exchange.finished)
     return reserveFor(exchange, calls, NOT_PLANNED, parts);
   if (decided.reserved) rememberClaims(exchange, calls, plan, parts);
