@@ -1,6 +1,6 @@
 // Response bodies that are JSON and no stream of events: where their usage is, and how many tokens they have if they are cut.
 import { hasByteOrderMark } from "../base/byte-search.ts";
-import { containsMedia } from "../formats/event-text.ts";
+import { containsMedia } from "../formats/media.ts";
 import { tokensOfText } from "../formats/text-tokens.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";

@@ -2,7 +2,7 @@
 // While the stream runs, its bytes are counted and a few of them are copied; only an estimate parses these samples.
 import { copyBytes } from "../base/byte-search.ts";
 import { isJsonObject } from "../base/json.ts";
-import { containsMedia } from "../formats/event-text.ts";
+import { containsMedia } from "../formats/media.ts";
 import { tokensOfText } from "../formats/text-tokens.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import { parseCutJson, type CutPlace } from "./cut-json.ts";

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import { chatUsageOf } from "../chat-usage.ts";
 import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
+import { textOrEmpty } from "../json-values.ts";
 import { typeOfStatus } from "../openai/encode-error.ts";
 import type { ChatCompletion, ChatErrorBody, ChatFinishReason, ChatToolCall } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
@@ -41,15 +42,15 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
   if (!isJsonObject(body) || body["type"] !== "message" || !Array.isArray(body["content"])) return null;
   const blocks = body["content"].filter(isJsonObject);
   // Citations split one text into several blocks, so the texts are joined without a separator.
-  const text = blocks.map((block) => (block["type"] === "text" ? textOf(block["text"]) : "")).join("");
+  const text = blocks.map((block) => (block["type"] === "text" ? textOrEmpty(block["text"]) : "")).join("");
   const calls = blocks.filter(({ type }) => type === "tool_use").map(decodeToolUse);
   const details = blocks.map(toReasoningDetail).filter((detail) => detail !== null);
   const reasoning = details.map((detail) => detail.text ?? "").join("");
   return {
-    id: textOf(body["id"]),
+    id: textOrEmpty(body["id"]),
     object: "chat.completion",
     created: createdAt,
-    model: textOf(body["model"]),
+    model: textOrEmpty(body["model"]),
     choices: [
       {
         index: 0,
@@ -72,24 +73,19 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
 /** Returns the reasoning of a block, with its signature; null for other blocks. */
 export function toReasoningDetail({ type, thinking, signature, data }: JsonObject): ReasoningDetail | null {
   if (type === "redacted_thinking")
-    return { type: "reasoning.encrypted", format: "anthropic", data: textOf(data) };
+    return { type: "reasoning.encrypted", format: "anthropic", data: textOrEmpty(data) };
   if (type !== "thinking") return null;
-  const detail = { type: "reasoning.text", format: "anthropic", text: textOf(thinking) } as const;
+  const detail = { type: "reasoning.text", format: "anthropic", text: textOrEmpty(thinking) } as const;
   if (typeof signature === "string" && signature !== "") return { ...detail, signature };
   return detail.text === "" ? null : detail;
 }
 
 function decodeToolUse({ id, name, input }: JsonObject): ChatToolCall {
   return {
-    id: textOf(id),
+    id: textOrEmpty(id),
     type: "function",
-    function: { name: textOf(name), arguments: argumentsOf(input) },
+    function: { name: textOrEmpty(name), arguments: argumentsOf(input) },
   };
-}
-
-/** Returns the text, or "" for any other value. */
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 /** `stop` is a message, or the delta of a `message_delta` event. */

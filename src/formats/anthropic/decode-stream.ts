@@ -1,11 +1,12 @@
 // Translates an Anthropic message stream to an OpenAI chat stream while it arrives.
 // It is complete only with message_stop, so that a cut stream never looks complete.
 import type { JsonObject } from "../../base/json.ts";
+import { textOrEmpty } from "../json-values.ts";
 import type { ChatDelta } from "../openai/wire-types.ts";
 import { StreamedUsage } from "../chat-usage.ts";
 import { EventStreamDecoder, foreignEvent, parseEvent } from "../event-stream-decoder.ts";
 import { requireObject } from "../read-fields.ts";
-import { decodeError, refusalOf, textOf, toFinishReason, toReasoningDetail } from "./decode-response.ts";
+import { decodeError, refusalOf, toFinishReason, toReasoningDetail } from "./decode-response.ts";
 import { argumentsOf } from "./tool-arguments.ts";
 import { anthropicUsage } from "./usage.ts";
 
@@ -68,8 +69,8 @@ export class MessageStreamDecoder extends EventStreamDecoder {
   }
 
   #startMessage(message: JsonObject): void {
-    this.id = textOf(message["id"]);
-    this.model = textOf(message["model"]);
+    this.id = textOrEmpty(message["id"]);
+    this.model = textOrEmpty(message["model"]);
     this.#usage.add(message["usage"]);
     this.#writeChunk({ role: "assistant", content: "" });
   }
@@ -83,14 +84,19 @@ export class MessageStreamDecoder extends EventStreamDecoder {
     this.#openToolCalls.set(blockIndex, { index, input, hasArguments: false });
     this.#writeChunk({
       tool_calls: [
-        { index, id: textOf(id), type: "function", function: { name: textOf(name), arguments: "" } },
+        {
+          index,
+          id: textOrEmpty(id),
+          type: "function",
+          function: { name: textOrEmpty(name), arguments: "" },
+        },
       ],
     });
   }
 
   #startThinking(blockIndex: unknown, { type, thinking, signature, data }: JsonObject): void {
-    this.#openThinking.set(blockIndex, { type, data, thinking: "", signature: textOf(signature) });
-    this.#writeThinking(blockIndex, textOf(thinking));
+    this.#openThinking.set(blockIndex, { type, data, thinking: "", signature: textOrEmpty(signature) });
+    this.#writeThinking(blockIndex, textOrEmpty(thinking));
   }
 
   #decodeBlockDelta(blockIndex: unknown, delta: JsonObject): void {
@@ -99,14 +105,14 @@ export class MessageStreamDecoder extends EventStreamDecoder {
         this.#writeText(delta["text"]);
         break;
       case "input_json_delta":
-        this.#writeArguments(blockIndex, textOf(delta["partial_json"]));
+        this.#writeArguments(blockIndex, textOrEmpty(delta["partial_json"]));
         break;
       case "thinking_delta":
-        this.#writeThinking(blockIndex, textOf(delta["thinking"]));
+        this.#writeThinking(blockIndex, textOrEmpty(delta["thinking"]));
         break;
       case "signature_delta": {
         const block = this.#openThinking.get(blockIndex);
-        if (block !== undefined) block.signature += textOf(delta["signature"]);
+        if (block !== undefined) block.signature += textOrEmpty(delta["signature"]);
         break;
       }
       default:

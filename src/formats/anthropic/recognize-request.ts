@@ -1,6 +1,7 @@
 // Recognizes request bodies in Anthropic's messages format, which are forwarded unchanged; OpenAI chat bodies are translated.
 // Decides by features that exist in one of the two formats and that the other rejects.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { objectsIn } from "../json-values.ts";
 
 // `thinking`, `top_k`, `metadata`, `cache_control`, and `service_tier` are missing here because OpenAI clients send them too.
 const ANTHROPIC_FIELDS = [
@@ -63,7 +64,7 @@ const CHAT_MESSAGE_FIELDS = [
 
 export function isAnthropicRequest(body: unknown, isChatPath = false): boolean {
   if (!isJsonObject(body)) return false;
-  const messages = objectsOf(body["messages"]);
+  const messages = objectsIn(body["messages"]);
   // Anthropic's features decide first: the role "system" exists in both formats, a top-level `system` only in Anthropic's.
   if (hasAnthropicFields(body) || messages.some(hasAnthropicBlock)) return true;
   if (isChatPath || hasChatFields(body) || messages.some(isChatMessage)) return false;
@@ -75,7 +76,7 @@ function hasAnthropicFields(body: JsonObject): boolean {
   if (ANTHROPIC_FIELDS.some((field) => (body[field] ?? null) !== null)) return true;
   const choice = body["tool_choice"];
   if (isJsonObject(choice) && ANTHROPIC_TOOL_CHOICES.has(choice["type"])) return true;
-  return objectsOf(body["tools"]).some(isAnthropicTool);
+  return objectsIn(body["tools"]).some(isAnthropicTool);
 }
 
 function isAnthropicTool(tool: JsonObject): boolean {
@@ -85,7 +86,7 @@ function isAnthropicTool(tool: JsonObject): boolean {
 }
 
 function hasAnthropicBlock(message: JsonObject): boolean {
-  return objectsOf(message["content"]).some(
+  return objectsIn(message["content"]).some(
     ({ type }) => typeof type === "string" && ANTHROPIC_BLOCKS.has(type),
   );
 }
@@ -94,16 +95,12 @@ function hasChatFields(body: JsonObject): boolean {
   // Null counts as well: Anthropic rejects unknown fields whatever their value.
   if (CHAT_FIELDS.some((field) => Object.hasOwn(body, field))) return true;
   // Anthropic's forms of these have been ruled out before; "auto" and {"type": "function", …} remain.
-  if (objectsOf(body["tools"]).length > 0 || Object.hasOwn(body, "tool_choice")) return true;
+  if (objectsIn(body["tools"]).length > 0 || Object.hasOwn(body, "tool_choice")) return true;
   return typeof body["temperature"] === "number" && body["temperature"] > 1;
 }
 
 function isChatMessage(message: JsonObject): boolean {
   if (CHAT_ROLES.has(message["role"]) || message["content"] === null) return true;
   if (CHAT_MESSAGE_FIELDS.some((field) => Object.hasOwn(message, field))) return true;
-  return objectsOf(message["content"]).some(({ type }) => typeof type === "string" && CHAT_PARTS.has(type));
-}
-
-function objectsOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return objectsIn(message["content"]).some(({ type }) => typeof type === "string" && CHAT_PARTS.has(type));
 }

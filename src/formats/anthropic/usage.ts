@@ -1,6 +1,6 @@
 // How Anthropic messages report token usage.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { objectsIn, textOrEmpty } from "../event-text.ts";
+import { objectsIn, textOrEmpty } from "../json-values.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT, toCount } from "../usage-scanner.ts";

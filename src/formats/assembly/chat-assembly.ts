@@ -1,9 +1,10 @@
 // Converts chat completions between whole responses and event streams.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { textOrEmpty } from "../json-values.ts";
 import { CHAT_STREAM_DONE } from "../openai/wire-types.ts";
 import { formatSse, type SseEvent } from "../sse.ts";
 import type { StreamAssembly } from "./assembly.ts";
-import { objectIn, objectsIn, plainEvent, setField, textIn } from "./read-events.ts";
+import { objectIn, objectsIn, plainEvent, setField } from "./read-events.ts";
 
 export const CHAT_ASSEMBLY: StreamAssembly = {
   isComplete: (response) => isFinished(objectsIn(response["choices"])),
@@ -86,7 +87,7 @@ function addChoice(choice: JsonObject, { delta, logprobs, ...rest }: JsonObject)
   if (!isJsonObject(delta)) return;
   for (const [name, value] of Object.entries(delta)) {
     if (value === null || name === "role") continue;
-    if (TEXT_FIELDS.has(name)) message[name] = textIn(message[name]) + requireText(value);
+    if (TEXT_FIELDS.has(name)) message[name] = textOrEmpty(message[name]) + requireText(value);
     else if (name === "tool_calls") addToolCalls(message, objectsIn(value));
     else throw new Error("a delta has a field that is not known");
   }
@@ -109,8 +110,8 @@ function addToolCalls(message: JsonObject, deltas: readonly JsonObject[]): void 
     }
     const target = call["function"];
     if (!isJsonObject(given) || !isJsonObject(target)) continue;
-    target["name"] = textIn(target["name"]) + textIn(given["name"]);
-    target["arguments"] = textIn(target["arguments"]) + textIn(given["arguments"]);
+    target["name"] = textOrEmpty(target["name"]) + textOrEmpty(given["name"]);
+    target["arguments"] = textOrEmpty(target["arguments"]) + textOrEmpty(given["arguments"]);
   }
   message["tool_calls"] = calls.map((call) => ({
     id: call["id"],

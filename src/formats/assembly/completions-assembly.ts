@@ -1,10 +1,11 @@
 // Converts text completions, the predecessor of chat completions, between whole responses and event streams.
 import type { JsonObject } from "../../base/json.ts";
+import { textOrEmpty } from "../json-values.ts";
 import { CHAT_STREAM_DONE } from "../openai/wire-types.ts";
 import { formatSse, type SseEvent } from "../sse.ts";
 import type { StreamAssembly } from "./assembly.ts";
 import { choiceFor, chunksOf, copyChunkFields, inOrder, isFinished, withChatUsage } from "./chat-assembly.ts";
-import { objectsIn, plainEvent, textIn } from "./read-events.ts";
+import { objectsIn, plainEvent } from "./read-events.ts";
 
 export const COMPLETIONS_ASSEMBLY: StreamAssembly = {
   isComplete: (response) => isFinished(objectsIn(response["choices"])),
@@ -23,7 +24,7 @@ function assembleCompletion(events: readonly SseEvent[]): JsonObject | null {
     for (const { text, logprobs, finish_reason, ...rest } of objectsIn(chunk["choices"])) {
       if (logprobs !== undefined && logprobs !== null) throw new Error("probabilities are not assembled");
       const choice = choiceFor(choices, rest);
-      choice["text"] = textIn(choice["text"]) + textIn(text);
+      choice["text"] = textOrEmpty(choice["text"]) + textOrEmpty(text);
       choice["logprobs"] = null;
       if (typeof finish_reason === "string") choice["finish_reason"] = finish_reason;
     }

@@ -1,8 +1,9 @@
 // Converts messages between whole responses and event streams.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { textOrEmpty } from "../json-values.ts";
 import type { SseEvent } from "../sse.ts";
 import type { StreamAssembly } from "./assembly.ts";
-import { namedEvent, objectIn, objectsIn, setField, textIn } from "./read-events.ts";
+import { namedEvent, objectIn, objectsIn, setField } from "./read-events.ts";
 
 export const MESSAGES_ASSEMBLY: StreamAssembly = {
   isComplete: ({ type, stop_reason }) => type === "message" && typeof stop_reason === "string",
@@ -88,10 +89,10 @@ class BlockAssembler {
     const block = this.#open;
     if (block === null || index !== this.blocks.length - 1 || !isJsonObject(delta))
       throw new Error("a delta belongs to no open block");
-    const type = textIn(delta["type"]);
+    const type = textOrEmpty(delta["type"]);
     const field = Object.hasOwn(TEXT_DELTAS, type) ? TEXT_DELTAS[type] : undefined;
-    if (field !== undefined) block[field] = textIn(block[field]) + textIn(delta[field]);
-    else if (type === "input_json_delta") this.#json += textIn(delta["partial_json"]);
+    if (field !== undefined) block[field] = textOrEmpty(block[field]) + textOrEmpty(delta[field]);
+    else if (type === "input_json_delta") this.#json += textOrEmpty(delta["partial_json"]);
     else if (type === "citations_delta")
       block["citations"] = [...objectsIn(block["citations"]), delta["citation"]];
     else throw new Error("a delta has a type that is not known");
@@ -136,10 +137,10 @@ function openingOf(block: JsonObject): { opening: JsonObject; deltas: JsonObject
   if (type === "text") {
     const cited = objectsIn(citations).map((citation) => ({ type: "citations_delta", citation }));
     const opening = { ...block, text: "", ...(Array.isArray(citations) && { citations: [] }) };
-    return { opening, deltas: [...cited, { type: "text_delta", text: textIn(text) }] };
+    return { opening, deltas: [...cited, { type: "text_delta", text: textOrEmpty(text) }] };
   }
   if (type === "thinking") {
-    const deltas: JsonObject[] = [{ type: "thinking_delta", thinking: textIn(thinking) }];
+    const deltas: JsonObject[] = [{ type: "thinking_delta", thinking: textOrEmpty(thinking) }];
     if (signature !== undefined) deltas.push({ type: "signature_delta", signature });
     return {
       opening: { ...block, thinking: "", ...(signature !== undefined && { signature: "" }) },

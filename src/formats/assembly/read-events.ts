@@ -18,10 +18,6 @@ export function objectsIn(value: unknown): JsonObject[] {
   });
 }
 
-export function textIn(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 /** Sets a field that may be named `__proto__` by a provider. */
 export function setField(object: JsonObject, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

@@ -1,8 +1,9 @@
 // Converts objects of the Responses API between whole responses and event streams.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { textOrEmpty } from "../json-values.ts";
 import type { SseEvent } from "../sse.ts";
 import type { StreamAssembly } from "./assembly.ts";
-import { namedEvent, objectIn, objectsIn, textIn } from "./read-events.ts";
+import { namedEvent, objectIn, objectsIn } from "./read-events.ts";
 
 export const RESPONSES_ASSEMBLY: StreamAssembly = {
   isComplete: ({ status }) => status === "completed" || status === "incomplete",
@@ -17,7 +18,7 @@ function assembleResponse(events: readonly SseEvent[]): JsonObject | null {
   if (last === undefined) return null;
   const { type, response } = objectIn(last);
   if (!isJsonObject(response) || !RESPONSES_ASSEMBLY.isComplete(response)) return null;
-  return type === `response.${textIn(response["status"])}` ? response : null;
+  return type === `response.${textOrEmpty(response["status"])}` ? response : null;
 }
 
 /** The part of an item that its stream sends as one text: the field, and the events of its deltas and its end. */
@@ -41,7 +42,7 @@ class ResponseWriter {
     this.#event("response.created", { response: opening });
     this.#event("response.in_progress", { response: opening });
     for (const [index, item] of objectsIn(response["output"]).entries()) this.#item(index, item);
-    this.#event(`response.${textIn(response["status"])}`, { response });
+    this.#event(`response.${textOrEmpty(response["status"])}`, { response });
     return this.#text;
   }
 
@@ -51,7 +52,7 @@ class ResponseWriter {
 
   #item(outputIndex: number, item: JsonObject): void {
     const at = { item_id: item["id"], output_index: outputIndex };
-    const type = textIn(item["type"]);
+    const type = textOrEmpty(item["type"]);
     const text = Object.hasOwn(TEXT_ITEMS, type) ? TEXT_ITEMS[type] : undefined;
     this.#event("response.output_item.added", {
       output_index: outputIndex,
@@ -66,7 +67,7 @@ class ResponseWriter {
     for (const [index, part] of objectsIn(item["summary"]).entries()) this.#summary(at, index, part);
     for (const [index, part] of objectsIn(item["content"]).entries()) this.#part(at, index, part);
     if (text !== undefined) {
-      const value = textIn(item[text.field]);
+      const value = textOrEmpty(item[text.field]);
       this.#event(`${text.events}.delta`, { ...at, delta: value });
       this.#event(`${text.events}.done`, { ...at, [text.field]: value, name: item["name"] });
     }
@@ -75,7 +76,7 @@ class ResponseWriter {
 
   #summary(at: JsonObject, index: number, part: JsonObject): void {
     const position = { ...at, summary_index: index };
-    const text = textIn(part["text"]);
+    const text = textOrEmpty(part["text"]);
     this.#event("response.reasoning_summary_part.added", { ...position, part: { ...part, text: "" } });
     this.#event("response.reasoning_summary_text.delta", { ...position, delta: text });
     this.#event("response.reasoning_summary_text.done", { ...position, text });
@@ -84,7 +85,7 @@ class ResponseWriter {
 
   #part(at: JsonObject, index: number, part: JsonObject): void {
     const position = { ...at, content_index: index };
-    const type = textIn(part["type"]);
+    const type = textOrEmpty(part["type"]);
     const text = Object.hasOwn(TEXT_PARTS, type) ? TEXT_PARTS[type] : undefined;
     const annotations = objectsIn(part["annotations"]);
     this.#event("response.content_part.added", {
@@ -96,7 +97,7 @@ class ResponseWriter {
       },
     });
     if (text !== undefined) {
-      const value = textIn(part[text.field]);
+      const value = textOrEmpty(part[text.field]);
       const logprobs = type === "output_text" ? { logprobs: part["logprobs"] ?? [] } : {};
       this.#event(`${text.events}.delta`, { ...position, delta: value, ...logprobs });
       for (const [number, annotation] of annotations.entries())

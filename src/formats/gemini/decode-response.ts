@@ -4,6 +4,7 @@ import { stringifyExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import { chatUsageOf } from "../chat-usage.ts";
+import { textOrEmpty } from "../json-values.ts";
 import type { ChatCompletion, ChatFinishReason, ChatToolCall } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
 import { endingOf, firstCandidate, type Ending } from "./ending.ts";
@@ -38,10 +39,10 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
     if (part.signature !== null) details.push(toReasoningDetail(part.signature, id));
   }
   return {
-    id: textOf(body["responseId"]),
+    id: textOrEmpty(body["responseId"]),
     object: "chat.completion",
     created: createdAt,
-    model: textOf(body["modelVersion"]),
+    model: textOrEmpty(body["modelVersion"]),
     choices: [
       {
         index: 0,
@@ -73,12 +74,12 @@ export function decodeParts(candidate: JsonObject | null, ids: CallIds): Decoded
   const decoded: DecodedPart[] = [];
   for (const part of Array.isArray(parts) ? parts : []) {
     if (!isJsonObject(part)) continue;
-    const signature = textOf(part["thoughtSignature"]) || null;
+    const signature = textOrEmpty(part["thoughtSignature"]) || null;
     const { functionCall } = part;
     if (isJsonObject(functionCall)) {
       decoded.push({ kind: "call", call: decodeCall(functionCall, ids), signature });
     } else {
-      const text = textOf(part["text"]);
+      const text = textOrEmpty(part["text"]);
       const kind = part["thought"] === true ? "thought" : "text";
       if (text !== "" || signature !== null) decoded.push({ kind, text, signature });
     }
@@ -91,7 +92,7 @@ function decodeCall({ id, name, args }: JsonObject, ids: CallIds): ChatToolCall 
     id: ids.next(id),
     type: "function",
     function: {
-      name: decodeToolName(textOf(name)),
+      name: decodeToolName(textOrEmpty(name)),
       arguments: isJsonObject(args) ? stringifyExact(args) : JSON.stringify(args ?? {}),
     },
   };
@@ -104,17 +105,12 @@ export class CallIds {
 
   constructor({ responseId }: JsonObject) {
     // The id of the response makes the ids unique in a conversation, and the same each time the response is read.
-    const source = textOf(responseId) || crypto.randomUUID();
+    const source = textOrEmpty(responseId) || crypto.randomUUID();
     this.#prefix = `call_${source.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, MAX_ID_PART)}`;
   }
 
   next(given: unknown): string {
     const index = this.#count++;
-    return textOf(given) || `${this.#prefix}_${index}`;
+    return textOrEmpty(given) || `${this.#prefix}_${index}`;
   }
-}
-
-/** Returns the text, or "" for any other value. */
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

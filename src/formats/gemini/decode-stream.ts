@@ -5,9 +5,10 @@ import { parseExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { StreamedUsage } from "../chat-usage.ts";
 import { EventStreamDecoder, foreignEvent } from "../event-stream-decoder.ts";
+import { textOrEmpty } from "../json-values.ts";
 import type { ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
 import { decodeError, errorIn } from "./decode-error.ts";
-import { CallIds, decodeParts, finishReason, textOf, type DecodedPart } from "./decode-response.ts";
+import { CallIds, decodeParts, finishReason, type DecodedPart } from "./decode-response.ts";
 import { endingOf, firstCandidate, type Ending } from "./ending.ts";
 import { toReasoningDetail } from "./reasoning.ts";
 import { geminiUsage } from "./usage.ts";
@@ -37,8 +38,8 @@ export class GeminiStreamDecoder extends EventStreamDecoder {
   }
 
   #start(event: JsonObject): CallIds {
-    this.id = textOf(event["responseId"]);
-    this.model = textOf(event["modelVersion"]);
+    this.id = textOrEmpty(event["responseId"]);
+    this.model = textOrEmpty(event["modelVersion"]);
     this.#ids = new CallIds(event);
     this.#writeDelta({ role: "assistant", content: "" });
     return this.#ids;

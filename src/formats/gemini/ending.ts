@@ -1,6 +1,6 @@
 // Why a Gemini response, or an event of a stream, says that it has ended.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { textOrEmpty } from "../event-text.ts";
+import { textOrEmpty } from "../json-values.ts";
 import type { ChatFinishReason } from "../openai/wire-types.ts";
 
 const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([

@@ -5,6 +5,7 @@ import { stringifyExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { chatUsageOf } from "../chat-usage.ts";
 import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
+import { textOrEmpty } from "../json-values.ts";
 import type { DecodeOptions } from "../translator.ts";
 import { typeOfStatus } from "./encode-error.ts";
 import { openaiUsage } from "./usage.ts";
@@ -34,14 +35,14 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
   const { message } = choice;
   const failed = failureOf(choice["finish_reason"]);
   if (failed !== null) throw new GatehouseError("upstream_bad_answer", failed);
-  const id = textOf(body["id"]);
+  const id = textOrEmpty(body["id"]);
   const calls = decodeCalls(message, id);
   const reasoning = reasoningOf(message);
   return {
     id,
     object: "chat.completion",
     created: typeof body["created"] === "number" ? body["created"] : createdAt,
-    model: textOf(body["model"]),
+    model: textOrEmpty(body["model"]),
     choices: [
       {
         index: 0,
@@ -63,13 +64,13 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
 /** Returns null as long as the model has not finished. */
 export function toFinishReason(reason: unknown): ChatFinishReason | null {
   if (reason === null || reason === undefined || reason === "") return null;
-  return FINISH_REASONS.get(reason) ?? (FILTER.test(textOf(reason)) ? "content_filter" : "stop");
+  return FINISH_REASONS.get(reason) ?? (FILTER.test(textOrEmpty(reason)) ? "content_filter" : "stop");
 }
 
 /** Returns what happened if the finish reason says that the response is not complete; null otherwise. */
 export function failureOf(reason: unknown): string | null {
   return FAILURES.has(reason)
-    ? `The provider ended the response with the finish reason "${textOf(reason)}".`
+    ? `The provider ended the response with the finish reason "${textOrEmpty(reason)}".`
     : null;
 }
 
@@ -77,13 +78,14 @@ export function failureOf(reason: unknown): string | null {
 export function contentOf(content: unknown): string | null {
   if (!Array.isArray(content)) return typeof content === "string" ? content : null;
   let text = "";
-  for (const part of content) if (isJsonObject(part) && part["type"] === "text") text += textOf(part["text"]);
+  for (const part of content)
+    if (isJsonObject(part) && part["type"] === "text") text += textOrEmpty(part["text"]);
   return text;
 }
 
 /** DeepSeek, vLLM and others write `reasoning_content`; OpenRouter, Groq and newer versions of vLLM write `reasoning`. */
 export function reasoningOf({ reasoning_content, reasoning, content }: JsonObject): string {
-  const text = textOf(reasoning_content) || textOf(reasoning);
+  const text = textOrEmpty(reasoning_content) || textOrEmpty(reasoning);
   if (text !== "" || !Array.isArray(content)) return text;
   let thinking = "";
   for (const part of content)
@@ -99,7 +101,7 @@ function decodeCalls(
   if (Array.isArray(calls))
     for (const call of calls)
       if (isJsonObject(call)) {
-        const id = textOf(call["id"]) || toCallId(responseId, decoded.length);
+        const id = textOrEmpty(call["id"]) || toCallId(responseId, decoded.length);
         if (isJsonObject(call["function"])) decoded.push(decodeCall(id, call["function"]));
         else if (isJsonObject(call["custom"])) decoded.push(decodeCustomCall(id, call["custom"]));
       }
@@ -112,13 +114,13 @@ function decodeCall(id: string, call: JsonObject): ChatToolCall {
   return {
     id,
     type: "function",
-    function: { name: textOf(call["name"]), arguments: argumentsOf(call["arguments"]) },
+    function: { name: textOrEmpty(call["name"]), arguments: argumentsOf(call["arguments"]) },
   };
 }
 
 /** In the hub format calls of custom tools are calls of functions with one field, `input`. */
 function decodeCustomCall(id: string, { name, input }: JsonObject): ChatToolCall {
-  return decodeCall(id, { name, arguments: { input: textOf(input) } });
+  return decodeCall(id, { name, arguments: { input: textOrEmpty(input) } });
 }
 
 /** Returns an id for a call without one. It must not occur in other responses. */
@@ -128,12 +130,7 @@ export function toCallId(responseId: string, index: number): string {
 
 /** Some servers send an object. */
 export function argumentsOf(value: unknown): string {
-  return isJsonObject(value) ? stringifyExact(value) : textOf(value);
-}
-
-/** Returns the text, or "" for any other value. */
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  return isJsonObject(value) ? stringifyExact(value) : textOrEmpty(value);
 }
 
 /** `body` is null if it was not JSON, for example an HTML page of a proxy between the gateway and the provider. */
@@ -145,12 +142,12 @@ export function decodeError(body: unknown, status: number): ChatErrorBody {
     return { error: { message, type: defaultType, param: null, code: null } };
   }
   const { type, param, code } = error;
-  const message = textOf(error["message"]);
+  const message = textOrEmpty(error["message"]);
   return {
     error: {
       message,
-      type: textOf(type) || defaultType,
-      param: textOf(param) || null,
+      type: textOrEmpty(type) || defaultType,
+      param: textOrEmpty(param) || null,
       code: codeOf(code, message, status),
     },
   };
@@ -170,5 +167,5 @@ function codeOf(code: unknown, message: string, status: number): string | null {
   const isRejected = status >= 400 && status < 500 && status !== 429;
   if (isRejected && code !== CONTEXT_LENGTH_EXCEEDED && isContextLengthMessage(message))
     return CONTEXT_LENGTH_EXCEEDED;
-  return typeof code === "number" ? String(code) : textOf(code) || null;
+  return typeof code === "number" ? String(code) : textOrEmpty(code) || null;
 }

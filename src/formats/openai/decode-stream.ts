@@ -2,13 +2,13 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { StreamedUsage } from "../chat-usage.ts";
 import { EventStreamDecoder, parseEvent } from "../event-stream-decoder.ts";
+import { textOrEmpty } from "../json-values.ts";
 import {
   argumentsOf,
   contentOf,
   decodeError,
   failureOf,
   reasoningOf,
-  textOf,
   toCallId,
   toFinishReason,
 } from "./decode-response.ts";
@@ -48,8 +48,8 @@ export class ChatStreamDecoder extends EventStreamDecoder {
   }
 
   #decodeChunk(event: JsonObject, choices: readonly unknown[]): void {
-    this.id ||= textOf(event["id"]);
-    this.model ||= textOf(event["model"]);
+    this.id ||= textOrEmpty(event["id"]);
+    this.model ||= textOrEmpty(event["model"]);
     if (typeof event["created"] === "number") this.#created ??= event["created"];
     this.#usage.add(event["usage"]);
     const [choice] = choices;
@@ -101,12 +101,12 @@ export class ChatStreamDecoder extends EventStreamDecoder {
     const definition = isJsonObject(called) ? called : isJsonObject(custom) ? custom : {};
     const isCustom = definition === custom;
     const text = isCustom
-      ? JSON.stringify(textOf(definition["input"])).slice(1, -1)
+      ? JSON.stringify(textOrEmpty(definition["input"])).slice(1, -1)
       : argumentsOf(definition["arguments"]);
     if (index <= this.#lastCall) return { index, function: { arguments: text } };
     this.#lastCall = index;
-    const name = textOf(definition["name"]);
-    const id = textOf(call["id"]) || toCallId(this.id, index);
+    const name = textOrEmpty(definition["name"]);
+    const id = textOrEmpty(call["id"]) || toCallId(this.id, index);
     if (isCustom) this.#customCalls.add(index);
     const json = isCustom ? CUSTOM_INPUT_START + text : text;
     return { index, id, type: "function", function: { name, arguments: json } };

@@ -1,6 +1,6 @@
 // The generated text in events of OpenAI's APIs: chat completions, completions, and responses.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { objectsIn, textOrEmpty } from "../event-text.ts";
+import { objectsIn, textOrEmpty } from "../json-values.ts";
 
 /** Base64, whose length says nothing about tokens. */
 const BINARY_DELTA = /(?:audio|image|partial_image)\.delta$/;

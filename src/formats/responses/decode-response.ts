@@ -3,6 +3,7 @@ import { GatehouseError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import { chatUsageOf } from "../chat-usage.ts";
+import { textOrEmpty } from "../json-values.ts";
 import { openaiUsage } from "../openai/usage.ts";
 import type { ChatCompletion, ChatFinishReason, ChatToolCall, ChatUsage } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
@@ -15,10 +16,10 @@ export function decodeResponse(body: unknown, options: DecodeOptions): ChatCompl
   for (const item of body["output"]) if (isJsonObject(item)) output.add(item);
   const { text, refusal, reasoning, details, calls } = output;
   return {
-    id: textOf(body["id"]),
+    id: textOrEmpty(body["id"]),
     object: "chat.completion",
     created: typeof body["created_at"] === "number" ? Math.floor(body["created_at"]) : options.createdAt,
-    model: textOf(body["model"]),
+    model: textOrEmpty(body["model"]),
     choices: [
       {
         index: 0,
@@ -39,7 +40,7 @@ export function decodeResponse(body: unknown, options: DecodeOptions): ChatCompl
 }
 
 function failure(error: unknown): GatehouseError {
-  const message = isJsonObject(error) ? textOf(error["message"]) : "";
+  const message = isJsonObject(error) ? textOrEmpty(error["message"]) : "";
   return new GatehouseError(
     "upstream_bad_answer",
     `The provider could not create the response. ${message}`.trim(),
@@ -62,8 +63,8 @@ class DecodedOutput {
     switch (item["type"]) {
       case "message":
         for (const part of partsOf(item["content"])) {
-          if (part["type"] === "output_text") this.text += textOf(part["text"]);
-          else if (part["type"] === "refusal") this.refusal += textOf(part["refusal"]);
+          if (part["type"] === "output_text") this.text += textOrEmpty(part["text"]);
+          else if (part["type"] === "refusal") this.refusal += textOrEmpty(part["refusal"]);
         }
         return;
       case "reasoning": {
@@ -89,7 +90,7 @@ export const PARAGRAPH = "\n\n";
 export function reasoningTextOf({ summary, content }: JsonObject): string {
   const parts = partsOf(summary);
   return (parts.length > 0 ? parts : partsOf(content))
-    .map(({ text }) => textOf(text))
+    .map(({ text }) => textOrEmpty(text))
     .filter((text) => text !== "")
     .join(PARAGRAPH);
 }
@@ -111,13 +112,12 @@ export function toDetail(
 /** In the hub format calls of custom tools are calls of functions with one field, `input`. */
 function decodeCall({ type, call_id, name, arguments: json, input }: JsonObject): ChatToolCall {
   const isCustom = type === "custom_tool_call";
-  const text = isCustom ? JSON.stringify({ input: textOf(input) }) : textOf(json);
-  return { id: textOf(call_id), type: "function", function: { name: textOf(name), arguments: text } };
-}
-
-/** Returns the text, or "" for any other value. */
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  const text = isCustom ? JSON.stringify({ input: textOrEmpty(input) }) : textOrEmpty(json);
+  return {
+    id: textOrEmpty(call_id),
+    type: "function",
+    function: { name: textOrEmpty(name), arguments: text },
+  };
 }
 
 export function toFinishReason(

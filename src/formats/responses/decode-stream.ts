@@ -2,6 +2,7 @@
 // response.incomplete, so that a cut stream never looks complete.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { EventStreamDecoder, foreignEvent, parseEvent } from "../event-stream-decoder.ts";
+import { textOrEmpty } from "../json-values.ts";
 import { decodeError } from "../openai/decode-response.ts";
 import type { ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
 import type { ChatStreamSink, DecodeOptions } from "../translator.ts";
@@ -9,7 +10,6 @@ import {
   PARAGRAPH,
   partsOf,
   reasoningTextOf,
-  textOf,
   toChatUsage,
   toDetail,
   toFinishReason,
@@ -60,24 +60,24 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
         this.#start(response);
         return;
       case "response.output_text.delta":
-        this.#writeText(index, textOf(delta));
+        this.#writeText(index, textOrEmpty(delta));
         return;
       case "response.refusal.delta":
-        this.#writeRefusal(index, textOf(delta));
+        this.#writeRefusal(index, textOrEmpty(delta));
         return;
       case "response.reasoning_summary_part.added":
         this.#startsParagraph = true;
         return;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        this.#writeReasoning(index, textOf(delta));
+        this.#writeReasoning(index, textOrEmpty(delta));
         return;
       case "response.output_item.added":
         if (isJsonObject(item)) this.#startItem(index, item);
         return;
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        this.#writeInput(index, textOf(delta));
+        this.#writeInput(index, textOrEmpty(delta));
         return;
       case "response.output_item.done":
         if (isJsonObject(item)) this.#endItem(index, item);
@@ -110,8 +110,8 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
     if (this.#isStarted) return;
     this.#isStarted = true;
     if (isJsonObject(response)) {
-      this.id = textOf(response["id"]);
-      this.model = textOf(response["model"]);
+      this.id = textOrEmpty(response["id"]);
+      this.model = textOrEmpty(response["model"]);
     }
     this.#writeChunk({ role: "assistant", content: "" });
   }
@@ -145,7 +145,12 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
     const json = isCustom ? CUSTOM_INPUT_START : "";
     this.#write({
       tool_calls: [
-        { index, id: textOf(call_id), type: "function", function: { name: textOf(name), arguments: json } },
+        {
+          index,
+          id: textOrEmpty(call_id),
+          type: "function",
+          function: { name: textOrEmpty(name), arguments: json },
+        },
       ],
     });
   }
@@ -197,8 +202,8 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
   #endMessage(outputIndex: unknown, item: JsonObject): void {
     if (this.#messages.has(outputIndex)) return;
     for (const part of partsOf(item["content"])) {
-      this.#writeText(outputIndex, part["type"] === "output_text" ? textOf(part["text"]) : "");
-      this.#writeRefusal(outputIndex, part["type"] === "refusal" ? textOf(part["refusal"]) : "");
+      this.#writeText(outputIndex, part["type"] === "output_text" ? textOrEmpty(part["text"]) : "");
+      this.#writeRefusal(outputIndex, part["type"] === "refusal" ? textOrEmpty(part["refusal"]) : "");
     }
   }
 
@@ -207,7 +212,7 @@ export class ResponseStreamDecoder extends EventStreamDecoder {
     const call = this.#calls.get(outputIndex);
     if (call === undefined || call.isEnded) return;
     call.isEnded = true;
-    const input = textOf(call.isCustom ? item["input"] : item["arguments"]);
+    const input = textOrEmpty(call.isCustom ? item["input"] : item["arguments"]);
     if (!call.hasInput) this.#writeInput(outputIndex, input);
     if (call.isCustom) this.#writeArguments(call, CUSTOM_INPUT_END);
   }
