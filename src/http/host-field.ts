@@ -9,7 +9,7 @@ const validHosts = new BoundedCache<string, true>(1000);
 
 /**
  * Repeated Host headers arrive joined by a comma. They are rejected, because proxies disagree on which one counts. So is a host that
- * is no authority of a URL (a port above 65535, an IPv4 address with a number above 255): Bun does not normalize such requests.
+ * is no authority of a URL (a port above 65535, an IPv4 address with a number above 255): Bun does not normalize the URLs of such requests.
  */
 export function rejectInvalidHost(host: string | null): void {
   if (host === null || validHosts.get(host) === true) return;

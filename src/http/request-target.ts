@@ -1,4 +1,5 @@
-// The path and query of a request, from the URL that Bun reports. The path is normalized here, whatever the Host header is.
+// The path and query of a request, from its target as the client sent it, or from the URL that Bun reports. The path is normalized here in
+// both cases.
 
 export interface RequestTarget {
   /** Without dot segments. */
@@ -12,7 +13,7 @@ export interface RequestTarget {
 /** Paths without these need no normalization and have no problem. */
 const NEEDS_CHECK = /[%\\;]|\/\./;
 
-/** Of the last URL: most requests have the same one as the request before, and each request needs it twice. */
+/** The last result: most requests have the same target as the request before, and each request needs it twice. */
 let lastUrl: string | null = null;
 let lastTarget: RequestTarget = { path: "/", query: "", pathProblem: null };
 
@@ -24,8 +25,8 @@ export function requestTargetOf(url: string): RequestTarget {
 }
 
 /**
- * Bun resolves dot segments and replaces the host of an absolute-form target by the Host header, but only if the Host header
- * parses as the authority of a URL. Otherwise it reports the target as received, with or without a host before it.
+ * The proxy listener passes the target as received: a path, or a URL. Listeners that use Bun's server pass its URL, in which dot segments
+ * are resolved and the host is that of the Host header, but only if the Host header parses as the authority of a URL.
  */
 function readTarget(url: string): RequestTarget {
   const start = url.startsWith("/") ? 0 : pathStartOf(url);

@@ -100,7 +100,7 @@ export class HttpRequest implements ClientRequest, BodySource {
 
   // Called by the connection
 
-  /** Whether bytes of the body are read now. Before the request is handled, nobody knows how many are allowed. */
+  /** Whether bytes of the body are read now. Before the request is handled, it is not known how many are allowed. */
   get takesBody(): boolean {
     return this.#body !== null;
   }

@@ -60,7 +60,7 @@ export class ResponseSender implements BodyWriter {
     this.#owner = owner;
   }
 
-  /** For a response that nobody receives. */
+  /** For a response that no client receives. */
   static discard({ body }: OutgoingResponse): void {
     if (isStreamed(body)) body.cancel();
   }
