@@ -64,7 +64,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   endpoint: Endpoint | null = null;
   /** The body while it is being read, and its share of the memory budget afterwards; null if there is none. */
   incomingBody: IncomingBody | null = null;
-  /** A body that is sent to the target while it arrives, instead of the two others; null if there is none. */
+  /** A body that is sent to the target while it arrives. Then `incomingBody` and `body` are null. Null if there is none. */
   upload: ForwardedBody | null = null;
   /** Null if there is none, and after `releaseBody`. */
   body: RequestBody | null = null;
@@ -74,7 +74,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   fields: BodyFields = NO_FIELDS;
   /** For an estimate of the input after `releaseBodyWithSample`; null if there is no JSON object. */
   requestSample: RequestSample | null = null;
-  /** Bytes of a body that is no JSON object, as a form with a file, for the same; 0 without one. */
+  /** The size of a body that is no JSON object, such as a form with a file, for the same estimate; 0 if there is none. */
   opaqueBytes = 0;
   /** What is sent to the provider: the client's values unless a plugin changed them. Null headers: not computed yet. */
   sentPath: string;
@@ -82,11 +82,11 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   sentHeaders: Record<string, string> | null = null;
   #ownHeaders: ResponseHeaders | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
-  /** The exchange that has the notes of plugins; null if this one has. */
+  /** The exchange whose plugin notes this one shares; null if it has its own. */
   #notesOwner: Exchange | null = null;
   /** Where the stored objects are that the request names; null if it names none. */
   storedAt: StoredAt | null = null;
-  /** The way through virtual models; null if the request is for another model. */
+  /** Which targets of a virtual model serve the request, in which order; null if it is for another model. */
   route: VirtualRoute | null = null;
   /** Translations of a large body; null if there are none. */
   translations: Translations | null = null;
@@ -106,7 +106,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   recording: Recording | null = null;
   /** The response of another request, which serves this one; null if there is none. */
   reused: ReusedResponse | null = null;
-  /** Called when the request is over while it waits for another one; null if it does not. */
+  /** Called if the request ends early while it waits for the response to another one; null if it does not wait. */
   onOver: (() => void) | null = null;
   attempts = 0;
   /** The upstream response that is relayed to the client. */

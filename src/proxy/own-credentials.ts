@@ -10,7 +10,7 @@ const TOKEN_START = "eyJ";
 const MAX_TOKEN_STARTS = 4;
 /** Letters of 32 bytes in base64url. */
 const SIGNATURE_LENGTH = 43;
-/** Also behind other values: repeated headers arrive as one. */
+/** Also after other values: repeated headers are joined to one value. */
 const BASIC = /basic\s+([A-Za-z0-9+/=_-]+)/gi;
 /** No shorter value contains an API key or a token in base64. */
 const MIN_BASIC_LENGTH = 64;

@@ -153,7 +153,7 @@ export class UpstreamAttempt {
   async #acceptOrRepeat({ option, bodyWithout }: AddedUsageOption): Promise<TargetResponse> {
     const { timeouts } = this.#rule.upstream;
     if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#accept(true);
-    // Otherwise the repeated request would be sent for an attempt that nobody waits for.
+    // Otherwise the repeated request would be sent for an attempt whose response is not used.
     if (this.#hasLost) throw new UpstreamError("hedge_lost");
     const now = this.#exchange.clock.now();
     this.#response = this.#client.send({ ...this.#encoded, body: bodyWithout }, timeouts, now);
@@ -196,7 +196,7 @@ export class UpstreamAttempt {
     this.#contentTimer = this.#exchange.clock.setTimeout(expire, milliseconds);
   }
 
-  /** Returns how the start of a stream is held; null if nobody has to read it. */
+  /** Returns how the start of a stream is held; null if it need not be read before it is relayed. */
   #holding(): Holding | null {
     const { commit, hedge } = this.#rule.upstream;
     const isRead = this.#encoded.translation !== null || readsFilter(this.#exchange);

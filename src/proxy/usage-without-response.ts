@@ -13,7 +13,7 @@ import { costFor, estimateInput } from "./record-usage.ts";
 export function settleWithoutResponse(exchange: Exchange): AttemptFacts | null {
   const { response, rule, handshake, attemptFacts } = exchange;
   if (response !== null || rule === null || handshake !== null) return null;
-  const attempt = attemptFacts.findLast(isUnanswered) ?? null;
+  const attempt = attemptFacts.findLast(isChargedWithoutResponse) ?? null;
   if (attempt === null || !mayCost(exchange, rule)) return null;
   const tokens = attempt.unusedUsage ?? { ...NO_TOKENS, inputTokens: estimateInput(exchange) };
   const usage = { ...tokens, isPartial: true };
@@ -22,7 +22,7 @@ export function settleWithoutResponse(exchange: Exchange): AttemptFacts | null {
   return attempt;
 }
 
-/** That of a hedge is counted by itself. */
-function isUnanswered(facts: AttemptFacts): boolean {
+/** Whether the attempt is charged although its response did not arrive. Hedges record their usage themselves. */
+function isChargedWithoutResponse(facts: AttemptFacts): boolean {
   return facts.purpose !== "hedge" && isChargedFailure(facts);
 }

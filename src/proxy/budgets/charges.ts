@@ -21,7 +21,7 @@ const CHARGED_FAILURES: ReadonlySet<string> = new Set([
   "stopped",
   "abandoned",
 ]);
-/** Charged as reserved: it is not an amount. */
+/** An unknown amount, for which the reserved one is charged. NaN makes every sum with it unknown, too. */
 const AS_RESERVED = NaN;
 const UNKNOWN_TOKENS = { inputTokens: AS_RESERVED, outputTokens: AS_RESERVED };
 
@@ -49,7 +49,7 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
   const relayed = response?.report.facts ?? null;
   const charges: Charge[] = [];
   for (const facts of attemptFacts) {
-    // That of a hedge has its own reservation.
+    // The second attempt of a hedged request has a reservation of its own.
     if (facts === relayed || facts.purpose === "hedge" || !isChargedFailure(facts)) continue;
     const price = priceFor(exchange, facts.model);
     const reported = facts.unusedUsage;
@@ -98,7 +98,7 @@ function tokensOf(usage: Usage | null): Pick<Charge, "inputTokens" | "outputToke
   return usage;
 }
 
-/** Whether none of its amounts depends on what was reserved. */
+/** Whether no amount of the charge depends on what was reserved. */
 export function isKnown({ nanos, inputTokens, outputTokens, isPartial }: Charge): boolean {
   return !isPartial && !Number.isNaN(nanos + inputTokens + outputTokens);
 }
@@ -117,7 +117,7 @@ function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]): number
   return Math.min(sum, MAX_AMOUNT);
 }
 
-/** Returns what the limit of a plugin is charged with. That of a request is its one request, whatever is returned. */
+/** Returns what the limit of a plugin is charged with. A limit of requests counts one request, whatever is returned. */
 function amountOfLimit(claim: LimitClaim, charges: readonly Charge[]): number {
   if (claim.kind === "requests" || claim.count === "reserved") return AS_RESERVED;
   let sum = 0;

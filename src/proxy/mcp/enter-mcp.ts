@@ -30,7 +30,10 @@ export function enterMcp(exchange: Exchange): null {
   return null;
 }
 
-/** A script on another site must not use the network position of the user, and DNS rebinding makes any site the same one. */
+/**
+ * Rejects origins that the gateway does not list: a script of another website must not reach servers that only the user can reach. Requests of the
+ * same origin are not exempt, because DNS rebinding makes any website the same origin.
+ */
 function rejectForeignOrigin({ request, gateway }: Exchange): void {
   const origin = request.headers.get("origin");
   if (origin === null || gateway === null || corsFor(gateway, origin) !== null) return;

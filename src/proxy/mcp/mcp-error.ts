@@ -17,8 +17,8 @@ const OTHER_CODE = -32000;
 
 /** Returns the body of an error response. */
 export function rpcErrorBody({ error: message, code, ...details }: ErrorBody, { mcp }: Exchange): object {
-  const [message0] = mcp?.content?.messages ?? [];
-  const id = mcp?.content?.isBatch === false && message0?.kind === "request" ? message0.id : null;
+  const [first] = mcp?.content?.messages ?? [];
+  const id = mcp?.content?.isBatch === false && first?.kind === "request" ? first.id : null;
   const rpcCode = Object.hasOwn(CODES, code) ? CODES[code] : OTHER_CODE;
   return { jsonrpc: "2.0", id, error: { code: rpcCode, message, data: { code, ...details } } };
 }

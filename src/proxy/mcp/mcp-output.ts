@@ -160,7 +160,7 @@ export class McpOutput {
       const status = await this.#runPostRequest(200);
       this.#response.resolve(new OutgoingResponse(this.#reply, { status, headers: this.headers }));
     } catch (error) {
-      // Nobody reads the stream.
+      // The client gets an error response instead of the stream.
       this.#reply.cancel();
       this.#response.reject(error);
     }

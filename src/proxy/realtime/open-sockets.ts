@@ -28,7 +28,7 @@ export class OpenSockets {
     this.#gauge.value = this.#sockets.size;
   }
 
-  /** Call when the listeners stop to accept connections. */
+  /** Call when the listeners stop accepting connections. */
   drain(): void {
     this.#isDraining = true;
     for (const socket of [...this.#sockets]) socket.drain();

@@ -114,7 +114,7 @@ export class ShadowTurns {
     setImmediate(this.#schedule);
   }
 
-  /** One callback per call: what a call leaves to promises happens before the next call. */
+  /** One callback per call, so that the promises of a call settle before the next call runs. */
   readonly #schedule = () => {
     this.#scheduled = this.#mustRun() ? Math.ceil(this.#waiting.length * SHARE_PER_TURN) : 1;
     for (let call = 0; call < this.#scheduled; call++) setImmediate(this.#runNext);

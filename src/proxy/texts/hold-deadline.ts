@@ -3,7 +3,7 @@ import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import { toError } from "../../base/to-error.ts";
 import type { CoarseDeadlines, Deadline } from "../../http/coarse-deadlines.ts";
 
-interface Holding {
+interface HoldingPlugins {
   readonly dueAt: number;
   expire(): Promise<Uint8Array>;
 }
@@ -13,14 +13,18 @@ export class HoldDeadline implements Deadline {
   setPosition = NOT_A_MEMBER;
   /** Why the released text must not be sent; null if it may. */
   error: Error | null = null;
-  readonly #plugins: Holding;
+  readonly #plugins: HoldingPlugins;
   readonly #deadlines: CoarseDeadlines;
   readonly #write: (bytes: Uint8Array | null) => void;
   #isWatched = false;
   #hasStopped = false;
 
   /** `write` gets the bytes to send; null if a plugin failed or rejected them. */
-  constructor(plugins: Holding, deadlines: CoarseDeadlines, write: (bytes: Uint8Array | null) => void) {
+  constructor(
+    plugins: HoldingPlugins,
+    deadlines: CoarseDeadlines,
+    write: (bytes: Uint8Array | null) => void,
+  ) {
     this.#plugins = plugins;
     this.#deadlines = deadlines;
     this.#write = write;

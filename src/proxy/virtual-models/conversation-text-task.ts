@@ -1,4 +1,4 @@
-// Finds what identifies the conversation of a large body in a worker thread.
+// Computes the hash of the conversation that a large body belongs to, in a worker thread.
 import { isJsonObject } from "../../base/json.ts";
 import { hashText } from "../../balance/text-hash.ts";
 import { conversationTextOf } from "./conversation-text.ts";

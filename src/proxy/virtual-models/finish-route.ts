@@ -22,9 +22,9 @@ export function finishRoute(
   { canaries }: CanaryPart,
 ): void {
   const isOk = response !== null && response.upstreamResponse.ok;
-  // Failures that a game day has injected say nothing about the targets.
   // A client that disconnects says nothing about the target, nor does a stream that a plugin has ended.
   const saysNothing = outcome === "client_left" || response?.isCutByPlugin === true;
+  // Failures that a game day has injected say nothing about the targets either.
   if (gameDay?.isAffected !== true) recordArms(response, route, saysNothing ? null : outcome, canaries);
   if (isOk && usage !== null && !usage.isPartial)
     route.recordTokens(usage.inputTokens, usage.cachedInputTokens, usage.outputTokens);
