@@ -52,6 +52,18 @@ describe("one server", () => {
     expect(received?.headers.get("mcp-name")).toBe("beta");
     expect(received?.headers.get("mcp-protocol-version")).toBe("2026-07-28");
   });
+
+  test("a byte order mark before a message is ignored", async () => {
+    const { url } = await seedMcp(gatehouse, { one: servers.one.url });
+    const params = {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    };
+    const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+    const response = await postMcp(url, `\ufeff${message}`);
+    expect([response.status, response.last["id"]]).toEqual([200, 1]);
+  });
 });
 
 describe("the form of responses", () => {

@@ -75,7 +75,8 @@ function parseBody(bytes: Uint8Array): unknown {
   if (kind === "too_deep" || kind === "too_dense")
     throw new GatehouseError("invalid_json", "The body is nested too deeply.");
   if (kind === "object") rejectDuplicates(bytes);
-  return parseExact(Buffer.from(bytes).toString());
+  // Without a byte order mark, which the scanner skips, too.
+  return parseExact(new TextDecoder().decode(bytes));
 }
 
 function rejectDuplicates(bytes: Uint8Array): void {
