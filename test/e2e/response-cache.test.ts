@@ -144,6 +144,17 @@ describe("hits", () => {
     expect(provider.requests).toHaveLength(2);
   });
 
+  test("a kept response that begins with a byte order mark can be streamed", async () => {
+    const route = await seed({ isolation: "gateway" });
+    const message = { role: "assistant", content: "kept" };
+    const completion = { id: "1", model: "m", choices: [{ index: 0, message, finish_reason: "stop" }] };
+    const behavior = JSON.stringify({ body: `\ufeff${JSON.stringify(completion)}` });
+    await send(route, { headers: { "x-fake": behavior.replace("\ufeff", "\\ufeff") } });
+    const streamed = await send(route, { body: { stream: true } });
+    expect([streamed.status, statusOf(streamed)]).toEqual([200, expect.stringMatching(/^gatehouse; hit/)]);
+    expect(streamedContent(streamed.text)).toBe("kept");
+  });
+
   test("pre_response plugins run on hits, and pre_request plugins before: the key is that of the changed body", async () => {
     const mask = `context.replaceBody(JSON.stringify({ ...context.json, messages: [{ role: "user", content: "masked" }] }))`;
     const upper = `context.replaceChunk(context.text.replaceAll("Good day", "GOOD DAY " + context.requestId))`;

@@ -170,7 +170,8 @@ function streamOf(
 }
 
 function createStream(assembly: StreamAssembly, body: Uint8Array, includesUsage: boolean): Uint8Array | null {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  // Without a byte order mark, which some providers send.
+  const text = new TextDecoder().decode(body);
   if (hasLargeNumber(text)) return null;
   const json: unknown = JSON.parse(text);
   return isJsonObject(json) ? encode(assembly, json, includesUsage) : null;
