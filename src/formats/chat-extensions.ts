@@ -11,6 +11,13 @@
 // Responses: `reasoning_content` (text) and `reasoning_details` of messages and deltas. In streams a detail is complete: it arrives
 // once, after the `reasoning_content` with its text.
 
+/** A custom tool takes a text. Formats without such tools get it as a function with one field. */
+export const CUSTOM_TOOL_SCHEMA = {
+  type: "object",
+  properties: { input: { type: "string" } },
+  required: ["input"],
+};
+
 /** Reasoning that a client sends back unchanged in the next request, so that the model can continue from it. */
 export interface ReasoningDetail {
   readonly type: "reasoning.text" | "reasoning.summary" | "reasoning.encrypted";

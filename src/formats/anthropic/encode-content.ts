@@ -6,6 +6,7 @@ import type {
   AnthropicUserContentBlock,
 } from "./wire-types.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { parseDataUrl, parseImageUrl, type DataUrl } from "../data-url.ts";
 import { readString, requireObject, requireString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
@@ -85,16 +86,14 @@ function encodeImage(image: JsonObject, path: string, report: TranslationReport)
   if ((image["detail"] ?? "auto") !== "auto") report.drop("detail");
   const url = requireString(image, "url", path);
   if (/^https?:\/\//i.test(url)) return { type: "image", source: { type: "url", url } };
-  const data = parseDataUrl(url);
-  if (data?.media_type.startsWith("image/") !== true) {
+  const parsed = parseImageUrl(url);
+  if (parsed === null) {
     throw new TranslationError(
       `${path}.url`,
       `${path}.url must be an http(s) URL or a base64 data URL of an image ("data:image/png;base64,…").`,
     );
   }
-  // A common misspelling, which Anthropic rejects and OpenAI accepts.
-  if (data.media_type === "image/jpg") data.media_type = "image/jpeg";
-  return { type: "image", source: { type: "base64", ...data } };
+  return { type: "image", source: sourceOf(parsed) };
 }
 
 function encodeFile(file: JsonObject, path: string): AnthropicDocumentBlock {
@@ -105,10 +104,10 @@ function encodeFile(file: JsonObject, path: string): AnthropicDocumentBlock {
 }
 
 function encodeFileData(file: JsonObject, path: string): AnthropicDocumentBlock["source"] {
-  const data = parseDataUrl(readString(file, "file_data", path) ?? "");
-  if (data?.media_type === "application/pdf") return { type: "base64", ...data };
-  if (data?.media_type.startsWith("text/") === true) {
-    const text = Buffer.from(data.data, "base64").toString();
+  const parsed = parseDataUrl(readString(file, "file_data", path) ?? "");
+  if (parsed?.mediaType === "application/pdf") return sourceOf(parsed);
+  if (parsed?.mediaType.startsWith("text/") === true) {
+    const text = Buffer.from(parsed.data, "base64").toString();
     return { type: "text", media_type: "text/plain", data: text };
   }
   throw new TranslationError(
@@ -117,13 +116,8 @@ function encodeFileData(file: JsonObject, path: string): AnthropicDocumentBlock[
   );
 }
 
-function parseDataUrl(url: string): { media_type: string; data: string } | null {
-  // Only the part before the comma is matched, because matching megabytes of base64 would be slow.
-  const comma = url.indexOf(",");
-  if (comma === -1 || comma > 256) return null;
-  const mediaType = /^data:([^;,\s]+)(?:;[^;,]+)*;base64$/i.exec(url.slice(0, comma));
-  if (mediaType?.[1] === undefined) return null;
-  return { media_type: mediaType[1].toLowerCase(), data: url.slice(comma + 1) };
+function sourceOf({ mediaType, data }: DataUrl) {
+  return { type: "base64", media_type: mediaType, data } as const;
 }
 
 function unknownPart(part: JsonObject, path: string, known: string): TranslationError {

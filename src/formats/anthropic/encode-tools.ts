@@ -1,6 +1,7 @@
 // Translates tools, tool_choice, and parallel_tool_calls of a chat request to Anthropic's fields.
 import type { AnthropicTool, AnthropicToolChoice } from "./wire-types.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { CUSTOM_TOOL_SCHEMA } from "../chat-extensions.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import {
   readArray,
@@ -18,13 +19,6 @@ interface EncodedTools {
   tools?: AnthropicTool[];
   tool_choice?: AnthropicToolChoice;
 }
-
-/** A custom tool takes a text. Anthropic gets it as a tool with one field. */
-const CUSTOM_TOOL_SCHEMA: JsonObject = {
-  type: "object",
-  properties: { input: { type: "string" } },
-  required: ["input"],
-};
 
 export function encodeTools(body: ChatRequest, report: TranslationReport): EncodedTools {
   const defined = (readArray(body, "tools") ?? []).map((tool, index) =>

@@ -1,9 +1,10 @@
 // Translates the content of one OpenAI chat message, a string or parts, to Gemini parts: text, images, files, audio.
 import type { JsonObject } from "../../base/json.ts";
+import { parseDataUrl, parseImageUrl, type DataUrl } from "../data-url.ts";
 import { readString, requireObject, requireString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
-import type { GeminiBlob, GeminiPart } from "./wire-types.ts";
+import type { GeminiPart } from "./wire-types.ts";
 
 /** Media types of URLs, by extension. Gemini finds out the type of others itself. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -74,30 +75,28 @@ function encodeImage(image: JsonObject, path: string, report: TranslationReport)
   const url = requireString(image, "url", path);
   if ((image["detail"] ?? "auto") !== "auto") report.drop("detail");
   if (isHttpUrl(url)) return encodeUrl(url);
-  const inlineData = parseDataUrl(url);
-  if (inlineData?.mimeType.startsWith("image/") !== true) {
+  const parsed = parseImageUrl(url);
+  if (parsed === null) {
     throw new TranslationError(
       `${path}.url`,
       `${path}.url must be an http(s) URL or a base64 data URL of an image ("data:image/png;base64,…").`,
     );
   }
-  // A common misspelling, which Gemini rejects and OpenAI accepts.
-  if (inlineData.mimeType === "image/jpg") inlineData.mimeType = "image/jpeg";
-  return { inlineData };
+  return inlinePart(parsed);
 }
 
 function encodeFile(file: JsonObject, path: string, report: TranslationReport): GeminiPart {
   report.dropPresent(file, ["filename"]);
   const url = readString(file, "file_url", path);
   if (url !== undefined && isHttpUrl(url)) return encodeUrl(url);
-  const inlineData = parseDataUrl(readString(file, "file_data", path) ?? "");
-  if (inlineData === null) {
+  const parsed = parseDataUrl(readString(file, "file_data", path) ?? "");
+  if (parsed === null) {
     throw new TranslationError(
       path,
       `${path} must contain a base64 data URL in file_data ("data:application/pdf;base64,…") or an http(s) URL in file_url. Gemini cannot read OpenAI file ids.`,
     );
   }
-  return { inlineData };
+  return inlinePart(parsed);
 }
 
 function encodeAudio(audio: JsonObject, path: string): GeminiPart {
@@ -119,13 +118,8 @@ function encodeUrl(fileUri: string): GeminiPart {
   return { fileData: mimeType === undefined ? { fileUri } : { fileUri, mimeType } };
 }
 
-function parseDataUrl(url: string): GeminiBlob | null {
-  // Only the part before the comma is matched, because matching megabytes of base64 would be slow.
-  const comma = url.indexOf(",");
-  if (comma === -1 || comma > 256) return null;
-  const mediaType = /^data:([^;,\s]+)(?:;[^;,]+)*;base64$/i.exec(url.slice(0, comma));
-  if (mediaType?.[1] === undefined) return null;
-  return { mimeType: mediaType[1].toLowerCase(), data: url.slice(comma + 1) };
+function inlinePart({ mediaType, data }: DataUrl): GeminiPart {
+  return { inlineData: { mimeType: mediaType, data } };
 }
 
 function unknownPart(part: JsonObject, path: string, known: string): TranslationError {

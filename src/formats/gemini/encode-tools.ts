@@ -1,5 +1,6 @@
 // Translates tools, tool_choice, and parallel_tool_calls of an OpenAI chat request to Gemini's function declarations.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { CUSTOM_TOOL_SCHEMA } from "../chat-extensions.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import {
   readArray,
@@ -14,13 +15,6 @@ import type { TranslationReport } from "../translation-report.ts";
 import { encodeSchema } from "./encode-schema.ts";
 import { encodeToolName } from "./tool-names.ts";
 import type { GeminiFunctionDeclaration, GeminiRequest, GeminiToolConfig } from "./wire-types.ts";
-
-/** A custom tool takes a text. Gemini gets it as a function with one parameter. */
-const CUSTOM_TOOL_SCHEMA: JsonObject = {
-  type: "object",
-  properties: { input: { type: "string" } },
-  required: ["input"],
-};
 
 interface ToolChoice {
   readonly mode: GeminiToolConfig["functionCallingConfig"]["mode"];

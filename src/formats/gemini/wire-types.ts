@@ -1,7 +1,7 @@
 // The Gemini generateContent types that the request translation writes. They list only the fields the gateway uses.
 import type { JsonObject } from "../../base/json.ts";
 
-export interface GeminiBlob {
+interface GeminiBlob {
   mimeType: string;
   /** Base64. */
   data: string;
