@@ -231,7 +231,7 @@ export interface ClaimState {
      * or the period does not end.
      */
     readonly waitMs: number;
-    /** The ledger was not asked: the amounts are those of a limit of which nothing or everything is used, and say nothing about this one. */
+    /** The ledger was not consulted: the amounts are placeholders, with nothing or everything used, and not those of this limit. */
     readonly isUnknown?: true;
 }
 
