@@ -1,5 +1,6 @@
 // Removes the token counts from responses, as providers send them that do not report any.
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { parseObject } from "./json-values.ts";
 
 /** The keys of usage objects, and of the objects that may contain one in a stream. */
 const USAGE_KEYS = ["usage", "usageMetadata"];
@@ -8,14 +9,14 @@ const DATA = /(?<=^|[\r\n])data: ?([^\r\n]*)/;
 
 /** Returns a body without usage; the same text if it is no JSON object. */
 export function bodyWithoutUsage(text: string): string {
-  const body = objectIn(text);
+  const body = parseObject(text);
   return body === null ? text : JSON.stringify(withoutUsage(body));
 }
 
 /** Returns a server-sent event without usage; an empty text if the event reports nothing else. */
 export function eventWithoutUsage(event: string): string {
   const data = DATA.exec(event)?.[1];
-  const object = data === undefined ? null : objectIn(data);
+  const object = data === undefined ? null : parseObject(data);
   if (object === null) return event;
   const { choices } = object;
   if (isJsonObject(object["usage"]) && Array.isArray(choices) && choices.length === 0) return "";
@@ -29,13 +30,4 @@ function withoutUsage(object: JsonObject): JsonObject {
     copy[key] = PARENT_KEYS.includes(key) && isJsonObject(value) ? withoutUsage(value) : value;
   }
   return copy;
-}
-
-function objectIn(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,6 @@
 // Estimates the tokens of a response of OpenAI's Realtime API whose usage was not reported, from the messages that were relayed.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { parseObject } from "../json-values.ts";
 import { estimateRequestTokens } from "../token-estimate.ts";
 import { tokensOfText } from "../text-tokens.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
@@ -120,13 +121,4 @@ function tokensOfDeltas(events: readonly JsonObject[]): number {
   for (const { type, delta } of events)
     if (typeof type === "string" && typeof delta === "string" && TEXT_DELTA.test(type)) text += delta;
   return tokensOfText(text);
-}
-
-function parseObject(json: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

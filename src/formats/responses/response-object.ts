@@ -1,6 +1,7 @@
 // Creates the parts of Responses that whole responses and streams share: the response object and its items.
 import { newId } from "../../base/ids.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { parseObject } from "../json-values.ts";
 import { customInputOf } from "../openai/custom-tool-calls.ts";
 import type { ChatErrorBody, ChatFinishReason, ChatUsage } from "../openai/wire-types.ts";
 import type { ResponseContext } from "../translator.ts";
@@ -173,14 +174,5 @@ export function completeCall(call: CallItem, json: string): void {
       return;
     case "tool_search_call":
       call.arguments = parseObject(json) ?? {};
-  }
-}
-
-function parseObject(json: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
   }
 }
