@@ -173,7 +173,7 @@ async function* streamedEvents(reader: BodyReader, mayBatch: boolean): AsyncGene
 
 async function wholeMessage(reader: BodyReader, mayBatch: boolean): Promise<ServerEvent[]> {
   const body = await readWholeBody(reader, MAX_MESSAGE_BYTES);
-  const messages = parseMessages(Buffer.from(body).toString(), mayBatch);
+  const messages = parseMessages(textOf(body), mayBatch);
   return messages.map((message) => ({ message, eventId: null, retry: null }));
 }
 
@@ -195,10 +195,15 @@ function parseMessages(text: string, mayBatch: boolean): readonly RpcMessage[] {
   return [message];
 }
 
+/** Returns the text of a body without a byte order mark, which some servers send. */
+function textOf(body: Uint8Array): string {
+  return new TextDecoder().decode(body);
+}
+
 /** Returns the JSON-RPC error in the body of an error response; null if there is none. */
 function errorIn(body: Uint8Array): RpcResponse | null {
   try {
-    const [message] = parseMessages(Buffer.from(body).toString(), false);
+    const [message] = parseMessages(textOf(body), false);
     return message?.kind === "response" && message.error !== null ? message : null;
   } catch {
     return null;

@@ -64,6 +64,18 @@ describe("one server", () => {
     const response = await postMcp(url, `\ufeff${message}`);
     expect([response.status, response.last["id"]]).toEqual([200, 1]);
   });
+
+  test("a byte order mark before a response of the server is ignored", async () => {
+    servers.one.sendsByteOrderMark = true;
+    try {
+      const { url } = await seedMcp(gatehouse, { one: servers.one.url });
+      const client = await SessionClient.start(url);
+      const called = await client.request("tools/call", { name: "alpha", arguments: {} });
+      expect(called.result).toMatchObject({ content: [{ text: "alpha {}" }] });
+    } finally {
+      servers.one.sendsByteOrderMark = false;
+    }
+  });
 });
 
 describe("the form of responses", () => {

@@ -38,6 +38,8 @@ export class ScriptedMcpServer {
   tools: Record<string, ScriptedTool>;
   /** Sends nothing at all while it is true. */
   isSilent = false;
+  /** Begins JSON with a byte order mark while it is true. */
+  sendsByteOrderMark = false;
   pageSize = Infinity;
   readonly #generation: string;
   readonly #server: Bun.Server<undefined>;
@@ -50,7 +52,7 @@ export class ScriptedMcpServer {
       port: 0,
       hostname: "127.0.0.1",
       idleTimeout: 0,
-      fetch: (request) => this.#handle(request),
+      fetch: async (request) => this.#marked(await this.#handle(request)),
     });
   }
 
@@ -75,6 +77,12 @@ export class ScriptedMcpServer {
 
   async stop(): Promise<void> {
     await this.#server.stop(true);
+  }
+
+  async #marked(response: Response): Promise<Response> {
+    if (!this.sendsByteOrderMark || response.headers.get("content-type")?.includes("json") !== true)
+      return response;
+    return new Response(`\ufeff${await response.text()}`, response);
   }
 
   async #handle(request: Request): Promise<Response> {
