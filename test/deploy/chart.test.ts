@@ -135,6 +135,7 @@ describe.skipIf(!hasHelm)("the chart's pods", () => {
   test("have health probes on the data plane's port", () => {
     expect(container.readinessProbe.httpGet).toEqual({ path: "/readyz", port: "proxy" });
     expect(container.livenessProbe.httpGet).toEqual({ path: "/healthz", port: "proxy" });
+    expect(container.startupProbe).toMatchObject({ httpGet: { path: "/healthz", port: "proxy" } });
     expect(container.ports).toContainEqual({ name: "proxy", containerPort: readSettings({}).PROXY_PORT });
     expect(container.ports).toContainEqual({ name: "admin", containerPort: readSettings({}).ADMIN_PORT });
   });
