@@ -3,9 +3,8 @@ import { credentialRequiredError, GatehouseError, validationError } from "../bas
 import { createYielder } from "../base/yield-turns.ts";
 import type { Price } from "../model/price.ts";
 import { diffRecords, type FieldChange } from "../model/record-diff.ts";
-import type { RecordFields } from "../model/record.ts";
+import { timeOfChange, type RecordFields } from "../model/record.ts";
 import type { Kind, RecordOf, Transaction } from "../store/store.ts";
-import { timeOfChange } from "./record-fields.ts";
 
 const RESOURCE_NAMES = {
   gateways: "gateway",

@@ -17,14 +17,6 @@ export function newChild<Fields extends object>(
   return { id, gateway_id, ...fields, created_at, updated_at };
 }
 
-/**
- * Returns the `updated_at` for a change to a record. It is later than the previous one even within the same millisecond
- * or after the clock was set back, because the ETag is derived from it.
- */
-export function timeOfChange({ updated_at }: { readonly updated_at: string }): string {
-  return new Date(Math.max(Date.now(), Date.parse(updated_at) + 1)).toISOString();
-}
-
 /** Rejects server-set fields in a new record: a client that sends an id expects the record to have it. */
 export function rejectReadOnly(body: JsonObject, readOnly: readonly string[]): void {
   const given = readOnly.filter((name) => name in body);

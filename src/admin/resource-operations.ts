@@ -14,7 +14,8 @@ import {
   type RouteTable,
 } from "./operation.ts";
 import { mayAccessGateway, requireGatewayAccess, type Access, type Identity } from "./identity.ts";
-import { rejectReadOnly, timeOfChange, withoutFields } from "./record-fields.ts";
+import { timeOfChange } from "../model/record.ts";
+import { rejectReadOnly, withoutFields } from "./record-fields.ts";
 import type { DeleteParameters, Resource } from "./resource.ts";
 import { recordWarnings } from "./warnings.ts";
 import { LONG_WRITE_MS, requireGateway, requireRecord, unknownRecordError, writeRecord } from "./write.ts";

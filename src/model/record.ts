@@ -26,3 +26,14 @@ export function omit<T extends object, Name extends keyof T>(
   for (const name of names) Reflect.deleteProperty(copy, name);
   return copy;
 }
+
+/**
+ * Returns the `updated_at` for a change to a record. It is later than the previous one even within the same millisecond,
+ * after the clock was set back, or on a node whose clock is late: the ETag and the counts of canaries depend on it.
+ */
+export function timeOfChange(
+  { updated_at }: { readonly updated_at: string },
+  unixNow: number = Date.now(),
+): string {
+  return new Date(Math.max(unixNow, Date.parse(updated_at) + 1)).toISOString();
+}

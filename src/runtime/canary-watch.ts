@@ -10,6 +10,7 @@ import {
 import type { Clock } from "../base/clock.ts";
 import { newId } from "../base/ids.ts";
 import type { Actor } from "../model/administrator.ts";
+import { timeOfChange } from "../model/record.ts";
 import type { VirtualModel } from "../model/virtual-model.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
@@ -109,7 +110,7 @@ export class CanaryWatch {
     const isWritten = await this.#current.write(async (transaction) => {
       const stored = await transaction.get("models", id);
       if (stored === null || stored.canary === null || stored.updated_at !== updated_at) return false;
-      const at = new Date(this.#clock.unixNow()).toISOString();
+      const at = timeOfChange(stored, this.#clock.unixNow());
       const { share } = stored.canary;
       const canary = { ...stored.canary, share: 0, rolled_back: { at, share, reason } };
       await transaction.update("models", { ...stored, canary, updated_at: at });

@@ -1,6 +1,8 @@
 // Finds out what records were like at an earlier revision: every later revision stores the records that it changed as they
 // were before it.
 import { GatehouseError } from "../base/errors.ts";
+import { timeOfChange } from "../model/record.ts";
+import type { VirtualModel } from "../model/virtual-model.ts";
 import type { Query, Row } from "./database.ts";
 import { rowChangesIn } from "./revision-columns.ts";
 import type { RollbackDestinations } from "./rollback-destinations.ts";
@@ -77,6 +79,18 @@ export function preserveRevocation(then: Row, latest: Row | null, unrestored: Un
   // The mixed row is a new version of the record, unless it equals the current one.
   const isCurrent = isSameRow("api_keys", latest, { ...mixed, updated_at: latest["updated_at"] ?? null });
   return { ...mixed, updated_at: isCurrent ? (latest["updated_at"] ?? null) : new Date().toISOString() };
+}
+
+/**
+ * Returns the row of a virtual model for a rollback. One with a canary is a new version, unless it equals the current one: nodes count the
+ * results of a canary for a version, take those of an earlier version for late ones, and would continue with the counts of that version.
+ */
+export function asNewVersion(then: Row, now: Row | null, latest: Row | null): Row {
+  const { canary } = JSON.parse(String(then["body"])) as Partial<VirtualModel>;
+  if (canary === null || canary === undefined) return then;
+  if (isSameRow("models", now, { ...then, updated_at: now?.["updated_at"] ?? null })) return now ?? then;
+  const { updated_at } = now ?? latest ?? then;
+  return { ...then, updated_at: timeOfChange({ updated_at: String(updated_at) }) };
 }
 
 export function isSameRow(kind: Kind, one: Row | null, other: Row | null): boolean {

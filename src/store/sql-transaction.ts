@@ -8,7 +8,7 @@ import { removeGameDayRuns } from "./game-days.ts";
 import { removeMcpTools } from "./sql-mcp-tools.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
 import { toRecordChanges } from "./revisions.ts";
-import { preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
+import { asNewVersion, preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
 import { RollbackDestinations } from "./rollback-destinations.ts";
 import { SqlReader } from "./sql-reader.ts";
 import { NO_GATEWAY } from "./store.ts";
@@ -136,8 +136,9 @@ export class SqlTransaction extends SqlReader implements Transaction {
       }
       const now = await this.row(kind, id);
       if (gatewayId !== null && gatewayOf(kind, row ?? latest ?? now) !== gatewayId) continue;
-      const then =
-        kind === "api_keys" && row !== null ? preserveRevocation(row, now ?? latest, unrestored) : row;
+      let then = row;
+      if (row !== null && kind === "api_keys") then = preserveRevocation(row, now ?? latest, unrestored);
+      if (row !== null && kind === "models") then = asNewVersion(row, now, latest);
       if (isSameRow(kind, now, then)) continue;
       steps.push({ kind, now, then });
       if (then !== null) destinations.check(kind, then, now, revision, this.cipher);

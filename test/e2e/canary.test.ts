@@ -308,6 +308,45 @@ describe("rollback", () => {
     expect(lines.sort()).toEqual([labels("canary"), labels("stable")]);
   });
 
+  test("after a rollback of the configuration, canaries are counted from the start and switched off again", async () => {
+    const seeded = await seedCanary({ share: 0.5, rollback_if: condition });
+    const [{ revision }] = (await admin.api("GET", "/revisions?limit=1")).body.revisions;
+    const path = `/revisions/${revision}/rollback?gateway_id=${seeded.route.gateway}`;
+    const rollBack = async () => {
+      expect((await admin.api("POST", path)).status).toBe(200);
+      await onAllNodes(seeded.at);
+    };
+    let healthy = false;
+    /** More than min_requests for either side. */
+    const sendMany = async () => {
+      for (const provider of [stable, tried]) provider.reset();
+      failEvery(1000, healthy ? 1000 : 2);
+      for (let turn = 0; turn < 40; turn++) await send(turn, seeded, { "X-User-ID": `user ${turn}` });
+    };
+    const untilOff = () => Promise.all(nodes.map((_, index) => waitFor(() => isOff(index, seeded))));
+    await sendMany();
+    await untilOff();
+    healthy = true;
+    await rollBack();
+    // Old counts would switch it off again during these requests.
+    for (let round = 0; round < 2; round++) await sendMany();
+    expect(await revisions(seeded)).toHaveLength(1);
+    // All nodes have counted for a later version than the one that is restored.
+    await admin.api("PATCH", seeded.at, { visible: false });
+    await onAllNodes(seeded.at);
+    await sendMany();
+    await rollBack();
+    healthy = false;
+    await sendMany();
+    await untilOff();
+    expect(await revisions(seeded)).toHaveLength(2);
+    // A second rollback to the same content changes nothing.
+    await rollBack();
+    const { body } = await admin.api("GET", seeded.at);
+    await rollBack();
+    expect((await admin.api("GET", seeded.at)).body).toEqual(body);
+  });
+
   test("the same document keeps a canary off that was switched off; another share switches it on", async () => {
     const seeded = await seedCanary({ share: 1, rollback_if: { error_ratio: 2, min_requests: 1 } });
     const exported = async () => {

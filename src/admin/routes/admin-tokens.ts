@@ -5,7 +5,7 @@ import { GatehouseError, validationError, type ErrorDetail } from "../../base/er
 import { adminTokenPrefix, hashApiKey, newAdminToken, newId } from "../../base/ids.ts";
 import { mergePatch, type JsonObject } from "../../base/json.ts";
 import { adminTokenChangeSchema, adminTokenSchema } from "../../model/admin-token.ts";
-import { omit, READ_ONLY_FIELDS } from "../../model/record.ts";
+import { omit, READ_ONLY_FIELDS, timeOfChange } from "../../model/record.ts";
 import { rejectUnknownFields, validate } from "../../model/validate.ts";
 import type { StoredAdminToken } from "../../store/admin-tokens.ts";
 import type { IdentityStore } from "../../store/sql-identities.ts";
@@ -14,7 +14,7 @@ import { readResponse, recordResponse, requireMatch } from "../etag.ts";
 import { boundedListQuery, isStoreOrder, pageOfAll } from "../bounded-list.ts";
 import { listQuery, listResponse } from "../list-query.ts";
 import { addOperation, type Call, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
-import { rejectReadOnly, timeOfChange, withoutFields } from "../record-fields.ts";
+import { rejectReadOnly, withoutFields } from "../record-fields.ts";
 import { recordFieldSchemas, timeSchema } from "../record-schemas.ts";
 
 const DEFAULT_LIFETIME_MS = 90 * 86_400_000;

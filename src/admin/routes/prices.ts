@@ -6,7 +6,8 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import type { StoredPrices, Transaction } from "../../store/store.ts";
 import { readResponse, recordResponse, requireMatch, type Versioned } from "../etag.ts";
 import { addOperation, type Caller, type RouteTable } from "../operation.ts";
-import { timeOfChange, withoutFields } from "../record-fields.ts";
+import { timeOfChange } from "../../model/record.ts";
+import { withoutFields } from "../record-fields.ts";
 import { commitWrite } from "../write.ts";
 
 const READ_ONLY = ["builtin", "updated_at"];

@@ -1,6 +1,6 @@
 // timeOfChange: every version of a record has another time.
 import { expect, test } from "bun:test";
-import { timeOfChange } from "./record-fields.ts";
+import { timeOfChange } from "./record.ts";
 
 test("a change is later than the previous one, even after the clock was set back", () => {
   expect(timeOfChange({ updated_at: "2099-12-31T23:59:59.999Z" })).toBe("2100-01-01T00:00:00.000Z");
