@@ -167,7 +167,9 @@ export class BudgetBook {
       const key = reportKey(claim, threshold);
       if (this.#isReported(key)) return;
       this.#remember(key);
-      // The ledger decides which process reports it, also after a restart.
+      // The ledger decides which process reports it, also after a restart. Without Redis another process may have reported it since the
+      // ledger last read what other processes have written.
+      await this.ledger.refresh?.(gatewayId, [onceTarget(claim, threshold)]);
       const once = { ...onceTarget(claim, threshold), limit: 1, amount: 1, enforced: true };
       const reservation = await this.ledger.reserve(gatewayId, [once], "local");
       if (!reservation.reserved) return;

@@ -7,9 +7,11 @@ import { create } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
   temporaryDirectory,
+  untilPrinted,
   type GatehouseProcess,
   type RunningGatehouse,
 } from "../support/gatehouse-process.ts";
+import { logRecords } from "../support/plugin-fixtures.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { untilAllFollow } from "../support/shared-nodes.ts";
@@ -56,6 +58,9 @@ async function statusOf({ proxyUrl }: RunningGatehouse, { path }: SeededRoute): 
 const spentIn = async (gatehouse: RunningGatehouse, state: string) =>
   (await gatehouse.api("GET", state)).body as { spent: string; reserved: string };
 
+const reportedShares = (gatehouse: RunningGatehouse) =>
+  logRecords(gatehouse).flatMap(({ msg, share }) => (msg === "budget threshold reached" ? [share] : []));
+
 describe.skipIf(!hasRedis)("over three nodes with Redis", () => {
   let redis: RedisServer;
   let nodes: GatehouseProcess[] = [];
@@ -93,6 +98,29 @@ describe.skipIf(!hasRedis)("over three nodes with Redis", () => {
     for (const node of nodes) expect(await spentIn(node, state)).toMatchObject({ spent: "1.00" });
   }, 60_000);
 });
+
+test(
+  "without Redis, a share that one process has reported is not reported by another one later",
+  async () => {
+    const env = { DATABASE_URL: `sqlite://${join(folder, "reports.db")}`, WORKERS: "1" };
+    const first = await startGatehouseProcess({ env });
+    const second = await startGatehouseProcess({ env });
+    try {
+      const { route, state } = await seedBudget(first, "0.04");
+      await first.api("PATCH", state.replace("/state", ""), { warn_at: [0.5, 0.75] });
+      await untilAllFollow([first, second]);
+      for (let sent = 0; sent < 2; sent++) await statusOf(first, route);
+      await untilPrinted(first, "budget threshold reached");
+      await waitUntil(async () => (await spentIn(second, state)).spent === "0.02");
+      await statusOf(second, route);
+      await waitUntil(() => reportedShares(second).includes(0.75));
+      expect([reportedShares(first), reportedShares(second)]).toEqual([[0.5], [0.75]]);
+    } finally {
+      await Promise.all([first.stop(), second.stop()]);
+    }
+  },
+  START_MS,
+);
 
 test(
   "a restart without Redis loses nothing that was spent",
