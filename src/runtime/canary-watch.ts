@@ -39,6 +39,8 @@ export class CanaryWatch {
   readonly #clock: Clock;
   readonly #node = newId();
   readonly #watched = new Map<string, Watched>();
+  /** Only the first failure of an outage is logged. */
+  #isFailing = false;
 
   constructor(
     current: Pick<CurrentConfiguration, "store" | "write" | "snapshot">,
@@ -94,8 +96,11 @@ export class CanaryWatch {
       watched.others = others.map((text) => JSON.parse(text) as ArmCounts);
       const reason = reasonFor(model, watched);
       if (reason !== null) await this.#switchOff(model, reason);
+      this.#isFailing = false;
     } catch (error) {
-      this.#log.warn({ virtual_model: model.name, err: error }, "canary counts not exchanged");
+      if (!this.#isFailing)
+        this.#log.warn({ virtual_model: model.name, err: error }, "canary counts not exchanged");
+      this.#isFailing = true;
     }
     watched.isBusy = false;
   }

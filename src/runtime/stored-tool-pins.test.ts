@@ -105,3 +105,35 @@ test("until the approved definitions are known, none is offered", async () => {
   await pins.load();
   expect(pins.isWithheld(gateway, server, "search", "1")).toBe(false);
 });
+
+test("an outage of the store is logged once", async () => {
+  const { store, gateway, server } = await seed();
+  printed.length = 0;
+  let reads = 0;
+  let isAvailable = true;
+  const versions = () => {
+    reads++;
+    return isAvailable ? store.mcpTools.versions() : Promise.reject(new Error("unavailable"));
+  };
+  const mcpTools = {
+    versions,
+    hashes: (id: string) => store.mcpTools.hashes(id),
+    record: (...values: Parameters<typeof store.mcpTools.record>) => store.mcpTools.record(...values),
+  };
+  const pins = await node({ mcpTools: { ...store.mcpTools, ...mcpTools } });
+  pins.observe(gateway, server, [tool("1")]);
+  const untilRead = async (times: number) => {
+    const wanted = reads + times;
+    await waitUntil(() => {
+      clock.advance(1000);
+      return reads >= wanted;
+    });
+  };
+  for (const outages of [1, 2]) {
+    isAvailable = false;
+    await untilRead(4);
+    expect(printed.filter((line) => line.includes("tool definitions not exchanged"))).toHaveLength(outages);
+    isAvailable = true;
+    await untilRead(2);
+  }
+});

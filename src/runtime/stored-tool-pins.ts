@@ -49,6 +49,8 @@ export class StoredToolPins {
   #isLoaded = false;
   #timer: ClockTimer | null = null;
   #working: Promise<void> | null = null;
+  /** Only the first failure of an outage is logged. */
+  #isFailing = false;
   #isClosed = false;
 
   constructor(store: Pick<Store, "mcpTools">, log: Log, clock: Clock) {
@@ -137,7 +139,10 @@ export class StoredToolPins {
     try {
       await this.#write();
       await this.#read();
+      this.#isFailing = false;
     } catch (error) {
+      if (this.#isFailing) return;
+      this.#isFailing = true;
       this.#log.warn({ err: toError(error) }, "tool definitions not exchanged with the store");
     }
   }

@@ -45,6 +45,8 @@ export class GameDayRun {
   #overAt = Infinity;
   #isDirty = false;
   #flushing: Promise<void> | null = null;
+  /** Only the first failure of an outage is logged. */
+  #isFailing = false;
   #waiting: ((isClaimed: boolean) => void)[] = [];
   #isClaiming = false;
 
@@ -121,8 +123,11 @@ export class GameDayRun {
     const counts = JSON.stringify(this.#counts);
     try {
       await store.writeCounts(this.gameDay.record.id, { node, counts });
+      this.#isFailing = false;
     } catch (error) {
       this.#isDirty = true;
+      if (this.#isFailing) return;
+      this.#isFailing = true;
       log.warn({ err: error }, "counts of a game day not written; will retry");
     }
   }
