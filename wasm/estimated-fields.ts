@@ -61,8 +61,9 @@ let keyEnd: usize = 0;
 
 /**
  * Returns the units of the plain messages of the request at `start`, without texts to decode, and stores the values that were found. Returns
- * TO_PARSE if a name has escape sequences, there is too much to store, `messages` occurs twice, or the text is not JSON. Two quotes and a byte 0
- * must follow the request: they end every loop. `messagesName` is the number of the name, `messageUnits` is added for each plain message.
+ * TO_PARSE if a name has escape sequences, there is too much to store, `messages` occurs twice, or the text is not JSON. Two quotes, a
+ * byte 0, a quote, and a byte 0 must follow the request: they end every loop. `messagesName` is the number of the name, `messageUnits` is
+ * added for each plain message.
  */
 export function readRequest(start: usize, messagesName: i32, messageUnits: i32): i32 {
   requestStart = start;

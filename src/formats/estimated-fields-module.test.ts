@@ -74,3 +74,18 @@ test("requests up to the limit are read, and no larger ones", () => {
   expect(texts?.read(Buffer.from(before + value + after))).toBe(unitsOfText(value));
   expect(texts?.read(Buffer.from(`${before}${value}a${after}`))).toBe(-1);
 });
+
+test("nothing after a request that is not JSON is read, whatever an earlier one has left there", () => {
+  for (const left of [null, '"', "{", ":", " "]) {
+    const reader = createRequestTexts(["messages"], 0);
+    if (left !== null) reader?.read(Buffer.alloc(MAX_INPUT_BYTES, left));
+    for (const json of [
+      '{"a":["x}',
+      '{"messages":[{"role":"x}]}',
+      '{"messages":["\\',
+      '{"messages":[{"',
+      '{"',
+    ])
+      expect([left, json, reader?.read(Buffer.from(json))]).toEqual([left, json, -1]);
+  }
+});

@@ -16,6 +16,8 @@ const FOUND = 0x1800;
 const INPUT = 0x4800;
 const PAGES = 5;
 const QUOTE = 0x22;
+/** What follows the request. */
+const END = Uint8Array.of(QUOTE, QUOTE, 0, QUOTE, 0);
 /** The module reads up to 32 bytes at a time. */
 const PADDING = 64;
 /** Larger requests are parsed. */
@@ -104,10 +106,8 @@ export class RequestTexts {
     if (length > MAX_INPUT_BYTES) return -1;
     const input = this.#input;
     input.set(json);
-    // What ends every loop of the module.
-    input[length] = QUOTE;
-    input[length + 1] = QUOTE;
-    input[length + 2] = 0;
+    // What ends every loop of the module, also for bytes that are not JSON: the second quote may begin a string, which the third one ends.
+    input.set(END, length);
     return this.#module.readRequest(INPUT, this.#messagesName, this.#messageUnits);
   }
 }

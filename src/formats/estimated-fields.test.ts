@@ -215,6 +215,7 @@ test("messages with texts and lists of texts are not parsed", () => {
     { content: [{ type: "input_text", text: "four" }, { text: "schön" }], role: "user", name: "five" },
     { content: [{ type: "output_text", text: "six" }], role: "assistant" },
   ];
+  reader.forget();
   const parse = spyOn(JSON, "parse");
   try {
     expect(reader.read(Buffer.from(JSON.stringify({ messages })))).toBe(true);
@@ -260,6 +261,7 @@ test("the other fields have the values of the parsed request", () => {
 });
 
 test("nothing of a request stays after `forget`", () => {
+  reader.forget();
   reader.read(Buffer.from('{"tools":[{"name":"a"}],"max_tokens":"text","n":2}'));
   expect(reader.further).toEqual(["text", 2]);
   reader.forget();
