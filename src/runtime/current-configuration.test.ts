@@ -339,7 +339,8 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
     const writes = nodes.flatMap((each, index) =>
       Array.from({ length: 20 }, async (_unused, number) => {
         const gateway = gatewayRecord({ name: `${index}/${String(number).padStart(2, "0")}` });
-        await each.current.write(insertGateway(gateway));
+        // The deadline of the last write includes the time of all writes before it.
+        await each.current.write(insertGateway(gateway), { deadlineMs: 60_000 });
         expect(each.current.snapshot.gateways.get(gateway.id)?.gateway.name).toBe(gateway.name);
         const revision = each.current.snapshot.revision;
         await eventLoopTurns(number);
@@ -349,8 +350,7 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
         return gateway.name;
       }),
     );
-    const written = (await Promise.all(writes)).sort();
-    polling = false;
+    const written = (await Promise.all(writes).finally(() => (polling = false))).sort();
     await Promise.all(polls);
     for (const each of nodes) {
       await each.current.refresh();

@@ -140,7 +140,10 @@ export function describeStoreSecrets({ database, createMigrated }: StoreMaker): 
       const upstream = await writeUpstream(openForTest(url, { secret: OLD }));
       const writes = Promise.all(
         Array.from({ length: 30 }, (_, at) =>
-          node.write((transaction) => transaction.update("upstreams", { ...upstream, name: `name ${at}` })),
+          // The deadline of the last write includes the time of all writes before it.
+          node.write((transaction) => transaction.update("upstreams", { ...upstream, name: `name ${at}` }), {
+            deadlineMs: 60_000,
+          }),
         ),
       );
       const [{ after }] = await Promise.all([rewrapSecrets(url, new CredentialCipher(NEW, OLD)), writes]);
