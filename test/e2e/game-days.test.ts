@@ -389,9 +389,13 @@ test("nothing is injected before starts_at or after ends_at", async () => {
   expect((await stateOf(id)).phase).toBe("scheduled");
   await gatehouse.api("PATCH", `${gameDays}/${id}`, {
     starts_at: new Date(now).toISOString(),
-    ends_at: new Date(Date.now() + 1500).toISOString(),
   });
   expect((await chat(DRILL)).headers.has("x-gw-fault")).toBe(true);
+  // A time in the past is rejected.
+  await waitUntil(async () => {
+    const ends_at = new Date(Date.now() + 500).toISOString();
+    return (await gatehouse.api("PATCH", `${gameDays}/${id}`, { ends_at })).status === 200;
+  });
   await waitUntil(async () => (await stateOf(id)).phase === "ended");
   expect((await chat(DRILL)).headers.has("x-gw-fault")).toBe(false);
 });
