@@ -120,14 +120,11 @@ function withWrongData(event: string, position: number, value: unknown): string 
 }
 
 test("the time for many messages of one role is linear", () => {
-  const messages = Array<object>(100_000).fill({ role: "user", content: "x" });
-  for (const name of FORMAT_NAMES) {
-    const startedAt = performance.now();
+  const messages = Array<object>(300_000).fill({ role: "user", content: "x" });
+  // Linear time takes a tenth of a second for each format, quadratic time more than a minute: longer than the timeout of this test.
+  for (const name of FORMAT_NAMES)
     formatNamed(name).outbound.encodeRequest(
       { model: "m", messages },
       { report: new TranslationReport(), targetTag: "t" },
     );
-    // Linear time takes less than a second, quadratic time more than ten.
-    expect(performance.now() - startedAt).toBeLessThan(5000);
-  }
-});
+}, 60_000);
