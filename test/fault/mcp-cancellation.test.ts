@@ -1,10 +1,11 @@
 // How soon an MCP server learns that a client has canceled a call: by a notification, or by closing its connection.
 import { expect, test } from "bun:test";
+import { isLong } from "../support/long-form.ts";
 import { seedMcp, SessionClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
-/** Contract part 2: a cancellation reaches the server within this time. */
+/** Contract part 2: a cancellation reaches the server within this time. The long form checks it, where nothing else runs. */
 const LIMIT_MS = 250;
 const CALLS = 20;
 
@@ -62,5 +63,5 @@ test.each([
   const measured = `median ${median.toFixed(1)} ms, slowest ${slowest.toFixed(1)} ms`;
   process.stdout.write(`${generation} ${how}: ${measured}\n`);
   // The slowest one may have waited for another process of the machine.
-  expect(delays[Math.floor(CALLS * 0.9) - 1]).toBeLessThan(LIMIT_MS);
+  if (isLong) expect(delays[Math.floor(CALLS * 0.9) - 1]).toBeLessThan(LIMIT_MS);
 });
