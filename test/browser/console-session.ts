@@ -22,7 +22,7 @@ if (!hasChromium) {
 }
 
 /** Timeout of each step. Generous, because the machine may be busy. */
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 40_000;
 
 export function launchBrowser(): Promise<Browser> {
   // As root, which is usual in containers, Chromium requires --no-sandbox. It only opens our own pages.

@@ -97,7 +97,7 @@ test.each([
         .catch(() => undefined);
     await expectAllPlacesFree();
   },
-  20_000,
+  60_000,
 );
 
 test("a client that disconnects before the response or within a stream frees its place", async () => {

@@ -113,7 +113,7 @@ describe("the split over many requests (GATEHOUSE_BALANCE_REQUESTS)", () => {
       }
       await Promise.all(counted.map((provider) => provider.stop()));
     },
-    Math.max(10_000, requests * 3),
+    Math.max(60_000, requests * 3),
   );
 });
 

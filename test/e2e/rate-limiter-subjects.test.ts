@@ -294,7 +294,7 @@ describe("per_key, per_label and per_model", () => {
       // One more shares the count of models that are not known.
       expect(Object.fromEntries(statuses)).toEqual({ 200: 1001, 429: 1 });
       expect(await statusesOf(route, ["listed", "listed"])).toEqual([200, 429]);
-    }, 30_000);
+    }, 60_000);
 
     test("names that are too long to be kept share one count", async () => {
       const route = await seedModels([{}]);

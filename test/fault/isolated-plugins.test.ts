@@ -101,7 +101,7 @@ test(
     await waitFor(async () => {
       await (await ask(route, "exit")).text();
       return crashes(route.gateway).length >= 5 ? true : null;
-    }, 30_000);
+    });
     const readiness = await fetch(`${gatehouse.adminUrl}/readyz`);
     expect(readiness.status).toBe(200);
     const { faulty_plugins } = (await readiness.json()) as { faulty_plugins?: Record<string, string> };

@@ -185,7 +185,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes", () => {
     expect(await node!.exited).toBe(0);
     nodes[0] = await startNode(portsOf(node!));
     expect((await call()).result).toEqual(expected);
-  }, 30_000);
+  }, 60_000);
 });
 
 interface OpenStreams {

@@ -83,7 +83,7 @@ async function settle(): Promise<void> {
     [faulty, steady].every(
       (provider) => provider.openConnections() === 0 && connectionsTo(provider.port) === 0,
     );
-  await waitUntil(() => isQuiet(), 10_000);
+  await waitUntil(() => isQuiet());
 }
 
 /** Garbage of the warm-up must not count. */
@@ -218,7 +218,7 @@ async function newOutcomes(expected: number): Promise<Record<string, number>> {
   const lines = await waitFor(() => {
     const fresh = countedLines().slice(seenLines);
     return fresh.length >= expected ? fresh : null;
-  }, 10_000);
+  });
   const counts: Record<string, number> = {};
   for (const line of lines) counts[line.outcome as string] = (counts[line.outcome as string] ?? 0) + 1;
   return counts;
@@ -234,7 +234,7 @@ function skipLines(): void {
 
 async function expectNoLeak(what: string): Promise<void> {
   await settle();
-  await waitUntil(() => openFiles() <= baseline.files + 2, 10_000);
+  await waitUntil(() => openFiles() <= baseline.files + 2);
   let memory = 0;
   try {
     await waitUntil(async () => {
@@ -242,7 +242,7 @@ async function expectNoLeak(what: string): Promise<void> {
       await servedBy(ordinary);
       memory = residentBytes(gatehouse);
       return memory <= baseline.memory + ALLOWED_GROWTH;
-    }, 30_000);
+    });
   } finally {
     measurements.push(`after ${what}: ${inMb(memory)}, ${openFiles()} files (${baseline.files} before)`);
   }

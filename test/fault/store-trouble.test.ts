@@ -87,7 +87,7 @@ describe("SQLite", () => {
     expect(await namesOf(gatehouse)).toEqual(["kept"]);
     allowWrites();
     await expectRecovery(gatehouse, ["kept"]);
-  }, 30_000);
+  }, 60_000);
 
   test("files that become immutable while the process runs", async () => {
     const gatehouse = await start();
@@ -99,7 +99,7 @@ describe("SQLite", () => {
     expect(await namesOf(gatehouse)).toEqual(["kept"]);
     Bun.spawnSync(["chattr", "-i", ...files]);
     await expectRecovery(gatehouse, ["kept"]);
-  }, 30_000);
+  }, 60_000);
 
   test("a full disk", async () => {
     const dataDir = temporaryDirectory();
@@ -126,7 +126,7 @@ describe("SQLite", () => {
     const database = new Database(join(dataDir, "gatehouse.db"), { readonly: true });
     expect(database.query("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
     database.close();
-  }, 30_000);
+  }, 60_000);
 
   test("a database that another process has locked", async () => {
     const gatehouse = await start();
@@ -139,7 +139,7 @@ describe("SQLite", () => {
     expect(await namesOf(gatehouse)).toEqual(["kept"]);
     other.run("ROLLBACK");
     await expectRecovery(gatehouse, ["kept"]);
-  }, 30_000);
+  }, 60_000);
 
   test("many writes that wait for a lock fail together, not one deadline after the other", async () => {
     const gatehouse = await start();
@@ -151,7 +151,7 @@ describe("SQLite", () => {
     for (const response of responses) expectUnavailable(response, /busy|in time/);
     other.run("ROLLBACK");
     await expectRecovery(gatehouse, []);
-  }, 30_000);
+  }, 60_000);
 
   test("a write waits for a lock that is released in time", async () => {
     const gatehouse = await start();
@@ -164,7 +164,7 @@ describe("SQLite", () => {
     other.run("COMMIT");
     for (const response of await Promise.all(waiting)) expect(response.status).toBe(201);
     expect((await namesOf(gatehouse)).sort()).toEqual(["first", "second", "third"]);
-  }, 30_000);
+  }, 60_000);
 });
 
 describe.skipIf(!hasPostgres)("PostgreSQL", () => {
@@ -198,7 +198,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
     expect(await namesOf(gatehouse)).toEqual(kept);
     await setReadOnly("off");
     await expectRecovery(gatehouse, kept);
-  }, 30_000);
+  }, 60_000);
 
   test("a user who may not write, and no rights at all at the start", async () => {
     cluster ??= await startPostgres();
@@ -222,7 +222,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
     expectUnavailable(await create(gatehouse, "rejected"), reason);
     await setRights("GRANT ALL ON ALL TABLES IN SCHEMA public TO reader");
     await expectRecovery(gatehouse, []);
-  }, 30_000);
+  }, 60_000);
 
   test("a server that stops responding during writes and resumes later", async () => {
     const { cluster: postgres, url, gatehouse } = await startOnPostgres();

@@ -7,7 +7,7 @@ import { logRecords, pluginsDirectory, SCRIPTED_PLUGINS, scripted } from "../sup
 import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 /** Blocks the event loop for as many milliseconds as the request asks for. */
 const LOOP_ON_DEMAND = `
   const until = performance.now() + Number(context.headers.get("x-loop-ms") ?? 0);

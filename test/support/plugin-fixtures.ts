@@ -119,7 +119,6 @@ export function logged(
         (line) =>
           line.msg === message && Object.entries(fields).every(([name, value]) => line[name] === value),
       ) ?? null,
-    5000,
   );
 }
 

@@ -53,5 +53,5 @@ test.skipIf(!hasPostgres)(
     const { canary } = (await first.api("GET", `/gateways/${gateway}/models/${model.id}`)).body;
     expect(canary).toMatchObject({ share: 0, rolled_back: { share: 0.5 } });
   },
-  30_000,
+  60_000,
 );

@@ -72,5 +72,5 @@ test.skipIf(!hasCollector)(
       await collector.stop();
     }
   },
-  30_000,
+  60_000,
 );

@@ -353,7 +353,7 @@ describe("--role admin|proxy|all", () => {
 
 describe("signals", () => {
   test("SIGTERM: /readyz is 503 at once while new requests are still served, then exit 0", async () => {
-    const gatehouse = await start({ env: { DRAIN_DELAY_MS: "1500" } });
+    const gatehouse = await start({ env: { DRAIN_DELAY_MS: "5000" } });
     gatehouse.signal("SIGTERM");
     await waitUntil(async () => (await readiness(gatehouse.adminUrl)).status === 503);
     for (const url of [gatehouse.adminUrl, gatehouse.proxyUrl]) {

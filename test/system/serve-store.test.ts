@@ -110,7 +110,7 @@ describe("a store that rejects the process permanently ends it with a one-line m
       const DATA_DIR = join(scratch, "pg");
       expectOneLine(await runToEnd({ DATABASE_URL, DATA_DIR }), /schema version 999/);
     },
-    30_000,
+    60_000,
   );
 
   test("a damaged SQLite file", async () => {
