@@ -371,12 +371,15 @@ test("a stalled response continues when the game day is stopped", async () => {
   const { upstreams } = (await gatehouse.api("GET", `${at}/upstreams?name=responses`)).body as {
     upstreams: { id: string }[];
   };
-  await gatehouse.api("PATCH", `${at}/upstreams/${upstreams[0]!.id}`, { timeouts: { idle: 60_000 } });
+  const setTimeouts = (fields: object) =>
+    gatehouse.api("PATCH", `${at}/upstreams/${upstreams[0]!.id}`, { timeouts: fields });
+  await setTimeouts({ idle: 60_000 });
   const { id } = await drill({ faults: [{ type: "stall", after_events: 3 }] });
   const response = await send("/v1/responses", { input: "hello there", stream: true }, DRILL);
   await gatehouse.api("POST", `${gameDays}/${id}/stop`, {});
   // Otherwise the idle timeout would end it, without this event.
   expect(await response.text()).toContain("response.completed");
+  await setTimeouts(timeouts);
 });
 
 test("nothing is injected before starts_at or after ends_at", async () => {
