@@ -1,5 +1,5 @@
 // Mirrors of virtual models: when a copy is sent, what it costs and whom, what is not copied, and where its result is found.
-import { beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import { CHAT_REQUEST } from "../support/balancing-fixtures.ts";
 import { startGatehouseInProcess, startWithProviders } from "../support/gatehouse-in-process.ts";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
@@ -45,10 +45,9 @@ const model = `${gateway}/models/${await post(`${gateway}/models`, {
   mirror: { target: { upstream: mirrorUpstream, model: "new" }, share: 1 },
 })}`;
 
-beforeEach(async () => {
-  await settled();
-  clock.advance(120_000);
-});
+// Before the next test resets the providers: a copy that arrives later would be counted for that test.
+afterEach(() => settled());
+beforeEach(() => clock.advance(120_000));
 
 let sent = 0;
 async function send(body: object = {}, headers: Record<string, string> = {}) {
