@@ -13,6 +13,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns the object that a JSON text holds; null if the text is no JSON or holds another value. */
+export function parseObject(json: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Decodes a request body to a JSON object. Throws a GatehouseError, also for values that `rejectUnstorable` rejects. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject {
   let value: unknown;

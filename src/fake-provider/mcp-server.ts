@@ -1,6 +1,6 @@
 // A fake MCP server over Streamable HTTP, for the demo and for tests: both generations of the protocol, a few tools, a prompt and
 // a resource, and misbehavior on request.
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { isJsonObject, parseObject, type JsonObject } from "../base/json.ts";
 import { FAKE_PROMPTS, FAKE_RESOURCES, FAKE_TOOLS, type FakeTool } from "./mcp-tools.ts";
 
 const STATELESS_VERSION = "2026-07-28";
@@ -75,7 +75,7 @@ export class FakeMcpServer {
       return new Response(null, { status: ended ? 200 : 404 });
     }
     if (request.method !== "POST") return notAllowed();
-    const message = parsed(await request.text());
+    const message = parseObject(await request.text());
     if (message === null) return failure(null, -32700, "Parse error", 400);
     return this.#handle(request, message);
   }
@@ -203,15 +203,6 @@ const CAPABILITIES = { tools: { listChanged: true }, prompts: {}, resources: {} 
 
 function eventOf(message: JsonObject): Uint8Array {
   return new TextEncoder().encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
-}
-
-function parsed(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function failure(id: unknown, code: number, message: string, status: number, data?: JsonObject): Response {

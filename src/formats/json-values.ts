@@ -10,13 +10,3 @@ export function textOrEmpty(value: unknown): string {
 export function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
-
-/** Returns the object that a JSON text holds; null if the text is no JSON or holds another value. */
-export function parseObject(json: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}

@@ -1,6 +1,5 @@
 // Removes the token counts from responses, as providers send them that do not report any.
-import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { parseObject } from "./json-values.ts";
+import { isJsonObject, parseObject, type JsonObject } from "../base/json.ts";
 
 /** The keys of usage objects, and of the objects that may contain one in a stream. */
 const USAGE_KEYS = ["usage", "usageMetadata"];

@@ -1,6 +1,5 @@
 // Estimates the tokens of a response of OpenAI's Realtime API whose usage was not reported, from the messages that were relayed.
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { parseObject } from "../json-values.ts";
+import { isJsonObject, parseObject, type JsonObject } from "../../base/json.ts";
 import { estimateRequestTokens } from "../token-estimate.ts";
 import { tokensOfText } from "../text-tokens.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";

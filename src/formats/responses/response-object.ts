@@ -1,7 +1,6 @@
 // Creates the parts of Responses that whole responses and streams share: the response object and its items.
 import { newId } from "../../base/ids.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { parseObject } from "../json-values.ts";
+import { parseObject, type JsonObject } from "../../base/json.ts";
 import { customInputOf } from "../openai/custom-tool-calls.ts";
 import type { ChatErrorBody, ChatFinishReason, ChatUsage } from "../openai/wire-types.ts";
 import type { ResponseContext } from "../translator.ts";

@@ -1,11 +1,11 @@
 // Fetches access tokens: client credentials (RFC 6749, 4.4), and the signed assertion of a Google service account (RFC 7523).
 import { sign } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { parseObject, type JsonObject } from "../../base/json.ts";
 import type { Credentials } from "../../model/credentials.ts";
 import { CredentialError } from "../request-credential.ts";
 import type { FetchedValue } from "./refreshed-value.ts";
-import { parseObject, tokenObject, type TokenClient, type TokenResponse } from "./token-client.ts";
+import { tokenObject, type TokenClient, type TokenResponse } from "./token-client.ts";
 
 /** The token addresses of the clouds. Tests replace them; the configuration cannot. */
 export interface TokenAddresses {

@@ -3,10 +3,11 @@
 // are link-local, so that they are not fetched over the connections to providers, which reject such addresses.
 import { readFile } from "node:fs/promises";
 import type { Clock } from "../../base/clock.ts";
+import { parseObject } from "../../base/json.ts";
 import { CredentialError } from "../request-credential.ts";
 import type { FetchedValue } from "./refreshed-value.ts";
 import type { AwsKeys } from "./sigv4.ts";
-import { parseObject, type TokenClient } from "./token-client.ts";
+import type { TokenClient } from "./token-client.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

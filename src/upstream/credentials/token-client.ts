@@ -1,6 +1,6 @@
 // Fetches tokens over the connections to providers: forbidden addresses, timeouts and the forward proxy apply to them as well.
 import type { Clock } from "../../base/clock.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { parseObject, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { readWholeBody } from "../read-whole-body.ts";
 import { CredentialError } from "../request-credential.ts";
@@ -112,13 +112,4 @@ export function tokenObject({ status, text }: TokenResponse): JsonObject {
       ? "the token server sent a response that is not a JSON object"
       : `the token server responded with status ${status}${shown}`,
   );
-}
-
-export function parseObject(text: string): JsonObject | null {
-  try {
-    const json: unknown = JSON.parse(text);
-    return isJsonObject(json) ? json : null;
-  } catch {
-    return null;
-  }
 }
