@@ -179,6 +179,10 @@ async function disconnectOften(times: number): Promise<void> {
     client.disconnect(at % 3 === 0);
     await client.ended;
   });
+  // A busy gateway has not accepted all of these connections yet, or not written their log lines. It does both in order.
+  const lines = ordinaryLines();
+  await servedBy(ordinary);
+  await waitUntil(() => ordinaryLines() > lines);
 }
 
 const CUTTING: Behavior[] = [
@@ -228,6 +232,10 @@ function countedLines(): ReturnType<typeof accessLines> {
   return accessLines(gatehouse).filter((line) => line.path !== ordinary.path);
 }
 
+function ordinaryLines(): number {
+  return accessLines(gatehouse).length - countedLines().length;
+}
+
 function skipLines(): void {
   seenLines = countedLines().length;
 }
@@ -257,8 +265,8 @@ describe("no leak", () => {
       await disconnectOften(N);
       await settle();
       expect(faulty.requests.filter((request) => !request.aborted && !request.finished)).toEqual([]);
-      // A client that disconnected before its request was read has not sent a request.
-      const outcomes = await newOutcomes(faulty.requestCount);
+      // A client that disconnected before its request was read has not sent a request, and on a busy machine that may be nearly all.
+      const outcomes = await newOutcomes(Math.max(1, faulty.requestCount));
       expect(Object.keys(outcomes)).toEqual(["client_left"]);
       expect(outcomes["client_left"]).toBeGreaterThanOrEqual(faulty.requestCount);
       await expectNoLeak(`${N} clients that disconnected`);
