@@ -81,12 +81,12 @@ describe("a requested name", () => {
     await gatehouse.api("PATCH", `/gateways/${route.gateway}/upstreams/${upstream}`, {
       targets: [targetAt(west, { provider: "anthropic" })],
     });
-    await addModel(route, { name: "claude", targets: [{ upstream, model: "claude-sonnet-4-5" }] });
+    await addModel(route, { name: "claude", targets: [{ upstream, model: "claude-sonnet-5" }] });
     const response = await send(route, "claude", { stream: true });
     expect(await response.text()).toContain("[DONE]");
     expect(response.headers.get("x-gw-virtual-model")).toBe("claude");
     expect(west.requests[0]).toMatchObject({ path: "/v1/messages" });
-    expect(sentModels(west)).toEqual(["claude-sonnet-4-5"]);
+    expect(sentModels(west)).toEqual(["claude-sonnet-5"]);
   });
 });
 

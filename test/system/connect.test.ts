@@ -90,7 +90,7 @@ describe("--write", () => {
   test("claude-code: merges the settings, keeps a backup, and changes nothing the second time", async () => {
     const before = '{\n  "model": "opus",\n  "env": { "OTHER": "1" }\n}\n';
     given(claudeFile(), before);
-    const { code, stdout, stderr } = await write("claude-code", "--key", KEY, "--model", "claude-sonnet-4-5");
+    const { code, stdout, stderr } = await write("claude-code", "--key", KEY, "--model", "claude-sonnet-5");
     expect(code).toBe(0);
     expect(stdout + stderr).not.toContain(KEY);
     expect(JSON.parse(textOf(claudeFile()))).toEqual({
@@ -99,15 +99,15 @@ describe("--write", () => {
         OTHER: "1",
         ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
         ANTHROPIC_AUTH_TOKEN: KEY,
-        ANTHROPIC_MODEL: "claude-sonnet-4-5",
-        ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-sonnet-4-5",
+        ANTHROPIC_MODEL: "claude-sonnet-5",
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-sonnet-5",
       },
     });
     const backups = filesIn(join(home, ".claude")).filter((name) => name !== "settings.json");
     expect(backups).toHaveLength(1);
     expect(textOf(join(home, ".claude", backups[0] ?? ""))).toBe(before);
 
-    const again = await write("claude-code", "--key", KEY, "--model", "claude-sonnet-4-5");
+    const again = await write("claude-code", "--key", KEY, "--model", "claude-sonnet-5");
     expect(again.stdout).toContain("nothing was changed");
     expect(filesIn(join(home, ".claude"))).toHaveLength(2);
   });

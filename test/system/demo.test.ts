@@ -30,7 +30,7 @@ test("the demo prints a routed response, its commands work as printed, and it le
   expect(responses).toContain("Hello from openai.");
   expect(responses).toMatch(/"delta":\{"content":"Hello"\}[\s\S]*data: \[DONE\]/);
   expect(responses).toContain('"type":"message"');
-  expect(responses).toContain('"id":"claude-sonnet-4-5","object":"model"');
+  expect(responses).toContain('"id":"claude-sonnet-5","object":"model"');
   expect(responses).toContain('"sum":42');
   expect(responses).toContain('{"gateways":[{"id":');
 

@@ -101,7 +101,7 @@ test("with the target and the rule for Google's SDK, its requests reach Gemini",
 
 test("the settings of Claude Code and Codex are those that the command prints", async () => {
   const connect = ["bin/gatehouse", "connect"];
-  const claude = await run([...connect, "claude-code", "--model", "claude-sonnet-4-5"]);
+  const claude = await run([...connect, "claude-code", "--model", "claude-sonnet-5"]);
   expect(blocksIn("json")).toEqual([claude]);
   expect(blocksIn("toml")).toEqual([await run([...connect, "codex", "--model", "gpt-4o"])]);
 });
