@@ -14,7 +14,11 @@ import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { fields, paint } from "./terminal.ts";
 
-const dependencySchema = z.object({ state: z.string(), detail: z.string().optional() });
+const dependencySchema = z.object({
+  state: z.string(),
+  detail: z.string().optional(),
+  since: z.string().optional(),
+});
 const readinessSchema = z.object({
   status: z.string(),
   revision: z.int().nullable(),
@@ -122,14 +126,14 @@ function describe(found: Status): string {
   ].join("\n");
 }
 
-function dependency({ state, detail }: Status["store"]): string {
-  const shown =
-    state === "away"
-      ? paint("red", "unavailable")
-      : state === "ok"
-        ? paint("green", state)
-        : (detail ?? state);
-  return state === "none" || detail === undefined ? shown : `${shown}: ${detail}`;
+const FAILING: Readonly<Record<string, string>> = { away: "unavailable", read_only: "rejects writes" };
+
+function dependency({ state, detail = "", since }: Status["store"]): string {
+  if (state === "none") return detail;
+  const problem = FAILING[state];
+  if (problem === undefined) return paint("green", state);
+  const reason = detail === "" ? "" : `: ${detail}`;
+  return `${paint("red", problem)}${since === undefined ? "" : ` since ${since}`}${reason}`;
 }
 
 function count(number: number, what: string): string {

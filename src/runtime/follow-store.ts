@@ -4,6 +4,7 @@ import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { StoreRejected } from "../store/store.ts";
 import type { CurrentConfiguration } from "./current-configuration.ts";
+import { StoreState } from "./store-state.ts";
 
 const POLL_MS = 400;
 
@@ -18,19 +19,17 @@ export async function followStore(
   signal: AbortSignal,
   clock: Clock,
 ): Promise<void> {
+  const state = new StoreState(current.store, health, log, clock);
   const pause = new InterruptiblePause(signal, clock);
   current.store.onAnnouncement(() => pause.interrupt());
   while (!signal.aborted) {
     pause.reset();
     try {
       await current.refresh();
-      if (health.store.state !== "ok") log.info({ revision: health.revision }, "store available");
-      health.store = { state: "ok" };
+      state.readSucceeded();
     } catch (error) {
       if (error instanceof StoreRejected) throw error;
-      const detail = error instanceof Error ? error.message : String(error);
-      if (health.store.detail !== detail) log.warn({ err: error }, "store unavailable");
-      health.store = { state: "away", detail };
+      state.readFailed(error);
     }
     // The jitter keeps many nodes from polling at the same moment.
     await pause.wait(POLL_MS * (0.75 + Math.random() / 2));

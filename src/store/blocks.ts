@@ -1,5 +1,5 @@
 // Blocks in the store. They create no revision: their changes have a sequence of their own, which other nodes follow.
-import type { AuditEntry, AuditEvent, AuditOrigin } from "./audit.ts";
+import { appendAudit, type AuditEntry, type AuditEvent, type AuditOrigin } from "./audit.ts";
 import type { Query, Row } from "./database.ts";
 
 /** A subject whose requests a plugin rejects until the block expires or an operator removes it. */
@@ -169,7 +169,21 @@ export async function removeBlocks(
 /** Limits the size of an entry in the audit log. */
 const MAX_AUDITED = 20;
 
-export function removalEvent(origin: AuditOrigin, gatewayId: string, removed: readonly Block[]): AuditEvent {
+/** Removes one block or all, and records who did it. Without an origin, or if there was nothing to remove, nothing is recorded. */
+export async function removeBlocksByHand(
+  query: Query,
+  gatewayId: string,
+  id: string | null,
+  origin: AuditOrigin | undefined,
+  keptAudit: number,
+): Promise<RemovedBlocks> {
+  const removed = await removeBlocks(query, gatewayId, id);
+  if (origin === undefined || removed.blocks.length === 0) return removed;
+  const event = removalEvent(origin, gatewayId, removed.blocks);
+  return { ...removed, audit: (await appendAudit(query, [event], keptAudit))[0] ?? null };
+}
+
+function removalEvent(origin: AuditOrigin, gatewayId: string, removed: readonly Block[]): AuditEvent {
   const [first] = removed;
   const blocks = removed.slice(0, MAX_AUDITED).map(({ id, type, subject }) => ({ id, type, subject }));
   return {

@@ -1,9 +1,9 @@
 // The Store with SQL: one implementation for SQLite and PostgreSQL. Every operation has a deadline.
 import { GatehouseError } from "../base/errors.ts";
 import { recordWrite } from "./audit-revision.ts";
-import { appendAudit, type AuditOrigin } from "./audit.ts";
-import { addBlocks, listBlocks, readBlockChanges, readBlockSequence, removalEvent } from "./blocks.ts";
-import { removeBlocks, removeExpiredBlocks, type Block, type BlockChanges } from "./blocks.ts";
+import type { AuditOrigin } from "./audit.ts";
+import { addBlocks, listBlocks, readBlockChanges, readBlockSequence, removeBlocksByHand } from "./blocks.ts";
+import { removeExpiredBlocks, type Block, type BlockChanges } from "./blocks.ts";
 import type { BlockPage, RemovedBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Query } from "./database.ts";
@@ -24,6 +24,7 @@ import { isEmbedded, isReadOnly, unavailable } from "./store-error.ts";
 import type { ConsistentView, GatewayParts, Kind, ListQuery } from "./store.ts";
 import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store.ts";
 import type { Transaction, WriteOptions, Written } from "./store.ts";
+import { recordKeyUses, writeNothing } from "./small-writes.ts";
 import { sumUsage } from "./usage-sums.ts";
 import { addUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
 
@@ -198,12 +199,7 @@ class SqlStore implements Store {
   }
 
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void> {
-    return this.#writeApart(async (query) => {
-      for (const [id, usedAt] of uses) {
-        const isLater = "(last_used_at IS NULL OR last_used_at < $1)";
-        await query(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND ${isLater}`, [usedAt, id]);
-      }
-    });
+    return this.#writeApart((query) => recordKeyUses(query, uses));
   }
 
   addBlocks(blocks: readonly Block[], maxPerType: number, now: string): Promise<readonly Block[]> {
@@ -211,12 +207,7 @@ class SqlStore implements Store {
   }
 
   removeBlocks(gatewayId: string, id: string | null, audit?: AuditOrigin): Promise<RemovedBlocks> {
-    return this.#writeBlocks(async (query) => {
-      const removed = await removeBlocks(query, gatewayId, id);
-      if (audit === undefined || removed.blocks.length === 0) return removed;
-      const event = removalEvent(audit, gatewayId, removed.blocks);
-      return { ...removed, audit: (await appendAudit(query, [event], this.#keptAudit))[0] ?? null };
-    });
+    return this.#writeBlocks((query) => removeBlocksByHand(query, gatewayId, id, audit, this.#keptAudit));
   }
 
   removeExpiredBlocks(now: string): Promise<void> {
@@ -248,13 +239,21 @@ class SqlStore implements Store {
     this.#announcementListener = listener;
   }
 
+  async checkWritable(): Promise<void> {
+    await this.#writeApart(writeNothing);
+  }
+
   addUsage(batch: UsageBatch): Promise<void> {
     return this.#writeApart((query) => addUsage(query, batch));
   }
 
   /** Writes in a transaction without a revision. */
   #writeApart<T>(work: (query: Query) => Promise<T>): Promise<T> {
-    return guarded(DEADLINE_MS, async () => (await this.#open()).writeTransaction(work));
+    const writing = guarded(DEADLINE_MS, async () => (await this.#open()).writeTransaction(work));
+    return writing.catch((error: unknown) => {
+      if (isReadOnly(error)) this.#reopen();
+      throw error;
+    });
   }
 
   sumUsage(query: UsageQuery): Promise<UsageSum[]> {

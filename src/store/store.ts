@@ -243,6 +243,8 @@ export interface Store extends Reader, BlockStore {
   /** Runs reads that all see the same revision, whatever is written meanwhile. */
   view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T>;
   revision(): Promise<number>;
+  /** Writes without changing anything. Rejects if the database cannot be written, for example because its disk is full. */
+  checkWritable(): Promise<void>;
   /** Calls `listener` soon after another node wrote, if the database supports notifications. */
   onAnnouncement(listener: () => void): void;
   /** Newest first, unless the query has another order. */

@@ -8,6 +8,14 @@ export interface Dependency {
   readonly detail?: string;
 }
 
+/** The database may also be read-only: it can be read, but rejects writes, for example because its disk is full. */
+export interface StoreDependency {
+  readonly state: "ok" | "away" | "read_only";
+  readonly detail?: string;
+  /** When the problem began; absent if there is none. */
+  readonly since?: string;
+}
+
 /** A response to a health check. */
 interface HealthReport {
   readonly status: number;
@@ -19,7 +27,7 @@ export class Health {
   phase: Phase = "starting";
   /** Revision of the active configuration; null until one is loaded. */
   revision: number | null = null;
-  store: Dependency = { state: "away", detail: "not connected yet" };
+  store: StoreDependency = { state: "away", detail: "not connected yet" };
   /** How often a configured Redis became unavailable. */
   countersLost = 0;
   counters: Dependency = { state: "none", detail: "in memory" };

@@ -46,6 +46,8 @@ const CONSOLE_PACKAGES = new Set(["preact", "preact/hooks", "@preact/signals", "
 
 const BARRELS = new Set(["sdk/index.ts"]);
 const MAX_LINES = 300;
+/** Declarations of data, which are as long as what they declare. */
+const TABLES = new Set(["telemetry/metrics/metric-table.ts"]);
 const IMPORT =
   /^\s*(?:import|export)\s[^"'`;]*?from\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm;
 
@@ -134,7 +136,7 @@ function fileProblems(file: string, text: string, providerNames: readonly string
   if (!text.startsWith("//")) problems.push("does not open with a comment that says what it owns");
   if (/^export default/m.test(text)) problems.push("has a default export");
   const lines = text.split("\n").length;
-  if (lines > MAX_LINES && !text.startsWith("// Generated"))
+  if (lines > MAX_LINES && !text.startsWith("// Generated") && !TABLES.has(file))
     problems.push(`has ${lines} lines; does it own one thing?`);
   if (knowsProviders(file)) return problems;
   for (const name of providerNames) {

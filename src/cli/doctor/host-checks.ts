@@ -1,6 +1,8 @@
 // Checks of this machine: the server secret, the limits of the process, the directories, the ports.
-import { accessSync, constants, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { accessSync, constants, existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
 import { errorCode } from "../../base/error-code.ts";
 import type { PortSetting } from "../../config/listen.ts";
 import { portsFor } from "../../config/ports.ts";
@@ -14,6 +16,7 @@ const MIN_SECRET_BYTES = 32;
 const MIN_OPEN_FILES = 4096;
 const MIN_REQUESTS = 1024;
 const PROBE_MS = 2000;
+const PROBE_BYTES = 64 * 1024;
 
 export function checkSecret(settings: Settings): CheckResult[] {
   let secret: string | null;
@@ -77,11 +80,26 @@ export function checkDataDirectory({ DATA_DIR }: Settings): CheckResult[] {
       return [fail("data", `DATA_DIR ${DATA_DIR} ${detail}`, "remove the file, or set another DATA_DIR")];
     }
     accessSync(directory, constants.W_OK | constants.X_OK);
+    if (isItself) probeDisk(directory);
     return [ok("data", `DATA_DIR ${DATA_DIR} ${isItself ? "is writable" : "can be created"}`)];
-  } catch {
-    return [
-      fail("data", `DATA_DIR ${DATA_DIR} is not writable`, "make it writable, or set another DATA_DIR"),
-    ];
+  } catch (error) {
+    const code = errorCode(error) ?? "";
+    if (code === "ENOSPC" || code === "EDQUOT")
+      return [
+        fail("data", `the disk of DATA_DIR ${DATA_DIR} is full`, "free space, or set another DATA_DIR"),
+      ];
+    const fix = "make it writable, or set another DATA_DIR";
+    return [fail("data", `DATA_DIR ${DATA_DIR} is not writable${code === "" ? "" : ` (${code})`}`, fix)];
+  }
+}
+
+/** Writes a file and deletes it: only a write shows that a disk is full, or that a quota is used up. */
+function probeDisk(directory: string): void {
+  const file = join(directory, `.doctor-${process.pid}`);
+  try {
+    writeFileSync(file, Buffer.alloc(PROBE_BYTES), { flush: true });
+  } finally {
+    rmSync(file, { force: true });
   }
 }
 
@@ -99,34 +117,54 @@ export function checkPlugins({ PLUGINS_DIR }: Settings): CheckResult[] {
 }
 
 export async function checkPorts(settings: Settings): Promise<CheckResult[]> {
-  return Promise.all(
+  const results = await Promise.all(
     [...portsFor(settings, "all")].map(([setting, port]) => checkPort(setting, port, settings)),
   );
+  // Both planes of a gateway report its database.
+  const all = results.flat();
+  return all.filter(({ detail }, index) => all.findIndex((other) => other.detail === detail) === index);
 }
 
-async function checkPort(name: PortSetting, port: number, { HOST }: Settings): Promise<CheckResult> {
-  if (port === 0) return ok("ports", `${name} 0 picks a free port`);
+async function checkPort(name: PortSetting, port: number, { HOST }: Settings): Promise<CheckResult[]> {
+  if (port === 0) return [ok("ports", `${name} 0 picks a free port`)];
   try {
     Bun.listen({ hostname: HOST, port, socket: { data: () => undefined } }).stop(true);
-    return ok("ports", `${name} ${port} is free`);
+    return [ok("ports", `${name} ${port} is free`)];
   } catch (error) {
     const code = errorCode(error);
     if (code === "EACCES")
-      return fail("ports", `${name} ${port} needs privileges`, `set ${name} to a port above 1023`);
+      return [fail("ports", `${name} ${port} needs privileges`, `set ${name} to a port above 1023`)];
     if (code !== "EADDRINUSE")
-      return fail("ports", `HOST ${HOST} is not an address of this machine`, "set HOST to one that is");
+      return [fail("ports", `HOST ${HOST} is not an address of this machine`, "set HOST to one that is")];
   }
-  if (await isGatehouse(HOST, port)) return ok("ports", `${name} ${port} is used by a running gateway`);
-  return fail("ports", `${name} ${port} is taken by another program`, `stop it, or set another ${name}`);
+  const gateway = await findGateway(HOST, port);
+  if (gateway === null)
+    return [fail("ports", `${name} ${port} is taken by another program`, `stop it, or set another ${name}`)];
+  return [ok("ports", `${name} ${port} is used by a running gateway`), ...checkRunning(gateway)];
 }
 
-async function isGatehouse(host: string, port: number): Promise<boolean> {
+const runningSchema = z.object({
+  revision: z.int().nullable(),
+  store: z.object({ state: z.string(), detail: z.string().optional(), since: z.string().optional() }),
+});
+
+/** Reports the problem that a running gateway has with its database. */
+function checkRunning({ store }: z.output<typeof runningSchema>): CheckResult[] {
+  const { state, detail = "", since = "its start" } = store;
+  if (state === "ok") return [];
+  const problem = state === "read_only" ? "cannot write to its database" : "cannot use its database";
+  const fix = "free space on the disk of the database, or make it writable; see the check of the store";
+  return [fail("store", `the running gateway ${problem} since ${since}: ${detail}`, fix)];
+}
+
+/** Returns what a gateway on this port reports, or null if another program uses the port. */
+async function findGateway(host: string, port: number): Promise<z.output<typeof runningSchema> | null> {
   const address = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
   try {
     const signal = AbortSignal.timeout(PROBE_MS);
     const readiness: unknown = await (await fetch(`http://${address}:${port}/readyz`, { signal })).json();
-    return typeof readiness === "object" && readiness !== null && "revision" in readiness;
+    return runningSchema.safeParse(readiness).data ?? null;
   } catch {
-    return false;
+    return null;
   }
 }

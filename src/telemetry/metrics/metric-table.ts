@@ -221,7 +221,18 @@ export const METRICS = {
     labels: [],
     merge: "min",
   },
-  gatehouse_store_up: { type: "gauge", help: "1 if the database is available.", labels: [], merge: "min" },
+  gatehouse_store_up: {
+    type: "gauge",
+    help: "1 if the database can be read and written.",
+    labels: [],
+    merge: "min",
+  },
+  gatehouse_store_failing_since_seconds: {
+    type: "gauge",
+    help: "Unix time since which the database cannot be read or written; 0 if it can.",
+    labels: [],
+    merge: "max",
+  },
   gatehouse_counters_up: {
     type: "gauge",
     help: "1 if the counters are available; 0 while a configured Redis is unavailable.",

@@ -99,7 +99,13 @@ export function collectHealth(metrics: Metrics, health: Health): void {
   metrics.onCollect(() => {
     metrics.set("gatehouse_ready", {}, Number(health.ready));
     metrics.set("gatehouse_config_revision", {}, health.revision ?? -1);
-    metrics.set("gatehouse_store_up", {}, up(health.store));
+    metrics.set("gatehouse_store_up", {}, Number(health.store.state === "ok"));
+    const { since } = health.store;
+    metrics.set(
+      "gatehouse_store_failing_since_seconds",
+      {},
+      since === undefined ? 0 : Date.parse(since) / 1000,
+    );
     metrics.set("gatehouse_counters_up", {}, up(health.counters));
     metrics.set("gatehouse_ledger_up", {}, up(health.ledger));
     metrics.set("gatehouse_counters_lost_total", {}, health.countersLost);
