@@ -4,10 +4,13 @@ import { METRICS } from "../../src/telemetry/metrics/metric-table.ts";
 
 /** Labels that Prometheus adds to every series when it scrapes. */
 const SCRAPE_LABELS = ["instance", "job"];
+/** The series by which Prometheus reports whether it could scrape an instance. */
+const SCRAPED = "up";
 const declarations: Readonly<Record<string, MetricDeclaration | undefined>> = METRICS;
 
 /** Returns the labels of a stored series; throws if the metric table does not have it. */
 export function labelsOf(series: string): string[] {
+  if (series === SCRAPED) return SCRAPE_LABELS;
   const family = series.replace(/_(bucket|sum|count)$/, "");
   const histogram = declarations[family];
   if (family !== series && histogram?.type === "histogram")
@@ -22,7 +25,9 @@ const GROUPING = /\bby \(([^)]*)\)/;
 /** A series with its label matchers (a name that is neither a function nor an aggregation), or a grouping. */
 const SERIES_OR_GROUPING =
   /\bby \((?<grouping>[^)]*)\)|\b(?<name>[a-z_]\w*)\b(?! ?\(| by \()(?:\{(?<matchers>[^}]*)\})?/g;
-const OPERATORS = new Set(["and", "or", "unless"]);
+const OPERATORS = new Set(["and", "or", "unless", "group_left", "group_right"]);
+/** Ranges, offsets, and the labels by which two operands are matched. */
+const WITHOUT_SERIES = /\[[^\]]*\]|\boffset \w+|\bon \([^)]*\)/g;
 
 interface UsedSeries {
   readonly name: string;
@@ -34,7 +39,7 @@ interface UsedSeries {
 export function seriesIn(expression: string): UsedSeries[] {
   const found: UsedSeries[] = [];
   let grouping: string[] = [];
-  for (const { groups = {} } of expression.replaceAll(/\[[^\]]*\]/g, "").matchAll(SERIES_OR_GROUPING)) {
+  for (const { groups = {} } of expression.replaceAll(WITHOUT_SERIES, "").matchAll(SERIES_OR_GROUPING)) {
     const { grouping: labels, name = "", matchers = "" } = groups;
     if (labels !== undefined) grouping = splitLabels(labels);
     else if (!OPERATORS.has(name)) {
