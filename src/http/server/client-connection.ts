@@ -8,7 +8,13 @@ import { InvalidMessage } from "../invalid-message.ts";
 import { SocketSender } from "../socket-sender.ts";
 import type { ClientSocket } from "./client-socket.ts";
 import type { ConnectionOwner } from "./connection-owner.ts";
-import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, LINGER_MS, STALL_MS } from "./connection-timeouts.ts";
+import {
+  FIRST_REQUEST_MS,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_MS,
+  LINGER_MS,
+  STALL_MS,
+} from "./connection-timeouts.ts";
 import { HttpRequest, type RequestOwner } from "./http-request.ts";
 import { OutgoingResponse } from "./outgoing-response.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -43,6 +49,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
   #isPaused = false;
   /** No further request is read. */
   #isLast = false;
+  #hadRequest = false;
 
   constructor(socket: ClientSocket, owner: ConnectionOwner) {
     this.#socket = socket;
@@ -95,7 +102,10 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
   closeWhenIdle(): void {
     this.#isLast = true;
     if (this.#request !== null || this.#state !== "open") return;
-    if (this.#reader.isIdle) this.#end();
+    // The request of a new connection is on its way. Load balancers do not repeat a POST that was sent to a closed connection.
+    if (this.#reader.isIdle && !this.#hadRequest)
+      this.dueAt = Math.min(this.dueAt, this.#dueIn(FIRST_REQUEST_MS));
+    else if (this.#reader.isIdle) this.#end();
     else if (!this.#reader.isReadingHeaders) this.#linger();
   }
 
@@ -171,6 +181,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
   }
 
   onRequest(head: RequestHead, body: Uint8Array | null): void {
+    this.#hadRequest = true;
     this.#request = new HttpRequest(this, head, body, this.#peerAddress);
     this.dueAt = Infinity;
     try {

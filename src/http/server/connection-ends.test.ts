@@ -364,6 +364,19 @@ describe("stop", () => {
     expect((await stopping.ended).received).toMatch(/200 OK[^]*Connection: close[^]*\/stop$/);
   });
 
+  test("serves the first request of a connection that is established", async () => {
+    const server = start((request) => Promise.resolve(new OutgoingResponse(request.target)));
+    const [late, silent] = [await server.connect(), await server.connect()];
+    await waitUntil(() => server.server.connectionCount === 2);
+    const stopped = server.server.stop();
+    await eventLoopTurns();
+    late.send(get("/late"));
+    expect((await late.ended).received).toMatch(/200 OK[^]*Connection: close[^]*\/late$/);
+    // A client that sends nothing does not keep the server from stopping.
+    expect((await silent.ended).received).toBe("");
+    await stopped;
+  });
+
   test("closes all connections if it must", async () => {
     const server = start(() => new Promise(() => undefined));
     const client = await server.connect();

@@ -68,6 +68,8 @@ export class HttpServer implements ConnectionOwner {
   /** Accepts no further connections. Resolves when all requests are finished; with `closesAll`, they are aborted. */
   async stop(closesAll = false): Promise<void> {
     this.isStopping = true;
+    // The kernel resets connections that it has established and that were not accepted yet.
+    if (!closesAll) await new Promise((resolve) => setImmediate(resolve));
     this.#listener.stop(false);
     // A connection whose request has arrived is not idle.
     fromClients.deliver();
