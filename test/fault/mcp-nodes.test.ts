@@ -1,11 +1,11 @@
-// Sessions of MCP clients on three nodes behind nginx: any node serves any session, and restarting the nodes one after the other
+// Sessions of MCP clients on three nodes behind HAProxy: any node serves any session, and restarting the nodes one after the other
 // loses none. 3 restarts, and 50 in the long form.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { startLoad } from "../support/load.ts";
 import { runs } from "../support/long-form.ts";
 import { postMcp, seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
-import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
+import { hasHaproxy, startHaproxy, type CheckingBalancer } from "../support/load-balancers.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { seedKey } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
@@ -16,7 +16,8 @@ import { freePort } from "../support/free-port.ts";
 const RESTARTS = runs({ short: 3, long: 50 });
 const CLIENTS = 6;
 const START_MS = 60_000;
-const DRAIN_DELAY_MS = 500;
+/** Longer than the balancer needs to notice. */
+const DRAIN_DELAY_MS = 3000;
 /** Longer than the drain delay, so that a node that stops has calls in progress. */
 const SLOW_MS = DRAIN_DELAY_MS + 200;
 
@@ -36,9 +37,9 @@ const servers = useMcpServers({
   stateless: { generation: "stateless", tools: { echo: {}, slow } },
 });
 
-describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes", () => {
+describe.skipIf(!hasPostgres || !hasRedis || !hasHaproxy)("three nodes", () => {
   let redis: RedisServer;
-  let balancer: LoadBalancer;
+  let balancer: CheckingBalancer;
   let databaseUrl = "";
   let route: Awaited<ReturnType<typeof seedMcp>>;
   let keys: readonly string[] = [];
@@ -68,7 +69,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes", () => {
     const ports = [];
     for (let node = 0; node < 3; node++) ports.push({ admin: freePort(), proxy: freePort() });
     nodes.push(...(await Promise.all(ports.map(startNode))));
-    balancer = await startLoadBalancer(ports.map(({ proxy }) => proxy));
+    balancer = await startHaproxy(ports.map(({ proxy }) => proxy));
     const [first] = nodes;
     route = await seedMcp(
       first!,
@@ -155,6 +156,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes", () => {
         node.signal("SIGTERM");
         expect(await node.exited).toBe(0);
         nodes[restart % nodes.length] = await startNode(portsOf(node));
+        await waitUntil(async () => (await balancer.healthyPorts()).length === nodes.length);
       }
       await endCalls();
       expect(problems).toEqual([]);

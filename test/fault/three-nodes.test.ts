@@ -1,4 +1,4 @@
-// Three nodes that share PostgreSQL and Redis behind nginx. They are restarted one after the other under load without a
+// Three nodes that share PostgreSQL and Redis behind HAProxy. They are restarted one after the other under load without a
 // failed request or an interrupted stream, and every write soon takes effect on all of them.
 // GATEHOUSE_RESTARTS and GATEHOUSE_WRITES set the length of the test; GATEHOUSE_REPORT prints measurements.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -6,7 +6,7 @@ import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/se
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { whileConnected } from "../support/exact-counters.ts";
 import { startLoad } from "../support/load.ts";
-import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
+import { hasHaproxy, startHaproxy, type CheckingBalancer } from "../support/load-balancers.ts";
 import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
@@ -22,10 +22,10 @@ const report = (line: string) => {
   if (process.env["GATEHOUSE_REPORT"] !== undefined) process.stdout.write(`${line}\n`);
 };
 
-describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind nginx", () => {
+describe.skipIf(!hasPostgres || !hasRedis || !hasHaproxy)("three nodes behind HAProxy", () => {
   let redis: RedisServer;
   let provider: FakeProvider;
-  let balancer: LoadBalancer;
+  let balancer: CheckingBalancer;
   let databaseUrl = "";
   const nodes: GatehouseProcess[] = [];
 
@@ -37,7 +37,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
         WORKERS: "1",
         ADMIN_PORT: String(ports.admin),
         PROXY_PORT: String(ports.proxy),
-        DRAIN_DELAY_MS: "500",
+        DRAIN_DELAY_MS: "3000",
       },
     });
 
@@ -50,7 +50,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
     ]);
     for (let node = 0; node < 3; node++)
       nodes.push(await startNode({ admin: freePort(), proxy: freePort() }));
-    balancer = await startLoadBalancer(nodes.map(({ proxyUrl }) => Number(new URL(proxyUrl).port)));
+    balancer = await startHaproxy(nodes.map(({ proxyUrl }) => Number(new URL(proxyUrl).port)));
   }, START_MS);
   afterAll(async () => {
     await balancer.stop();
@@ -102,10 +102,11 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
         node.signal("SIGTERM");
         expect(await node.exited).toBe(0);
         nodes[restart % nodes.length] = await startNode(portsOf(node));
+        await waitUntil(async () => (await balancer.healthyPorts()).length === nodes.length);
       }
       expect(await endChats()).toEqual([]);
     },
-    START_MS + RESTARTS * 5000,
+    START_MS + RESTARTS * 20_000,
   );
 
   test(

@@ -14,42 +14,19 @@ export const hasNginx = isInstalled(program, {
   install: "apt-get install nginx-light",
 });
 
-const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-
 export interface LoadBalancer {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-export async function startLoadBalancer(nodePorts: readonly number[]): Promise<LoadBalancer> {
-  const port = freePort();
-  const servers = nodePorts.map((each) => `server 127.0.0.1:${each} max_fails=0;`).join(" ");
-  return startNginx(port, (directory) => {
-    const temporary = TEMPORARY.map((name) => `${name}_temp_path ${directory}/temp/${name};`).join(" ");
-    return `daemon off; pid ${directory}/pid; error_log ${directory}/error.log; worker_processes 1;
-events { worker_connections 1024; }
-http {
-  access_log off; ${temporary}
-  upstream nodes { ${servers} keepalive 32; }
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://nodes;
-      proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
-      proxy_buffering off;
-      # A node that shuts down may close a connection before it reads the request: retry on another node.
-      proxy_next_upstream error non_idempotent;
-    }
-  }
-}
-`;
-  });
-}
-
 /** Starts nginx with deploy/docker/nginx.conf, changed only in addresses and directories. Its URL is the one of the data plane. */
-export async function startDeployedBalancer(proxyPort: number, adminPort: number): Promise<LoadBalancer> {
+export async function startDeployedBalancer(
+  proxyPorts: readonly number[],
+  adminPort: number,
+): Promise<LoadBalancer> {
   const [port, otherPort] = [freePort(), freePort()];
   const deployed = readFileSync(join(import.meta.dir, "../../deploy/docker/nginx.conf"), "utf8");
+  const serverOf = (options: string) => (each: number) => `server 127.0.0.1:${each} ${options};`;
   return startNginx(port, (directory) =>
     `daemon off;\n${deployed}`
       .replace("worker_processes auto;", "worker_processes 1;")
@@ -58,8 +35,10 @@ export async function startDeployedBalancer(proxyPort: number, adminPort: number
       .replaceAll(/_temp_path \/tmp\//g, `_temp_path ${directory}/temp/`)
       // Only newer versions of nginx can resolve names again.
       .replace(/^\s*resolver .*$/m, "")
-      .replace("server gateway:8081 resolve ", `server 127.0.0.1:${proxyPort} `)
-      .replace("server gateway:8080 resolve ", `server 127.0.0.1:${adminPort} `)
+      .replace(/server gateway:8081 resolve (.*);/, (_, options: string) =>
+        proxyPorts.map(serverOf(options)).join("\n"),
+      )
+      .replace(/server gateway:8080 resolve (.*);/, (_, options: string) => serverOf(options)(adminPort))
       .replace("listen 8081;", `listen 127.0.0.1:${port};`)
       .replace("listen 8080;", `listen 127.0.0.1:${otherPort};`),
   );

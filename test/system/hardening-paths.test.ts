@@ -46,7 +46,7 @@ beforeAll(async () => {
   }
   if (hasNginx) {
     const portOf = (url: string) => Number(new URL(url).port);
-    balancer = await startDeployedBalancer(portOf(direct.proxyUrl), portOf(direct.adminUrl));
+    balancer = await startDeployedBalancer([portOf(direct.proxyUrl)], portOf(direct.adminUrl));
   }
 });
 afterAll(() => balancer?.stop());
