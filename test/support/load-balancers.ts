@@ -25,7 +25,7 @@ export const hasEnvoy = isInstalled(envoy, {
 export interface CheckingBalancer {
   readonly url: string;
   /** Ports of the nodes that its health checks find. */
-  healthyPorts(): Promise<number[]>;
+  readonly healthyPorts: () => Promise<number[]>;
   stop(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export async function startEnvoy(nodePorts: readonly number[]): Promise<Checking
 interface Program {
   readonly text: string;
   readonly args: (file: string) => readonly string[];
-  healthyPorts(): Promise<number[]>;
+  readonly healthyPorts: () => Promise<number[]>;
 }
 
 async function start(

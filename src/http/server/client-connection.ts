@@ -128,7 +128,12 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
 
   resumeBody(sendsContinue: boolean): void {
     if (sendsContinue && this.#reader.missingBytes > 0) this.#sender.send(CONTINUE);
-    if (this.#reader.keptBytes > 0 || this.#isPaused) this.#resumeBodyLater();
+    if (this.#reader.keptBytes === 0 && !this.#isPaused) return;
+    // Later: the caller does not have the body yet.
+    queueMicrotask(() => {
+      this.#resume();
+      this.#read("resume");
+    });
   }
 
   pauseBody(): void {
@@ -170,7 +175,8 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     else if (end === "close" || this.#isLast) this.#linger();
     else {
       this.dueAt = this.#dueIn(KEEP_ALIVE_MS);
-      if (this.#reader.keptBytes > 0) this.#nextLater();
+      // Later: thousands of requests that arrived together must not keep the other connections waiting.
+      if (this.#reader.keptBytes > 0) setImmediate(() => this.#next());
       else this.#next();
     }
   }
@@ -213,14 +219,6 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     if (this.#reader.keptBytes > MAX_KEPT_BYTES && !this.#reader.isReadingHeaders) this.pauseBody();
   }
 
-  /** Later: the caller does not have the body yet. */
-  #resumeBodyLater(): void {
-    queueMicrotask(() => {
-      this.#resume();
-      this.#read("resume");
-    });
-  }
-
   #resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
@@ -230,13 +228,9 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
   /** The bytes are not valid HTTP. If they are part of a body, its request fails. */
   #failBody({ message }: InvalidMessage): void {
     const error = new GatehouseError("bad_request", `The request is not valid HTTP: ${message}.`);
-    const request = this.#request;
-    if (request === null) {
-      this.#refuse(error);
-      return;
-    }
     this.#isLast = true;
-    request.failBody(error);
+    if (this.#request === null) this.#refuse(error);
+    else this.#request.failBody(error);
   }
 
   /** Responds to bytes that are no request. */
@@ -271,11 +265,6 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
     if (!sender.start()) this.terminate();
     else if (this.#sender.hasUnsent) this.#waitForClient();
   };
-
-  /** Later: thousands of requests that arrived together must not keep the other connections waiting. */
-  #nextLater(): void {
-    setImmediate(() => this.#next());
-  }
 
   #next(): void {
     if (this.#state !== "open") return;

@@ -21,6 +21,7 @@ import {
 
 const LINGER_MS = 2000;
 const STALL_MS = 300_000;
+const FIRST_REQUEST_MS = 1000;
 const MEGABYTE = 1 << 20;
 
 const start = useTestServers();
@@ -373,6 +374,7 @@ describe("stop", () => {
     late.send(get("/late"));
     expect((await late.ended).received).toMatch(/200 OK[^]*Connection: close[^]*\/late$/);
     // A client that sends nothing does not keep the server from stopping.
+    server.clock.advance(FIRST_REQUEST_MS + 100);
     expect((await silent.ended).received).toBe("");
     await stopped;
   });
