@@ -46,6 +46,8 @@ export interface Behavior {
   encoding?: "gzip" | "br" | "deflate" | "zstd";
   /** Respond with this status to requests with `stream_options`, as providers do that do not support the field. */
   refuseStreamOptions?: number;
+  /** OpenAI: the organization is not verified, so requests for summaries of reasoning are rejected. */
+  unverified?: boolean;
   /** Respond 429 with the provider's error object and rate limit headers. */
   rateLimited?: { retryAfter: number | string };
   /** After this many chunks, send the provider's error event and end the stream. */

@@ -6,6 +6,7 @@ import type { ReceivedRequest } from "../recorded-request.ts";
 import { type FakeResponse, jsonResponse, renderPieces, sseEvent, streamResponse } from "../response.ts";
 import { type ApiCall, jsonBody, unixSeconds } from "./api.ts";
 import { openAiError, openAiHeaders } from "./openai-errors.ts";
+import { rejectByModel } from "./openai-model-rules.ts";
 
 export function respondToChat({ request, behavior, providerName }: ApiCall): FakeResponse {
   const body = jsonBody(request);
@@ -16,6 +17,8 @@ export function respondToChat({ request, behavior, providerName }: ApiCall): Fak
   if (behavior.refuseStreamOptions !== undefined && body["stream_options"] !== undefined) {
     return openAiError(request, behavior.refuseStreamOptions, "Unknown parameter: 'stream_options'.");
   }
+  const rejection = rejectByModel(request, body, "chat", behavior);
+  if (rejection !== null) return rejection;
   const chat = readChatRequest(body);
   const reply = composeReply(chat, behavior, providerName);
   const headers = openAiHeaders(request);

@@ -7,6 +7,7 @@ import { type FakeResponse, jsonResponse, streamResponse } from "../response.ts"
 import type { StoredResponse } from "../stored-objects.ts";
 import { type ApiCall, jsonBody, ownId, unixSeconds } from "./api.ts";
 import { openAiError, openAiHeaders, openAiParameterError } from "./openai-errors.ts";
+import { rejectByModel } from "./openai-model-rules.ts";
 import { responseEvents } from "./openai-response-events.ts";
 
 interface ResponseRequest {
@@ -20,6 +21,8 @@ export function createResponse(call: ApiCall): FakeResponse {
   const { request, behavior, providerName } = call;
   const read = readRequest(call);
   if ("status" in read) return read;
+  const rejection = rejectByModel(request, read.body, "responses", behavior);
+  if (rejection !== null) return rejection;
   const chat = readChatRequest(read);
   const reply = composeReply(chat, behavior, providerName);
   const output = outputItems(call, read.body, reply);
