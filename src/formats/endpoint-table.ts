@@ -1,6 +1,7 @@
 // Where the targets of one provider serve each operation, for targets without a `path`.
 import type { FormatName } from "./format-names.ts";
 import type { Format } from "./format.ts";
+import { openaiModelNamed } from "./models/openai-models.ts";
 import { CHAT_OPERATIONS, isChatEndpoint, type Endpoint } from "./operations.ts";
 import { apisOf, type Provider, type ProviderApi } from "./providers.ts";
 import { formatNamed } from "./registry.ts";
@@ -11,6 +12,7 @@ export interface ProviderEndpoint {
   readonly path: string;
 }
 
+const RESPONSES: FormatName = "responses";
 /** Operations whose endpoints have the same path in every API. */
 const FORMATLESS: ReadonlySet<string> = new Set(["files", "models"]);
 
@@ -19,6 +21,8 @@ export class EndpointTable {
   readonly #apis: readonly ProviderApi[];
   /** Serves chat requests whose path names no operation. */
   readonly chat: ProviderEndpoint;
+  /** Serves translated requests to models that chat completions refuses tools or reasoning; null if the provider lacks it. */
+  readonly #responses: ProviderEndpoint | null;
   /** Many requests in a row have the same endpoint, and each needs it several times. */
   #lastEndpoint: Endpoint | null = null;
   #lastFound: ProviderEndpoint | null = null;
@@ -28,6 +32,8 @@ export class EndpointTable {
     const api = apis.find(hasChat);
     if (api === undefined) throw new Error("a provider has no chat endpoint");
     this.chat = chatEndpoint(api);
+    const responses = apis.find((each) => each.format === RESPONSES && hasChat(each));
+    this.#responses = responses === undefined ? null : chatEndpoint(responses);
   }
 
   /** Targets of a provider share one table. `format` is that of the target. */
@@ -50,6 +56,14 @@ export class EndpointTable {
       this.#lastEndpoint = endpoint;
     }
     return this.#lastFound;
+  }
+
+  /** As `find`, for a request to this model: that of a translated request decides which of several endpoints gets it. */
+  findFor(endpoint: Endpoint, model: string | null): ProviderEndpoint | null {
+    const found = this.find(endpoint);
+    const isTranslated = found === this.chat && found.format.name !== endpoint.format;
+    if (!isTranslated || this.#responses === null || model === null) return found;
+    return openaiModelNamed(model)?.usesResponses === true ? this.#responses : found;
   }
 
   #search(endpoint: Endpoint): ProviderEndpoint | null {

@@ -103,7 +103,7 @@ function providerEndpoint(
 ): RequestEndpoint {
   const { endpoint, method, fields } = exchange;
   if (isOther(exchange, rule)) return unchanged(target.format, configuredPath(exchange, rule, target));
-  const { format, path } = foundIn(endpoints, exchange);
+  const { format, path } = foundIn(endpoints, exchange, target);
   if (method !== "POST" || (endpoint !== null && !isChatEndpoint(endpoint))) return unchanged(format, path);
   const client = endpoint === null ? HUB : formatNamed(endpoint.format);
   const isChat = endpoint !== null || fields.hasMessages;
@@ -141,8 +141,13 @@ function unchanged(format: Format, path: string): RequestEndpoint {
   };
 }
 
-function foundIn(endpoints: EndpointTable, { endpoint }: Exchange): ProviderEndpoint {
-  return (endpoint === null ? null : endpoints.find(endpoint)) ?? endpoints.chat;
+function foundIn(
+  endpoints: EndpointTable,
+  { endpoint, fields }: Exchange,
+  target: CompiledTarget,
+): ProviderEndpoint {
+  const found = endpoint === null ? null : endpoints.findFor(endpoint, modelFor(fields, target));
+  return found ?? endpoints.chat;
 }
 
 function responseFormat(selected: ResponseFormat, client: Format): Format {

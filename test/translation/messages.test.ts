@@ -190,7 +190,10 @@ describe("a request", () => {
         // As it is sent.
         const body: unknown = JSON.parse(JSON.stringify(encoded));
         if (!isJsonObject(body)) throw new Error("not an object");
-        expect(inbound.decodeRequest(body, report)).toEqual(given);
+        // The effort turns adaptive thinking on, which says so in addition.
+        const { thinking, ...decoded } = inbound.decodeRequest(body, report);
+        expect(decoded).toEqual(given);
+        expect(thinking === undefined).toBe(given["reasoning_effort"] === undefined);
         expect(report.dropped).toEqual([]);
       }),
       RUNS,

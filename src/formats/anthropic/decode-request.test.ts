@@ -92,6 +92,7 @@ test("a request as Claude Code sends it is translated", () => {
     max_tokens: 32000,
     temperature: 1,
     stream: true,
+    thinking: { type: "adaptive" },
     reasoning_effort: "high",
     user: "user_1",
   });

@@ -6,10 +6,10 @@ import { readArray, readBoolean, readNumber, readObject, readString, requireObje
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { reportUnknownInside } from "../unknown-fields.ts";
+import { isEffort, isOff } from "../wanted-reasoning.ts";
 import { decodeMessages } from "./decode-messages.ts";
 import { decodeTools } from "./decode-tools.ts";
 import { KNOWN_MESSAGE_FIELDS } from "./known-fields.ts";
-import { effortOf } from "./reasoning-effort.ts";
 
 /** Fields without which the response would not be what the client requires, with the reason. */
 const REJECTED: Readonly<Record<string, string>> = {
@@ -67,8 +67,7 @@ export function decodeRequest(body: JsonObject, report: TranslationReport): Chat
   if (stop !== undefined && stop.length > 0) request["stop"] = stop;
   const stream = readBoolean(body, "stream");
   if (stream !== undefined) request["stream"] = stream;
-  const effort = effortOf(readObject(body, "thinking"), readObject(body, "output_config"));
-  if (effort !== null) request["reasoning_effort"] = effort;
+  addReasoning(request, body);
   addFormat(request, body);
   reportUnknownInside(body, KNOWN_MESSAGE_FIELDS, report);
   dropOthers(body, "metadata", ["user_id"], report);
@@ -76,6 +75,24 @@ export function decodeRequest(body: JsonObject, report: TranslationReport): Chat
   const user = readString(readObject(body, "metadata") ?? {}, "user_id", "metadata");
   if (user !== undefined && user !== "") request["user"] = user;
   return request;
+}
+
+/** A budget stays what it is until the target is known. Thinking that is off wins over an effort, as at Anthropic. */
+function addReasoning(request: JsonObject, body: JsonObject): void {
+  const thinking = readObject(body, "thinking");
+  const effort = readObject(body, "output_config")?.["effort"];
+  if (thinking !== undefined && isOff(thinking)) request["reasoning_effort"] = "none";
+  else {
+    const { type, budget_tokens: budget, display } = thinking ?? {};
+    const isOn = type === "adaptive" || typeof budget === "number" || type === "enabled";
+    if (isOn)
+      request["thinking"] = {
+        type,
+        ...(typeof budget === "number" ? { budget_tokens: budget } : {}),
+        ...((display ?? null) === null ? {} : { display }),
+      };
+    if (typeof effort === "string" && isEffort(effort)) request["reasoning_effort"] = effort;
+  }
 }
 
 /** Reports the fields of the object at `key` that are not read. */

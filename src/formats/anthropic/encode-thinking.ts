@@ -2,11 +2,17 @@
 // excludes thinking, and what thinking excludes.
 import type { JsonObject } from "../../base/json.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
-import { readObject, readString } from "../read-fields.ts";
+import { readObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
+import {
+  closestEffort,
+  effortFor,
+  isEffort,
+  wantedReasoning,
+  type WantedReasoning,
+} from "../wanted-reasoning.ts";
 import type { ClaudeModel } from "./claude-models.ts";
-import { budgetOf, closestEffort, effortOfBudget, isEffort, MIN_BUDGET } from "./reasoning-effort.ts";
 
 export interface EncodedThinking {
   readonly thinking: JsonObject | null;
@@ -26,13 +32,22 @@ interface ThinkingContext {
 }
 
 /** What the client wants. */
-interface Wanted {
-  readonly field: "reasoning_effort" | "thinking";
-  /** `none`: no thinking. */
-  readonly effort: string;
-  readonly budget: number | null;
+interface Wanted extends WantedReasoning {
   readonly display: unknown;
 }
+
+/** Anthropic rejects smaller ones. */
+const MIN_BUDGET = 1024;
+/** The budget in tokens for each effort. */
+const BUDGETS: ReadonlyMap<string, number> = new Map([
+  ["minimal", 1024],
+  ["low", 2048],
+  ["medium", 8192],
+  ["high", 24_576],
+]);
+const LARGEST_BUDGET = 32_000;
+/** Without an effort and a budget, as Anthropic's own default for adaptive thinking. */
+const DEFAULT_EFFORT = "high";
 
 const UNSET: EncodedThinking = { thinking: null, effort: null, isOn: false };
 
@@ -61,21 +76,17 @@ export function encodeThinking(
 
 /** Chat clients send Anthropic's `thinking` through the extra_body of their SDK. */
 function readWanted(body: ChatRequest): Wanted | null {
-  const effort = readString(body, "reasoning_effort");
-  if (effort !== undefined && !isEffort(effort)) {
+  const wanted = wantedReasoning(body);
+  if (wanted === null) return null;
+  const { effort, budget } = wanted;
+  if (effort !== null && !isEffort(effort)) {
     throw new TranslationError(
       "reasoning_effort",
       `reasoning_effort is ${JSON.stringify(effort)}; use none, minimal, low, medium, high, xhigh or max.`,
     );
   }
-  const thinking = readObject(body, "thinking");
-  if (thinking === undefined)
-    return effort === undefined ? null : { field: "reasoning_effort", effort, budget: null, display: null };
-  const { type, budget_tokens: budget, display = null } = thinking;
-  const isOff = type === "disabled" || type === "between_tools";
-  const tokens = typeof budget === "number" ? budget : null;
-  const given = effort ?? (tokens === null ? "high" : effortOfBudget(tokens));
-  return { field: "thinking", effort: isOff ? "none" : given, budget: tokens, display };
+  const display = readObject(body, "thinking")?.["display"] ?? null;
+  return { ...wanted, effort: effort ?? (budget === null ? DEFAULT_EFFORT : null), display };
 }
 
 function turnOff(wanted: Wanted, { off, efforts }: ClaudeModel, report: TranslationReport): EncodedThinking {
@@ -85,14 +96,12 @@ function turnOff(wanted: Wanted, { off, efforts }: ClaudeModel, report: Translat
   return { ...UNSET, effort: closestEffort(efforts, "low") };
 }
 
-function encodeAdaptive(
-  { effort, display }: Wanted,
-  { efforts, hidesThinking }: ClaudeModel,
-): EncodedThinking {
+function encodeAdaptive(wanted: Wanted, { efforts, hidesThinking }: ClaudeModel): EncodedThinking {
+  const { display } = wanted;
   const thinking: JsonObject = { type: "adaptive" };
   // The client gets the reasoning as text, as it does from other providers.
   if (display !== null || hidesThinking) thinking["display"] = display ?? "summarized";
-  return { thinking, effort: closestEffort(efforts, effort), isOn: true };
+  return { thinking, effort: effortFor(wanted, efforts), isOn: true };
 }
 
 function encodeBudget(
@@ -101,13 +110,14 @@ function encodeBudget(
   report: TranslationReport,
 ): EncodedThinking {
   // The budget is part of the output limit and must be smaller. OpenAI's limit includes reasoning, too.
-  if (isToolForced || maxTokens <= MIN_BUDGET) {
+  const least = budget ?? MIN_BUDGET;
+  if (isToolForced || least < MIN_BUDGET || maxTokens <= least) {
     report.drop(field);
     return UNSET;
   }
-  const tokens = budget ?? budgetOf(effort);
+  const tokens = budget ?? BUDGETS.get(effort ?? DEFAULT_EFFORT) ?? LARGEST_BUDGET;
+  // A client's budget is sent as it is, or not at all. That of an effort is only a guess.
   const fitting = tokens < maxTokens ? tokens : Math.max(MIN_BUDGET, Math.floor(maxTokens * 0.8));
-  if (budget !== null && fitting < budget) report.drop("thinking.budget_tokens");
   const thinking: JsonObject = { type: "enabled", budget_tokens: fitting };
   if (display !== null) thinking["display"] = display;
   return { thinking, effort: null, isOn: true };

@@ -6,7 +6,7 @@ import { readArray, readString, requireObject, requireString } from "../read-fie
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { encodeParts, encodeTexts } from "./encode-parts.ts";
-import { isGemini3 } from "./model-generation.ts";
+import { isGemini3 } from "../models/gemini-models.ts";
 import { readSignatures, SKIPPED_SIGNATURE } from "./reasoning.ts";
 import { encodeToolName } from "./tool-names.ts";
 import type { GeminiContent, GeminiPart } from "./wire-types.ts";

@@ -8,7 +8,7 @@ import { encodeContents } from "./encode-contents.ts";
 import { encodeSchema } from "./encode-schema.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
-import { isGemini3 } from "./model-generation.ts";
+import { isGemini3 } from "../models/gemini-models.ts";
 import type { GeminiGenerationConfig, GeminiRequest } from "./wire-types.ts";
 
 /** Fields that are translated, or rejected where their value has no equivalent. All others are dropped and reported. */
@@ -88,7 +88,7 @@ function encodeGenerationConfig(
   const stop = readStop(body.stop, report);
   if (stop.length > 0) config.stopSequences = stop;
   addResponseFormat(config, body.response_format, report);
-  const thinking = encodeThinking(body, model, report);
+  const thinking = encodeThinking(body, model, maxTokens, report);
   if (thinking !== null) config.thinkingConfig = thinking;
   return config;
 }

@@ -1,76 +1,81 @@
-// Translates reasoning_effort, or Anthropic's thinking, to Gemini's thinkingConfig: a token budget for Gemini 2.5, a level for
-// Gemini 3. The budgets of low, medium, and high are those of Google's own OpenAI-compatible endpoint.
+// Translates reasoning_effort, or Anthropic's thinking, to Gemini's thinkingConfig: a token budget for models that take budgets,
+// a level for those that take levels, never both.
+import { GEMINI_EFFORT_TOKENS, geminiModelNamed, type GeminiModel } from "../models/gemini-models.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
-import { readNumber, readObject, readString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
-import { generationOf, isGemini3 } from "./model-generation.ts";
+import { nearestEffort, rankOf, wantedReasoning, type WantedReasoning } from "../wanted-reasoning.ts";
 import type { GeminiThinkingConfig } from "./wire-types.ts";
 
-type Level = NonNullable<GeminiThinkingConfig["thinkingLevel"]>;
+type Thinking<Kind extends string> = Extract<GeminiModel["thinking"], { kind: Kind }>;
 
-const BUDGETS: ReadonlyMap<string, number> = new Map([
-  ["none", 0],
-  ["minimal", 512],
-  ["low", 1024],
-  ["medium", 8192],
-  ["high", 24_576],
-  ["xhigh", 32_768],
-  ["max", 32_768],
-]);
-/** Models without the level `minimal` reject it; all have `low`. */
-const HAS_MINIMAL = /gemini-3(?:\.[1-5])?-flash/;
-/** The first Gemini 3 Pro has the levels `low` and `high` only. */
-const LACKS_MEDIUM = /gemini-3-pro/;
+/** Reasoning is part of the output limit, and must leave room for the response. */
+const SHARE_OF_LIMIT = 0.8;
 
 export function encodeThinking(
   body: ChatRequest,
   model: string | undefined,
+  maxTokens: number | undefined,
   report: TranslationReport,
 ): GeminiThinkingConfig | null {
-  const budget = readBudget(body);
-  if (budget === null) return null;
-  // Older models do not think.
-  if (generationOf(model) < 2.5) {
-    if (budget !== 0) report.drop(budgetField(body));
+  const wanted = wantedReasoning(body);
+  if (wanted === null) return null;
+  requireEffort(wanted);
+  const { thinking } = geminiModelNamed(model);
+  const isOff = wanted.effort === "none";
+  if (thinking === null) {
+    if (!isOff) report.drop(wanted.field);
     return null;
   }
-  const config = isGemini3(model) ? { thinkingLevel: levelOf(budget, model ?? "") } : budgetOf(budget, model);
-  return budget === 0 ? config : { ...config, includeThoughts: true };
+  const config =
+    thinking.kind === "level"
+      ? levelFor(wanted, thinking)
+      : budgetFor(wanted, thinking, maxTokens ?? Infinity, report);
+  if (isOff) return config;
+  const isHidden = wanted.field === "thinking" && !wanted.isShown;
+  return isHidden ? config : { ...config, includeThoughts: true };
 }
 
-/** Returns the budget in tokens: 0 for no thinking, Infinity if the model decides; null if the request says nothing. */
-function readBudget(body: ChatRequest): number | null {
-  const effort = readString(body, "reasoning_effort");
-  if (effort !== undefined) {
-    const budget = BUDGETS.get(effort);
-    if (budget !== undefined) return budget;
-    throw new TranslationError(
-      "reasoning_effort",
-      `reasoning_effort is ${JSON.stringify(effort)}; use ${[...BUDGETS.keys()].join(", ")}.`,
-    );
+function requireEffort({ effort }: WantedReasoning): void {
+  if (effort === null || GEMINI_EFFORT_TOKENS.has(effort)) return;
+  throw new TranslationError(
+    "reasoning_effort",
+    `reasoning_effort is ${JSON.stringify(effort)}; use ${[...GEMINI_EFFORT_TOKENS.keys()].join(", ")}.`,
+  );
+}
+
+/** Without an effort and a budget the model decides. */
+function levelFor(
+  { effort, budget }: WantedReasoning,
+  { levels }: Thinking<"level">,
+): GeminiThinkingConfig | null {
+  if (effort !== null) {
+    // Where a model lacks a level, it gets the next higher one: a response with too little thinking is worse than a slow one.
+    const level = levels.find((each) => rankOf(each) >= rankOf(effort)) ?? levels.at(-1);
+    return level === undefined ? null : { thinkingLevel: level };
   }
-  const thinking = readObject(body, "thinking");
-  if (thinking === undefined) return null;
-  if (thinking["type"] === "disabled") return 0;
-  return readNumber(thinking, "budget_tokens", "thinking") ?? Infinity;
+  const nearest = budget === null ? null : nearestEffort(levels, budget);
+  const level = levels.find((each) => each === nearest);
+  return level === undefined ? null : { thinkingLevel: level };
 }
 
-function budgetField(body: ChatRequest): string {
-  return (body["reasoning_effort"] ?? null) === null ? "thinking" : "reasoning_effort";
-}
-
-function levelOf(budget: number, model: string): Level {
-  if (budget <= 512) return HAS_MINIMAL.test(model) ? "minimal" : "low";
-  if (budget <= 1024) return "low";
-  if (budget <= 8192) return LACKS_MEDIUM.test(model) ? "high" : "medium";
-  return "high";
-}
-
-/** The thinking of Gemini 2.5 Pro cannot be turned off. */
-function budgetOf(budget: number, model: string | undefined): GeminiThinkingConfig {
-  if (budget === Infinity) return { thinkingBudget: -1 };
-  const isPro = /gemini-2\.5-pro/.test(model ?? "");
-  const [least, most] = isPro ? [128, 32_768] : [budget === 0 ? 0 : 512, 24_576];
-  return { thinkingBudget: Math.min(Math.max(budget, least), most) };
+function budgetFor(
+  { effort, budget }: WantedReasoning,
+  { least, most, off }: Thinking<"budget">,
+  maxTokens: number,
+  report: TranslationReport,
+): GeminiThinkingConfig | null {
+  if (budget !== null) {
+    if (budget >= least && budget <= most && budget < maxTokens) return { thinkingBudget: budget };
+    report.drop("thinking.budget_tokens");
+    return null;
+  }
+  // The model decides.
+  if (effort === null) return { thinkingBudget: -1 };
+  if (effort === "none" && off) return { thinkingBudget: 0 };
+  const wanted = Math.min(Math.max(GEMINI_EFFORT_TOKENS.get(effort) ?? 0, least), most);
+  const fitting = wanted < maxTokens ? wanted : Math.floor(maxTokens * SHARE_OF_LIMIT);
+  if (fitting >= least) return { thinkingBudget: fitting };
+  report.drop("reasoning_effort");
+  return null;
 }

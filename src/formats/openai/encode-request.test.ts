@@ -149,7 +149,7 @@ describe("the model decides", () => {
     expect(encode({ model: "gpt-5", ...fields })).toEqual({
       model: "gpt-5",
       messages: [USER],
-      top_p: 1,
+      // top_p: 1 is the default.
       dropped: ["temperature", "stop"],
     });
     expect(encode({ model: "gpt-5.1", temperature: 0.5 })).toMatchObject({ temperature: 0.5, dropped: [] });

@@ -5,7 +5,8 @@ import { sha256 } from "../../base/sha256.ts";
 import { readArray, readNumber, readObject, readString, requireObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
-import { chatModelOf, closestEffort } from "./chat-models.ts";
+import { effortFor, wantedReasoning } from "../wanted-reasoning.ts";
+import { chatModelOf, rejectsSampling } from "./chat-models.ts";
 import { encodeMessages } from "./encode-messages.ts";
 import { isStrictSchema } from "./strict-schema.ts";
 import type { ChatRequest } from "./wire-types.ts";
@@ -67,14 +68,8 @@ export function encodeRequest(request: ChatRequest, { report }: { report: Transl
   addTools(encoded, request, report);
   const limit = readNumber(request, "max_completion_tokens") ?? readNumber(request, "max_tokens");
   if (limit !== undefined) encoded[model.hasCompletionLimit ? "max_completion_tokens" : "max_tokens"] = limit;
-  const effort = effortOf(request);
-  const closest = effort === null ? null : closestEffort(model, effort);
-  if (closest !== null) encoded["reasoning_effort"] = closest;
-  else if (effort !== null && effort !== "none") report.drop("reasoning_effort");
-  const isReasoning = closest !== null && closest !== "none";
-  const rejectsSampling =
-    model.rejectsSampling === "always" || (model.rejectsSampling !== "never" && isReasoning);
-  addSampling(encoded, request, rejectsSampling, report);
+  const effort = addEffort(encoded, request, model, report);
+  addSampling(encoded, request, rejectsSampling(model, effort), report);
   addStop(encoded, request, model.hasStop, report);
   addStream(encoded, request);
   addFormat(encoded, request, report);
@@ -83,13 +78,23 @@ export function encodeRequest(request: ChatRequest, { report }: { report: Transl
   return encoded;
 }
 
-/** Anthropic's object is a synonym of the effort. */
-function effortOf(request: ChatRequest): string | null {
-  const effort = readString(request, "reasoning_effort");
-  if (effort !== undefined) return effort;
-  const type = readObject(request, "thinking")?.["type"] ?? null;
-  if (type === null) return null;
-  return type === "disabled" ? "none" : "medium";
+/** Returns the effort that is sent; null if the model decides. */
+function addEffort(
+  encoded: JsonObject,
+  request: ChatRequest,
+  model: ReturnType<typeof chatModelOf>,
+  report: TranslationReport,
+): string | null {
+  const wanted = wantedReasoning(request);
+  const hasTools = encoded["tools"] !== undefined;
+  let effort = wanted === null ? null : effortFor(wanted, model.efforts);
+  if (hasTools && model.chatTools === "without reasoning") {
+    // The request would be rejected, also if it names no effort.
+    if (wanted !== null && effort !== "none") report.drop(wanted.field);
+    effort = "none";
+  } else if (wanted !== null && effort === null && wanted.effort !== "none") report.drop("reasoning_effort");
+  if (effort !== null) encoded["reasoning_effort"] = effort;
+  return effort;
 }
 
 function addTools(encoded: JsonObject, request: ChatRequest, report: TranslationReport): void {
@@ -135,8 +140,9 @@ function addSampling(
   for (const field of ["temperature", "top_p"]) {
     const value = readNumber(request, field);
     if (value === undefined) continue;
-    if (!isRejected || value === 1) encoded[field] = value;
-    else report.drop(field);
+    if (!isRejected) encoded[field] = value;
+    // 1 is the default.
+    else if (value !== 1) report.drop(field);
   }
 }
 

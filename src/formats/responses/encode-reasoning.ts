@@ -1,64 +1,52 @@
 // Translates what a chat request says of reasoning and sampling. OpenAI's models accept different values, as in chat completions.
 import type { JsonObject } from "../../base/json.ts";
-import { effortOf } from "../anthropic/reasoning-effort.ts";
-import { chatModelOf, closestEffort } from "../openai/chat-models.ts";
+import { chatModelOf, rejectsSampling } from "../openai/chat-models.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
-import { readNumber, readObject, readString } from "../read-fields.ts";
+import { readNumber } from "../read-fields.ts";
 import type { TranslationReport } from "../translation-report.ts";
+import { effortFor, nearestEffort, wantedReasoning, type WantedReasoning } from "../wanted-reasoning.ts";
+
+type Model = ReturnType<typeof chatModelOf>;
+
+/** All models that reason have these. */
+const COMMON_EFFORTS = ["low", "medium", "high"];
 
 export function addReasoning(body: ChatRequest, request: JsonObject, report: TranslationReport): void {
-  const thinking = readObject(body, "thinking");
-  const isThinking = thinking !== undefined && thinking["type"] !== "disabled";
-  const effort = acceptedEffort(body, thinking, report);
-  addSampling(body, request, effort, report);
+  const wanted = wantedReasoning(body);
+  const model = chatModelOf(body.model);
+  const effort = wanted === null ? null : acceptedEffort(wanted, model);
+  if (wanted !== null && effort === null && wanted.effort !== "none") report.drop("reasoning_effort");
+  addSampling(body, request, rejectsSampling(model, effort), report);
   const reasoning: JsonObject = {};
   if (effort !== null) reasoning["effort"] = effort;
-  // OpenAI's first reasoning models always reason.
-  const isOn = effort === null ? chatModelOf(body.model).rejectsSampling === "always" : effort !== "none";
-  // Clients of Anthropic's format expect to see the reasoning. Others do not, and not every account may request summaries.
-  if (isOn && isThinking) reasoning["summary"] = "auto";
+  const isOn = effort === null ? model.reasonsByDefault : effort !== "none";
+  // Clients of Anthropic's format see the reasoning. Others do not expect it, and not every account may request summaries.
+  if (isOn && wanted?.isShown === true) reasoning["summary"] = "auto";
   if (Object.keys(reasoning).length > 0) request["reasoning"] = reasoning;
   // Models that do not reason reject this.
   if (isOn) request["include"] = ["reasoning.encrypted_content"];
 }
 
-/** Returns the closest effort that the model accepts; null if none is requested, or the model does not reason. */
-function acceptedEffort(
-  body: ChatRequest,
-  thinking: JsonObject | undefined,
-  report: TranslationReport,
-): string | null {
-  const requested = readString(body, "reasoning_effort") ?? effortOf(thinking, undefined);
-  if (requested === null) return null;
-  const model = chatModelOf(body.model);
+/** Returns the closest effort that the model accepts; null if it does not reason. */
+function acceptedEffort(wanted: WantedReasoning, model: Model): string | null {
+  const { efforts, furtherEfforts, isKnown } = model;
+  if (efforts.length > 0 || isKnown) return effortFor(wanted, [...efforts, ...furtherEfforts]);
   // The name of a deployment says nothing about its model.
-  const accepted =
-    model.efforts.length === 0 && mayReason(body.model) ? requested : closestEffort(model, requested);
-  if (accepted === null && requested !== "none") report.drop("reasoning_effort");
-  return accepted;
+  const { effort, budget } = wanted;
+  return effort ?? (budget === null ? "medium" : nearestEffort(COMMON_EFFORTS, budget));
 }
 
-/** Whether the model reasons, or its name does not say. */
-function mayReason(model: unknown): boolean {
-  return (
-    typeof model !== "string" || !/^gpt-[34]|^gpt-5.*-chat/.test(model.slice(model.lastIndexOf("/") + 1))
-  );
-}
-
-/** 1 is the default of both fields, and accepted by all models. */
 function addSampling(
   body: ChatRequest,
   request: JsonObject,
-  effort: string | null,
+  isRejected: boolean,
   report: TranslationReport,
 ): void {
-  const { rejectsSampling } = chatModelOf(body.model);
-  const isReasoning = effort !== null && effort !== "none";
-  const isRejected = rejectsSampling === "always" || (rejectsSampling === "if reasoning" && isReasoning);
   for (const field of ["temperature", "top_p"]) {
     const value = readNumber(body, field);
     if (value === undefined) continue;
-    if (!isRejected || value === 1) request[field] = value;
-    else report.drop(field);
+    if (!isRejected) request[field] = value;
+    // 1 is the default.
+    else if (value !== 1) report.drop(field);
   }
 }

@@ -26,6 +26,8 @@ const SAME_FIELDS = [
 
 /** OpenAI rejects longer ones. */
 const MAX_USER_LENGTH = 64;
+/** OpenAI rejects lower limits. */
+const MIN_OUTPUT_TOKENS = 16;
 
 /** Fields that are read here. All others are dropped and reported. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -60,7 +62,7 @@ export function encodeRequest(body: ChatRequest, { report, targetTag }: EncodeOp
   const request: JsonObject = { input: encodeInput(body.messages, report, targetTag), store: false };
   for (const field of SAME_FIELDS) if ((body[field] ?? null) !== null) request[field] = body[field];
   const maxTokens = readNumber(body, "max_completion_tokens") ?? readNumber(body, "max_tokens");
-  if (maxTokens !== undefined) request["max_output_tokens"] = maxTokens;
+  if (maxTokens !== undefined) request["max_output_tokens"] = acceptedLimit(maxTokens, report);
   const tools = encodeTools(readArray(body, "tools") ?? [], report);
   if (tools.length > 0) request["tools"] = tools;
   const choice = encodeToolChoice(body.tool_choice, tools.length > 0);
@@ -75,6 +77,13 @@ export function encodeRequest(body: ChatRequest, { report, targetTag }: EncodeOp
   if (readBoolean(body, "store") === true) report.drop("store");
   for (const key in body) if (!KNOWN_FIELDS.has(key) && (body[key] ?? null) !== null) report.drop(key);
   return request;
+}
+
+/** Clients probe an account with a limit of 1. */
+function acceptedLimit(maxTokens: number, report: TranslationReport): number {
+  if (maxTokens >= MIN_OUTPUT_TOKENS) return maxTokens;
+  report.drop("max_tokens");
+  return MIN_OUTPUT_TOKENS;
 }
 
 function addText(body: ChatRequest, request: JsonObject, report: TranslationReport): void {
