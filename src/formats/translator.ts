@@ -36,6 +36,14 @@ export interface OutboundTranslator {
   readonly dependsOnTarget: boolean;
   /** Returns the request in this format. Throws a TranslationError if the format cannot express it. Does not change `request`. */
   readonly encodeRequest: (request: ChatRequest, options: EncodeOptions) => object;
+  /** For formats whose encoded requests may have a summary of the reasoning that the client did not request as such. */
+  readonly summary?: {
+    /** The name of the field in errors, and in the list of what was dropped. */
+    readonly field: string;
+    readonly isIn: (request: object) => boolean;
+    /** Returns an encoded request without the field. */
+    readonly remove: (body: Uint8Array) => Uint8Array;
+  };
   /**
    * Returns a successful response in the hub format, or null if `body` is not a response in this format. Throws a
    * GatehouseError if the body says that the response failed.

@@ -4,7 +4,7 @@ import { hasLongNumbers, parseExact } from "../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { spliceTopLevelString } from "../base/json-splice.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
-import type { Format, StreamUsageOption } from "../formats/format.ts";
+import type { Format } from "../formats/format.ts";
 import type { DetailsReader } from "../formats/response-details.ts";
 import type { OpeningOf } from "../formats/stream-opening.ts";
 import type { TextReader } from "../formats/text-channels.ts";
@@ -14,7 +14,7 @@ import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { TranslationFacts } from "../telemetry/requests/request-facts.ts";
 import type { OutgoingRequest } from "../upstream/outgoing-request.ts";
-import { isKnownToReject } from "../usage/usage-option.ts";
+import { withSummary, withUsageOption, type Addition } from "./additions.ts";
 import { clientCredentials, credentialHash } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { withFormModel, type FormModel } from "./form-model.ts";
@@ -23,7 +23,7 @@ import type { OwnCredentials } from "./own-credentials.ts";
 import { modelFor, sentModel } from "./model-for.ts";
 import { onlyModelInUrl } from "./named-models.ts";
 import { takesDefaultModel } from "./operation.ts";
-import type { BodyFields, RequestBody } from "./request-body.ts";
+import type { RequestBody } from "./request-body.ts";
 import { endpointAt, type RequestEndpoint } from "./request-endpoint.ts";
 import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
@@ -33,8 +33,8 @@ import type { ResponseIds } from "./stored-ids/response-ids.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
-  /** The option that the gateway added to the body to get the usage of a stream; null if it added none. */
-  readonly addedUsageOption: AddedUsageOption | null;
+  /** What the gateway added to the body on its own, and the target may reject; null if it added nothing. */
+  readonly addition: Addition | null;
   /** A chat completion. Its response counts as usage even if it reports no tokens. */
   readonly isChat: boolean;
   /** The model that is sent to the target, if any. */
@@ -63,12 +63,6 @@ export interface EncodedRequest extends OutgoingRequest {
   readonly textReader: TextReader;
 }
 
-export interface AddedUsageOption {
-  readonly option: StreamUsageOption;
-  readonly bodyWith: Uint8Array;
-  readonly bodyWithout: Uint8Array;
-}
-
 export interface EncodeParts {
   readonly ownCredentials: OwnCredentials;
   readonly idSeal: IdSeal;
@@ -83,8 +77,8 @@ export function encodeRequest(
   const { fields } = exchange;
   const endpoint = endpointAt(exchange, rule, target);
   const { path, format } = endpoint;
-  const { body, model: modelOfBody, translated } = encodeBody(exchange, rule, endpoint, target);
-  const model = modelOfBody ?? (body === null ? null : onlyModelInUrl(exchange, rule, target));
+  const { body: own, model: modelOfBody, translated } = encodeBody(exchange, rule, endpoint, target);
+  const model = modelOfBody ?? (own === null ? null : onlyModelInUrl(exchange, rule, target));
   // The response to a copy is discarded, after its usage was read.
   const isCopy = exchange.mirrorOf !== null;
   const translation = isCopy ? null : translationFor(endpoint, translated);
@@ -98,8 +92,11 @@ export function encodeRequest(
     (fields.wantsStream && readsOpening(rule)) ||
     readsFilter(exchange);
   const isChat = exchange.method === "POST" && fields.isObject && format.isChatPath(path);
-  const canAddOption = isChat && body !== null && (translated === null || translated.bytes === null);
-  const addedUsageOption = canAddOption ? usageOptionFor(body, fields, format, target) : null;
+  const isUntranslated = translated === null || translated.bytes === null;
+  const { body, dropped, addition } =
+    isChat && own !== null && isUntranslated
+      ? withUsageOption(own, translated, format, exchange, target)
+      : withSummary(own, translated, format, exchange, target);
   const headers = headersFor(exchange, rule, target, endpoint, ownCredentials, readsResponse);
   const query = endpoint.query ?? ownCredentials.removeFromQuery(exchange.sentQuery);
   const clientCredential = target.hasCredential ? null : credentialHash(headers, query);
@@ -111,15 +108,15 @@ export function encodeRequest(
     path: path + query,
     method: exchange.method,
     headers,
-    body: addedUsageOption === null ? body : addedUsageOption.bodyWith,
+    body,
     upload: exchange.upload,
-    addedUsageOption,
+    addition,
     isChat,
     model,
     translation,
     ids,
-    dropped: translated?.dropped ?? NOTHING,
-    translationFacts: translationFactsOf(endpoint, translated, translation),
+    dropped,
+    translationFacts: translationFactsOf(endpoint, translated, translation, dropped),
     readsResponse,
     openingOf: format.openingOf,
     isFiltered: format.isFiltered,
@@ -139,19 +136,6 @@ function readsOpening({ upstream }: CompiledRule): boolean {
 /** Whether a response that the provider's content filter has emptied makes another virtual model serve the request. */
 export function readsFilter({ route }: Exchange): boolean {
   return route !== null && route.mayFallBackOn("content_filter");
-}
-
-/** Returns the option to add to a stream request, or null if it is not needed or the target does not accept it. */
-function usageOptionFor(
-  body: Uint8Array,
-  { wantsStream, streamOptions }: BodyFields,
-  format: Format,
-  target: CompiledTarget,
-): AddedUsageOption | null {
-  const option = format.streamUsageOption;
-  if (option === null || !wantsStream || !option.canAdd(streamOptions) || isKnownToReject(target))
-    return null;
-  return { option, bodyWith: option.add(body, streamOptions), bodyWithout: body };
 }
 
 function headersFor(
@@ -183,8 +167,6 @@ function removeOwnHeaders(headers: Record<string, string>, { ownHeaderPrefix }: 
   for (const name of Object.keys(headers))
     if (name.startsWith(ownHeaderPrefix)) Reflect.deleteProperty(headers, name);
 }
-
-const NOTHING: readonly string[] = [];
 
 interface EncodedBody {
   readonly body: Uint8Array | null;
@@ -272,10 +254,11 @@ function translationFactsOf(
   { format, requestFormat }: RequestEndpoint,
   translated: TranslatedRequest | null,
   translation: ResponseTranslation | null,
+  dropped: readonly string[],
 ): TranslationFacts | null {
   const isTranslated = translated !== null && translated.bytes !== null;
   const client = isTranslated ? requestFormat : (translation?.to ?? null);
-  return client && { from: client.name, to: format.name, dropped: translated?.dropped ?? NOTHING };
+  return client && { from: client.name, to: format.name, dropped };
 }
 
 function notTranslatable({ format }: RequestEndpoint): GatehouseError {

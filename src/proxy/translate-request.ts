@@ -30,6 +30,8 @@ export interface TranslatedRequest {
   readonly bytes: Uint8Array | null;
   /** Fields that the format of the target cannot express. */
   readonly dropped: readonly string[];
+  /** Whether the gateway requests a summary of the reasoning, which the target may reject. */
+  readonly hasSummary?: boolean;
   /** What the translation of the response has to know. */
   readonly context: ResponseContext;
 }
@@ -61,7 +63,8 @@ export function translateRequest(
       outbound.encodeRequest(request, { report, targetTag }),
     );
     const text = stringifyExact(encoded, REQUEST_SEARCH_DEPTH);
-    return { bytes: Buffer.from(text), dropped: report.dropped, context };
+    const hasSummary = outbound.summary?.isIn(encoded) === true;
+    return { bytes: Buffer.from(text), dropped: report.dropped, hasSummary, context };
   });
 }
 

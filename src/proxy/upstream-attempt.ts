@@ -19,10 +19,10 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
-import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
+import { rejectsAddition, withoutAddition, type Addition } from "./additions.ts";
 import { BalancerReport, healthResultOf } from "./balancer-report.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
-import { readsFilter, type AddedUsageOption, type EncodedRequest } from "./encode.ts";
+import { readsFilter, type EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeForTarget } from "./realtime/encode-handshake.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
@@ -43,7 +43,7 @@ export class UpstreamAttempt {
   readonly #target: CompiledTarget;
   readonly #facts: AttemptFacts;
   readonly #report: BalancerReport;
-  readonly #encoded: EncodedRequest;
+  #encoded: EncodedRequest;
   #response: UpstreamResponse;
   /** Null if there is no limit for the first content. */
   #contentTimer: ClockTimer | null = null;
@@ -97,8 +97,8 @@ export class UpstreamAttempt {
 
   /** Call when the headers have been received. Returns a promise only if more of the response has to arrive first. */
   receive(): ValueOrPromise<TargetResponse> {
-    const { addedUsageOption } = this.#encoded;
-    return addedUsageOption === null ? this.#accept(false) : this.#acceptOrRepeat(addedUsageOption);
+    const { addition } = this.#encoded;
+    return addition === null ? this.#accept(false) : this.#acceptOrRepeat(addition);
   }
 
   /** Call if `headersReceived` or `receive` failed. Returns the error to report. */
@@ -149,18 +149,21 @@ export class UpstreamAttempt {
     return usage;
   }
 
-  /** Repeats the request without the usage option that the gateway added if the target rejects that option. */
-  async #acceptOrRepeat({ option, bodyWithout }: AddedUsageOption): Promise<TargetResponse> {
+  /** Repeats the request without what the gateway added if the target rejects that. */
+  async #acceptOrRepeat(addition: Addition): Promise<TargetResponse> {
     const { timeouts } = this.#rule.upstream;
-    if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#accept(true);
+    if (!(await rejectsAddition(this.#response, addition, timeouts.idle)))
+      return this.#accept(addition.hidesUsage);
     // Otherwise the repeated request would be sent for an attempt whose response is not used.
     if (this.#hasLost) throw new UpstreamError("hedge_lost");
     const now = this.#exchange.clock.now();
-    this.#response = this.#client.send({ ...this.#encoded, body: bodyWithout }, timeouts, now);
+    this.#encoded = withoutAddition(this.#encoded, addition);
+    this.#facts.translation = this.#encoded.translationFacts;
+    this.#response = this.#client.send(this.#encoded, timeouts, now);
     this.#exchange.replaceAttempt(this.#response, this.#isHedge);
     await this.#response.headersReceived;
-    // An error that merely quoted the request occurs again, and says nothing about the option.
-    if (this.#response.ok) rememberRejection(this.#target);
+    // An error that merely quoted the request occurs again, and says nothing about the addition.
+    if (this.#response.ok) addition.memory.add(this.#target, now);
     return this.#accept(false);
   }
 

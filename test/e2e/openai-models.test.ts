@@ -6,9 +6,13 @@ import OpenAI from "openai";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import { create } from "../support/admin-fixtures.ts";
 import { seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { startWithProviders } from "../support/gatehouse-in-process.ts";
 
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider({ name: "Ada" })]);
+const {
+  gatehouse,
+  clock,
+  providers: [provider],
+} = await startWithProviders("Ada");
 
 const CHAT = "/v1/chat/completions";
 const RESPONSES = "/v1/responses";
@@ -165,5 +169,89 @@ describe("parameters that the model refuses are left out and listed", () => {
     const { data, response } = await anthropic.messages.create(request).withResponse();
     expect(data.content).toMatchObject([{ type: "text", text: "Good day." }]);
     expect(response.headers.get("x-gw-translated")).toBe(listed);
+  });
+});
+
+describe("a messages client that asks for thinking", () => {
+  const thinking = { type: "enabled" as const, budget_tokens: 9000 };
+  const ask = (client: Client, model: string, params: Params = {}) =>
+    client.messages
+      .create({ model, max_tokens: 10_000, messages: [{ role: "user", content: "Hi" }], thinking, ...params })
+      .withResponse();
+
+  test("sees a summary of the reasoning of a model at the Responses API, whole and streamed", async () => {
+    provider.behave({ text: "Good day.", thinking: "The user greets." });
+    const { anthropic } = await connect({ provider: "openai", models: ["gpt-5.6"] });
+    const { data } = await ask(anthropic, "gpt-5.6");
+    expect(data.content).toMatchObject([
+      { type: "thinking", thinking: "The user greets." },
+      { type: "redacted_thinking", data: expect.stringMatching(/^gw1\./) },
+      { type: "text", text: "Good day." },
+    ]);
+    const messages = [{ role: "user" as const, content: "Hi" }];
+    const stream = anthropic.messages.stream({ model: "gpt-5.6", max_tokens: 10_000, messages, thinking });
+    const texts: string[] = [];
+    stream.on("thinking", (text) => texts.push(text));
+    await stream.finalMessage();
+    expect(texts.join("")).toBe("The user greets.");
+    expect(bodies(provider).map(({ reasoning }) => reasoning)).toEqual(
+      new Array(2).fill({ effort: "medium", summary: "auto" }),
+    );
+  });
+
+  test.each([
+    ["gemini-2.5-flash", { thinkingBudget: 9000, includeThoughts: true }, null],
+    ["gemini-3.1-pro", { thinkingLevel: "medium", includeThoughts: true }, null],
+  ])("has its budget kept at %s, or mapped to the nearest level", async (model, config, listed) => {
+    provider.behave({ text: "Good day.", thinking: "The user greets." });
+    const { anthropic } = await connect({ provider: "google", format: "gemini", models: [model] });
+    const { data, response } = await ask(anthropic, model);
+    expect(data.content[0]).toMatchObject({ type: "thinking", thinking: "The user greets." });
+    expect(response.headers.get("x-gw-translated")).toBe(listed);
+    expect(bodies(provider)[0]).toMatchObject({ generationConfig: { thinkingConfig: config } });
+  });
+
+  test("sees none if it wants none", async () => {
+    provider.behave({ text: "Good day." });
+    const { anthropic } = await connect({ provider: "openai", models: ["gpt-5.6"] });
+    await ask(anthropic, "gpt-5.6", { thinking: { type: "disabled" } });
+    await ask(anthropic, "gpt-5.6", { thinking: { type: "adaptive", display: "omitted" } });
+    expect(bodies(provider).map(({ reasoning }) => reasoning)).toEqual([
+      { effort: "none" },
+      { effort: "medium" },
+    ]);
+  });
+
+  test("gets a response without summary from an account that may not request one, remembered for an hour", async () => {
+    provider.behave({ text: "Good day.", unverified: true });
+    const { anthropic } = await connect({ provider: "openai", models: ["gpt-5.6"] });
+    const minute = 60_000;
+    for (const [elapsed, sent] of [
+      [0, 2],
+      [59 * minute, 3],
+      [minute, 5],
+    ] as const) {
+      clock.advance(elapsed);
+      const { data, response } = await ask(anthropic, "gpt-5.6");
+      expect(data.content.at(-1)).toMatchObject({ type: "text", text: "Good day." });
+      expect(response.headers.get("x-gw-translated")).toBe("dropped=reasoning.summary");
+      expect(response.headers.get("x-gw-attempts")).toBe("1");
+      expect(provider.requestCount).toBe(sent);
+    }
+    expect(bodies(provider).map(({ reasoning }) => reasoning)).toEqual([
+      { effort: "medium", summary: "auto" },
+      { effort: "medium" },
+      { effort: "medium" },
+      { effort: "medium", summary: "auto" },
+      { effort: "medium" },
+    ]);
+  });
+
+  test("gets the error of the provider if that does not name the summary", async () => {
+    provider.behave({ status: 400 });
+    const { anthropic } = await connect({ provider: "openai", models: ["gpt-5.6"] });
+    const error: unknown = await ask(anthropic, "gpt-5.6").catch((cause: unknown) => cause);
+    expect(error).toMatchObject({ status: 400 });
+    expect(provider.requestCount).toBe(1);
   });
 });

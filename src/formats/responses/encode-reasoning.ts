@@ -1,5 +1,6 @@
 // Translates what a chat request says of reasoning and sampling. OpenAI's models accept different values, as in chat completions.
-import type { JsonObject } from "../../base/json.ts";
+import { isJsonObject, parseObject, type JsonObject } from "../../base/json.ts";
+import { spliceTopLevel } from "../../base/json-splice.ts";
 import { chatModelOf, rejectsSampling } from "../openai/chat-models.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import { readNumber } from "../read-fields.ts";
@@ -25,6 +26,20 @@ export function addReasoning(body: ChatRequest, request: JsonObject, report: Tra
   if (Object.keys(reasoning).length > 0) request["reasoning"] = reasoning;
   // Models that do not reason reject this.
   if (isOn) request["include"] = ["reasoning.encrypted_content"];
+}
+
+export function hasSummary(request: object): boolean {
+  return (
+    "reasoning" in request && isJsonObject(request.reasoning) && request.reasoning["summary"] !== undefined
+  );
+}
+
+export function withoutSummary(body: Uint8Array): Uint8Array {
+  const text = spliceTopLevel(new TextDecoder().decode(body), "reasoning", (given) => {
+    const { effort } = parseObject(given ?? "{}") ?? {};
+    return JSON.stringify({ effort });
+  });
+  return Buffer.from(text);
 }
 
 /** Returns the closest effort that the model accepts; null if it does not reason. */

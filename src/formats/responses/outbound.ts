@@ -4,6 +4,7 @@ import { decodeError } from "../openai/decode-response.ts";
 import type { OutboundTranslator } from "../translator.ts";
 import { decodeResponse } from "./decode-response.ts";
 import { ResponseStreamDecoder } from "./decode-stream.ts";
+import { hasSummary, withoutSummary } from "./encode-reasoning.ts";
 import { encodeRequest } from "./encode-request.ts";
 
 export const responsesOutbound: OutboundTranslator = {
@@ -11,6 +12,7 @@ export const responsesOutbound: OutboundTranslator = {
   // Encrypted reasoning goes back only to the target that created it.
   dependsOnTarget: true,
   encodeRequest,
+  summary: { field: "reasoning.summary", isIn: hasSummary, remove: withoutSummary },
   decodeResponse,
   // Errors of the Responses API have the form of chat completions.
   decodeError,
