@@ -1,4 +1,5 @@
 // Translates one event stream from the format of a target to the format of a client while it arrives.
+import { StopSink } from "./stop-sequences.ts";
 import type {
   DecodeOptions,
   InboundTranslator,
@@ -22,7 +23,9 @@ export class StreamTranslation {
     context: ResponseContext,
   ) {
     this.#encoder = to.encodeStream(context);
-    this.#decoder = from.decodeStream(options, this.#encoder);
+    const { emulatedStop } = context;
+    const sink = emulatedStop === undefined ? this.#encoder : new StopSink(emulatedStop, this.#encoder);
+    this.#decoder = from.decodeStream(options, sink);
   }
 
   /** Returns the translated events that `bytes` complete, or null if there are none. Throws if the stream is invalid. */

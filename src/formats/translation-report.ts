@@ -11,6 +11,8 @@ export class TranslationReport {
   readonly #dropped = new Set<string>();
   readonly #origins = new Map<unknown, string>();
   #characters = 0;
+  /** The stop sequences that are searched in the response, because the target has none. */
+  emulatedStop: readonly string[] = [];
 
   /** Records that a field of the request, such as `seed`, has no equivalent in the target's format. */
   drop(field: string): void {

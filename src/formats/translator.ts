@@ -83,6 +83,8 @@ export interface ResponseContext {
   readonly clientTools?: ReadonlyMap<string, ClientTool>;
   /** The tools of a messages request whose names were shortened, by the shorter name. */
   readonly renamedTools?: ReadonlyMap<string, string>;
+  /** The stop sequences that the target does not have, and that end the text of the response; absent if there are none. */
+  readonly emulatedStop?: readonly string[];
   /** The fields of the request that the format repeats in its responses; null if it repeats none. */
   readonly repeatedFields: JsonObject | null;
 }

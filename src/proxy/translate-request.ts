@@ -64,7 +64,9 @@ export function translateRequest(
     );
     const text = stringifyExact(encoded, REQUEST_SEARCH_DEPTH);
     const hasSummary = outbound.summary?.isIn(encoded) === true;
-    return { bytes: Buffer.from(text), dropped: report.dropped, hasSummary, context };
+    const { dropped, emulatedStop } = report;
+    const stopping = emulatedStop.length === 0 ? context : { ...context, emulatedStop };
+    return { bytes: Buffer.from(text), dropped, hasSummary, context: stopping };
   });
 }
 

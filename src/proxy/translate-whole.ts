@@ -4,6 +4,7 @@ import { parseExact, stringifyExact } from "../base/exact-json.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
+import { stopCompletion } from "../formats/stop-sequences.ts";
 import { isEmptyValue } from "../formats/stream-opening.ts";
 import { StreamTranslation } from "../formats/stream-translation.ts";
 import type {
@@ -61,7 +62,9 @@ function translateJson(
     return JSON.stringify(inbound.encodeError(outbound.decodeError(value, status), status, requestId));
   const completion = outbound.decodeResponse(value, options);
   if (completion === null) throw new GatehouseError("upstream_bad_answer", problemOf(value, status));
-  return stringifyExact(inbound.encodeResponse(completion, context));
+  const { emulatedStop } = context;
+  const stopped = emulatedStop === undefined ? completion : stopCompletion(completion, emulatedStop);
+  return stringifyExact(inbound.encodeResponse(stopped, context));
 }
 
 /** Returns why a body is no response. Some providers report errors with status 200. */

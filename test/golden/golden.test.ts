@@ -70,6 +70,7 @@ describe.each(FOLDERS)("openai chat request to $format", ({ format, requests }) 
         const report = new TranslationReport();
         expect(encode(golden.input, report)).toStrictEqual(golden.output);
         if (golden.dropped !== undefined) expect(report.dropped).toEqual(golden.dropped);
+        expect(report.emulatedStop).toEqual(golden.emulatedStop ?? []);
       } else {
         const { path, message } = catchTranslationError(() => encode(golden.input));
         expect({ path, message }).toEqual(golden.error);

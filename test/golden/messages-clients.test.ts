@@ -39,6 +39,7 @@ describe("a request", () => {
       if (golden.error === undefined) {
         expect(encode()).toStrictEqual(golden.output);
         expect(report.dropped).toEqual(golden.dropped ?? []);
+        expect(report.emulatedStop).toEqual(golden.emulatedStop ?? []);
       } else {
         expect(encode).toThrow(TranslationError);
         expect(encode).toThrow(expect.objectContaining(golden.error));

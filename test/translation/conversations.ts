@@ -147,7 +147,7 @@ export const requests: fc.Arbitrary<JsonObject> = fc
     tools: fc.option(tools),
     sampling: fc.constantFrom({}, { temperature: 0.25 }, { top_p: 0.5 }),
     stop: fc.option(fc.array(text, { minLength: 1, maxLength: 4 })),
-    max_tokens: fc.integer({ min: 1, max: 100_000 }),
+    max_tokens: fc.integer({ min: 16, max: 100_000 }),
     format: fc.option(responseFormat),
     // False is the default, which formats leave out.
     stream: fc.constantFrom({}, { stream: true }),

@@ -76,7 +76,7 @@ const request = fc
   .record(
     {
       model: fc.constantFrom("gpt-4o", "other"),
-      max_tokens: fc.nat(),
+      max_tokens: fc.integer({ min: 16, max: 1_000_000 }),
       temperature: fc.double({ min: 0, max: 2, noNaN: true }),
       top_p: fc.double({ min: 0, max: 1, noNaN: true }),
       user: fc.string({ maxLength: 64 }),

@@ -6,6 +6,7 @@ import { isJsonObject } from "../../base/json.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import { readArray, readBoolean, readNumber, readString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
+import { emulateStop, splitStop } from "../stop-sequences.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { claudeModelOf, type ClaudeModel } from "./claude-models.ts";
 import { encodeMessages } from "./encode-messages.ts";
@@ -70,8 +71,10 @@ export function encodeRequest(
   if (name !== undefined) request.model = name;
   if (system.length > 0) request.system = toSystem(system);
   Object.assign(request, tools);
-  const stop = readStop(body.stop, report);
+  const { stop, blanks } = splitStop(body.stop, report);
   if (stop.length > 0) request.stop_sequences = stop;
+  // Anthropic rejects stop sequences that consist of whitespace.
+  emulateStop(blanks, report);
   addSampling(request, body, model, thinking, report);
   if (thinking.thinking !== null) request.thinking = thinking.thinking;
   if (thinking.effort !== null) request.output_config = { effort: thinking.effort };
@@ -137,20 +140,6 @@ function addSampling(
   if (topK === undefined) return;
   if (hasSampling && !isOn) request.top_k = topK;
   else report.drop("top_k");
-}
-
-/** Anthropic rejects stop sequences that consist of whitespace. */
-function readStop(stop: unknown, report: TranslationReport): string[] {
-  if (stop === undefined || stop === null) return [];
-  const sequences: unknown[] = Array.isArray(stop) ? stop : [stop];
-  const accepted: string[] = [];
-  for (const sequence of sequences) {
-    if (typeof sequence !== "string")
-      throw new TranslationError("stop", "stop must be a string or an array of strings.");
-    if (sequence.trim() === "") report.drop("stop");
-    else accepted.push(sequence);
-  }
-  return accepted;
 }
 
 function rejectUnsupported(body: ChatRequest): void {

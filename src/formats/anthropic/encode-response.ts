@@ -23,7 +23,7 @@ export function encodeResponse(
   { id, model, choices, usage }: ChatCompletion,
   { renamedTools }: ResponseContext,
 ): AnthropicMessage {
-  const { message, finish_reason } = choices[0];
+  const { message, finish_reason, stop_sequence } = choices[0];
   const { content, refusal, tool_calls: calls = [] } = message;
   const blocks = encodeReasoning(message);
   if (content !== null && content !== "") blocks.push({ type: "text", text: content });
@@ -36,7 +36,7 @@ export function encodeResponse(
     role: "assistant",
     model,
     content: blocks,
-    ...toStop(finish_reason, calls.length > 0, refusal),
+    ...toStop(finish_reason, calls.length > 0, refusal, stop_sequence),
     usage: toAnthropicUsage(usage),
   };
 }
@@ -63,7 +63,10 @@ export function toStop(
   reason: ChatFinishReason | null,
   hasCalls: boolean,
   refusal: string | null,
+  stopSequence: string | undefined,
 ): AnthropicStop {
+  if (stopSequence !== undefined)
+    return { stop_reason: "stop_sequence", stop_sequence: stopSequence, stop_details: null };
   const details =
     refusal === null ? null : ({ type: "refusal", category: null, explanation: refusal } as const);
   return { stop_reason: toStopReason(reason, hasCalls, refusal), stop_sequence: null, stop_details: details };

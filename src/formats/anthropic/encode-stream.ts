@@ -48,6 +48,7 @@ export class MessageStreamEncoder implements StreamEncoder {
   readonly #heldText = new HeldText();
   #hasCalls = false;
   #finishReason: ChatFinishReason | null = null;
+  #stopSequence: string | undefined;
   #hasText = false;
   #refusal: string | null = null;
   /** Whether the refusal is written as text. */
@@ -62,9 +63,10 @@ export class MessageStreamEncoder implements StreamEncoder {
   chunk(chunk: ChatCompletionChunk): void {
     this.#start(chunk.id, chunk.model);
     if (chunk.usage !== undefined && chunk.usage !== null) this.#usage = chunk.usage;
-    for (const { delta, finish_reason } of chunk.choices) {
+    for (const { delta, finish_reason, stop_sequence } of chunk.choices) {
       this.#addDelta(delta);
       if (finish_reason !== null) this.#finishReason = finish_reason;
+      if (stop_sequence !== undefined) this.#stopSequence = stop_sequence;
     }
   }
 
@@ -79,7 +81,7 @@ export class MessageStreamEncoder implements StreamEncoder {
     this.#stopBlock();
     if (!this.#endsWithAnswer) this.#writeRedacted();
     const usage = this.#usage === null ? NO_USAGE : toAnthropicUsage(this.#usage);
-    const delta = toStop(this.#finishReason, this.#hasCalls, this.#refusal);
+    const delta = toStop(this.#finishReason, this.#hasCalls, this.#refusal, this.#stopSequence);
     this.#write("message_delta", { type: "message_delta", delta, usage });
     this.#write("message_stop", { type: "message_stop" });
   }

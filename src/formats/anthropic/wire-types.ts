@@ -47,7 +47,7 @@ export type AnthropicThinkingBlock =
 
 export type AnthropicResponseBlock = AnthropicTextBlock | AnthropicToolUseBlock | AnthropicThinkingBlock;
 
-export type AnthropicStopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal";
+export type AnthropicStopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal" | "stop_sequence";
 
 export interface AnthropicUsage {
   input_tokens: number;
@@ -59,7 +59,7 @@ export interface AnthropicUsage {
 
 export interface AnthropicStop {
   stop_reason: AnthropicStopReason | null;
-  stop_sequence: null;
+  stop_sequence: string | null;
   stop_details: { type: "refusal"; category: null; explanation: string } | null;
 }
 

@@ -3,6 +3,7 @@
 import type { ChatRequest } from "../openai/wire-types.ts";
 import { readArray, readBoolean, readNumber, readObject, readString, requireObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
+import { emulateStop, splitStop } from "../stop-sequences.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { encodeContents } from "./encode-contents.ts";
 import { encodeSchema } from "./encode-schema.ts";
@@ -40,6 +41,8 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "top_p",
   "web_search_options",
 ]);
+/** Gemini rejects more. */
+const MAX_STOP_SEQUENCES = 5;
 const NUMBERS = [
   ["temperature", "temperature"],
   ["top_p", "topP"],
@@ -85,23 +88,13 @@ function encodeGenerationConfig(
   }
   const maxTokens = readNumber(body, "max_completion_tokens") ?? readNumber(body, "max_tokens");
   if (maxTokens !== undefined) config.maxOutputTokens = maxTokens;
-  const stop = readStop(body.stop, report);
-  if (stop.length > 0) config.stopSequences = stop;
+  const { stop, blanks } = splitStop(body.stop, report);
+  if (stop.length > 0) config.stopSequences = stop.slice(0, MAX_STOP_SEQUENCES);
+  emulateStop([...blanks, ...stop.slice(MAX_STOP_SEQUENCES)], report);
   addResponseFormat(config, body.response_format, report);
   const thinking = encodeThinking(body, model, maxTokens, report);
   if (thinking !== null) config.thinkingConfig = thinking;
   return config;
-}
-
-function readStop(stop: unknown, report: TranslationReport): string[] {
-  if (stop === undefined || stop === null) return [];
-  const sequences: unknown[] = Array.isArray(stop) ? stop : [stop];
-  if (!sequences.every((sequence) => typeof sequence === "string")) {
-    throw new TranslationError("stop", "stop must be a string or an array of strings.");
-  }
-  const usable = sequences.filter((sequence) => sequence.trim() !== "");
-  if (usable.length < sequences.length) report.drop("stop");
-  return usable;
 }
 
 function addResponseFormat(config: GeminiGenerationConfig, format: unknown, report: TranslationReport): void {

@@ -12,7 +12,8 @@ const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,AA==
 function encode(request: JsonObject): JsonObject {
   const report = new TranslationReport();
   const encoded = encodeRequest({ messages: [USER], ...request }, { report });
-  return { ...encoded, dropped: report.dropped };
+  const { dropped, emulatedStop } = report;
+  return { ...encoded, dropped, ...(emulatedStop.length > 0 && { emulatedStop }) };
 }
 
 function encodeMessages(messages: unknown[], model = "gpt-4o") {
@@ -150,7 +151,8 @@ describe("the model decides", () => {
       model: "gpt-5",
       messages: [USER],
       // top_p: 1 is the default.
-      dropped: ["temperature", "stop"],
+      dropped: ["temperature"],
+      emulatedStop: ["END"],
     });
     expect(encode({ model: "gpt-5.1", temperature: 0.5 })).toMatchObject({ temperature: 0.5, dropped: [] });
     expect(encode({ model: "gpt-5.1", temperature: 0.5, reasoning_effort: "low" })["dropped"]).toEqual([

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { readArray, readNumber, readObject, readString, requireObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
+import { emulateStop, readStop } from "../stop-sequences.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { effortFor, wantedReasoning } from "../wanted-reasoning.ts";
 import { chatModelOf, rejectsSampling } from "./chat-models.ts";
@@ -155,7 +156,7 @@ function addStop(
   const stop = request.stop ?? null;
   if (stop === null) return;
   if (isAccepted) encoded["stop"] = stop;
-  else report.drop("stop");
+  else emulateStop(readStop(stop, report), report);
 }
 
 /** The usage is part of streams in all formats but this one, so it is always requested. */

@@ -57,6 +57,8 @@ export interface ChatCompletion {
       };
       logprobs: null;
       finish_reason: ChatFinishReason;
+      /** The emulated stop sequence that ended the text. */
+      stop_sequence?: string;
     },
   ];
   usage: ChatUsage;
@@ -83,7 +85,13 @@ export interface ChatCompletionChunk {
   object: "chat.completion.chunk";
   created: number;
   model: string;
-  choices: { index: 0; delta: ChatDelta; logprobs: null; finish_reason: ChatFinishReason | null }[];
+  choices: {
+    index: 0;
+    delta: ChatDelta;
+    logprobs: null;
+    finish_reason: ChatFinishReason | null;
+    stop_sequence?: string;
+  }[];
   /** Counts of the whole stream, in the last chunk, whose choices are empty. */
   usage?: ChatUsage | null;
 }

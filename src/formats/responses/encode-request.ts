@@ -4,6 +4,7 @@ import { sha256 } from "../../base/sha256.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import { readArray, readBoolean, readNumber, readObject, readString, requireObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
+import { emulateStop, readStop } from "../stop-sequences.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import type { OutboundTranslator } from "../translator.ts";
 import { encodeInput } from "./encode-input.ts";
@@ -58,7 +59,8 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 export function encodeRequest(body: ChatRequest, { report, targetTag }: EncodeOptions): JsonObject {
-  rejectUnsupported(body, report);
+  rejectUnsupported(body);
+  emulateStop(readStop(body.stop, report), report);
   const request: JsonObject = { input: encodeInput(body.messages, report, targetTag), store: false };
   for (const field of SAME_FIELDS) if ((body[field] ?? null) !== null) request[field] = body[field];
   const maxTokens = readNumber(body, "max_completion_tokens") ?? readNumber(body, "max_tokens");
@@ -122,7 +124,7 @@ function addStream(body: ChatRequest, request: JsonObject): void {
   request["stream_options"] = { include_obfuscation: options["include_obfuscation"] };
 }
 
-function rejectUnsupported(body: ChatRequest, report: TranslationReport): void {
+function rejectUnsupported(body: ChatRequest): void {
   if ((readNumber(body, "n") ?? 1) !== 1) {
     throw new TranslationError(
       "n",
@@ -150,21 +152,5 @@ function rejectUnsupported(body: ChatRequest, report: TranslationReport): void {
   }
   if ((body["web_search_options"] ?? null) !== null) {
     throw new TranslationError("web_search_options", "web_search_options cannot be translated. Omit it.");
-  }
-  rejectStop(body.stop, report);
-}
-
-/** The Responses API has no stop sequences, and text after one would change the result. */
-function rejectStop(stop: unknown, report: TranslationReport): void {
-  if (stop === undefined || stop === null) return;
-  const sequences: readonly unknown[] = Array.isArray(stop) ? stop : [stop];
-  for (const sequence of sequences) {
-    if (typeof sequence !== "string") {
-      throw new TranslationError("stop", "stop must be a string or an array of strings.");
-    }
-    if (sequence.trim() !== "") {
-      throw new TranslationError("stop", "The Responses API has no such option. Omit stop.");
-    }
-    report.drop("stop");
   }
 }
