@@ -4,10 +4,10 @@ import { isJsonObject } from "../base/json.ts";
 import type { ReasoningDetail } from "./chat-extensions.ts";
 
 /** No provider's data starts like this: base64 and base64url have no dot. */
-const PACKED_PREFIX = "gw1.";
+export const REASONING_PREFIX = "gw1.";
 
 /** The prefix in a JSON string, for a quick search in bodies. */
-export const PACKED_IN_JSON = Buffer.from(`"${PACKED_PREFIX}`);
+export const PACKED_IN_JSON = Buffer.from(`"${REASONING_PREFIX}`);
 
 const TYPES = new Set<unknown>(["reasoning.text", "reasoning.summary", "reasoning.encrypted"]);
 const FORMATS = new Set<unknown>(["anthropic", "responses", "gemini"]);
@@ -22,18 +22,20 @@ export function isReasoningDetail(value: unknown): value is ReasoningDetail {
 
 /** Whether the value is something that the gateway wrote for reasoning of another format. */
 export function isPacked(value: unknown): boolean {
-  return typeof value === "string" && value.startsWith(PACKED_PREFIX);
+  return typeof value === "string" && value.startsWith(REASONING_PREFIX);
 }
 
 export function packDetail(detail: ReasoningDetail): string {
-  return PACKED_PREFIX + Buffer.from(JSON.stringify(detail)).toString("base64url");
+  return REASONING_PREFIX + Buffer.from(JSON.stringify(detail)).toString("base64url");
 }
 
 /** Returns null if `data` is not a packed detail. */
 export function unpackDetail(data: string): ReasoningDetail | null {
-  if (!data.startsWith(PACKED_PREFIX)) return null;
+  if (!data.startsWith(REASONING_PREFIX)) return null;
   try {
-    const value: unknown = JSON.parse(Buffer.from(data.slice(PACKED_PREFIX.length), "base64url").toString());
+    const value: unknown = JSON.parse(
+      Buffer.from(data.slice(REASONING_PREFIX.length), "base64url").toString(),
+    );
     return isReasoningDetail(value) ? value : null;
   } catch {
     return null;

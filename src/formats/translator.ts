@@ -23,6 +23,8 @@ export interface InboundTranslator {
   /** `requestId` is the gateway's id of the request. */
   readonly encodeError: (body: ChatErrorBody, status: number, requestId: string) => object;
   readonly encodeStream: (context: ResponseContext) => StreamEncoder;
+  /** Whether the client refers to the items of earlier responses, which are not stored. Absent: no client does. */
+  readonly refersToItems?: (userAgent: string | null) => boolean;
 }
 
 /** For the format of a target. */
@@ -83,6 +85,8 @@ export interface ResponseContext {
   readonly clientTools?: ReadonlyMap<string, ClientTool>;
   /** The tools of a messages request whose names were shortened, by the shorter name. */
   readonly renamedTools?: ReadonlyMap<string, string>;
+  /** Whether the response gets copies of its items, for clients that refer to them. */
+  readonly copiesItems?: boolean;
   /** The stop sequences that the target does not have, and that end the text of the response; absent if there are none. */
   readonly emulatedStop?: readonly string[];
   /** The fields of the request that the format repeats in its responses; null if it repeats none. */

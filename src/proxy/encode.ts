@@ -81,7 +81,7 @@ export function encodeRequest(
   const model = modelOfBody ?? (own === null ? null : onlyModelInUrl(exchange, rule, target));
   // The response to a copy is discarded, after its usage was read.
   const isCopy = exchange.mirrorOf !== null;
-  const translation = isCopy ? null : translationFor(endpoint, translated);
+  const translation = isCopy ? null : translationFor(exchange, endpoint, translated);
   const ids = translation === null && !isCopy ? responseIdsFor(exchange, target, idSeal) : null;
   const readsResponse =
     translation !== null ||
@@ -241,13 +241,18 @@ export function taskFor(
 }
 
 function translationFor(
+  { request }: Exchange,
   { format, responseFormat, responseFollowsBody }: RequestEndpoint,
   translated: TranslatedRequest | null,
 ): ResponseTranslation | null {
   if (responseFormat === null || responseFormat.inbound === null) return null;
   if (responseFollowsBody && translated?.bytes === null) return null;
   const { inbound } = responseFormat;
-  return { from: format, to: responseFormat, inbound, context: translated?.context ?? NO_CONTEXT };
+  const context = translated?.context ?? NO_CONTEXT;
+  const isCopied =
+    context.copiesItems === true && inbound.refersToItems?.(request.headers.get("user-agent")) === true;
+  const own = context.copiesItems === true && !isCopied ? { ...context, copiesItems: false } : context;
+  return { from: format, to: responseFormat, inbound, context: own };
 }
 
 function translationFactsOf(

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { runCommand } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { agentCommand, hasAgent, runProgram } from "./installed-client.ts";
-import { connectTo, MODEL } from "./one-rule-gateway.ts";
+import { connectTo, MODEL, type TargetFormat } from "./one-rule-gateway.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
 const gatehouse = await useGatehouse();
@@ -26,21 +26,26 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Writes the settings of the client to the home directory. */
-async function writeSettings(client: string, key: string): Promise<void> {
-  const access = ["--url", gatehouse.proxyUrl, "--key", key, "--model", MODEL];
+async function writeSettings(client: string, key: string, model: string = MODEL): Promise<void> {
+  const access = ["--url", gatehouse.proxyUrl, "--key", key, "--model", model];
   const { code, stderr } = await runCommand(["connect", client, "--write", ...access], { HOME: home });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`models: ${MODEL}\n`) });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`models: ${model}\n`) });
 }
 
 const hasClaude = hasAgent("@anthropic-ai/claude-code");
 describe.skipIf(!hasClaude)("Claude Code", () => {
-  test.each([
+  const cases: readonly TargetFormat[] = [
     { provider: "openai", format: "openai" },
     { provider: "openai", format: "responses" },
     { provider: "google", format: "gemini" },
-  ])(
-    "reads and edits a file at a target of $provider with the format $format",
-    async (target) => {
+    // As in docs/guides/sdks-and-coding-agents.md. The provider refuses tools at chat completions of these models.
+    { provider: "openai", model: "gpt-5.4" },
+    { provider: "openai", model: "gpt-5.6-terra" },
+    { provider: "openai", model: "gpt-6-astra" },
+  ];
+  test.each(cases.map((target) => [Object.values(target).join(" "), target] as const))(
+    "reads and edits a file at a target of %s",
+    async (_name, target) => {
       const key = await connectTo(gatehouse, provider, target);
       provider.behave({
         turns: [
@@ -56,7 +61,7 @@ describe.skipIf(!hasClaude)("Claude Code", () => {
           { text: "I changed the greeting." },
         ],
       });
-      await writeSettings("claude-code", key);
+      await writeSettings("claude-code", key, target.model);
       const command = [agentCommand("claude"), "-p", TASK, "--permission-mode", "acceptEdits"];
       const result = await runProgram(command, folder, {
         HOME: home,

@@ -5,7 +5,10 @@ import { seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 
 export interface TargetFormat {
   readonly provider: string;
-  readonly format: string;
+  /** Absent: the gateway chooses the endpoint of the provider. */
+  readonly format?: string;
+  /** Absent: MODEL. */
+  readonly model?: string;
 }
 
 export const MODEL = "fake-1";
@@ -14,14 +17,14 @@ export const MODEL = "fake-1";
 export async function connectTo(
   gatehouse: GatehouseProcess,
   provider: FakeProvider,
-  target: TargetFormat,
+  { model = MODEL, ...target }: TargetFormat,
   path = "/v1/*",
 ): Promise<string> {
   const { gateway } = await seedRoute(gatehouse, {
     gateway: { error_format: "auto" },
     upstream: {
       // Agents ask for models of their own, too, which then become this one.
-      targets: [targetAt(provider, { ...target, models: [MODEL], default_model: MODEL })],
+      targets: [targetAt(provider, { ...target, models: [model], default_model: model })],
       max_attempts: 1,
     },
     rule: { path, methods: ["*"] },

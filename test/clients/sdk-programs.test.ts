@@ -53,6 +53,22 @@ describe.skipIf(!hasAiSdk)("Vercel AI SDK", () => {
   );
 });
 
+describe.skipIf(!hasAiSdk)("Vercel AI SDK with its default options", () => {
+  const texts = ["It is sunny.", "You are welcome."];
+  test.each(TARGETS.filter(({ format }) => format !== "responses"))(
+    "in a tool loop at a target of $provider with the format $format",
+    async (target) => {
+      const expected = { whole: texts, streamed: texts, refers: true };
+      expect(await run("ai-sdk-defaults", target)).toEqual(expected);
+      const sent = provider.requests.map(({ body }) => body.toString());
+      // The text of the first step is part of each later request.
+      expect(sent.filter((body) => body.includes("I look.")).length).toBe(4);
+      expect(sent.filter((body) => body.includes("It is sunny.") && body.includes("Thanks.")).length).toBe(2);
+    },
+    100_000,
+  );
+});
+
 const hasLangchain = hasSdk("@langchain/openai");
 describe.skipIf(!hasLangchain)("LangChain", () => {
   const expected = {

@@ -120,6 +120,33 @@ describe("a coding agent at an Anthropic target", () => {
     ]);
   });
 
+  test("that refers to items as the AI SDK does continues the conversation, whole and streamed", async () => {
+    const client = await clientOf({ provider: "anthropic" });
+    const headers = { "User-Agent": "ai/6.0.326 ai-sdk/provider-utils/4.0.65" };
+    for (const stream of [false, true]) {
+      provider.reset();
+      provider.behave({ text: "It is Paris.", thinking: "France?" });
+      const request = { model: "claude-sonnet-4-5", reasoning: { effort: "low" as const } };
+      const question = { role: "user" as const, content: "Which city?" };
+      const first = stream
+        ? await client.responses.stream({ ...request, input: [question] }, { headers }).finalResponse()
+        : await client.responses.create({ ...request, input: [question] }, { headers });
+      const references = first.output.map(({ id = "" }) => ({ type: "item_reference" as const, id }));
+      expect(references.length).toBe(3);
+      const input = [question, ...references, { role: "user" as const, content: "Sure?" }];
+      const { response } = await client.responses.create({ ...request, input }, { headers }).withResponse();
+      expect(response.headers.get("x-gw-translated")).toBe("dropped=store");
+      const { messages } = provider.requests[1]?.json() as { messages: unknown[] };
+      expect(messages[1]).toMatchObject({
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "France?" },
+          { type: "text", text: "It is Paris." },
+        ],
+      });
+    }
+  });
+
   test("learns what was dropped", async () => {
     const client = await clientOf({ provider: "anthropic" });
     const { response } = await client.responses.create(AGENT_REQUEST).withResponse();

@@ -9,6 +9,7 @@ import type { TranslationReport } from "../translation-report.ts";
 import { hubToolName, TOOL_SEARCH } from "./client-tools.ts";
 import { collapseText, decodeContent, decodeParts, isPlainText } from "./decode-content.ts";
 import { PARAGRAPH, reasoningTextOf } from "./decode-response.ts";
+import { isCopy, isReference, resolveReferences } from "./item-copies.ts";
 import type { DecodedTools } from "./decode-tools.ts";
 
 /** Calls of tools that the provider ran. Their results are in the messages that follow, so they can be left out. */
@@ -58,7 +59,7 @@ export class InputDecoder {
     else if ((instructions ?? null) !== null)
       throw new TranslationError("instructions", "instructions must be a string or an array of items.");
     if (typeof input === "string") this.#addMessage("user", input);
-    else if (Array.isArray(input)) this.#decodeItems(input, "input");
+    else if (Array.isArray(input)) this.#decodeItems(resolveReferences(input), "input");
     else throw new TranslationError("input", "input must be a string or an array of items.");
     this.#endAssistant();
     this.#writeSystem();
@@ -72,8 +73,10 @@ export class InputDecoder {
   }
 
   #decodeItem(item: JsonObject, path: string): void {
+    // Its content is in the items that refer to it.
+    if (isCopy(item)) return;
     this.#path = path;
-    const type = item["type"] ?? (item["role"] === undefined ? "item_reference" : "message");
+    const type = isReference(item) ? "item_reference" : (item["type"] ?? "message");
     switch (type) {
       case "message":
         this.#decodeMessage(item, path);

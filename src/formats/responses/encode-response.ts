@@ -3,6 +3,7 @@ import type { ReasoningDetail } from "../chat-extensions.ts";
 import type { ChatCompletion } from "../openai/wire-types.ts";
 import { packDetail } from "../reasoning-details.ts";
 import type { ResponseContext } from "../translator.ts";
+import { copyOf } from "./item-copies.ts";
 import {
   completeCall,
   createCall,
@@ -30,6 +31,8 @@ export function encodeResponse(completion: ChatCompletion, context: ResponseCont
   const { created: createdAt, model } = completion;
   const response = createResponse({ ids, createdAt, model }, context, output);
   finishResponse(response, choice.finish_reason, toResponsesUsage(completion.usage));
+  const copy = context.copiesItems === true ? copyOf(output) : null;
+  if (copy !== null) output.push(copy);
   return response;
 }
 

@@ -11,6 +11,7 @@ import type {
 import { HeldText, ITEM_LENGTH } from "../held-text.ts";
 import type { ResponseContext, StreamEncoder } from "../translator.ts";
 import { EventWriter } from "./event-writer.ts";
+import { copyOf } from "./item-copies.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { OpenMessage } from "./open-message.ts";
 import { OpenReasoning } from "./open-reasoning.ts";
@@ -57,11 +58,20 @@ export class ResponseStreamEncoder implements StreamEncoder {
     this.#closeReasoning(null);
     this.#closeMessage(status);
     this.#calls?.close(status);
+    if (this.#context.copiesItems === true) this.#writeCopy(response);
     this.#writer.write(`response.${status}`, { response });
   }
 
   take(): string {
     return this.#writer.take();
+  }
+
+  #writeCopy({ output }: ResponseObject): void {
+    const item = copyOf(output);
+    if (item === null) return;
+    for (const event of ["added", "done"])
+      this.#writer.write(`response.output_item.${event}`, { output_index: output.length, item });
+    output.push(item);
   }
 
   #start(id: unknown, createdAt: unknown, model: unknown): ResponseObject {

@@ -6,6 +6,7 @@ import { decodeRequest } from "./decode-request.ts";
 import { encodeResponse } from "./encode-response.ts";
 import { ResponseStreamEncoder } from "./encode-stream.ts";
 import { withoutForeignReasoning } from "./foreign-reasoning.ts";
+import { refersToItems } from "./item-copies.ts";
 import { repeatedFields } from "./response-object.ts";
 
 export const responsesInbound: InboundTranslator = {
@@ -22,6 +23,7 @@ export const responsesInbound: InboundTranslator = {
   // Errors of the Responses API have the same form.
   encodeError: (body) => body,
   encodeStream: (context) => new ResponseStreamEncoder(context),
+  refersToItems,
 };
 
 /** Streams repeat the fields in three events. Requests that are not large have less. */
@@ -32,6 +34,7 @@ function contextOf(body: JsonObject, isLarge = false): ResponseContext {
   return {
     model: typeof model === "string" ? model : null,
     includeUsage: true,
+    copiesItems: body["store"] !== false,
     customTools: [],
     clientTools: clientToolsIn(body),
     repeatedFields: repeatedFields(body, isLarge ? MAX_REPEATED_LENGTH : Infinity),
