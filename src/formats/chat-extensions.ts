@@ -9,7 +9,8 @@
 // - `file` parts with `file_url` instead of `file_data`, and with texts (`data:text/plain;base64,…`).
 // - Custom tools: `{"type": "custom", "custom": {"name", "description"}}`, and calls `{"type": "custom", "custom": {"name", "input"}}`.
 // Responses: `reasoning_content` (text) and `reasoning_details` of messages and deltas. In streams a detail is complete: it arrives
-// once, after the `reasoning_content` with its text. `stop_sequence` of choices: the stop sequence that the gateway found.
+// once, after the `reasoning_content` with its text.
+// `stop_sequence` of choices: the stop sequence that the gateway found.
 
 /** A custom tool takes a text. Formats without such tools get it as a function with one field. */
 export const CUSTOM_TOOL_SCHEMA = {

@@ -21,7 +21,10 @@ export class EndpointTable {
   readonly #apis: readonly ProviderApi[];
   /** Serves chat requests whose path names no operation. */
   readonly chat: ProviderEndpoint;
-  /** Serves translated requests to models that chat completions refuses tools or reasoning; null if the provider lacks it. */
+  /**
+   * Serves translated requests to models that chat completions refuses tools or reasoning; null if the
+   * provider lacks it.
+   */
   readonly #responses: ProviderEndpoint | null;
   /** Many requests in a row have the same endpoint, and each needs it several times. */
   #lastEndpoint: Endpoint | null = null;
@@ -58,7 +61,10 @@ export class EndpointTable {
     return this.#lastFound;
   }
 
-  /** As `find`, for a request to this model: that of a translated request decides which of several endpoints gets it. */
+  /**
+   * As `find`, for a request to this model: that of a translated request decides which of several endpoints
+   * gets it.
+   */
   findFor(endpoint: Endpoint, model: string | null): ProviderEndpoint | null {
     const found = this.find(endpoint);
     const isTranslated = found === this.chat && found.format.name !== endpoint.format;

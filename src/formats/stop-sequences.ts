@@ -1,5 +1,5 @@
-// Stop sequences for APIs and models that have none: the text of a response ends before the first of them. They are searched in
-// text only, not in reasoning and tool calls, and across the chunks of a stream.
+// Stop sequences for APIs and models that have none: the text of a response ends before the first of them.
+// They are searched in text only, not in reasoning and tool calls, and across the chunks of a stream.
 import type { ChatCompletion, ChatCompletionChunk, ChatDelta, ChatErrorBody } from "./openai/wire-types.ts";
 import { TranslationError } from "./translation-error.ts";
 import type { TranslationReport } from "./translation-report.ts";
@@ -48,7 +48,10 @@ export function emulateStop(sequences: readonly string[], report: TranslationRep
 /** Where a sequence has matched so far, by the algorithm of Knuth, Morris and Pratt. */
 interface Search {
   readonly sequence: string;
-  /** By the number of matched characters: the length of the longest proper prefix that is also a suffix of them. */
+  /**
+   * By the number of matched characters: the length of the longest proper prefix that is also a suffix of
+   * them.
+   */
   readonly fallbacks: readonly number[];
   matched: number;
 }
@@ -131,7 +134,10 @@ function fallbacksOf(sequence: string): number[] {
   return fallbacks;
 }
 
-/** Returns the response up to the first sequence. Its usage stays that of the whole response, which the provider bills. */
+/**
+ * Returns the response up to the first sequence. Its usage stays that of the whole response, which the
+ * provider bills.
+ */
 export function stopCompletion(completion: ChatCompletion, sequences: readonly string[]): ChatCompletion {
   const [choice] = completion.choices;
   const { content } = choice.message;

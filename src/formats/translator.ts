@@ -23,7 +23,10 @@ export interface InboundTranslator {
   /** `requestId` is the gateway's id of the request. */
   readonly encodeError: (body: ChatErrorBody, status: number, requestId: string) => object;
   readonly encodeStream: (context: ResponseContext) => StreamEncoder;
-  /** Whether the client refers to the items of earlier responses, which are not stored. Absent: no client does. */
+  /**
+   * Whether the client refers to the items of earlier responses, which are not stored. Absent: no client
+   * does.
+   */
   readonly refersToItems?: (userAgent: string | null) => boolean;
 }
 
@@ -38,7 +41,10 @@ export interface OutboundTranslator {
   readonly dependsOnTarget: boolean;
   /** Returns the request in this format. Throws a TranslationError if the format cannot express it. Does not change `request`. */
   readonly encodeRequest: (request: ChatRequest, options: EncodeOptions) => object;
-  /** For formats whose encoded requests may have a summary of the reasoning that the client did not request as such. */
+  /**
+   * For formats whose encoded requests may have a summary of the reasoning that the client did not request
+   * as such.
+   */
   readonly summary?: {
     /** The name of the field in errors, and in the list of what was dropped. */
     readonly field: string;
@@ -87,7 +93,10 @@ export interface ResponseContext {
   readonly renamedTools?: ReadonlyMap<string, string>;
   /** Whether the response gets copies of its items, for clients that refer to them. */
   readonly copiesItems?: boolean;
-  /** The stop sequences that the target does not have, and that end the text of the response; absent if there are none. */
+  /**
+   * The stop sequences that the target does not have, and that end the text of the response; absent if
+   * there are none.
+   */
   readonly emulatedStop?: readonly string[];
   /** The fields of the request that the format repeats in its responses; null if it repeats none. */
   readonly repeatedFields: JsonObject | null;

@@ -1,5 +1,6 @@
-// How much a request wants the model to reason: `reasoning_effort`, or Anthropic's `thinking` with a budget in tokens. A target
-// takes either budgets or levels: a client's budget stays a budget where it can, and becomes the nearest level elsewhere.
+// How much a request wants the model to reason: `reasoning_effort`, or Anthropic's `thinking` with a budget
+// in tokens. A target takes either budgets or levels: a client's budget stays a budget where it can, and
+// becomes the nearest level elsewhere.
 import type { JsonObject } from "../base/json.ts";
 import type { ChatRequest } from "./openai/wire-types.ts";
 import { readNumber, readObject, readString } from "./read-fields.ts";
@@ -8,8 +9,9 @@ import { readNumber, readObject, readString } from "./read-fields.ts";
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /**
- * The tokens that count as a level. Google publishes those of low, medium and high for its OpenAI-compatible endpoint. Those of
- * the higher levels continue the row, so that 31,999, the largest budget of older coding agents, is high.
+ * The tokens that count as a level. Google publishes those of low, medium and high for its
+ * OpenAI-compatible endpoint. The numbers of the higher levels continue the row, so that 31,999, the
+ * largest budget of older coding agents, is high.
  */
 const LEVEL_TOKENS: ReadonlyMap<string, number> = new Map([
   ["minimal", 512],
@@ -65,7 +67,10 @@ export function rankOf(effort: string): number {
   return EFFORTS.indexOf(effort);
 }
 
-/** Returns the highest of `accepted` that is not above the requested one, or the lowest if all are; null if there is none. */
+/**
+ * Returns the highest of `accepted` that is not above the requested one, or the lowest if all are; null if
+ * there is none.
+ */
 export function closestEffort(accepted: readonly string[], requested: string): string | null {
   if (accepted.includes(requested)) return requested;
   const rank = rankOf(requested);
@@ -73,7 +78,9 @@ export function closestEffort(accepted: readonly string[], requested: string): s
   return accepted.filter((effort) => rankOf(effort) < rank).at(-1) ?? accepted[0] ?? null;
 }
 
-/** Returns the level whose tokens differ least from the budget, the lower one of two; null if there is none. */
+/**
+ * Returns the level whose tokens differ least from the budget, the lower one of two; null if there is none.
+ */
 export function nearestEffort(accepted: readonly string[], budget: number): string | null {
   let nearest: string | null = null;
   let least = Infinity;

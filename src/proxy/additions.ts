@@ -1,19 +1,23 @@
-// What the gateway adds to requests on its own: the option for the usage of streams, and summaries of reasoning. Targets that reject
-// an addition get the request without it, and are remembered.
+// Fields that the gateway adds to requests on its own: the option for the usage of streams, and summaries
+// of reasoning. Targets that reject an addition get the request without it, and are remembered.
 import type { Format } from "../formats/format.ts";
 import { decodeBody, parseContentEncoding } from "../http/content-encoding.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { TranslationFacts } from "../telemetry/requests/request-facts.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
-import type { EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import type { TranslatedRequest } from "./translate-request.ts";
 
+/** One such field. */
 export interface Addition {
   /** Names that an error response mentions if the target rejects the addition. */
   readonly fieldNames: readonly string[];
   readonly bodyWithout: () => Uint8Array;
-  /** The field that is listed as dropped without the addition; null if the client would get it from the gateway only. */
+  /**
+   * The field that is listed as dropped without the addition; null if the client would get it from the
+   * gateway only.
+   */
   readonly listedAs: string | null;
   /** Whether the client does not get the usage event that the addition requests. */
   readonly hidesUsage: boolean;
@@ -25,8 +29,9 @@ const MAX_ERROR_BYTES = 4 * 1024 * 1024;
 const HOUR_MS = 3_600_000;
 
 /**
- * Targets that rejected an addition and accepted the same request without it. The keys are compiled targets, so gateways in
- * one process do not share entries, and the addition is tried again after a configuration change.
+ * Targets that rejected an addition and accepted the same request without it. The keys are compiled
+ * targets, so gateways in one process do not share entries, and the addition is tried again after a
+ * configuration change.
  */
 class RejectionMemory {
   readonly #lifetimeMs: number;
@@ -80,7 +85,10 @@ export function withUsageOption(
   return { body: option.add(body, streamOptions), dropped, addition };
 }
 
-/** Keeps the summary of the reasoning that a translation requests, unless the account of the target may not request it. */
+/**
+ * Keeps the summary of the reasoning that a translation requests, unless the account of the target may not
+ * request it.
+ */
 export function withSummary(
   body: Uint8Array | null,
   translated: TranslatedRequest | null,
@@ -104,8 +112,13 @@ export function withSummary(
   return { body, dropped, addition };
 }
 
+/** Of an encoded request. */
+interface Changed extends WithAddition {
+  readonly translationFacts: TranslationFacts | null;
+}
+
 /** Returns the request for a target that has rejected the addition. */
-export function withoutAddition(encoded: EncodedRequest, addition: Addition): EncodedRequest {
+export function withoutAddition<Request extends Changed>(encoded: Request, addition: Addition): Request {
   const { bodyWithout, listedAs } = addition;
   const dropped = listedAs === null ? encoded.dropped : [...encoded.dropped, listedAs];
   const facts = encoded.translationFacts;

@@ -33,7 +33,10 @@ import type { ResponseIds } from "./stored-ids/response-ids.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
-  /** What the gateway added to the body on its own, and the target may reject; null if it added nothing. */
+  /**
+   * The field that the gateway added to the body on its own, and the target may reject; null if there is
+   * none.
+   */
   readonly addition: Addition | null;
   /** A chat completion. Its response counts as usage even if it reports no tokens. */
   readonly isChat: boolean;

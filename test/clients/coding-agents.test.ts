@@ -38,7 +38,8 @@ describe.skipIf(!hasClaude)("Claude Code", () => {
     { provider: "openai", format: "openai" },
     { provider: "openai", format: "responses" },
     { provider: "google", format: "gemini" },
-    // As in docs/guides/sdks-and-coding-agents.md. The provider refuses tools at chat completions of these models.
+    // As in docs/guides/sdks-and-coding-agents.md. The provider refuses tools at chat completions of these
+    // models.
     { provider: "openai", model: "gpt-5.4" },
     { provider: "openai", model: "gpt-5.6-terra" },
     { provider: "openai", model: "gpt-6-astra" },

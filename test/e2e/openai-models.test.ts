@@ -1,5 +1,5 @@
-// Messages clients at OpenAI's models: the provider refuses what the real one refuses, by model, so the gateway has to choose the
-// endpoint, the efforts and the parameters.
+// Messages clients at OpenAI's models: the provider refuses what the real one refuses, by model, so the
+// gateway has to choose the endpoint, the efforts and the parameters.
 import { describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
@@ -130,7 +130,7 @@ describe("a messages client with tools", () => {
     const thinking = { type: "enabled" as const, budget_tokens: 9000 };
     const { texts, response } = await toolLoop(anthropic, "gpt-5.4", { thinking });
     expect(texts).toEqual(["It is sunny."]);
-    expect(response.headers.get("x-gw-translated")).toBe("dropped=thinking");
+    expect(response.headers.get("x-gw-translated")).toBe("dropped=reasoning_effort");
     expect(bodies(provider)[0]).toMatchObject({ reasoning_effort: "none" });
     expect(paths(provider)).toEqual([CHAT, CHAT]);
   });

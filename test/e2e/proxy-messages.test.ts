@@ -331,7 +331,7 @@ describe("chat clients at Anthropic targets", () => {
     const body = { model: MODEL, messages: [USER], seed: 1, logit_bias: { 5: 1 }, user: "u1", stop: ["\n"] };
     const response = await rawJson(gatehouse.proxyUrl, `${prefix}/v1/chat/completions`, body);
     expect(response.status).toBe(200);
-    expect(response.header("x-gw-translated")).toBe("dropped=seed,logit_bias,stop");
+    expect(response.header("x-gw-translated")).toBe("dropped=seed,logit_bias");
     expect(onlyRequest(provider).json()).toMatchObject({ metadata: { user_id: "u1" } });
   });
 });

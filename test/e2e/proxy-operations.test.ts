@@ -325,7 +325,8 @@ describe("an error of a translation names the field as the client does", () => {
     {
       target: { provider: "openai", format: "responses" },
       path: "/v1/messages",
-      body: { ...MESSAGES, stop_sequences: ["END"] },
+      // More than the gateway searches.
+      body: { ...MESSAGES, stop_sequences: new Array(65).fill("END") },
       field: "stop_sequences",
     },
     {

@@ -1,5 +1,5 @@
-// Stop sequences at targets whose API or model has none: the response ends before the first of them, with the stop reason of the
-// client's format, and the charge is that of the provider.
+// Stop sequences at targets whose API or model has none: the response ends before the first of them, with
+// the stop reason of the client's format, and the charge is that of the provider.
 import { describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";

@@ -1,4 +1,5 @@
-// Emulated stop sequences against a naive oracle: whole responses, and streams that are split at every byte and at any character.
+// Emulated stop sequences against a naive oracle: whole responses, and streams that are split at every byte
+// and at any character.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isJsonObject } from "../../src/base/json.ts";

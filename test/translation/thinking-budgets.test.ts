@@ -1,5 +1,5 @@
-// A messages client's thinking budget at the targets of every table: kept where the target takes budgets and it fits, else the
-// nearest level, and never both. The oracle is naive and has its own numbers.
+// A messages client's thinking budget at the targets of every table: kept where the target takes budgets
+// and it fits, else the nearest level, and never both. The oracle is naive and has its own numbers.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";

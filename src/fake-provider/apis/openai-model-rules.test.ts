@@ -1,4 +1,4 @@
-// What the fake provider rejects as OpenAI does: by the name of the model, with OpenAI's error.
+// Requests that the fake provider rejects as OpenAI does: by the name of the model, with OpenAI's error.
 import { afterAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type Behavior } from "../server.ts";
 

@@ -1,5 +1,6 @@
-// Requests that OpenAI rejects because of the model that they name. Each fact is data with its public source, and does not come
-// from the tables of the gateway, which are tested against it. Models that no row names accept everything.
+// Requests that OpenAI rejects because of the model that they name. Each fact is data with its public
+// source, and does not come from the tables of the gateway, which are tested against it. Models that no row
+// names accept everything.
 import type { Behavior } from "../behavior.ts";
 import { type JsonObject, listOf, objectOf, stringOf } from "../loose-json.ts";
 import type { ReceivedRequest } from "../recorded-request.ts";
@@ -11,7 +12,10 @@ type Api = "chat" | "responses";
 interface Model {
   /** Empty if nothing is known of what the model rejects. */
   readonly apis: readonly Api[];
-  /** Matches itself, and names that continue with `-`, such as those of dated snapshots. The longest match counts. */
+  /**
+   * Matches itself, and names that continue with `-`, such as those of dated snapshots. The longest match
+   * counts.
+   */
   readonly name: string;
   /** Whether chat completions rejects function tools unless `reasoning_effort` is `none`. */
   readonly refusesChatTools?: true;
@@ -132,7 +136,10 @@ const unsupported = (param: string, more = ""): Problem => ({
   code: "unsupported_parameter",
 });
 
-/** Source: https://github.com/danny-avila/LibreChat/issues/14231 (2026-07-13); also without the field: litellm, as above. */
+/**
+ * Source: https://github.com/danny-avila/LibreChat/issues/14231 (2026-07-13); also without the field:
+ * litellm, as above.
+ */
 const rejectTools: Rule = (body, model, name) => {
   const hasFunctions = listOf(body["tools"]).some((tool) => objectOf(tool)["type"] === "function");
   if (model.refusesChatTools !== true || !hasFunctions || body["reasoning_effort"] === "none") return null;
@@ -146,14 +153,19 @@ const rejectOldLimit: Rule = (body) =>
     ? null
     : unsupported("max_tokens", " Use 'max_completion_tokens' instead.");
 
-/** Source: https://github.com/huggingface/smolagents/issues/1671 (2025-08-11), also for gpt-5.2: issue 1893. */
+/**
+ * Source: https://github.com/huggingface/smolagents/issues/1671 (2025-08-11), also for gpt-5.2: issue 1893.
+ */
 const rejectStop: Rule = (body) => ((body["stop"] ?? null) === null ? null : unsupported("stop"));
 
 function isReasoning(effort: unknown, { reasonsByDefault }: Model): boolean {
   return typeof effort === "string" ? effort !== "none" : reasonsByDefault;
 }
 
-/** Source: https://github.com/pydantic/pydantic-ai/pull/4015 (2026-01-16): without reasoning, sampling is accepted. */
+/**
+ * Source: https://github.com/pydantic/pydantic-ai/pull/4015 (2026-01-16): without reasoning, sampling is
+ * accepted.
+ */
 function rejectSampling(
   effort: unknown,
   body: JsonObject,
@@ -206,7 +218,10 @@ function effortOf(body: JsonObject): unknown {
   return objectOf(body["reasoning"])["effort"];
 }
 
-/** Source: OpenAI's error as quoted by many clients, for example https://github.com/windmill-labs/windmill/pull/10147. */
+/**
+ * Source: OpenAI's error as quoted by many clients, for example
+ * https://github.com/windmill-labs/windmill/pull/10147.
+ */
 function unverified(body: JsonObject): Problem | null {
   if ((objectOf(body["reasoning"])["summary"] ?? null) === null) return null;
   const message =

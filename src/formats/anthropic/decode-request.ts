@@ -77,7 +77,10 @@ export function decodeRequest(body: JsonObject, report: TranslationReport): Chat
   return request;
 }
 
-/** A budget stays what it is until the target is known. Thinking that is off wins over an effort, as at Anthropic. */
+/**
+ * A budget stays what it is until the target is known. Thinking that is off wins over an effort, as at
+ * Anthropic.
+ */
 function addReasoning(request: JsonObject, body: JsonObject): void {
   const thinking = readObject(body, "thinking");
   const effort = readObject(body, "output_config")?.["effort"];

@@ -116,7 +116,7 @@ function encodeBudget(
     return UNSET;
   }
   const tokens = budget ?? BUDGETS.get(effort ?? DEFAULT_EFFORT) ?? LARGEST_BUDGET;
-  // A client's budget is sent as it is, or not at all. That of an effort is only a guess.
+  // A client's budget is sent as it is, or not at all. The budget of an effort is only a guess.
   const fitting = tokens < maxTokens ? tokens : Math.max(MIN_BUDGET, Math.floor(maxTokens * 0.8));
   const thinking: JsonObject = { type: "enabled", budget_tokens: fitting };
   if (display !== null) thinking["display"] = display;

@@ -1,5 +1,5 @@
-// Translates reasoning_effort, or Anthropic's thinking, to Gemini's thinkingConfig: a token budget for models that take budgets,
-// a level for those that take levels, never both.
+// Translates reasoning_effort, or Anthropic's thinking, to Gemini's thinkingConfig: a token budget for
+// models that take budgets, a level for those that take levels, never both.
 import { GEMINI_EFFORT_TOKENS, geminiModelNamed, type GeminiModel } from "../models/gemini-models.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import { TranslationError } from "../translation-error.ts";
@@ -50,7 +50,8 @@ function levelFor(
   { levels }: Thinking<"level">,
 ): GeminiThinkingConfig | null {
   if (effort !== null) {
-    // Where a model lacks a level, it gets the next higher one: a response with too little thinking is worse than a slow one.
+    // Where a model lacks a level, it gets the next higher one: a response with too little thinking is
+    // worse than a slow one.
     const level = levels.find((each) => rankOf(each) >= rankOf(effort)) ?? levels.at(-1);
     return level === undefined ? null : { thinkingLevel: level };
   }

@@ -1,4 +1,5 @@
-// Finds the row of a table of models for a name. Tables of models are data: what they say is never derived from a version number.
+// Finds the row of a table of models for a name. Tables of models are data: what they say is never derived
+// from a version number.
 
 export interface ModelRow {
   /** In lower case, without the provider. Names of snapshots, deployments and variants begin with them. */
@@ -7,7 +8,10 @@ export interface ModelRow {
   readonly sources: readonly string[];
 }
 
-/** What may follow the name of a model: a date, a variant (`-2026-03-05`, `:free`, `@001`). A dot begins another version. */
+/**
+ * Begins what may follow the name of a model: a date, a variant (`-2026-03-05`, `:free`, `@001`). A dot
+ * begins another version.
+ */
 const ENDS = new Set(["-", ":", "@"]);
 /** Of models that a customer has fine-tuned: ft:gpt-4.1-mini:acme::id. */
 const FINE_TUNED = "ft:";

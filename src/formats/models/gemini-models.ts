@@ -1,4 +1,4 @@
-// What Gemini models accept of thinking, and what else depends on their generation.
+// Facts about Gemini models: how much they think, and what else depends on their generation.
 import { findModel, type ModelRow } from "./find-model.ts";
 import type { ModelSource } from "./model-sources.ts";
 
@@ -16,14 +16,14 @@ interface LevelThinking {
   readonly levels: readonly GeminiLevel[];
 }
 
-export type GeminiLevel = "minimal" | "low" | "medium" | "high";
+type GeminiLevel = "minimal" | "low" | "medium" | "high";
 
 export interface GeminiModel extends ModelRow {
   readonly sources: readonly ModelSource[];
   readonly thinking: BudgetThinking | LevelThinking | null;
   /**
-   * Whether the model has the features of Gemini 3: it requires thought signatures, and accepts media in function responses and
-   * a response schema beside tools.
+   * Whether the model has the features of Gemini 3: it requires thought signatures, and accepts media in
+   * function responses and a response schema beside tools.
    */
   readonly isGemini3: boolean;
 }
@@ -36,7 +36,10 @@ const budget = (least: number, most: number, off: boolean): BudgetThinking => ({
 });
 const levels = (...each: GeminiLevel[]): LevelThinking => ({ kind: "level", levels: each });
 
-/** For names without a known generation, such as gemini-flash-latest. All models of the newest one have these levels. */
+/**
+ * For names without a known generation, such as gemini-flash-latest. All models of the newest one have
+ * these levels.
+ */
 const NEWEST: GeminiModel = {
   names: [],
   thinking: levels("low", "medium", "high"),
@@ -100,7 +103,10 @@ export function isGemini3(name: string | undefined): boolean {
   return geminiModelNamed(name).isGemini3;
 }
 
-/** The budget of each effort: those of low, medium and high are Google's own for its OpenAI-compatible endpoint. */
+/**
+ * The budget of each effort: those of low, medium and high are Google's own for its OpenAI-compatible
+ * endpoint.
+ */
 export const GEMINI_EFFORT_TOKENS: ReadonlyMap<string, number> = new Map([
   ["none", 0],
   ["minimal", 512],

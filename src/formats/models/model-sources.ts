@@ -1,4 +1,5 @@
-// Where the facts in the tables of models come from, and when they were read. A fact without a public measurement says so.
+// Where the facts in the tables of models come from, and when they were read. A fact without a public
+// measurement says so.
 
 export const MODEL_SOURCES = {
   "models.dev": { url: "https://models.dev", date: "2026-07-02" },

@@ -1,5 +1,6 @@
-// What OpenAI's models accept, and at which endpoint. Dated snapshots, fine-tuned models, and deployments whose names begin
-// with the name of a model are found as well. Azure OpenAI and routers have the same models.
+// Facts about OpenAI's models: the fields that they accept, and the endpoints that serve them. Dated
+// snapshots, fine-tuned models, and deployments whose names begin with the name of a model are found as
+// well. Azure OpenAI and routers have the same models.
 import { findModel, type ModelRow } from "./find-model.ts";
 import type { ModelSource } from "./model-sources.ts";
 
@@ -59,7 +60,10 @@ const SWITCHABLE: typeof PLAIN = {
   sampling: "without reasoning",
 };
 
-/** The name of a new model of this family says nothing of what it accepts, so it gets what all newer ones accept. */
+/**
+ * The name of a new model of this family says nothing of what it accepts, so it gets what all newer ones
+ * accept.
+ */
 const UNKNOWN: OpenAiModel = {
   ...REASONING,
   names: [],

@@ -1,5 +1,6 @@
-// What the models behind chat endpoints and the Responses API accept: OpenAI's by the table of its models, those of other
-// providers by the families in their names. Decided by the name, because these endpoints do not report it.
+// Facts about the models behind chat endpoints and the Responses API: OpenAI's by the table of its models,
+// those of other providers by the families in their names. Decided by the name, because these endpoints do
+// not report it.
 import { bareModelName, hasVendorPrefix } from "../models/find-model.ts";
 import { openaiModelNamed, type OpenAiModel } from "../models/openai-models.ts";
 
@@ -17,7 +18,7 @@ type Accepted = Pick<
 interface ChatModel extends Accepted {
   /** Whether requests must contain the model's reasoning between the tool calls of a turn. */
   readonly readsReasoning: boolean;
-  /** Whether the name is that of a model of OpenAI. That of a deployment says nothing. */
+  /** Whether the name is that of a model of OpenAI. The name of a deployment says nothing. */
   readonly isKnown: boolean;
 }
 

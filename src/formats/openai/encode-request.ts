@@ -91,7 +91,7 @@ function addEffort(
   let effort = wanted === null ? null : effortFor(wanted, model.efforts);
   if (hasTools && model.chatTools === "without reasoning") {
     // The request would be rejected, also if it names no effort.
-    if (wanted !== null && effort !== "none") report.drop(wanted.field);
+    if (wanted !== null && effort !== "none") report.drop("reasoning_effort");
     effort = "none";
   } else if (wanted !== null && effort === null && wanted.effort !== "none") report.drop("reasoning_effort");
   if (effort !== null) encoded["reasoning_effort"] = effort;

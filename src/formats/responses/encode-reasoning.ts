@@ -21,7 +21,8 @@ export function addReasoning(body: ChatRequest, request: JsonObject, report: Tra
   const reasoning: JsonObject = {};
   if (effort !== null) reasoning["effort"] = effort;
   const isOn = effort === null ? model.reasonsByDefault : effort !== "none";
-  // Clients of Anthropic's format see the reasoning. Others do not expect it, and not every account may request summaries.
+  // Clients of Anthropic's format see the reasoning. Others do not expect it, and not every account may
+  // request summaries.
   if (isOn && wanted?.isShown === true) reasoning["summary"] = "auto";
   if (Object.keys(reasoning).length > 0) request["reasoning"] = reasoning;
   // Models that do not reason reject this.

@@ -1,4 +1,5 @@
-// Requests of clients that refer to the items of earlier responses: they arrive as if the items had been sent.
+// Requests of clients that refer to the items of earlier responses: they arrive as if the items had been
+// sent.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../base/json.ts";

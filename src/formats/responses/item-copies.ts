@@ -1,16 +1,23 @@
-// The AI SDK refers to the items of earlier responses by their ids, because it believes that they are stored: it decides so by its
-// own option `store`, whatever the response says. Translated responses are not stored. Responses to it therefore end with a
-// reasoning item whose id contains the other items, and which the SDK refers to as well: its requests are self-contained.
+// The AI SDK refers to the items of earlier responses by their ids, because it believes that they are
+// stored: it decides so by its own option `store`, whatever the response says. Translated responses are not
+// stored. Responses to it therefore end with a reasoning item whose id contains the other items, and which
+// the SDK refers to as well: its requests are self-contained.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { REASONING_PREFIX } from "../reasoning-details.ts";
 import type { OutputItem, ReasoningItem } from "./wire-types.ts";
 
 /** Begins like other things that only the gateway can read, so that requests with them are recognized. */
 const PREFIX = `${REASONING_PREFIX}items.`;
-/** In User-Agent of the AI SDK, whichever its provider: `ai-sdk/provider-utils/4.0.65`, `ai-sdk-provider-utils/5.0.81`. */
+/**
+ * In User-Agent of the AI SDK, whichever its provider: `ai-sdk/provider-utils/4.0.65`,
+ * `ai-sdk-provider-utils/5.0.81`.
+ */
 const REFERRING_CLIENTS = /\bai-sdk[/-]/;
 
-/** What a copied item contains: the text of a message, a summary, encrypted reasoning, or a call of a function or custom tool. */
+/**
+ * The content of a copied item: the text of a message, a summary, encrypted reasoning, or a call of a
+ * function or custom tool.
+ */
 type Kind = "m" | "s" | "r" | "f" | "c";
 /** Between the call id, the name, the namespace and the arguments of a call. */
 const SEPARATOR = "\0";
@@ -27,7 +34,10 @@ export function copyOf(output: readonly OutputItem[]): ReasoningItem | null {
   return { id, type: "reasoning", summary: [] };
 }
 
-/** Three fields per item: its id, its kind, and its content. No JSON, which would have to be checked for its depth. */
+/**
+ * Three fields per item: its id, its kind, and its content. No JSON, which would have to be checked for its
+ * depth.
+ */
 function fieldsOf(item: OutputItem): [string, Kind, string] | [] {
   if (item.type === "message") {
     const texts = item.content.map((part) => (part.type === "output_text" ? part.text : part.refusal));
@@ -54,8 +64,8 @@ export function isCopy(item: unknown): boolean {
 }
 
 /**
- * Returns the items of a request with those that it refers to. Each copy is used once: a request that repeats a reference
- * must not become larger than what the client has sent.
+ * Returns the items of a request with those that it refers to. Each copy is used once: a request that
+ * repeats a reference must not become larger than what the client has sent.
  */
 export function resolveReferences(items: readonly unknown[]): readonly unknown[] {
   if (!items.some(isCopy)) return items;

@@ -1,5 +1,5 @@
-// The Vercel AI SDK with the default options of its OpenAI provider, which then refers to the items of earlier responses: a tool
-// loop, whole and streamed, and the turn of the user that follows it.
+// The Vercel AI SDK with the default options of its OpenAI provider, which then refers to the items of
+// earlier responses: a tool loop, whole and streamed, and the turn of the user that follows it.
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
