@@ -91,7 +91,9 @@ export interface ResponseContext {
   readonly clientTools?: ReadonlyMap<string, ClientTool>;
   /** The tools of a messages request whose names were shortened, by the shorter name. */
   readonly renamedTools?: ReadonlyMap<string, string>;
-  /** Whether the response gets copies of its items, for clients that refer to them. */
+  /** Whether the client may believe that the items of the response are stored, and refer to them. */
+  readonly mayCopyItems?: boolean;
+  /** Whether the response gets copies of its items, because this client refers to them. */
   readonly copiesItems?: boolean;
   /**
    * The stop sequences that the target does not have, and that end the text of the response; absent if

@@ -31,20 +31,25 @@ export interface WantedReasoning {
   readonly budget: number | null;
   /** Whether the client of Anthropic's format wants to see the reasoning. */
   readonly isShown: boolean;
+  /** Whether this client does not want to see it. */
+  readonly isHidden: boolean;
 }
 
 /** Returns null if the request says nothing about reasoning. */
 export function wantedReasoning(request: ChatRequest): WantedReasoning | null {
   const effort = readString(request, "reasoning_effort") ?? null;
   const thinking = readObject(request, "thinking");
+  const unseen = { isShown: false, isHidden: false };
   if (thinking === undefined)
-    return effort === null ? null : { field: "reasoning_effort", effort, budget: null, isShown: false };
-  if (isOff(thinking)) return { field: "thinking", effort: "none", budget: null, isShown: false };
+    return effort === null ? null : { field: "reasoning_effort", effort, budget: null, ...unseen };
+  if (isOff(thinking)) return { field: "thinking", effort: "none", budget: null, ...unseen };
+  const isHidden = thinking["display"] === "omitted";
   return {
     field: effort === null ? "thinking" : "reasoning_effort",
     effort,
     budget: effort === "none" ? null : (readNumber(thinking, "budget_tokens", "thinking") ?? null),
-    isShown: effort !== "none" && thinking["display"] !== "omitted",
+    isShown: effort !== "none" && !isHidden,
+    isHidden,
   };
 }
 

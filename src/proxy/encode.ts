@@ -253,8 +253,8 @@ function translationFor(
   const { inbound } = responseFormat;
   const context = translated?.context ?? NO_CONTEXT;
   const isCopied =
-    context.copiesItems === true && inbound.refersToItems?.(request.headers.get("user-agent")) === true;
-  const own = context.copiesItems === true && !isCopied ? { ...context, copiesItems: false } : context;
+    context.mayCopyItems === true && inbound.refersToItems?.(request.headers.get("user-agent")) === true;
+  const own = isCopied ? { ...context, copiesItems: true } : context;
   return { from: format, to: responseFormat, inbound, context: own };
 }
 

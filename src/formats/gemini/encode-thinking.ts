@@ -32,8 +32,7 @@ export function encodeThinking(
       ? levelFor(wanted, thinking)
       : budgetFor(wanted, thinking, maxTokens ?? Infinity, report);
   if (isOff) return config;
-  const isHidden = wanted.field === "thinking" && !wanted.isShown;
-  return isHidden ? config : { ...config, includeThoughts: true };
+  return wanted.isHidden ? config : { ...config, includeThoughts: true };
 }
 
 function requireEffort({ effort }: WantedReasoning): void {

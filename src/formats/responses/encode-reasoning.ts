@@ -9,6 +9,7 @@ import { effortFor, nearestEffort, wantedReasoning, type WantedReasoning } from 
 
 type Model = ReturnType<typeof chatModelOf>;
 
+const REASONING = Buffer.from('"reasoning":{');
 /** All models that reason have these. */
 const COMMON_EFFORTS = ["low", "medium", "high"];
 
@@ -35,12 +36,15 @@ export function hasSummary(request: object): boolean {
   );
 }
 
+/** No object of the client follows the reasoning, so its last occurrence is the field: the rest is not read. */
 export function withoutSummary(body: Uint8Array): Uint8Array {
-  const text = spliceTopLevel(new TextDecoder().decode(body), "reasoning", (given) => {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const start = Math.max(1, bytes.lastIndexOf(REASONING));
+  const spliced = spliceTopLevel(`{${bytes.toString("utf8", start)}`, "reasoning", (given) => {
     const { effort } = parseObject(given ?? "{}") ?? {};
     return JSON.stringify({ effort });
   });
-  return Buffer.from(text);
+  return Buffer.concat([bytes.subarray(0, start), Buffer.from(spliced.slice(1))]);
 }
 
 /** Returns the closest effort that the model accepts; null if it does not reason. */

@@ -34,7 +34,7 @@ function contextOf(body: JsonObject, isLarge = false): ResponseContext {
   return {
     model: typeof model === "string" ? model : null,
     includeUsage: true,
-    copiesItems: body["store"] !== false,
+    mayCopyItems: body["store"] !== false,
     customTools: [],
     clientTools: clientToolsIn(body),
     repeatedFields: repeatedFields(body, isLarge ? MAX_REPEATED_LENGTH : Infinity),

@@ -147,8 +147,8 @@ test("responses to clients that do not refer to items, or store nothing, have no
   const completion = completionOf("Hello.", "signed");
   const { output } = responsesInbound.encodeResponse(completion, NO_CONTEXT) as { output: JsonObject[] };
   expect(output.map(({ type }) => type)).toEqual(["reasoning", "message", "function_call"]);
-  expect(responsesInbound.contextOf({ store: false }).copiesItems).toBe(false);
-  expect(responsesInbound.contextOf({}).copiesItems).toBe(true);
+  expect(responsesInbound.contextOf({ store: false }).mayCopyItems).toBe(false);
+  expect(responsesInbound.contextOf({}).mayCopyItems).toBe(true);
   for (const agent of [
     "ai/6.0.326 ai-sdk/provider-utils/4.0.65 runtime/node.js/v22",
     "ai/7.0.173 ai-sdk-provider-utils/5.0.81 node.js/v22",
