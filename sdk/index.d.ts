@@ -798,9 +798,15 @@ export declare function nearestName(name: string, known: Iterable<string>): stri
 
 export declare class LinearPattern {
     #private;
-    /** Throws an error that says what is wrong with the pattern. */
-    constructor(source: string);
-    /** Returns the matches, leftmost and longest first, without overlaps. */
+    /** Whether a match may contain no character. */
+    readonly canBeEmpty: boolean;
+    /** Throws an error that says what is wrong with the pattern. `ignoresCase`: with the flag `i`. */
+    constructor(source: string, { ignoresCase }?: {
+        readonly ignoresCase?: boolean;
+    });
+    /** Returns whether the text contains a match. */
+    test(text: string): boolean;
+    /** Returns the matches as `text.matchAll` does, leftmost first, without overlaps. */
     matches(text: string): PatternMatch[];
 }
 

@@ -1,256 +1,295 @@
-// Parses the patterns of linear-pattern.ts: literals, `.`, classes, groups, `|`, `?`, `*`, `+`, `{m,n}`, and `\b` at both ends.
-
-/** From the first to the last UTF-16 code unit. */
-export type UnitRange = readonly [first: number, last: number];
+// Parses the patterns of linear-pattern.ts: ECMA-262 with the flag `u`, except back references, look-around and named groups.
+import {
+  codePointOf,
+  codePointsWith,
+  complementOf,
+  DIGITS,
+  FOLDED_WORD,
+  LINE_TERMINATORS,
+  only,
+  soleOf,
+  SPACES,
+  unionOf,
+  withAllCases,
+  WORD,
+  type CodePointRange,
+  type CodePointSet,
+} from "./code-point-sets.ts";
+import { PatternReader } from "./pattern-reader.ts";
+import { ASSERTIONS, type Assertion } from "./pattern-assertions.ts";
 
 export type PatternNode =
-  | {
-      readonly type: "class";
-      readonly ranges: readonly UnitRange[];
-      readonly children: readonly PatternNode[];
-    }
+  | { readonly type: "class"; readonly set: CodePointSet }
+  | { readonly type: "assertion"; readonly assertion: Assertion }
   | { readonly type: "sequence" | "choice"; readonly children: readonly PatternNode[] }
   | {
       readonly type: "repeat";
-      readonly children: readonly PatternNode[];
+      readonly child: PatternNode;
       readonly min: number;
       /** Null: no limit. */
       readonly max: number | null;
+      readonly isLazy: boolean;
     };
 
-interface ParsedPattern {
-  readonly root: PatternNode;
-  readonly startsAtBoundary: boolean;
-  readonly endsAtBoundary: boolean;
-  /** The longest text that every match contains at the same place of the pattern; empty if there is none. */
-  readonly requiredText: string;
+interface Flags {
+  readonly i: boolean;
+  readonly m: boolean;
+  readonly s: boolean;
 }
 
 const MAX_LENGTH = 500;
 const MAX_REPEATS = 100;
 const MAX_DEPTH = 20;
-const LAST_UNIT = 0xffff;
-const DIGITS: readonly UnitRange[] = [[0x30, 0x39]];
-const WORD: readonly UnitRange[] = [...DIGITS, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
-const SPACES: readonly UnitRange[] = [
-  [0x09, 0x0d],
-  [0x20, 0x20],
-  [0xa0, 0xa0],
-  [0x2028, 0x2029],
-];
-const SETS: ReadonlyMap<string, readonly UnitRange[]> = new Map([
-  ["d", DIGITS],
-  ["D", complementOf(DIGITS)],
-  ["w", WORD],
-  ["W", complementOf(WORD)],
-  ["s", SPACES],
-  ["S", complementOf(SPACES)],
+const CONTROLS: ReadonlyMap<string, number> = new Map([
+  ["t", 0x09],
+  ["n", 0x0a],
+  ["v", 0x0b],
+  ["f", 0x0c],
+  ["r", 0x0d],
 ]);
-const CONTROLS: ReadonlyMap<string, string> = new Map([
-  ["n", "\n"],
-  ["r", "\r"],
-  ["t", "\t"],
+const SIMPLE_COUNTS: ReadonlyMap<string, { readonly min: number; readonly max: number | null }> = new Map([
+  ["?", { min: 0, max: 1 }],
+  ["*", { min: 0, max: null }],
+  ["+", { min: 1, max: null }],
 ]);
 
 /** Throws an error that says what is wrong. */
-export function parsePattern(source: string): ParsedPattern {
+export function parsePattern(source: string, ignoresCase: boolean): PatternNode {
   if (source.length > MAX_LENGTH) throw new Error(`the pattern is longer than ${MAX_LENGTH} characters`);
-  const startsAtBoundary = source.startsWith("\\b");
-  const inner = startsAtBoundary ? source.slice(2) : source;
-  const endsAtBoundary = /(?:^|[^\\])(?:\\\\)*\\b$/.test(inner);
-  const parser = new Parser(endsAtBoundary ? inner.slice(0, -2) : inner);
-  const root = parser.parse();
-  return { root, startsAtBoundary, endsAtBoundary, requiredText: requiredTextOf(root) };
-}
-
-function requiredTextOf(root: PatternNode): string {
-  let longest = "";
-  let current = "";
-  for (const node of root.type === "sequence" ? root.children : [root]) {
-    const [range] = node.type === "class" && node.ranges.length === 1 ? node.ranges : [];
-    current = range !== undefined && range[0] === range[1] ? current + String.fromCharCode(range[0]) : "";
-    if (current.length > longest.length) longest = current;
-  }
-  return longest;
+  const root = new Parser(source, ignoresCase).parse();
+  // The parser above does not know all rules of the grammar.
+  new RegExp(source, "u");
+  return root;
 }
 
 class Parser {
-  readonly #source: string;
-  #at = 0;
+  readonly #reader: PatternReader;
   #depth = 0;
+  #flags: Flags;
 
-  constructor(source: string) {
-    this.#source = source;
+  constructor(source: string, ignoresCase: boolean) {
+    this.#flags = { i: ignoresCase, m: false, s: false };
+    this.#reader = new PatternReader(source);
   }
 
   parse(): PatternNode {
     const root = this.#choice();
-    if (this.#at < this.#source.length) throw this.#error("an opening parenthesis is missing");
+    if (!this.#reader.isAtEnd) throw this.#reader.error("an opening parenthesis is missing");
     return root;
   }
 
   #choice(): PatternNode {
-    const children = [this.#sequence()];
-    while (this.#peek() === "|") {
-      this.#at++;
+    const first = this.#sequence();
+    if (this.#reader.peek() !== "|") return first;
+    const children = [first];
+    while (this.#reader.peek() === "|") {
+      this.#reader.take();
       children.push(this.#sequence());
     }
-    return children.length === 1
-      ? (children[0] ?? { type: "sequence", children: [] })
-      : { type: "choice", children };
+    return { type: "choice", children };
   }
 
   #sequence(): PatternNode {
     const children: PatternNode[] = [];
-    for (let next = this.#peek(); next !== "" && next !== "|" && next !== ")"; next = this.#peek())
+    for (
+      let next = this.#reader.peek();
+      next !== "" && next !== "|" && next !== ")";
+      next = this.#reader.peek()
+    )
       children.push(this.#repeat(this.#atom()));
     return { type: "sequence", children };
   }
 
-  #repeat(node: PatternNode): PatternNode {
+  #repeat(child: PatternNode): PatternNode {
     const counts = this.#counts();
-    if (counts === null) return node;
-    if (this.#counts() !== null || this.#peek() === "?")
-      throw this.#error("a repetition must not follow another one");
-    return { type: "repeat", children: [node], ...counts };
+    if (counts === null) return child;
+    if (child.type === "assertion") throw this.#reader.error("an assertion cannot be repeated");
+    const isLazy = this.#reader.peek() === "?";
+    if (isLazy) this.#reader.take();
+    if (SIMPLE_COUNTS.has(this.#reader.peek()) || this.#reader.peek() === "{")
+      throw this.#reader.error("a repetition must not follow another one");
+    return { type: "repeat", child, isLazy, ...counts };
   }
 
   #counts(): { min: number; max: number | null } | null {
-    const simple = { "?": { min: 0, max: 1 }, "*": { min: 0, max: null }, "+": { min: 1, max: null } };
-    const next = this.#peek();
-    if (next === "?" || next === "*" || next === "+") {
-      this.#at++;
-      return simple[next];
+    const next = this.#reader.peek();
+    const simple = SIMPLE_COUNTS.get(next);
+    if (simple !== undefined) {
+      this.#reader.take();
+      return simple;
     }
     if (next !== "{") return null;
-    const [whole, low = "", comma, high] =
-      /^\{(\d{1,3})(,(\d{0,3}))?\}/.exec(this.#source.slice(this.#at)) ?? [];
+    const [whole, low = "", comma, high] = this.#reader.match(/^\{(\d+)(,(\d*))?\}/);
     if (whole === undefined)
-      throw this.#error('"{" must begin a repetition such as {2,4}, or be written as "\\{"');
-    this.#at += whole.length;
+      throw this.#reader.error('"{" must begin a repetition such as {2,4}, or be written as "\\{"');
     const min = Number(low);
     const max = comma === undefined ? min : high === undefined || high === "" ? null : Number(high);
     if (min > MAX_REPEATS || (max !== null && (max > MAX_REPEATS || max < min)))
-      throw this.#error(`a repetition must be in order and at most ${MAX_REPEATS}`);
+      throw this.#reader.error(`a repetition must be in order and at most ${MAX_REPEATS}`);
     return { min, max };
   }
 
   #atom(): PatternNode {
-    const next = this.#take();
+    const next = this.#reader.take();
     switch (next) {
       case "(":
         return this.#group();
       case "[":
         return this.#class();
       case ".":
-        return classNode(
-          complementOf([
-            [0x0a, 0x0a],
-            [0x0d, 0x0d],
-            [0x2028, 0x2029],
-          ]),
-        );
+        return this.#classNode(this.#flags.s ? complementOf([]) : complementOf(LINE_TERMINATORS));
+      case "^":
+        return assertion(this.#flags.m ? ASSERTIONS.lineStart : ASSERTIONS.start);
+      case "$":
+        return assertion(this.#flags.m ? ASSERTIONS.lineEnd : ASSERTIONS.end);
       case "\\":
-        return classNode(this.#escape());
+        return this.#escape();
       case "?":
       case "*":
       case "+":
       case "{":
-        throw this.#error(`"${next}" has nothing to repeat; write "\\${next}" for the character`);
-      case "^":
-      case "$":
-        throw this.#error(`"${next}" is not supported; write "\\${next}" for the character`);
+        throw this.#reader.error(`"${next}" has nothing to repeat; write "\\${next}" for the character`);
+      case "]":
+      case "}":
+        throw this.#reader.error(`write "\\${next}" for the character`);
       default:
-        return classNode([unitRange(next)]);
+        return this.#classNode(only(codePointOf(next)));
     }
   }
 
   #group(): PatternNode {
-    if (++this.#depth > MAX_DEPTH) throw this.#error(`groups are nested more than ${MAX_DEPTH} levels deep`);
-    if (this.#peek() === "?") {
-      if (!this.#source.startsWith("?:", this.#at))
-        throw this.#error("look-around, named groups and flags are not supported");
-      this.#at += 2;
-    }
+    if (++this.#depth > MAX_DEPTH)
+      throw this.#reader.error(`groups are nested more than ${MAX_DEPTH} levels deep`);
+    const outer = this.#flags;
+    if (this.#reader.peek() === "?") this.#flags = this.#modifiers(outer);
     const node = this.#choice();
-    if (this.#take() !== ")") throw this.#error("a closing parenthesis is missing");
+    if (this.#reader.take() !== ")") throw this.#reader.error("a closing parenthesis is missing");
+    this.#flags = outer;
     this.#depth--;
     return node;
   }
 
+  /** Reads `?:`, or flags that hold within the group, such as `?i-s:`. */
+  #modifiers(outer: Flags): Flags {
+    const [whole, added = "", , removed = ""] = this.#reader.match(/^\?([ims]*)(-([ims]*))?:/);
+    if (whole === undefined)
+      throw this.#reader.error(
+        'look-around, named groups and flags without a colon are not supported; write "(?i:…)" to ignore case',
+      );
+    const flagOf = (flag: "i" | "m" | "s"): boolean =>
+      added.includes(flag) || (outer[flag] && !removed.includes(flag));
+    return { i: flagOf("i"), m: flagOf("m"), s: flagOf("s") };
+  }
+
   #class(): PatternNode {
-    const isNegated = this.#peek() === "^";
-    if (isNegated) this.#at++;
-    const ranges: UnitRange[] = [];
-    for (let next = this.#take(); next !== "]"; next = this.#take()) {
-      if (next === "") throw this.#error('"]" is missing');
-      const first = next === "\\" ? this.#escape() : [unitRange(next)];
-      if (
-        this.#peek() !== "-" ||
-        this.#source[this.#at + 1] === "]" ||
-        this.#source[this.#at + 1] === undefined
-      ) {
+    const isNegated = this.#reader.peek() === "^";
+    if (isNegated) this.#reader.take();
+    const ranges: CodePointRange[] = [];
+    while (this.#reader.peek() !== "]") {
+      const first = this.#classAtom();
+      if (this.#reader.peek() !== "-" || this.#reader.peek(1) === "]") {
         ranges.push(...first);
         continue;
       }
-      this.#at++;
-      const end = this.#take();
-      const last = end === "\\" ? this.#escape() : [unitRange(end)];
-      const [low, high] = [first[0]?.[0] ?? 0, last[0]?.[1] ?? 0];
-      if (first.length > 1 || last.length > 1 || low > high)
-        throw this.#error("a range of characters is invalid");
+      this.#reader.take();
+      const last = this.#classAtom();
+      const [low, high] = [soleOf(first), soleOf(last)];
+      if (low === null || high === null || low > high)
+        throw this.#reader.error("a range of characters is invalid");
       ranges.push([low, high]);
     }
-    if (ranges.length === 0) throw this.#error("a class must not be empty");
-    return classNode(isNegated ? complementOf(ranges) : ranges);
+    this.#reader.take();
+    const set = this.#folded(unionOf(ranges));
+    return { type: "class", set: isNegated ? complementOf(set) : set };
   }
 
-  #escape(): readonly UnitRange[] {
-    const next = this.#take();
-    const set = SETS.get(next);
-    if (set !== undefined) return set;
+  #classAtom(): CodePointSet {
+    const next = this.#reader.take();
+    if (next === "") throw this.#reader.error('"]" is missing');
+    if (next !== "\\") return only(codePointOf(next));
+    if (this.#reader.peek() !== "b" && this.#reader.peek() !== "-") return this.#characterEscape();
+    return only(this.#reader.take() === "b" ? 0x08 : 0x2d);
+  }
+
+  #escape(): PatternNode {
+    const next = this.#reader.peek();
+    if (next !== "b" && next !== "B") return this.#classNode(this.#characterEscape());
+    this.#reader.take();
+    if (this.#flags.i)
+      return assertion(next === "b" ? ASSERTIONS.foldedBoundary : ASSERTIONS.noFoldedBoundary);
+    return assertion(next === "b" ? ASSERTIONS.boundary : ASSERTIONS.noBoundary);
+  }
+
+  #characterEscape(): CodePointSet {
+    const next = this.#reader.take();
     const control = CONTROLS.get(next);
-    if (control !== undefined) return [unitRange(control)];
-    if (next === "u") {
-      const hex = /^[0-9a-f]{4}/i.exec(this.#source.slice(this.#at))?.[0];
-      if (hex === undefined) throw this.#error("\\u needs four hexadecimal digits");
-      this.#at += 4;
-      return [unitRange(String.fromCharCode(Number.parseInt(hex, 16)))];
+    if (control !== undefined) return only(control);
+    switch (next) {
+      case "d":
+        return DIGITS;
+      case "D":
+        return complementOf(DIGITS);
+      case "s":
+        return SPACES;
+      case "S":
+        return complementOf(SPACES);
+      case "w":
+        return this.#wordCharacters();
+      case "W":
+        return complementOf(this.#wordCharacters());
+      case "p":
+      case "P":
+        return this.#property(next === "P");
+      case "u":
+      case "x":
+      case "c":
+      case "0":
+        return only(this.#codeEscape(next));
+      default:
+        if (!/^[\^$\\.*+?()[\]{}|/]$/.test(next)) throw this.#reader.error(`"\\${next}" is not supported`);
+        return only(codePointOf(next));
     }
-    if (next === "b") throw this.#error("\\b is supported at the start and the end of a pattern only");
-    if (next === "" || /[a-z0-9]/i.test(next)) throw this.#error(`"\\${next}" is not supported`);
-    return [unitRange(next)];
   }
 
-  #peek(): string {
-    return this.#source[this.#at] ?? "";
+  #wordCharacters(): CodePointSet {
+    return this.#flags.i ? unionOf([...WORD, ...FOLDED_WORD]) : WORD;
   }
 
-  #take(): string {
-    return this.#source[this.#at++] ?? "";
+  #property(isNegated: boolean): CodePointSet {
+    const [whole, property = ""] = this.#reader.match(/^\{([A-Za-z0-9_]+(?:=[A-Za-z0-9_]+)?)\}/);
+    if (whole === undefined) throw this.#reader.error("\\p needs a property, such as \\p{L}");
+    const set = codePointsWith(property);
+    return isNegated ? complementOf(set) : set;
   }
 
-  #error(problem: string): Error {
-    return new Error(`${problem} (at character ${Math.min(this.#at, this.#source.length)})`);
+  #codeEscape(type: "u" | "x" | "c" | "0"): number {
+    if (type === "0") {
+      if (/^\d$/.test(this.#reader.peek())) throw this.#reader.error("octal escapes are not supported");
+      return 0;
+    }
+    if (type === "c") {
+      const [letter] = this.#reader.match(/^[a-z]/i);
+      if (letter === undefined) throw this.#reader.error("\\c needs a letter");
+      return codePointOf(letter) % 32;
+    }
+    if (type === "x") return this.#reader.hex(/^([\da-f]{2})/i, "\\x needs two hexadecimal digits");
+    if (this.#reader.peek() === "{")
+      return this.#reader.hex(/^\{0*([\da-f]{1,6})\}/i, "\\u{ needs a code point");
+    const [, high, low] = this.#reader.match(/^(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})/i);
+    if (high === undefined || low === undefined)
+      return this.#reader.hex(/^([\da-f]{4})/i, "\\u needs four hexadecimal digits");
+    return codePointOf(String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16)));
+  }
+
+  #classNode(set: CodePointSet): PatternNode {
+    return { type: "class", set: this.#folded(set) };
+  }
+
+  #folded(set: CodePointSet): CodePointSet {
+    return this.#flags.i ? withAllCases(set) : set;
   }
 }
 
-function classNode(ranges: readonly UnitRange[]): PatternNode {
-  return { type: "class", ranges, children: [] };
-}
-
-function unitRange(character: string): UnitRange {
-  const unit = character.charCodeAt(0);
-  return [unit, unit];
-}
-
-function complementOf(ranges: readonly UnitRange[]): UnitRange[] {
-  const complement: UnitRange[] = [];
-  let next = 0;
-  for (const [first, last] of ranges.toSorted(([a], [b]) => a - b)) {
-    if (first > next) complement.push([next, first - 1]);
-    next = Math.max(next, last + 1);
-  }
-  if (next <= LAST_UNIT) complement.push([next, LAST_UNIT]);
-  return complement;
+function assertion(kind: Assertion): PatternNode {
+  return { type: "assertion", assertion: kind };
 }

@@ -1,13 +1,15 @@
-// Regular expressions that are searched for in linear time, for patterns that an operator configures and texts that clients send: a subset
-// of JavaScript's syntax, compiled to automata instead of being tried with backtracking.
-import { parsePattern, type PatternNode, type UnitRange } from "./linear-pattern-syntax.ts";
+// Regular expressions for patterns that an operator configures and texts that clients send: they mean what ECMA-262 says with the flag
+// `u`, and are searched for in linear time instead of being tried with backtracking. Two readings find each match: backwards, to know
+// where matches can be completed, and forwards along the path that ECMA-262 prefers of those that can.
+import { soleOf } from "./code-point-sets.ts";
+import { ASCII } from "./pattern-alphabet.ts";
+import { parsePattern, type PatternNode } from "./linear-pattern-syntax.ts";
+import { EDGE } from "./pattern-assertions.ts";
+import { IS_START, PatternAutomaton, UNKNOWN, type StateSet } from "./pattern-automaton.ts";
+import { ACCEPT, canBeEmpty, PatternProgram } from "./pattern-program.ts";
 
-/** Longer matches are cut: every character is read at most this often. */
-const MAX_MATCH_LENGTH = 256;
-const MAX_NFA_STATES = 4000;
-/** Beyond it, the states that were built so far are dropped. */
-const MAX_DFA_STATES = 512;
-const ASCII = 128;
+/** Sets of states are kept for this many characters at a time, and once for each further part. */
+const PART = 4096;
 
 interface PatternMatch {
   readonly start: number;
@@ -15,274 +17,207 @@ interface PatternMatch {
 }
 
 export class LinearPattern {
-  readonly #forward: Automaton;
-  readonly #backward: Automaton;
-  readonly #startsAtBoundary: boolean;
-  readonly #endsAtBoundary: boolean;
+  readonly #program: PatternProgram;
+  readonly #automaton: PatternAutomaton;
   readonly #requiredText: string;
+  /** Whether a match may contain no character. */
+  readonly canBeEmpty: boolean;
 
-  /** Throws an error that says what is wrong with the pattern. */
-  constructor(source: string) {
-    const { root, startsAtBoundary, endsAtBoundary, requiredText } = parsePattern(source);
-    const alphabet = new Alphabet(root);
-    this.#forward = new Automaton(root, alphabet, false);
-    this.#backward = new Automaton(root, alphabet, true);
-    if (this.#forward.isAcceptedAtStart) throw new Error("the pattern must not match an empty text");
-    this.#startsAtBoundary = startsAtBoundary;
-    this.#endsAtBoundary = endsAtBoundary;
-    this.#requiredText = requiredText;
+  /** Throws an error that says what is wrong with the pattern. `ignoresCase`: with the flag `i`. */
+  constructor(source: string, { ignoresCase = false }: { readonly ignoresCase?: boolean } = {}) {
+    const root = parsePattern(source, ignoresCase);
+    this.#program = new PatternProgram(root);
+    this.#automaton = new PatternAutomaton(this.#program);
+    this.#requiredText = requiredTextOf(root);
+    this.canBeEmpty = canBeEmpty(root);
   }
 
-  /** Returns the matches, leftmost and longest first, without overlaps. */
+  /** Returns whether the text contains a match. */
+  test(text: string): boolean {
+    return text.includes(this.#requiredText) && this.#partsOf(text, true).some(({ hasStart }) => hasStart);
+  }
+
+  /** Returns the matches as `text.matchAll` does, leftmost first, without overlaps. */
   matches(text: string): PatternMatch[] {
-    const found: PatternMatch[] = [];
     // Most texts do not contain it, and a native search takes a tenth of the time of the automaton.
-    if (!text.includes(this.#requiredText)) return found;
+    if (!text.includes(this.#requiredText)) return [];
+    const found: PatternMatch[] = [];
+    const places = new Places(this.#partsOf(text, false), (part) => this.#setsOf(text, part));
     let from = 0;
-    for (const start of this.#starts(text)) {
-      if (start < from || (this.#startsAtBoundary && !isBoundary(text, start))) continue;
-      const end = this.#endFrom(text, start);
-      if (end < 0) continue;
+    for (let start = places.startFrom(from); start >= 0; start = places.startFrom(from)) {
+      const end = this.#endFrom(text, start, places);
       found.push({ start, end });
-      from = end;
+      from = end > start ? end : end + widthAfter(text, end);
     }
     return found;
   }
 
-  /** Returns where matches start, in order: found by reading the text once, backwards. */
-  #starts(text: string): number[] {
-    const automaton = this.#backward;
-    const starts: number[] = [];
-    let state = automaton.start;
-    for (let at = text.length - 1; at >= 0; at--) {
-      const next = automaton.next(state, text.charCodeAt(at));
-      if ((next & ACCEPTED) !== 0) starts.push(at);
-      state = next >> 1;
-      if (automaton.isFull) state = automaton.restart(state);
-    }
-    return starts.reverse();
+  /** Returns the parts of the text; `isOneEnough`: only those from the last one on in which a match begins. */
+  #partsOf(text: string, isOneEnough: boolean): Part[] {
+    const parts: Part[] = [];
+    let end = text.length;
+    let set = this.#automaton.atEnd(this.#kindBefore(text, end));
+    let hasStart = set.isStart;
+    do {
+      const start = startOfPart(text, end);
+      const read = this.#read(text, start, end, set, null);
+      hasStart ||= read.hasStart;
+      parts.push({ start, end, set, hasStart });
+      if (hasStart && isOneEnough) return parts;
+      ({ set } = read);
+      end = start;
+      hasStart = false;
+    } while (end > 0);
+    return parts.reverse();
   }
 
-  #endFrom(text: string, start: number): number {
-    const automaton = this.#forward;
-    if (automaton.isFull) automaton.restart(automaton.start);
-    const last = Math.min(text.length, start + MAX_MATCH_LENGTH);
-    let end = -1;
-    let state = automaton.start;
-    for (let at = start; at < last && state !== DEAD; at++) {
-      const next = automaton.next(state, text.charCodeAt(at));
-      state = next >> 1;
-      if ((next & ACCEPTED) !== 0 && !(this.#endsAtBoundary && !isBoundary(text, at + 1))) end = at + 1;
-    }
-    return end;
+  /** Returns the set at each place of a part, by its distance from the start of the part; null within a character. */
+  #setsOf(text: string, { start, end, set }: Part): (StateSet | null)[] {
+    const sets: (StateSet | null)[] = Array.from({ length: end - start + 1 }, () => null);
+    sets[end - start] = set;
+    this.#read(text, start, end, set, sets);
+    return sets;
   }
-}
 
-function isBoundary(text: string, at: number): boolean {
-  return isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at));
-}
-
-function isWord(unit: number): boolean {
-  const lower = unit | 0x20;
-  return (unit >= 0x30 && unit <= 0x39) || unit === 0x5f || (lower >= 0x61 && lower <= 0x7a && unit < ASCII);
-}
-
-/** Divides the characters into classes that the pattern does not distinguish. */
-class Alphabet {
-  readonly #starts: number[];
-  /** By ASCII character: its class. */
-  readonly ascii = new Uint16Array(ASCII);
-
-  constructor(root: PatternNode) {
-    const starts = new Set([0]);
-    const visit = (node: PatternNode): void => {
-      if (node.type === "class")
-        for (const [first, last] of node.ranges) {
-          starts.add(first);
-          starts.add(last + 1);
+  /** Reads backwards from `end`, where the set is given. Returns the one at `start`, and whether a match begins before `end`. */
+  #read(text: string, start: number, end: number, set: StateSet, sets: (StateSet | null)[] | null): PartRead {
+    const automaton = this.#automaton;
+    const { alphabet } = this.#program;
+    // Local, because this loop reads every character of most texts that are searched.
+    const { ascii, kinds } = alphabet;
+    const { kindColumns } = automaton;
+    let id = automaton.idOf(set);
+    let starts = 0;
+    let codePoint = codePointBefore(text, end);
+    let characters = alphabet.classOf(codePoint);
+    for (let at = end; at > start;) {
+      at -= codePoint > 0xffff ? 2 : 1;
+      let before = EDGE;
+      let charactersBefore = 0;
+      if (at > 0) {
+        codePoint = text.charCodeAt(at - 1);
+        if (codePoint < ASCII) charactersBefore = ascii[codePoint] ?? 0;
+        else {
+          codePoint = codePointBefore(text, at);
+          charactersBefore = alphabet.classOf(codePoint);
         }
-      else for (const child of node.children) visit(child);
-    };
-    visit(root);
-    this.#starts = [...starts].sort((a, b) => a - b);
-    for (let unit = 0; unit < ASCII; unit++) this.ascii[unit] = this.classOf(unit);
-  }
-
-  get size(): number {
-    return this.#starts.length;
-  }
-
-  classOf(unit: number): number {
-    let low = 0;
-    let high = this.#starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((this.#starts[middle] ?? 0) <= unit) low = middle;
-      else high = middle - 1;
+        before = kinds[charactersBefore] ?? EDGE;
+      }
+      const column = characters * kindColumns + before;
+      const known = automaton.transitions[id * automaton.columns + column] ?? UNKNOWN;
+      const transition = known === UNKNOWN ? automaton.build(id, characters, before) : known;
+      id = transition >> 1;
+      starts |= transition & IS_START;
+      if (sets !== null) sets[at - start] = automaton.set(id);
+      characters = charactersBefore;
     }
-    return low;
+    return { set: automaton.set(id), hasStart: starts !== 0 };
   }
 
-  classesIn(ranges: readonly UnitRange[]): number[] {
-    const classes: number[] = [];
-    for (const [index, start] of this.#starts.entries())
-      if (ranges.some(([first, last]) => first <= start && start <= last)) classes.push(index);
-    return classes;
+  /** Follows the preferred path from a place where a match begins. */
+  #endFrom(text: string, start: number, places: Places): number {
+    const { states } = this.#program;
+    let at = start;
+    let state = this.#program.start;
+    while (state !== ACCEPT) {
+      const { characters, next } = states[state] ?? { characters: null, next: [] };
+      if (characters !== null) at += widthAfter(text, at);
+      const set = places.setAt(at);
+      state = (next.length === 1 ? next[0] : next.find((each) => set.has(each))) ?? ACCEPT;
+    }
+    return at;
+  }
+
+  #kindBefore(text: string, at: number): number {
+    const { alphabet } = this.#program;
+    return at === 0 ? EDGE : (alphabet.kinds[alphabet.classOf(codePointBefore(text, at))] ?? EDGE);
   }
 }
 
-const DEAD = 0;
-/** A transition that is not built yet. */
-const UNKNOWN = -1;
-/** In a transition: a match ends with the character that was read. The number of the next state is above this bit. */
-const ACCEPTED = 1;
-
-interface NfaState {
-  /** Classes of characters that lead to `next`. */
-  readonly classes: ReadonlySet<number> | null;
-  readonly next: number[];
+/** A part of a text, and the set at its end. */
+interface Part {
+  readonly start: number;
+  readonly end: number;
+  readonly set: StateSet;
+  /** A match begins in it, or at its end if that is the end of the text. */
+  readonly hasStart: boolean;
 }
 
-/** A deterministic automaton whose states are built when a text needs them. */
-class Automaton {
-  readonly #nfa: NfaState[] = [];
-  readonly #accept: number;
-  readonly #alphabet: Alphabet;
-  readonly #isSearch: boolean;
-  readonly #startSet: readonly number[];
-  #sets: (readonly number[])[] = [];
-  #ids = new Map<string, number>();
-  /** By state and class of characters, in rows of 2^#rowBits. */
-  #transitions = new Int32Array(0);
-  readonly #rowBits: number;
-  readonly #ascii: Uint16Array;
-  start = 0;
-  isFull = false;
+interface PartRead {
+  readonly set: StateSet;
+  readonly hasStart: boolean;
+}
 
-  /** `isSearch`: reads the text backwards, and a match may begin anywhere. */
-  constructor(root: PatternNode, alphabet: Alphabet, isSearch: boolean) {
-    this.#alphabet = alphabet;
-    this.#ascii = alphabet.ascii;
-    this.#rowBits = Math.ceil(Math.log2(alphabet.size));
-    this.#isSearch = isSearch;
-    this.#accept = this.#addState(null, []);
-    const first = this.#compile(root, this.#accept);
-    this.#startSet = this.#closure([first]);
-    this.restart(0);
+/** The sets of a text, read from start to end: those of one part at a time are kept. */
+class Places {
+  readonly #parts: readonly Part[];
+  readonly #setsOf: (part: Part) => (StateSet | null)[];
+  #index = -1;
+  #start = 0;
+  #end = -1;
+  #sets: (StateSet | null)[] = [];
+
+  constructor(parts: readonly Part[], setsOf: (part: Part) => (StateSet | null)[]) {
+    this.#parts = parts;
+    this.#setsOf = setsOf;
   }
 
-  get isAcceptedAtStart(): boolean {
-    return this.#startSet.includes(this.#accept);
-  }
-
-  /** Returns the transition from a state with a character. */
-  next(state: number, unit: number): number {
-    const characters = unit < ASCII ? (this.#ascii[unit] ?? 0) : this.#alphabet.classOf(unit);
-    const known = this.#transitions[(state << this.#rowBits) | characters] ?? UNKNOWN;
-    return known === UNKNOWN ? this.#build(state, characters) : known;
-  }
-
-  /** Drops all states. Returns the new number of this one. */
-  restart(state: number): number {
-    const set = this.#sets[state] ?? [];
-    this.#sets = [];
-    this.#ids = new Map();
-    this.#transitions.fill(UNKNOWN);
-    this.isFull = false;
-    this.#idOf([]);
-    this.start = this.#idOf(this.#startSet);
-    return this.#idOf(set);
-  }
-
-  #build(state: number, characters: number): number {
-    const reached: number[] = [];
-    for (const each of this.#sets[state] ?? []) {
-      const { classes, next } = this.#nfa[each] ?? { classes: null, next: [] };
-      if (classes?.has(characters) === true) reached.push(...next);
+  /** Returns where the first match begins that does not begin before `from`; -1 if there is none. */
+  startFrom(from: number): number {
+    for (let index = Math.max(0, this.#index); index < this.#parts.length; index++) {
+      const part = this.#parts[index];
+      if (part === undefined || part.end < from || !part.hasStart) continue;
+      this.#load(index);
+      for (let at = Math.max(from, part.start); at <= part.end; at++)
+        if (this.#sets[at - part.start]?.isStart === true) return at;
     }
-    const set = this.#closure(reached);
-    const isAccepted = set.includes(this.#accept);
-    const id = this.#idOf(this.#isSearch ? merged(set, this.#startSet) : set);
-    const transition = id * 2 + (isAccepted ? ACCEPTED : 0);
-    this.#transitions[(state << this.#rowBits) | characters] = transition;
-    return transition;
+    return -1;
   }
 
-  #idOf(set: readonly number[]): number {
-    const key = set.join(" ");
-    const known = this.#ids.get(key);
-    if (known !== undefined) return known;
-    const id = this.#sets.length;
-    this.#ids.set(key, id);
-    this.#sets.push(set);
-    this.isFull = id >= MAX_DFA_STATES;
-    this.#reserve((id + 1) << this.#rowBits);
-    return id;
+  /** `at` is not before the part that was read last. */
+  setAt(at: number): StateSet {
+    while (at > this.#end && this.#index + 1 < this.#parts.length) this.#load(this.#index + 1);
+    const set = this.#sets[at - this.#start];
+    if (set === null || set === undefined) throw new Error("no set is known for this place");
+    return set;
   }
 
-  /** Makes room for this number of transitions. */
-  #reserve(transitions: number): void {
-    const before = this.#transitions;
-    if (transitions <= before.length) return;
-    this.#transitions = new Int32Array(Math.max(transitions, before.length * 2)).fill(UNKNOWN);
-    this.#transitions.set(before);
-  }
-
-  /** Returns the states that are reached without reading a character, sorted. */
-  #closure(states: readonly number[]): number[] {
-    const reached = new Set<number>();
-    const open = [...states];
-    for (let state = open.pop(); state !== undefined; state = open.pop()) {
-      if (reached.has(state)) continue;
-      reached.add(state);
-      const { classes, next } = this.#nfa[state] ?? { classes: null, next: [] };
-      if (classes === null) open.push(...next);
-    }
-    return [...reached].sort((a, b) => a - b);
-  }
-
-  #addState(classes: ReadonlySet<number> | null, next: number[]): number {
-    if (this.#nfa.length >= MAX_NFA_STATES)
-      throw new Error("the pattern is too large; use smaller repetitions");
-    return this.#nfa.push({ classes, next }) - 1;
-  }
-
-  /** Returns the state in which the node begins. It ends in `then`. */
-  #compile(node: PatternNode, then: number): number {
-    switch (node.type) {
-      case "class":
-        return this.#addState(new Set(this.#alphabet.classesIn(node.ranges)), [then]);
-      case "sequence":
-        return (this.#isSearch ? node.children : node.children.toReversed()).reduce(
-          (next, child) => this.#compile(child, next),
-          then,
-        );
-      case "choice":
-        return this.#addState(
-          null,
-          node.children.map((child) => this.#compile(child, then)),
-        );
-      case "repeat":
-        return this.#compileRepeat(node, then);
-    }
-  }
-
-  #compileRepeat({ children, min, max }: PatternNode & { type: "repeat" }, then: number): number {
-    const [child] = children;
-    if (child === undefined) return then;
-    let next = then;
-    if (max === null) {
-      const loop = this.#addState(null, [then]);
-      this.#nfa[loop]?.next.push(this.#compile(child, loop));
-      next = loop;
-    } else
-      for (let count = min; count < max; count++)
-        next = this.#addState(null, [then, this.#compile(child, next)]);
-    for (let count = 0; count < min; count++) next = this.#compile(child, next);
-    return next;
+  #load(index: number): void {
+    const part = this.#parts[index];
+    if (index === this.#index || part === undefined) return;
+    this.#index = index;
+    this.#start = part.start;
+    this.#end = part.end;
+    this.#sets = this.#setsOf(part);
   }
 }
 
-function merged(a: readonly number[], b: readonly number[]): number[] {
-  return [...new Set([...a, ...b])].sort((x, y) => x - y);
+/** The longest text that every match contains at the same place of the pattern; empty if there is none. */
+function requiredTextOf(root: PatternNode): string {
+  let longest = "";
+  let current = "";
+  for (const node of root.type === "sequence" ? root.children : [root]) {
+    const codePoint = node.type === "class" ? soleOf(node.set) : null;
+    current = codePoint === null ? "" : current + String.fromCodePoint(codePoint);
+    if (current.length > longest.length) longest = current;
+  }
+  return longest;
+}
+
+function startOfPart(text: string, end: number): number {
+  const start = Math.max(0, end - PART);
+  return start > 0 && codePointBefore(text, start + 1) > 0xffff ? start - 1 : start;
+}
+
+/** Returns the code point that ends at a place. Halves of characters that are alone count as such. */
+function codePointBefore(text: string, at: number): number {
+  const unit = text.charCodeAt(at - 1);
+  if (unit < 0xdc00 || unit > 0xdfff || at < 2) return unit;
+  const codePoint = text.codePointAt(at - 2) ?? unit;
+  return codePoint > 0xffff ? codePoint : unit;
+}
+
+/** Returns the number of UTF-16 units of the character at a place; 1 at the end of the text. */
+function widthAfter(text: string, at: number): number {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }

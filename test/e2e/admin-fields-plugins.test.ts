@@ -307,7 +307,12 @@ const piiMask = settingsTable("pii_mask", () => ({}), [
   {
     field: "custom",
     fallback: undefined,
-    accepts: [[], custom({}), custom({ name: "x".repeat(32), pattern: "\\b(a|b)+[^c]?\\b" })],
+    accepts: [
+      [],
+      custom({}),
+      custom({ name: "x".repeat(32), pattern: "\\b(a|b)+[^c]?\\b" }),
+      custom({ pattern: "(?i)^a\\Bb$|(?-i:c)" }),
+    ],
     rejects: [
       ...NOT_LIST,
       null,
@@ -320,7 +325,7 @@ const piiMask = settingsTable("pii_mask", () => ({}), [
       ...[...NOT_TEXT, null, "", "Name", "1a", "a-b", "x".repeat(33), "email"].map((name) =>
         problemAt(custom({ name }), "[0].name"),
       ),
-      ...[...NOT_TEXT, null, "(", "(?=x)", "(a)\\1"].map((pattern) =>
+      ...[...NOT_TEXT, null, "(", "(?=x)", "(a)\\1", "a*", "^", "\\-", "(?i)a)|(b", "a(?i)b"].map((pattern) =>
         problemAt(custom({ pattern }), "[0].pattern"),
       ),
     ],
@@ -368,8 +373,8 @@ const toolPolicy = settingsTable("tool_policy", () => ({ rules: toolRule() }), [
       ...[...NOT_TEXT, null, "", "block"].map((action) => problemAt(toolRule({ action }), "[0].action")),
       // A response without its call would be incomplete.
       problemAt(toolRule({ action: "strip" }), "[0].action"),
-      ...[7, "x", [], null, { type: "text" }, { $ref: "#/a" }, { properties: 7 }].map((when) =>
-        problemAt(toolRule({ when }), "[0].when"),
+      ...[7, "x", [], null, { type: "text" }, { $ref: "#/a" }, { properties: 7 }, { pattern: "(?i)a" }].map(
+        (when) => problemAt(toolRule({ when }), "[0].when"),
       ),
     ],
   },

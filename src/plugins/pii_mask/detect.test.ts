@@ -93,6 +93,18 @@ test("custom patterns come before built-in types, and the longer one counts", ()
   ]);
 });
 
+test.each([
+  ["(?i)emp-\\d+", "EMP-1 emp-2", ["EMP-1", "emp-2"]],
+  ["(?i)a1|b2", "A1 B2", ["A1", "B2"]],
+  ["(?i:emp)-\\d+", "EMP-1 Emp-2", ["EMP-1", "Emp-2"]],
+  ["^id:\\d+|\\bno \\d+$", "id:1 id:2 no 3 no 4", ["id:1", "no 4"]],
+  ["BEGIN[^E]*END", `BEGIN${"x".repeat(1000)}END`, [`BEGIN${"x".repeat(1000)}END`]],
+  ["\\p{Lu}\\p{Ll}+-\\d", "Ärger-1", ["Ärger-1"]],
+])("custom pattern %s", (pattern, text, expected) => {
+  const own = compileDetector({ types: [], custom: [{ name: "own", pattern }] });
+  expect(own(text).map(({ start, end }) => text.slice(start, end))).toEqual(expected);
+});
+
 /** Pieces that values consist of, and whole values, next to what may be confused with them. */
 const unitsOf = (units: string) => fc.string({ unit: fc.constantFrom(...Array.from(units)), maxLength: 24 });
 const piece = fc.oneof(

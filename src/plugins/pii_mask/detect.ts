@@ -1,5 +1,4 @@
 // Finds values of the configured types in a text, in one pass and without backtracking.
-import { LinearPattern } from "../../sdk/index.ts";
 import {
   AT_COLON,
   AT_DIGIT,
@@ -12,6 +11,7 @@ import {
   STARTS,
   WORD,
 } from "./characters.ts";
+import { customPattern } from "./custom-pattern.ts";
 import { emailAround, hasColonAfterGroup, ipv6End } from "./match-addresses.ts";
 import { ibanEnd, mayCodeBegin, secretEnd, TokenRuns } from "./match-codes.ts";
 import { creditCardEnd, ipv4End, mayCardBegin, MIN_CARD_DIGITS, phoneEnd, ssnEnd } from "./match-numbers.ts";
@@ -71,7 +71,7 @@ export function compileDetector({ types, custom }: Pick<PiiMaskSettings, "types"
     hasEmail: selected.has("email"),
     matchers: MATCHERS.map((matchers) => matchers.filter(({ type }) => selected.has(type))),
   };
-  const patterns = custom.map(({ name, pattern }) => ({ name, pattern: new LinearPattern(pattern) }));
+  const patterns = custom.map(({ name, pattern }) => ({ name, pattern: customPattern(pattern) }));
   return (text) => {
     const found = scan(text, scanner);
     if (patterns.length === 0) return found;

@@ -1,5 +1,6 @@
 // Settings of pii_mask: what is searched for, in which messages, and what happens to it.
-import { LinearPattern, z } from "../../sdk/index.ts";
+import { z } from "../../sdk/index.ts";
+import { customPattern } from "./custom-pattern.ts";
 
 export const TYPES = ["email", "phone", "credit_card", "iban", "us_ssn", "ip", "secret"] as const;
 export type PiiType = (typeof TYPES)[number];
@@ -7,7 +8,7 @@ export type PiiType = (typeof TYPES)[number];
 const ROLES = ["system", "developer", "user", "assistant", "tool", "other"] as const;
 const MAX_CUSTOM = 20;
 
-const customPattern = () =>
+const customEntry = () =>
   z.strictObject({
     name: z
       .string()
@@ -21,7 +22,7 @@ const customPattern = () =>
       .string()
       .superRefine((pattern, context) => {
         try {
-          new LinearPattern(pattern);
+          if (customPattern(pattern).canBeEmpty) throw new Error("the pattern must not match an empty text");
         } catch (error) {
           context.addIssue({
             code: "custom",
@@ -31,7 +32,7 @@ const customPattern = () =>
       })
       .meta({
         description:
-          "A regular expression: literals, classes, groups, alternatives and repetitions; `\\b` at its start and end. It is matched in linear time, up to 256 characters.",
+          "A regular expression of ECMA-262 with the flag `u`, without look-around, back references and named groups; `(?i)` at its start ignores case. It is matched in linear time, and must not match an empty text.",
       }),
   });
 
@@ -43,7 +44,7 @@ export const piiMaskSettings = () =>
       .default([...TYPES])
       .meta({ description: "The built-in types that are searched for." }),
     custom: z
-      .array(customPattern())
+      .array(customEntry())
       .max(MAX_CUSTOM, `must not contain more than ${MAX_CUSTOM} patterns`)
       .refine(
         (list) => new Set(list.map(({ name }) => name)).size === list.length,

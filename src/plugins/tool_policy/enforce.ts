@@ -36,7 +36,7 @@ export function compileRequestPolicy(
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
     if (body.byteLength <= LARGE_BODY_BYTES) {
-      apply(context, applyToRequest(body, settings));
+      apply(context, applyToRequest(body, policy));
       return;
     }
     const limits = { bytes: body.byteLength, timeoutMs: TASK_TIMEOUT_MS };

@@ -1,5 +1,6 @@
 // The compiled rules of a policy: decides about one tool at a time.
-import { compileSchema, Undecidable } from "./schema.ts";
+import { Undecidable } from "./schema-values.ts";
+import { compileSchema } from "./schema.ts";
 import type { ToolPolicySettings } from "./settings.ts";
 
 type Rule = ToolPolicySettings["rules"][number];

@@ -1,4 +1,5 @@
 // Applies a policy to a large request in a worker thread.
+import { Policy } from "./policy.ts";
 import { applyToRequest, type RequestVerdict } from "./request-policy.ts";
 import type { ToolPolicySettings } from "./settings.ts";
 
@@ -8,5 +9,5 @@ interface Input {
 }
 
 export function run({ settings, body }: Input): RequestVerdict {
-  return applyToRequest(body, settings);
+  return applyToRequest(body, new Policy(settings));
 }

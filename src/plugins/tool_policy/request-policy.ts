@@ -1,8 +1,8 @@
 // Applies a policy to a request: the tools that it offers, and the results of tools that it contains.
 import { JsonDocument, RequestTexts } from "../../sdk/index.ts";
 import { OfferedTools } from "./offered-tools.ts";
-import { Policy, type Source } from "./policy.ts";
-import type { ToolPolicySettings } from "./settings.ts";
+import type { Policy, Source } from "./policy.ts";
+import { readResult } from "./read-json.ts";
 
 export const REMOVED = "[removed by tool_policy]";
 
@@ -15,8 +15,7 @@ export interface RequestVerdict {
 
 const UNCHANGED: RequestVerdict = { denied: null, body: null, stripped: { offered: 0, result: 0 } };
 
-export function applyToRequest(body: Uint8Array, settings: ToolPolicySettings): RequestVerdict {
-  const policy = new Policy(settings);
+export function applyToRequest(body: Uint8Array, policy: Policy): RequestVerdict {
   const results = policy.has("result") ? applyToResults(body, policy) : UNCHANGED;
   if (results.denied !== null || !policy.has("offered")) return results;
   const offered = applyToOffered(results.body ?? body, policy);
@@ -37,22 +36,13 @@ function applyToResults(body: Uint8Array, policy: Policy): RequestVerdict {
       return { ...UNCHANGED, denied: { source: "result", tool: tool ?? "" } };
   for (const [index, { kind, tool, text }] of (texts?.texts ?? []).entries()) {
     if (kind !== "tool_result") continue;
-    const action = policy.decide("result", tool ?? "", parsedResult(text));
+    const action = policy.decide("result", tool ?? "", readResult(text));
     if (action === "deny") return { ...UNCHANGED, denied: { source: "result", tool: tool ?? "" } };
     if (action === "strip") replacements.set(index, REMOVED);
   }
   if (texts === null || replacements.size === 0) return UNCHANGED;
   const stripped = { offered: 0, result: replacements.size };
   return { denied: null, body: texts.replace(replacements), stripped };
-}
-
-/** Returns the text itself if it is no JSON. */
-export function parsedResult(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function applyToOffered(body: Uint8Array, policy: Policy): RequestVerdict {

@@ -1,7 +1,6 @@
 // Decides about the arguments of one call, or the result of one tool, in a response.
 import { UNREADABLE, type Action, type Policy } from "./policy.ts";
-import { readJson } from "./read-json.ts";
-import { parsedResult } from "./request-policy.ts";
+import { readJson, readResult } from "./read-json.ts";
 
 export interface ToolText {
   readonly source: "called" | "result";
@@ -15,7 +14,7 @@ export function decideText(
   policy: Policy,
   { source, tool, text, isJson, isComplete }: ToolText,
 ): Action | null {
-  const value = source === "result" ? parsedResult(text) : argumentsOf(text, isJson, isComplete);
+  const value = source === "result" ? readResult(text) : argumentsOf(text, isJson, isComplete);
   return policy.decide(source, tool, value);
 }
 

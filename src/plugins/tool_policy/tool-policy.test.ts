@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { withoutThreads } from "../../../test/support/without-threads.ts";
 import { testPlugin } from "../../sdk/testing.ts";
 import { toolPolicy } from "./plugin.ts";
+import { UNREADABLE } from "./policy.ts";
+import { readJson } from "./read-json.ts";
 import { compileSchema } from "./schema.ts";
 
 type Fields = Record<string, unknown>;
@@ -247,37 +249,133 @@ describe("calls", () => {
 test("settings that cannot work are rejected", () => {
   const create = (rule: Fields) => () => testPlugin(toolPolicy, { rules: [rule] });
   expect(create(strip("x", "called"))).toThrow("allow or deny");
-  expect(create(deny("x", "called", { $ref: "#" }))).toThrow("when.$ref is not supported");
-  expect(create(deny("x", "called", { properties: { a: { format: "email" } } }))).toThrow(
-    "when.properties.a.format",
-  );
-  expect(create(deny("x", "called", { pattern: "(?=a)" }))).toThrow("look-around");
-  expect(create(deny("x", "called", JSON.parse('{"__proto__":{}}')))).toThrow("not supported");
+  const rejected: [unknown, string][] = [
+    [{ $ref: "https://example.com/schema" }, "when.$ref: must begin with"],
+    [{ $ref: "#/$defs/missing" }, "when.$ref does not refer to a schema"],
+    [{ $ref: "#" }, "in a circle"],
+    [{ anyOf: [{ type: "string" }, { $ref: "#" }] }, "in a circle"],
+    [{ $schema: "http://json-schema.org/draft-07/schema#" }, "2020-12"],
+    [{ $vocabulary: { "https://example.com/vocabulary": false } }, "when.$vocabulary"],
+    [{ properties: { a: { unevaluatedProperties: false } } }, "when.properties.a.unevaluatedProperties"],
+    [{ items: [{}] }, "when.items must be an object or a boolean"],
+    [{ dependencies: {} }, "when.dependencies: is not supported"],
+    [{ pattern: "(?=a)" }, "when.pattern: look-around"],
+    [{ pattern: "(?i)a" }, "(?i:…)"],
+    [{ patternProperties: { "\\-": {} } }, "when.patternProperties: "],
+    [{ maxLength: -1 }, "when.maxLength: must be a whole number"],
+    [{ maximum: 2 ** 53 }, "they are not exact"],
+    [{ enum: [[1e300]] }, "they are not exact"],
+    [{ type: "integer32" }, "when.type: must be one of"],
+    [{ required: [1] }, "when.required: must be a list of names"],
+  ];
+  for (const [when, message] of rejected) expect(create(deny("x", "called", when))).toThrow(message);
 });
 
 test("keywords of JSON Schema", () => {
+  const tree = { properties: { children: { items: { $ref: "#" } }, name: { type: "string" } } };
   const cases: [unknown, unknown, boolean][] = [
     [{ type: "integer" }, 1.5, false],
+    [{ type: "integer" }, 1, true],
     [{ type: ["null", "string"] }, null, true],
-    [{ enum: [{ a: 1 }] }, { a: 1 }, true],
+    [{ enum: [{ a: 1, b: 2 }] }, { b: 2, a: 1 }, true],
     [{ const: 1 }, "1", false],
+    [{ const: 0 }, -0, true],
     [{ properties: { a: false } }, {}, true],
     [{ properties: { a: {} }, additionalProperties: false }, { a: 1, b: 2 }, false],
+    [{ patternProperties: { "^a": {} }, additionalProperties: false }, { ab: 1 }, true],
+    [{ patternProperties: { a: { type: "string" } } }, { bab: 1 }, false],
     [{ required: ["toString"] }, {}, false],
+    [{ dependentRequired: { a: ["b"] } }, { a: 1 }, false],
+    [{ dependentSchemas: { a: { maxProperties: 1 } } }, { a: 1, b: 2 }, false],
+    [{ propertyNames: { maxLength: 1 } }, { ab: 1 }, false],
     [{ items: { minimum: 2 } }, [2, 1], false],
+    [{ prefixItems: [{ type: "string" }], items: { type: "number" } }, ["a", 1], true],
+    [{ contains: { const: 1 }, maxContains: 1 }, [1, 1], false],
+    [{ contains: { const: 1 }, minContains: 0 }, [], true],
+    [{ uniqueItems: true }, [{ a: 1 }, { a: 1 }], false],
     [{ minItems: 1, maxItems: 2 }, [1, 2, 3], false],
     [{ maxLength: 1 }, "😀", true],
     [{ exclusiveMaximum: 3 }, 3, false],
+    [{ multipleOf: 0.1 }, 0.3, true],
+    [{ multipleOf: 0.1 }, 0.35, false],
+    [{ pattern: "a*" }, "b", true],
     [{ pattern: "^[a-z]+$" }, "abc1", false],
-    [{ pattern: "^[a-z]+$" }, "abc", true],
+    [{ pattern: "^[a-z]+$" }, "abc".repeat(1000), true],
+    [{ format: "email", "x-note": 1, pattren: "(" }, "no address", true],
     [{ oneOf: [{ minimum: 1 }, { minimum: 2 }] }, 3, false],
     [{ anyOf: [{ type: "string" }, { minimum: 2 }] }, 3, true],
     [{ allOf: [{ type: "number" }, { not: { const: 3 } }] }, 3, false],
+    [{ if: { minimum: 3 }, then: { maximum: 5 }, else: false }, 6, false],
+    [{ if: { minimum: 3 }, then: { maximum: 5 }, else: false }, 2, false],
+    [tree, { children: [{ name: "a", children: [{ name: 1 }] }] }, false],
+    [{ $ref: "#/$defs/a~1b%25", $defs: { "a/b%": { type: "string" } } }, 1, false],
+    [{ $ref: "#name", $defs: { a: { $anchor: "name", type: "string" } } }, 1, false],
   ];
-  for (const [schema, value, expected] of cases) expect(compileSchema(schema)(value)).toBe(expected);
+  for (const [schema, value, expected] of cases)
+    expect({ schema, is: compileSchema(schema)(value) }).toEqual({ schema, is: expected });
   expect(() => compileSchema({ items: {} })(Array.from({ length: 200_000 }, () => 0))).toThrow(
     "too many steps",
   );
+});
+
+describe("patterns mean what ECMA-262 says", () => {
+  test.each([
+    ["^rm|sudo$", "rm -rf /"],
+    ["^/etc|^/root", "/etc/passwd"],
+    ["^/etc/|/shadow$", "/etc/passwd"],
+    ["\\brm\\b", "ls; rm -rf /"],
+    ["(?i:select)", "SELECT 1"],
+    ["^(?i:ſudo)$", "SUDO"],
+  ])("%s denies %s", async (pattern, command) => {
+    const when = { properties: { command: { pattern } }, required: ["command"] };
+    const call = { kind: "tool_arguments", tool: "shell", isJson: true } as const;
+    const plugin = testPlugin(toolPolicy, { rules: [deny("shell", "called", when)] });
+    expect((await plugin.responseText([JSON.stringify({ command })], call)).rejection?.code).toBe(
+      "tool_denied",
+    );
+  });
+});
+
+describe("numbers", () => {
+  const check = (schema: unknown, json: string): boolean => compileSchema(schema)(readJson(json));
+
+  test("that a double rounds are compared as they are written", () => {
+    const cases: [unknown, string, boolean][] = [
+      [{ maximum: Number.MAX_SAFE_INTEGER }, "9007199254740991.00000000000000000001", false],
+      [{ exclusiveMinimum: 5 }, "5.0000000000000000000000000001", true],
+      [{ const: 5 }, "5.0000000000000000000000000001", false],
+      [{ const: 5 }, "5.000e0", true],
+      [{ minimum: 0 }, "-1e-400", false],
+      [{ type: "integer" }, "123456789012345678901234567890", true],
+      [{ type: "integer" }, "1e-400", false],
+      [{ multipleOf: 7 }, "700000000000000000000000000000000000000", true],
+      [{ multipleOf: 7 }, "700000000000000000000000000000000000001", false],
+      [{ multipleOf: 3 }, "1e400", false],
+      [{ uniqueItems: true }, "[9007199254740993, 9007199254740992]", true],
+    ];
+    for (const [schema, json, expected] of cases)
+      expect({ schema, json, is: check(schema, json) }).toEqual({ schema, json, is: expected });
+    expect(readJson(`{"a": 1${"0".repeat(1001)}}`)).toBe(UNREADABLE);
+  });
+
+  test("are compared and divided as fractions of whole numbers would be", () => {
+    const decimal = fc
+      .tuple(fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }), fc.integer({ min: 0, max: 12 }))
+      .map(([digits, places]) => ({ digits, places }));
+    const bound = fc.tuple(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 0, max: 4 }));
+    const scaled = (digits: bigint, places: number): bigint => digits * 10n ** BigInt(12 - places);
+    fc.assert(
+      fc.property(decimal, bound, ({ digits, places }, [boundDigits, boundPlaces]) => {
+        const given = `${digits}e-${places}`;
+        const limit = Number(`${boundDigits}e-${boundPlaces}`);
+        const [left, right] = [scaled(digits, places), scaled(BigInt(boundDigits), boundPlaces)];
+        expect(check({ minimum: limit }, given)).toBe(left >= right);
+        expect(check({ exclusiveMinimum: limit }, given)).toBe(left > right);
+        expect(check({ const: limit }, given)).toBe(left === right);
+        expect(check({ multipleOf: limit }, given)).toBe(left % right === 0n);
+      }),
+    );
+  });
 });
 
 test("names with stars match as a regular expression would", () => {
