@@ -169,8 +169,9 @@ export function trustedProxies(text: string | undefined): BlockList {
   const list = new BlockList();
   if (text === "none") return list;
   for (const entry of (text ?? PRIVATE_RANGES).split(",")) {
-    const [address = "", prefix] = entry.trim().split("/");
-    const family = isIP(address);
+    const [address = "", prefix, ...rest] = entry.trim().split("/");
+    // A list cannot tell the zones of an address (fe80::1%eth0) apart.
+    const family = rest.length > 0 || address.includes("%") ? 0 : isIP(address);
     const bits = prefix === undefined ? (family === 4 ? 32 : 128) : Number(prefix);
     const valid = family !== 0 && /^\d+$/.test(prefix ?? "0") && bits <= (family === 4 ? 32 : 128);
     if (!valid) {

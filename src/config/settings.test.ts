@@ -255,6 +255,8 @@ describe("readSettings", () => {
     expect(listed.check("2001:db8::1", "ipv6")).toBe(true);
     expect(listed.check("127.0.0.1")).toBe(false);
     expect(readSettings({ TRUSTED_PROXIES: "none" }).TRUSTED_PROXIES.check("127.0.0.1")).toBe(false);
+    for (const text of ["10.0.0.0/8/32", "fe80::1%eth0/64", "10.0.0.0/33", "10.0.0.0/", "010.0.0.0/8"])
+      expect(() => readSettings({ TRUSTED_PROXIES: text })).toThrow(SettingsError);
   });
 
   test("ports are whole numbers from 0 to 65535", () => {
