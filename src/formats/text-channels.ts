@@ -53,6 +53,7 @@ export interface TextReader {
 
 /** Tool names that a reader of a stream remembers. A stream with more calls has channels without a name. */
 const MAX_NAMES = 1024;
+const MAX_NAME_LENGTH = 1024;
 
 /** The names of the tools that a stream calls, by the key of their channel. */
 export class ToolNames {
@@ -60,6 +61,12 @@ export class ToolNames {
 
   add(key: string, name: string | null): void {
     if (name !== null && name !== "" && this.#names.size < MAX_NAMES) this.#names.set(key, name);
+  }
+
+  /** Adds a piece of a name that arrives in several deltas. */
+  append(key: string, piece: string | null): void {
+    const known = this.#names.get(key) ?? "";
+    if (piece !== null && known.length + piece.length <= MAX_NAME_LENGTH) this.add(key, known + piece);
   }
 
   get(key: string): string | null {

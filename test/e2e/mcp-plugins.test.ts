@@ -38,6 +38,7 @@ const servers = useMcpServers({
         },
       },
       secret: { run: () => text(JSON.stringify({ level: "secret", name: "x" })) },
+      ambiguous: { run: () => text('{"level":"secret","level":"public"}') },
     },
   },
 });
@@ -72,6 +73,12 @@ describe("tool_policy", () => {
           when: { properties: { level: { const: "secret" } }, required: ["level"] },
           action: "deny",
         },
+        {
+          tool: "ambiguous",
+          source: "result",
+          when: { properties: { level: { const: "secret" } }, required: ["level"] },
+          action: "deny",
+        },
         { tool: "structured", source: "result", action: "strip" },
       ],
     },
@@ -95,6 +102,8 @@ describe("tool_policy", () => {
     const secret = await client.request("tools/call", { name: "secret", arguments: {} });
     expect(secret.status).toBe(403);
     expect(secret.last).toMatchObject(denied('The tool "secret" is not allowed here (result).'));
+    const ambiguous = await client.request("tools/call", { name: "ambiguous", arguments: {} });
+    expect(ambiguous.last).toMatchObject(denied('The tool "ambiguous" is not allowed here (result).'));
     const stripped = await client.request("tools/call", { name: "structured", arguments: {} });
     expect(stripped.result).toMatchObject({
       ...text("[removed by tool_policy]"),

@@ -184,6 +184,98 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
     }
   });
 
+  /** Streams of chat completions with one call whose deltas are given. */
+  const callDeltas = (...deltas: Fields[]): string => {
+    const chunks = deltas.map((delta) => ({ choices: [{ index: 0, delta: { tool_calls: [delta] } }] }));
+    const end = { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] };
+    return (
+      [...chunks, end].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("") + "data: [DONE]\n\n"
+    );
+  };
+  const call = (name: string, id: string, place: Fields = { index: 0 }): Fields => ({
+    ...place,
+    id,
+    function: { name, arguments: "{}" },
+  });
+  const piece = (fields: Fields, id?: string): Fields => ({ index: 0, ...(id && { id }), function: fields });
+  const streamTo = async (path: string, targetFields: Fields, events: string, body: Fields) => {
+    const { path: route } = await seedFor({ ...targetFields, path });
+    provider.behave({ headers: [["Content-Type", "text/event-stream"]], body: events });
+    return readStream(() =>
+      fetch(gatehouse.proxyUrl + route, { method: "POST", body: JSON.stringify({ ...body, stream: true }) }),
+    );
+  };
+
+  test.each([
+    ["in two deltas", [piece({ name: "wi" }, "c1"), piece({ name: "pe", arguments: "{}" })]],
+    [
+      "in equal parts",
+      [piece({ name: "wipe" }, "c1"), piece({ name: "wipe" }, "c1"), piece({ arguments: "{}" })],
+    ],
+    [
+      "with empty arguments",
+      [piece({ name: "w", arguments: "" }, "c1"), piece({ name: "ip" }), piece({ name: "e" })],
+    ],
+    ["beside a call without index", [call("wipe", "c1", {}), call("ok", "c2", {})]],
+    ["beside a call of the same index", [call("wipe", "c1"), call("ok", "c2")]],
+    ["before a call of the same index", [call("ok", "c1"), call("wipe", "c2")]],
+    ["of a function_call", null],
+  ])("are denied if their name is split: %s", async (_, deltas) => {
+    const old = [{ name: "wi" }, { name: "pe", arguments: "" }, { arguments: "{}" }].map((function_call) => ({
+      choices: [{ index: 0, delta: { function_call } }],
+    }));
+    const events =
+      deltas === null
+        ? old.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")
+        : callDeltas(...deltas);
+    const { sent, isComplete } = await streamTo(CHAT_PATH, OPENAI, events, CHAT);
+    expect(isComplete).toBe(false);
+    expect(sent).toContain('"code":"tool_denied"');
+    expect(sent).not.toContain('wipe",');
+  });
+
+  test.each([
+    ["a longer name", [piece({ name: "wipe" }, "c1"), piece({ name: "_table", arguments: "{}" })]],
+    ["a repeated name", [piece({ name: "ok" }, "c1"), piece({ name: "ok", arguments: "{}" }, "c1")]],
+  ])("pass if their whole name is no denied one: %s", async (_, deltas) => {
+    const events = callDeltas(...deltas);
+    expect(await streamTo(CHAT_PATH, OPENAI, events, CHAT)).toEqual({ sent: events, isComplete: true });
+  });
+
+  test("are denied if a later event of the Responses API names another tool", async () => {
+    const item = (name: string) => ({
+      type: "function_call",
+      id: "i1",
+      call_id: "c1",
+      name,
+      arguments: "{}",
+    });
+    const events = [
+      { type: "response.output_item.added", output_index: 0, item: { ...item("ok"), arguments: "" } },
+      { type: "response.function_call_arguments.delta", output_index: 0, delta: "{}" },
+      { type: "response.output_item.done", output_index: 0, item: item("wipe") },
+    ].map(
+      (event, at) => `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`,
+    );
+    const { sent, isComplete } = await streamTo("/v1/responses", OPENAI, events.join(""), {
+      model: "m",
+      input: "x",
+    });
+    expect(isComplete).toBe(false);
+    expect(sent).toContain('"code":"tool_denied"');
+    expect(sent).not.toContain('wipe",');
+  });
+
+  test("are denied in a whole response with two calls of the same index", async () => {
+    const calls = [
+      { index: 0, ...toolCall({ name: "wipe", arguments: "{}" }) },
+      { index: 0, ...toolCall({ name: "ok", arguments: "{}" }) },
+    ];
+    const reply = { choices: [{ index: 0, message: { role: "assistant", tool_calls: calls } }] };
+    const { status, body } = await send(OPENAI, CHAT_PATH, reply);
+    expect([status, body.includes("tool_denied")]).toEqual([403, true]);
+  });
+
   test("are denied in streams if they have no name", async () => {
     const { path } = await seedFor({ ...OPENAI, path: "/v1/responses" });
     const item = { ...localShell("rm", "-rf", "/"), id: "i1", call_id: "c1" };

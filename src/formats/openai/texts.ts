@@ -28,6 +28,9 @@ class ChatTexts implements EventTexts {
   readonly #names = new ToolNames();
   /** The open tool call of each choice: the next one ends it. */
   readonly #openCalls = new Map<number, string>();
+  /** The calls of a stream, by choice and index of the call. */
+  readonly #calls = new Map<string, { readonly id: string | null; readonly key: string }>();
+  #furtherCalls = 0;
 
   read(event: JsonDocument, sink: TextSink): void {
     this.readAll(event, sink, "delta");
@@ -35,17 +38,18 @@ class ChatTexts implements EventTexts {
 
   readAll(body: JsonDocument, sink: TextSink, field: "message" | "delta"): void {
     for (const [at, choice] of (body.root.get("choices")?.elements ?? []).entries()) {
-      const index = body.number(choice.get("index")) ?? at;
+      // Deltas belong to the choice and to the call with their number. In a whole body, numbers could join two of them.
+      const index = field === "message" ? at : (body.number(choice.get("index")) ?? at);
       const text = choice.get("text");
       if (hasText(text)) sink.text(`${index}/content/`, contentChannel(index), text);
       const message = choice.get(field);
-      if (message !== null) this.#readMessage(body, sink, message, index);
+      if (message !== null) this.#readMessage(body, sink, message, index, field === "message");
       // A null is a scalar.
       if (choice.get("finish_reason")?.type === "string") sink.end(`${index}/`);
     }
   }
 
-  #readMessage(body: JsonDocument, sink: TextSink, message: JsonNode, index: number): void {
+  #readMessage(body: JsonDocument, sink: TextSink, message: JsonNode, index: number, isWhole: boolean): void {
     for (const name of ["reasoning_content", "reasoning"]) {
       const reasoning = message.get(name);
       if (hasText(reasoning)) sink.text(`${index}/${name}/`, reasoningChannel(index, false), reasoning);
@@ -61,13 +65,28 @@ class ChatTexts implements EventTexts {
     const called = message.get("function_call");
     if (called !== null) this.#readCall(body, sink, called, "arguments", `${index}/call/`, index);
     for (const [at, call] of (message.get("tool_calls")?.elements ?? []).entries()) {
-      const key = `${index}/tool/${body.number(call.get("index")) ?? at}/`;
+      const key = isWhole ? `${index}/tool/${at}/` : this.#keyOf(body, call, `${index}/tool/`, at);
       this.#endPrevious(sink, index, key);
       const custom = call.get("custom");
       const plain = call.get("function");
-      if (plain !== null) this.#readCall(body, sink, plain, "arguments", key, index);
-      if (custom !== null) this.#readCall(body, sink, custom, "input", key, index);
+      const hasId = hasText(call.get("id"));
+      if (plain !== null) this.#readCall(body, sink, plain, "arguments", key, index, hasId);
+      if (custom !== null) this.#readCall(body, sink, custom, "input", key, index, hasId);
     }
+  }
+
+  /**
+   * Returns the key of the call that a delta belongs to. Some servers number no call, or all with 0, so another id begins another call:
+   * otherwise clients would see two calls, and plugins one.
+   */
+  #keyOf(body: JsonDocument, call: JsonNode, choice: string, at: number): string {
+    const place = `${choice}${body.number(call.get("index")) ?? at}/`;
+    const id = hasText(call.get("id")) ? body.text(call.get("id")) : null;
+    const known = this.#calls.get(place);
+    if (known !== undefined && (id === null || id === known.id)) return known.key;
+    const key = known === undefined ? place : `${choice}further/${this.#furtherCalls++}/`;
+    this.#calls.set(place, { id, key });
+    return key;
   }
 
   /** Calls are generated one after the other. */
@@ -85,8 +104,11 @@ class ChatTexts implements EventTexts {
     field: "arguments" | "input",
     key: string,
     index: number,
+    hasId = false,
   ): void {
-    this.#names.add(key, body.text(call.get("name")));
+    const name = body.text(call.get("name"));
+    // Some servers repeat id and name in each delta. Otherwise the deltas have pieces of the name.
+    if (!(hasId && name === this.#names.get(key))) this.#names.append(key, name);
     const channel = toolChannel(index, this.#names.get(key), field === "arguments");
     readArguments(sink, key, channel, call.get(field));
   }

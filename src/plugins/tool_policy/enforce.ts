@@ -1,5 +1,6 @@
 // The hooks of tool_policy: decide about tools in requests, and about calls in responses.
 import {
+  JsonDocument,
   LARGE_BODY_BYTES,
   OffLoopError,
   type PluginContext,
@@ -8,6 +9,7 @@ import {
   type ResponseTextContext,
 } from "../../sdk/index.ts";
 import { Policy, UNKNOWN, UNREADABLE, type Action, type Source } from "./policy.ts";
+import { readJson } from "./read-json.ts";
 import type * as requestPolicyTask from "./request-policy-task.ts";
 import { applyToRequest, REMOVED, type RequestVerdict } from "./request-policy.ts";
 import type * as responsePolicyTask from "./response-policy-task.ts";
@@ -54,9 +56,20 @@ export function compileRequestPolicy(
 /** A client calls the tool itself. It is named as clients see it: with the prefix of its server if the service has several. */
 function checkMcpCall(context: RequestContext, policy: Policy): void {
   const { tool } = context;
-  if (tool === null || policy.decide("called", tool.name, tool.arguments) === "allow") return;
+  if (tool === null) return;
+  const byName = policy.decide("called", tool.name, UNKNOWN);
+  const action = byName ?? policy.decide("called", tool.name, writtenArguments(context) ?? tool.arguments);
+  if (action === "allow") return;
   const message = reportDenied(context, "called", tool.name);
   context.respond({ status: 403, body: { error: message, code: "tool_denied" } });
+}
+
+/** Returns the arguments with numbers as they are written. Null in a batch, and in a large body, which would take the event loop too long. */
+function writtenArguments({ bodyView: body }: RequestContext): unknown {
+  if (body === null || body.byteLength > LARGE_BODY_BYTES) return null;
+  const json = JsonDocument.parse(body);
+  const node = json?.root.get("params")?.get("arguments") ?? null;
+  return json === null || node === null ? null : readJson(json.source(node));
 }
 
 function apply(context: RequestContext, { denied, body, stripped }: RequestVerdict): void {
@@ -89,6 +102,11 @@ export function compileResponsePolicy(
   return (context) => {
     const given = toolTextOf(context);
     if (given === null) return;
+    // Deltas may have pieces of a name until the arguments begin.
+    if (given.text === "" && !given.isComplete && !context.isForced) {
+      context.release(0);
+      return;
+    }
     const byName = policy.decide(given.source, given.tool, UNKNOWN);
     // A call is held back until its arguments are whole, unless its name decides.
     if (byName !== null || !(given.isComplete || context.isForced)) {

@@ -1,7 +1,7 @@
 // The tools that a request offers: decides about each one, and writes the request without those that are stripped.
 import type { JsonDocument, JsonNode } from "../../sdk/index.ts";
+import { hostedShape, membersOf, namedNodesOf, offeredShape } from "./offered-shape.ts";
 import type { Action, Policy } from "./policy.ts";
-import { readJson } from "./read-json.ts";
 
 // Keys are compared in lower case: some servers ignore case.
 const LISTS = new Set(["tools", "functions"]);
@@ -43,7 +43,7 @@ export class OfferedTools {
     for (const [key, child] of membersOf(this.#json.root)) {
       if (LISTS.has(key)) this.#readList(child);
       else if (HOSTED_FIELDS.has(key) && this.#json.source(child) !== "null")
-        this.#decide([key], child, this.#valueOf(child));
+        this.#decide([key], child, (name) => hostedShape(this.#json, name, child));
     }
     if (this.removed.size === 0) return;
     for (const [key, child] of membersOf(this.#json.root)) if (CHOICES.has(key)) this.#readChoice(child);
@@ -102,24 +102,24 @@ export class OfferedTools {
   /** Returns whether the tool, or a tool in it, is stripped. */
   #readTool(tool: JsonNode): boolean {
     const names = this.#namesOf(tool);
-    if (names.length > 0 && this.#decide(names, tool, this.#valueOf(tool))) return true;
+    if (names.length > 0 && this.#decide(names, tool, (name) => offeredShape(this.#json, tool, name)))
+      return true;
     let isChanged = false;
     for (const [key, child] of membersOf(tool)) {
       if (INNER_LISTS.has(key) || (key === "tools" && this.#textsOf(tool, "type").includes("namespace")))
         isChanged = this.#readList(child) || isChanged;
       // Each field of a tool of Gemini is a tool.
-      else if (names.length === 0)
-        isChanged = this.#decide([this.#keyOf(tool, child)], child, this.#valueOf(tool)) || isChanged;
+      else if (names.length === 0) isChanged = this.#decideField(tool, child) || isChanged;
     }
     if (isChanged) this.#changed.add(tool);
     return isChanged;
   }
 
   /** Returns whether the tool is stripped. With several names, of which servers may read any, the strictest decision counts. */
-  #decide(names: readonly string[], tool: JsonNode, value: unknown): boolean {
+  #decide(names: readonly string[], tool: JsonNode, shapeOf: (name: string) => unknown): boolean {
     let [strictest, named]: [Action, string] = ["allow", ""];
     for (const name of names) {
-      const action = this.#policy.decide("offered", name, value) ?? "allow";
+      const action = this.#policy.decide("offered", name, shapeOf(name)) ?? "allow";
       if (SEVERITY[action] > SEVERITY[strictest]) [strictest, named] = [action, name];
     }
     if (strictest === "deny") this.denied ??= named;
@@ -134,8 +134,7 @@ export class OfferedTools {
 
   /** Hosted tools have no name but a type, and in Gemini's format a key: then there is none. */
   #namesOf(tool: JsonNode): string[] {
-    const named = [tool, ...membersOf(tool).flatMap(([key, child]) => (WRAPPERS.has(key) ? [child] : []))];
-    const names = named.flatMap((node) => this.#textsOf(node, "name"));
+    const names = namedNodesOf(tool).flatMap((node) => this.#textsOf(node, "name"));
     return [...new Set(names.length > 0 ? names : this.#textsOf(tool, "type"))];
   }
 
@@ -143,12 +142,9 @@ export class OfferedTools {
     return membersOf(node).flatMap(([key, child]) => (key === name ? (this.#json.text(child) ?? []) : []));
   }
 
-  #keyOf(tool: JsonNode, child: JsonNode): string {
-    return tool.keys[tool.children.indexOf(child)] ?? "";
-  }
-
-  #valueOf(tool: JsonNode): unknown {
-    return readJson(this.#json.source(tool));
+  #decideField(tool: JsonNode, child: JsonNode): boolean {
+    const key = tool.keys[tool.children.indexOf(child)] ?? "";
+    return this.#decide([key], child, (name) => hostedShape(this.#json, name, child));
   }
 
   /** Returns null if nothing is left. */
@@ -166,13 +162,6 @@ export class OfferedTools {
     if (parts.length === 0) return null;
     return node.type === "array" ? bracketed("[", parts, "]") : bracketed("{", parts, "}");
   }
-}
-
-const WRAPPERS = new Set(["function", "custom"]);
-
-function membersOf(node: JsonNode): [key: string, child: JsonNode][] {
-  if (node.type !== "object") return [];
-  return node.children.map((child, index) => [(node.keys[index] ?? "").toLowerCase(), child]);
 }
 
 function bracketed(open: string, parts: readonly Uint8Array[], close: string): Uint8Array {

@@ -40,7 +40,8 @@ function parse(text: string): unknown {
   }
 }
 
-function hasEqualKeys(node: JsonNode): boolean {
+/** Whether an object within the node has two equal keys. */
+export function hasEqualKeys(node: JsonNode): boolean {
   return new Set(node.keys).size < node.keys.length || node.children.some(hasEqualKeys);
 }
 

@@ -1,8 +1,11 @@
 // Settings of tool_policy: ordered rules about tools.
 import { z } from "../../sdk/index.ts";
+import { isObject } from "./schema-values.ts";
 import { compileSchema } from "./schema.ts";
 
 const MAX_RULES = 100;
+/** As conditions see an offered tool. */
+const OFFERED_MEMBERS = ["name", "description", "schema", "settings"];
 
 const rule = () =>
   z
@@ -33,7 +36,7 @@ const rule = () =>
         })
         .meta({
           description:
-            "A JSON Schema (a subset) that must match: the definition of an offered tool, the arguments of a call, or a result. Not set: always.",
+            "A JSON Schema (draft 2020-12) that must match: an offered tool (`name`, `description`, `schema`, and `settings` of hosted tools), the arguments of a call, or a result. Not set: always.",
         }),
       action: z.enum(["allow", "deny", "strip"]).meta({
         description: "`strip` removes an offered tool, or the text of a result. Calls cannot be stripped.",
@@ -42,7 +45,30 @@ const rule = () =>
     .refine(({ source, action }) => source !== "called" || action !== "strip", {
       path: ["action"],
       message: "must be allow or deny for calls: a response without its call would be incomplete",
+    })
+    .superRefine(({ source, when }, context) => {
+      const other = source === "offered" ? otherMember(when) : undefined;
+      if (other === undefined) return;
+      const message = `names ${JSON.stringify(other)}; an offered tool has only ${OFFERED_MEMBERS.join(", ")}`;
+      context.addIssue({ code: "custom", path: ["when"], message });
     });
+
+/** Keywords whose schemas are applied to the tool itself. */
+const PARTS = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
+
+/**
+ * Returns a member that a condition asks for and no offered tool has, such as one of the client's format: a rule that denies would
+ * never match.
+ */
+function otherMember(when: unknown): string | undefined {
+  if (!isObject(when)) return undefined;
+  const { properties, required } = when;
+  const named = isObject(properties) ? Object.keys(properties) : [];
+  const asked = [...named, ...(Array.isArray(required) ? required.map(String) : [])];
+  const parts = PARTS.flatMap((keyword) => when[keyword] ?? []);
+  const inParts = parts.map(otherMember).find((member) => member !== undefined);
+  return asked.find((member) => !OFFERED_MEMBERS.includes(member)) ?? inParts;
+}
 
 export const toolPolicySettings = () =>
   z.strictObject({

@@ -157,6 +157,123 @@ describe("offered tools", () => {
   });
 });
 
+describe("a condition sees an offered tool in the same shape in every format", () => {
+  const parameters = { type: "object", properties: { command: { type: "string" } } };
+  const fields = { name: "run", description: "runs a command" };
+  const FORMATS: [string, Fields][] = [
+    ["chat", { tools: [{ type: "function", function: { ...fields, parameters, strict: true } }] }],
+    ["functions", { functions: [{ ...fields, parameters }] }],
+    ["messages", { tools: [{ ...fields, input_schema: parameters, cache_control: { type: "ephemeral" } }] }],
+    ["responses", { tools: [{ type: "function", ...fields, parameters, strict: false }] }],
+    [
+      "a namespace",
+      { tools: [{ type: "namespace", name: "n", tools: [{ type: "function", ...fields, parameters }] }] },
+    ],
+    ["gemini", { tools: [{ functionDeclarations: [{ ...fields, parametersJsonSchema: parameters }] }] }],
+    [
+      "gemini's types",
+      {
+        tools: [
+          {
+            function_declarations: [
+              { ...fields, parameters: { type: "OBJECT", properties: { command: { type: "STRING" } } } },
+            ],
+          },
+        ],
+      },
+    ],
+    ["other case", { tools: [{ Type: "function", Function: { ...fields, Parameters: parameters } }] }],
+  ];
+
+  test.each(FORMATS)("%s", async (_, body) => {
+    const shape = { name: "run", description: "runs a command", schema: parameters };
+    expect((await run([deny("run", "offered", { const: shape })], body)).response).toMatchObject({
+      status: 403,
+    });
+    const other = { required: ["description"], properties: { description: { const: "reads" } } };
+    expect((await run([deny("run", "offered", other)], body)).response).toBeNull();
+  });
+
+  test.each([
+    [
+      "chat",
+      { tools: [{ type: "custom", custom: { name: "run", description: "x", format: { type: "text" } } }] },
+    ],
+    ["responses", { tools: [{ type: "custom", name: "run", description: "x", format: { type: "text" } }] }],
+  ])("a tool without a schema: %s", async (_, body) => {
+    const when = { const: { name: "run", description: "x" } };
+    expect((await run([deny("run", "offered", when)], body)).response).toMatchObject({ status: 403 });
+  });
+
+  test.each<[string, string, unknown, Fields]>([
+    [
+      "mcp",
+      "mcp",
+      { type: "mcp", server_url: "https://evil" },
+      { tools: [{ type: "mcp", server_url: "https://evil" }] },
+    ],
+    ["bash", "bash", { type: "bash_1", name: "bash" }, { tools: [{ type: "bash_1", name: "bash" }] }],
+    ["gemini", "urlContext", { a: 1 }, { tools: [{ urlContext: { a: 1 } }] }],
+    ["a field", "web_search_options", { a: 1 }, { web_search_options: { a: 1 } }],
+  ])("a hosted tool has its settings: %s", async (_, name, settings, body) => {
+    const when = { const: { name, settings } };
+    expect((await run([deny(name, "offered", when)], body)).response).toMatchObject({ status: 403 });
+  });
+
+  test.each([
+    ["two descriptions", `{"tools":[{"name":"run","description":"a","Description":"b"}]}`],
+    ["a description outside", `{"tools":[{"description":"a","function":{"name":"run","description":"b"}}]}`],
+    ["two schemas", `{"tools":[{"name":"run","parameters":{},"input_schema":{}}]}`],
+    ["two equal keys", `{"tools":[{"name":"run","parameters":{"type":"object","type":"array"}}]}`],
+  ])("a tool that can be read in two ways meets conditions that deny: %s", async (_, body) => {
+    const when = { properties: { description: { const: "c" } }, required: ["description"] };
+    expect((await run([deny("run", "offered", when)], body)).response).toMatchObject({ status: 403 });
+    const allowed = [{ tool: "run", source: "offered", action: "allow", when: {} }];
+    expect((await run(allowed, body, { default: "deny" })).response).toMatchObject({ status: 403 });
+  });
+
+  test.each<[string, unknown]>([
+    ["properties", { properties: { function: { required: ["parameters"] } } }],
+    ["required", { required: ["input_schema"] }],
+    ["in a part", { anyOf: [{ not: { required: ["parameters"] } }] }],
+  ])("a condition for a member that no offered tool has is rejected: %s", (_, when) => {
+    expect(() => testPlugin(toolPolicy, { rules: [deny("x", "offered", when)] })).toThrow(
+      "an offered tool has only name, description, schema, settings",
+    );
+    expect(() => testPlugin(toolPolicy, { rules: [deny("x", "called", when)] })).not.toThrow();
+  });
+});
+
+test.each([
+  ["a request", { messages: [{ role: "tool", name: "t", content: '{"a":1,"a":2}' }] }],
+  ["equal keys inside", { messages: [{ role: "tool", name: "t", content: '[{"b":{"a":1,"\\u0061":2}}]' }] }],
+])("a result with equal keys meets conditions that deny: %s", async (_, body) => {
+  const when = { const: "nothing else" };
+  expect((await run([deny("t", "result", when)], body)).response).toMatchObject({ status: 403 });
+  expect((await run([strip("t", "result", when)], body)).body).toContain("[removed by tool_policy]");
+  const allowed = [{ tool: "t", source: "result", action: "allow", when: {} }];
+  expect((await run(allowed, body, { default: "deny" })).response).toMatchObject({ status: 403 });
+});
+
+test("arguments of MCP calls are read as they are written", async () => {
+  const rules = [deny("t", "called", { properties: { n: { exclusiveMinimum: 5 } }, required: ["n"] })];
+  const call = async (json: string) => {
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${json}}}`;
+    const tool = { name: "t", arguments: JSON.parse(json) as Fields };
+    return (await testPlugin(toolPolicy, { rules }).preRequest({ tool, body })).response?.status;
+  };
+  expect(await call(`{"n":5}`)).toBeUndefined();
+  expect(await call(`{"n":5.00000000000000000001}`)).toBe(403);
+  expect(await call(`{"n":6,"n":5}`)).toBe(403);
+});
+
+test("a result that is nested too deeply to be read meets conditions that deny", async () => {
+  const content = `${'{"a":'.repeat(600)}1${"}".repeat(600)}`;
+  const rules = [deny("t", "result", { required: ["b"], type: "object" })];
+  const body = { messages: [{ role: "tool", name: "t", content }] };
+  expect((await run(rules, body)).response).toMatchObject({ status: 403 });
+});
+
 test("results are denied or stripped, by tool and by content", async () => {
   const messages = [
     {

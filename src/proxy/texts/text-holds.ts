@@ -172,7 +172,9 @@ export class TextHolds {
         known.hasEnded = true;
         await this.#ask(known, true, false);
       }
-      const repeated = known?.repetitionOf(slot.text) ?? null;
+      // Clients may read the call from this event alone.
+      const isOtherTool = mark.channel.tool !== null && mark.channel.tool !== known?.channel.tool;
+      const repeated = isOtherTool ? null : (known?.repetitionOf(slot.text) ?? null);
       if (repeated !== null) {
         slot.text = repeated;
         continue;
