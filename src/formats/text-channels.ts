@@ -28,6 +28,11 @@ export interface TextSink {
   open(key: string, channel: TextChannel): void;
   /** A repetition of all text of a channel. `isRaw`: as for `text`. */
   repeat(key: string, channel: TextChannel, node: JsonNode, isRaw?: boolean): void;
+  /**
+   * The tokens of a text, with their probabilities, for the channels whose keys start with `prefix`. `empty` is the JSON that takes their
+   * place if the text was changed. `tokens`: the text of the tokens in an event; null in a whole body.
+   */
+  probabilities(prefix: string, node: JsonNode, empty: string, tokens: string | null): void;
   /** The channels whose keys start with `prefix` are complete. */
   end(prefix: string): void;
   /** The number of the event, in formats that number them. */
@@ -109,4 +114,32 @@ export function resultChannel(index: number, tool: string, isJson: boolean): Tex
 /** Whether the node is a string other than `""`. */
 export function hasText(node: JsonNode | null): node is JsonNode {
   return node !== null && node.type === "string" && node.end - node.start > 2;
+}
+
+/** Finds the tokens of a text in fields of the object that has the text. They are readable where the text was replaced. */
+export function readProbabilities(
+  body: JsonDocument,
+  sink: Pick<TextSink, "probabilities">,
+  holder: JsonNode,
+  { field, prefix, empty, isWhole }: { field: string; prefix: string; empty: string; isWhole: boolean },
+): void {
+  for (const [at, key] of holder.keys.entries()) {
+    const node = holder.children[at];
+    if (key !== field || node === undefined || node.children.length === 0) continue;
+    sink.probabilities(prefix, node, empty, isWhole ? null : tokensIn(body, node));
+  }
+}
+
+/** Alternatives to the token that was chosen, and bytes, are not part of the text. */
+const NO_TEXT = new Set(["top_logprobs", "topCandidates"]);
+
+function tokensIn(body: JsonDocument, node: JsonNode): string {
+  if (node.type === "array") return node.children.map((child) => tokensIn(body, child)).join("");
+  const texts = node.children.map((child, index) => {
+    const key = node.keys[index] ?? "";
+    if (key === "token") return body.text(child) ?? "";
+    if (key === "tokens") return child.elements.map((token) => body.text(token) ?? "").join("");
+    return child.children.length === 0 || NO_TEXT.has(key) ? "" : tokensIn(body, child);
+  });
+  return texts.join("");
 }

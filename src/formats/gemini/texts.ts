@@ -5,6 +5,7 @@ import {
   contentChannel,
   hasText,
   readArguments,
+  readProbabilities,
   reasoningChannel,
   toolChannel,
   type TextReader,
@@ -18,7 +19,7 @@ export const geminiTexts: TextReader = {
     const calls = new GeminiTexts();
     // Without `alt=sse`, a stream is an array of events.
     for (const event of body.root.type === "array" ? body.root.elements : [body.root])
-      calls.readEvent(body, event, sink);
+      calls.readEvent(body, event, sink, true);
   },
   openStream: () => new GeminiTexts(),
   repeats: false,
@@ -30,14 +31,16 @@ class GeminiTexts {
   #calls = 0;
 
   read(event: JsonDocument, sink: TextSink): void {
-    this.readEvent(event, event.root, sink);
+    this.readEvent(event, event.root, sink, false);
   }
 
-  readEvent(body: JsonDocument, event: JsonNode, sink: TextSink): void {
+  readEvent(body: JsonDocument, event: JsonNode, sink: TextSink, isWhole: boolean): void {
     for (const [at, candidate] of (event.get("candidates")?.elements ?? []).entries()) {
       const index = body.number(candidate.get("index")) ?? at;
       for (const part of candidate.get("content")?.get("parts")?.elements ?? [])
         this.#readPart(body, sink, part, index);
+      const place = { prefix: `${index}/`, empty: "{}", isWhole };
+      readProbabilities(body, sink, candidate, { field: "logprobsResult", ...place });
       if (candidate.get("finishReason")?.type === "string") sink.end(`${index}/`);
     }
   }

@@ -5,6 +5,7 @@ import {
   contentChannel,
   hasText,
   readArguments,
+  readProbabilities,
   reasoningChannel,
   toolChannel,
   ToolNames,
@@ -44,6 +45,8 @@ class ChatTexts implements EventTexts {
       if (hasText(text)) sink.text(`${index}/content/`, contentChannel(index), text);
       const message = choice.get(field);
       if (message !== null) this.#readMessage(body, sink, message, index, field === "message");
+      const place = { prefix: `${index}/`, empty: "null", isWhole: field === "message" };
+      readProbabilities(body, sink, choice, { field: "logprobs", ...place });
       // A null is a scalar.
       if (choice.get("finish_reason")?.type === "string") sink.end(`${index}/`);
     }

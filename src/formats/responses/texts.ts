@@ -7,6 +7,7 @@ import {
   contentChannel,
   hasText,
   readArguments,
+  readProbabilities,
   reasoningChannel,
   toolChannel,
   ToolNames,
@@ -33,11 +34,12 @@ export const responsesTexts: TextReader = {
   },
 };
 
-type Found = Pick<TextSink, "text" | "open">;
+type Found = Pick<TextSink, "text" | "open" | "probabilities">;
 
 /** Texts that may repeat those of earlier events. */
 const repetitionsOf = (sink: TextSink): Found => ({
   text: (...text) => sink.repeat(...text),
+  probabilities: (...found) => sink.probabilities(...found),
   // No deltas follow.
   open: (key, channel) => {
     sink.open(key, channel);
@@ -60,9 +62,11 @@ function readItem(body: JsonDocument, item: JsonNode, index: number, found: Foun
       findText(part.get("text"), `${index}/reasoning/${at}/`, channel, found);
     return;
   }
-  for (const [at, part] of (item.get("content")?.elements ?? []).entries())
+  for (const [at, part] of (item.get("content")?.elements ?? []).entries()) {
     for (const name of ["text", "refusal"])
       findText(part.get(name), `${index}/${name}/${at}/`, contentChannel(index), found);
+    findProbabilities(body, part, `${index}/text/${at}/`, found, true);
+  }
   const call = callOf(body, item);
   if (call !== null)
     readArguments(found, `${index}/call/`, toolChannel(index, call.tool, call.isJson), call.args);
@@ -102,6 +106,16 @@ function callOf(body: JsonDocument, item: JsonNode): Call | null {
 
 function findText(node: JsonNode | null, key: string, channel: TextChannel, found: Found): void {
   if (hasText(node)) found.text(key, channel, node);
+}
+
+function findProbabilities(
+  body: JsonDocument,
+  holder: JsonNode,
+  prefix: string,
+  found: Pick<TextSink, "probabilities">,
+  isWhole: boolean,
+): void {
+  readProbabilities(body, found, holder, { field: "logprobs", prefix, empty: "[]", isWhole });
 }
 
 /** Events with a piece of text: the kind of the text, and the field that numbers it within its item. */
@@ -168,6 +182,7 @@ class ResponseTexts implements EventTexts {
     const channel = this.#channelOf(kind, index, key, name);
     const delta = root.get("delta");
     if (phase === "delta" && hasText(delta)) sink.text(key, channel, delta);
+    findProbabilities(event, root, key, sink, false);
     if (phase !== "done") return;
     sink.end(key);
     for (const field of REPEATED_FIELDS) {
@@ -203,4 +218,5 @@ function readPart(event: JsonDocument, sink: TextSink, index: number, name: stri
     const channel = isReasoning ? reasoningChannel(index, false) : contentChannel(index);
     findText(part.get(field), key, channel, repetitionsOf(sink));
   }
+  findProbabilities(event, part, `${index}/text/${at}/`, sink, true);
 }

@@ -114,7 +114,7 @@ export class TextHolds {
           channel.hasEnded = true;
           add(channel);
         }
-      } else if (mark.type !== "repeat") {
+      } else if (mark.type === "text" || mark.type === "open") {
         const channel = this.#channelOf(mark.key, mark.channel);
         channel.append(queued, mark.type === "text" ? mark.slot : null);
         add(channel);

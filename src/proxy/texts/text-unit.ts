@@ -1,16 +1,9 @@
 // One piece of a response that is sent as a whole: an event of a stream, or a body that is no stream. Knows the texts in it, and writes
 // replaced ones back without changing another byte.
-import { hasByteOrderMark } from "../../base/byte-search.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import { applySplices, JsonDocument, type JsonNode, type Splice } from "../../base/json-nodes.ts";
 import type { EventTexts, TextChannel, TextReader, TextSink } from "../../formats/text-channels.ts";
-
-const LF = 0x0a;
-const CR = 0x0d;
-const COLON = 0x3a;
-const SPACE = 0x20;
-const DATA = Buffer.from("data");
-const DONE = Buffer.from("[DONE]");
+import { dataLines, isDone, joinLines, withData } from "./event-data.ts";
 
 /** A text in a unit. */
 export class TextSlot {
@@ -69,7 +62,19 @@ type MarkWith<Slot> =
       readonly slot: Slot;
     }
   | { readonly type: "open"; readonly key: string; readonly channel: TextChannel }
+  | Probabilities
   | { readonly type: "end"; readonly prefix: string };
+
+/** The tokens of the texts whose keys start with `prefix`, and the JSON that replaces them if a text was changed. */
+interface Probabilities {
+  readonly type: "probabilities";
+  readonly prefix: string;
+  readonly start: number;
+  readonly end: number;
+  readonly empty: string;
+  /** Null in a whole body. */
+  readonly tokens: string | null;
+}
 
 type Mark = MarkWith<TextSlot>;
 export type FoundMark = MarkWith<FoundText>;
@@ -148,11 +153,17 @@ export class TextUnit {
   /** The texts that have changed, located in the bytes unless the unit is an event with several data lines. */
   get replaced(): FoundText[] {
     const replaced: FoundText[] = [];
+    let beside: ReadonlyMap<string, TextsBeside> | null = null;
+    const replace = (start: number, end: number, isRaw: boolean, text: string) =>
+      replaced.push({ start: start + this.#dataStart, end: end + this.#dataStart, isRaw, text });
     for (const mark of this.marks) {
-      if (!("slot" in mark) || !mark.slot.isChanged) continue;
-      const { found, text } = mark.slot;
-      const [start, end] = [found.start + this.#dataStart, found.end + this.#dataStart];
-      replaced.push({ start, end, isRaw: found.isRaw, text });
+      if (mark.type === "probabilities") {
+        if (mayShowOtherText(mark, (beside ??= textsByPrefix(this.marks)).get(mark.prefix)))
+          replace(mark.start, mark.end, true, mark.empty);
+      } else if ("slot" in mark && mark.slot.isChanged) {
+        const { found, text } = mark.slot;
+        replace(found.start, found.end, found.isRaw, text);
+      }
     }
     return replaced;
   }
@@ -164,6 +175,33 @@ export class TextUnit {
     if (this.#joined === null) return replaceTexts(this.#bytes, replaced);
     return withData(this.#bytes, replaceTexts(this.#joined, replaced));
   }
+}
+
+/** The texts of the keys that start with a prefix. */
+interface TextsBeside {
+  isChanged: boolean;
+  readonly texts: string[];
+}
+
+/** By prefix, up to each slash of a key. */
+function textsByPrefix(marks: readonly Mark[]): ReadonlyMap<string, TextsBeside> {
+  const byPrefix = new Map<string, TextsBeside>();
+  for (const mark of marks) {
+    if (!("slot" in mark)) continue;
+    for (let end = mark.key.indexOf("/"); end >= 0; end = mark.key.indexOf("/", end + 1)) {
+      const prefix = mark.key.slice(0, end + 1);
+      const known = byPrefix.get(prefix) ?? { isChanged: false, texts: [] };
+      byPrefix.set(prefix, known);
+      known.isChanged ||= mark.slot.isChanged;
+      known.texts.push(mark.slot.text);
+    }
+  }
+  return byPrefix;
+}
+
+/** Tokens in an event may be those of a text in another event, which a plugin changes: they must be the text beside them. */
+function mayShowOtherText({ tokens }: Probabilities, beside: TextsBeside | undefined): boolean {
+  return beside?.isChanged === true || (tokens !== null && tokens !== (beside?.texts.join("") ?? ""));
 }
 
 /** More take the event loop too long, even those that a worker thread has found. */
@@ -204,6 +242,9 @@ class Collected<Slot> implements TextSink {
   open(key: string, channel: TextChannel): void {
     this.marks.push({ type: "open", key, channel });
   }
+  probabilities(prefix: string, { start, end }: JsonNode, empty: string, tokens: string | null): void {
+    this.marks.push({ type: "probabilities", prefix, start, end, empty, tokens });
+  }
   end(prefix: string): void {
     this.marks.push({ type: "end", prefix });
   }
@@ -217,61 +258,4 @@ class Collected<Slot> implements TextSink {
     const slot = this.#toSlot({ start: node.start, end: node.end, isRaw, text });
     this.marks.push({ type, key, channel, slot });
   }
-}
-
-interface Line {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Returns where the values of the data lines of an event are located, without the space after the colon. */
-function dataLines(bytes: Uint8Array): { data: Line[]; hasFields: boolean } {
-  const data: Line[] = [];
-  let hasFields = false;
-  // A byte order mark at the start of the stream.
-  let at = hasByteOrderMark(bytes) ? 3 : 0;
-  while (at < bytes.length) {
-    let end = at;
-    while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end++;
-    if (end > at && bytes[at] !== COLON) {
-      hasFields = true;
-      const start = dataStart(bytes, at, end);
-      if (start >= 0) data.push({ start, end });
-    }
-    at = end + (bytes[end] === CR && bytes[end + 1] === LF ? 2 : 1);
-  }
-  return { data, hasFields };
-}
-
-/** Returns where the value of a data line begins; -1 for a line of another field. */
-function dataStart(bytes: Uint8Array, start: number, end: number): number {
-  for (const [index, byte] of DATA.entries()) if (bytes[start + index] !== byte) return -1;
-  const colon = start + DATA.length;
-  if (colon === end) return end;
-  if (bytes[colon] !== COLON) return -1;
-  return bytes[colon + 1] === SPACE ? colon + 2 : colon + 1;
-}
-
-function joinLines(bytes: Uint8Array, lines: readonly Line[]): Uint8Array {
-  return Buffer.concat(lines.flatMap(({ start, end }) => [bytes.subarray(start, end), Uint8Array.of(LF)]));
-}
-
-/** Returns the event with its data in one line: line breaks in JSON are between values. */
-function withData(bytes: Uint8Array, json: Uint8Array): Uint8Array {
-  const text = Buffer.from(bytes).toString("latin1");
-  const lines = text.split(/(?<=\r\n|\n|\r(?!\n))/);
-  const first = lines.findIndex((line) => DATA_LINE.test(line));
-  const lineEnd = /[\r\n]+$/.exec(lines[first] ?? "")?.[0] ?? "\n";
-  const data = `data: ${Buffer.from(json)
-    .toString("latin1")
-    .replaceAll(/[\r\n]+/g, " ")
-    .trim()}${lineEnd}`;
-  const others = lines.map((line, at) => (at === first ? data : DATA_LINE.test(line) ? "" : line));
-  return Buffer.from(others.join(""), "latin1");
-}
-
-const DATA_LINE = /^(?:\u00ef\u00bb\u00bf)?data(?::|[\r\n]|$)/;
-
-function isDone(json: Uint8Array): boolean {
-  return json.byteLength === DONE.byteLength && DONE.equals(json);
 }

@@ -1,0 +1,66 @@
+// The data lines of an event: where they are located, and how they are written again.
+import { hasByteOrderMark } from "../../base/byte-search.ts";
+
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const DATA = Buffer.from("data");
+const DONE = Buffer.from("[DONE]");
+
+interface Line {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Returns where the values of the data lines of an event are located, without the space after the colon. */
+export function dataLines(bytes: Uint8Array): { data: Line[]; hasFields: boolean } {
+  const data: Line[] = [];
+  let hasFields = false;
+  // A byte order mark at the start of the stream.
+  let at = hasByteOrderMark(bytes) ? 3 : 0;
+  while (at < bytes.length) {
+    let end = at;
+    while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end++;
+    if (end > at && bytes[at] !== COLON) {
+      hasFields = true;
+      const start = dataStart(bytes, at, end);
+      if (start >= 0) data.push({ start, end });
+    }
+    at = end + (bytes[end] === CR && bytes[end + 1] === LF ? 2 : 1);
+  }
+  return { data, hasFields };
+}
+
+/** Returns where the value of a data line begins; -1 for a line of another field. */
+function dataStart(bytes: Uint8Array, start: number, end: number): number {
+  for (const [index, byte] of DATA.entries()) if (bytes[start + index] !== byte) return -1;
+  const colon = start + DATA.length;
+  if (colon === end) return end;
+  if (bytes[colon] !== COLON) return -1;
+  return bytes[colon + 1] === SPACE ? colon + 2 : colon + 1;
+}
+
+export function joinLines(bytes: Uint8Array, lines: readonly Line[]): Uint8Array {
+  return Buffer.concat(lines.flatMap(({ start, end }) => [bytes.subarray(start, end), Uint8Array.of(LF)]));
+}
+
+/** Returns the event with its data in one line: line breaks in JSON are between values. */
+export function withData(bytes: Uint8Array, json: Uint8Array): Uint8Array {
+  const text = Buffer.from(bytes).toString("latin1");
+  const lines = text.split(/(?<=\r\n|\n|\r(?!\n))/);
+  const first = lines.findIndex((line) => DATA_LINE.test(line));
+  const lineEnd = /[\r\n]+$/.exec(lines[first] ?? "")?.[0] ?? "\n";
+  const data = `data: ${Buffer.from(json)
+    .toString("latin1")
+    .replaceAll(/[\r\n]+/g, " ")
+    .trim()}${lineEnd}`;
+  const others = lines.map((line, at) => (at === first ? data : DATA_LINE.test(line) ? "" : line));
+  return Buffer.from(others.join(""), "latin1");
+}
+
+const DATA_LINE = /^(?:\u00ef\u00bb\u00bf)?data(?::|[\r\n]|$)/;
+
+export function isDone(json: Uint8Array): boolean {
+  return json.byteLength === DONE.byteLength && DONE.equals(json);
+}
