@@ -77,6 +77,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   too_many_listeners: "Too many clients are following the request log. Close one and retry.",
   too_many_connection_tests: "Too many connection tests are in progress. Retry when one of them has ended.",
   plugin_failed: "A plugin threw an error, took longer than 5 seconds, or returned an invalid value.",
+  plugin_quarantined: "The request crashed an isolated plugin twice. Retry later.",
   internal_error: "An internal error. Search the gateway log for the request_id.",
   sign_in_unavailable: "The OpenID provider cannot be reached, or its response cannot be used.",
   upstream_unreachable: "No provider could be reached, or none sent a response.",

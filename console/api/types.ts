@@ -2752,6 +2752,7 @@ export interface Error {
     | "too_many_listeners"
     | "too_many_connection_tests"
     | "plugin_failed"
+    | "plugin_quarantined"
     | "internal_error"
     | "sign_in_unavailable"
     | "upstream_unreachable"

@@ -181,6 +181,7 @@ export const ERRORS = {
     status: 500,
     meaning: "A plugin threw an error, took longer than 5 seconds, or returned an invalid value.",
   },
+  plugin_quarantined: { status: 503, meaning: "The request crashed an isolated plugin twice. Retry later." },
   internal_error: { status: 500, meaning: "An internal error. Search the gateway log for the request_id." },
   sign_in_unavailable: {
     status: 502,

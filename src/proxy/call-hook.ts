@@ -10,6 +10,7 @@ import type {
   ResponseBodyContext,
   ResponseContext,
 } from "../sdk/index.ts";
+import { isShadowInstance } from "../snapshot/plugin-instances.ts";
 import type { PluginCall } from "./plugin-call.ts";
 
 const PLUGIN_TIMEOUT_MS = 5000;
@@ -69,7 +70,11 @@ export function failCall(error: unknown, call: PluginCall, startedAt: number): n
   run.failed(error);
   run.ended(exchange.clock.now() - startedAt);
   parts.log.error({ request_id: exchange.requestId, plugin: link.name, err: error }, "plugin failed");
-  if (link.continuesOnError || stage === "post_response") return null;
+  if (stage === "post_response") return null;
+  // A guard must not be switched off by crashing it. Shadow mode never rejects.
+  const isQuarantined = error instanceof GatehouseError && error.code === "plugin_quarantined";
+  if (isQuarantined && !isShadowInstance(link.instanceId)) throw error;
+  if (link.continuesOnError) return null;
   throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
 }
 

@@ -175,12 +175,13 @@ describe.each(["worker", "process"] as const)("isolation %s", (isolation) => {
     expect(harness.sentRequest.header("x-a")).toBeUndefined();
   });
 
-  test("an exit fails the running calls; the plugin is restarted and reported", async () => {
+  test("an exit is repeated once and fails its request; the plugin is restarted and reported", async () => {
     const code = `if (context.headers.has("x-exit")) process.exit(3); context.setResponseHeader("X-Ran", "1");`;
     const route = await harness.seed([scripted("pre_request", code, { isolation })]);
     const other = await harness.seed([scripted("pre_request", code, { isolation })]);
     expect((await harness.post(route)).headers.get("x-ran")).toBe("1");
-    await expectFailed(await harness.post(route, { headers: { "x-exit": "1" } }));
+    const failed = await harness.post(route, { headers: { "x-exit": "1" } });
+    expect([failed.status, ((await failed.json()) as Fields)["code"]]).toEqual([503, "plugin_quarantined"]);
     await logged(harness.gatehouse, "isolated plugin crashed", { plugin: "scripted", isolation });
     expect((await harness.post(other)).headers.get("x-ran")).toBe("1");
     await waitUntil(async () => (await harness.post(route)).headers.get("x-ran") === "1");

@@ -14,6 +14,13 @@ const METHODS: Readonly<Record<string, (host: PluginHost) => Method>> = {
   log: (host) => host.log.bind(host),
 };
 
+/** Methods that change something outside of the isolate: a hook that has called one is not repeated. */
+export const CHANGING_METHODS: ReadonlySet<string> = new Set([
+  "counters.admit",
+  "counters.clear",
+  "blocks.add",
+]);
+
 /** Returns a value, or a promise of it. Throws if the plugin must not call the method. */
 export function askHost(host: PluginHost, method: string, args: readonly unknown[]): unknown {
   const get = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;

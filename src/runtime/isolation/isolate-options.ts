@@ -13,7 +13,11 @@ export interface IsolateOptions {
   readonly load: Packet;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onCrash: () => void;
+  /** Started beside the first isolate of a pool: it is not restarted, and ends when it is idle. */
+  readonly isExtra: boolean;
+  readonly onCrash: (reason: string) => void;
+  /** The isolate has ended, or reacts again. */
+  readonly onChange: () => void;
   /** The isolate has no instance any more, and has ended. */
   readonly onUnused: () => void;
 }

@@ -60,6 +60,7 @@ export class IsolateRunner {
     else if (message.type === "load") void this.#loadPlugin(message.builtin, packet.blobs[0]);
     else if (message.type === "create") this.#instances.set(message.instance, this.#create(message));
     else if (message.type === "stop") void this.#stop(message.instances);
+    else if (message.type === "ping") this.#send({ type: "pong" });
     else this.#release(message);
   }
 
@@ -126,11 +127,13 @@ export class IsolateRunner {
           ? this.#instances.get(message.instance)?.then((created) => runHook(created, message, call))
           : runHook(hooks, message, call);
       if (!isThenable(result)) this.#done(message, call, null);
-      else
+      else {
+        this.#send({ type: "waits", call: message.call });
         void result.then(
           () => this.#done(message, call, null),
           (error: unknown) => this.#done(message, call, error ?? new Error("the hook failed")),
         );
+      }
     } catch (error) {
       this.#done(message, call, error ?? new Error("the hook failed"));
     }

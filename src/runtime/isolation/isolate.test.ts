@@ -31,7 +31,9 @@ class FakeIsolate {
     load: packetOf({ type: "load", builtin: "tested" }),
     clock: this.clock,
     log: createLog({ level: "error", format: "json" }, { write: () => undefined }),
+    isExtra: false,
     onCrash: () => undefined,
+    onChange: () => undefined,
     onUnused: () => undefined,
   });
 

@@ -1,14 +1,15 @@
 // One isolate: a worker thread or process that runs the hooks of one plugin for one gateway. Starts it, restarts it with back-off
 // after crashes, ends it at the deadline of a call, and bounds the calls that wait.
 import type { ClockTimer } from "../../base/clock.ts";
-import { applyEffects, applyReports } from "./apply-effects.ts";
-import { askHost } from "./ask-host.ts";
 import type { Channel } from "./channel.ts";
-import { askContext, readContext, type IsolatedContexts } from "./context-data.ts";
+import { readContext, type IsolatedContexts } from "./context-data.ts";
 import { CrashTimes } from "./crash-times.ts";
+import { finishCall } from "./finish-call.ts";
 import { HeldCalls } from "./held-calls.ts";
 import type { IsolatedInstance } from "./isolated-instance.ts";
-import { IsolateError } from "./isolate-error.ts";
+import { IdleTimer } from "./idle-timer.ts";
+import { IsolateError, LostCall, NOT_BEGUN } from "./isolate-error.ts";
+import { LifeSigns } from "./life-signs.ts";
 import type { IsolateOptions } from "./isolate-options.ts";
 import {
   fromErrorData,
@@ -17,16 +18,13 @@ import {
   type FromIsolate,
   type IsolatedHook,
   type Packet,
-  type Question,
 } from "./messages.ts";
 import { NoteIds } from "./note-ids.ts";
 import { CALL_TIMEOUT_MS, RunningCalls } from "./running-calls.ts";
-import { respondTo } from "./respond-to-question.ts";
+import { responseTo, respondTo } from "./respond-to-question.ts";
 
 /** From the start to the last create(). */
 const START_TIMEOUT_MS = 10_000;
-/** Without an entry that uses the plugin, the isolate ends after this long without a call. */
-const IDLE_MS = 60_000;
 
 export class Isolate {
   readonly options: IsolateOptions;
@@ -34,38 +32,56 @@ export class Isolate {
   readonly #instances = new Map<number, IsolatedInstance>();
   readonly #calls: RunningCalls;
   readonly #held: HeldCalls;
+  readonly #life: LifeSigns;
+  /** It did not react, and will run calls that were repeated elsewhere meanwhile. */
+  #runsLostCalls = false;
+  hasStarted = false;
   readonly #notes = new NoteIds();
   #channel: Channel | null = null;
   /** Set while the isolate waits to be restarted. */
   #restartTimer: ClockTimer | null = null;
   #startTimer: ClockTimer | null = null;
-  #idleTimer: ClockTimer | null = null;
+  readonly #idle: IdleTimer;
   /** Set while the gateway waits for the `stop` hooks. */
   #stopping: PromiseWithResolvers<readonly ErrorData[]> | null = null;
   #isClosed = false;
   #waitingCount = 0;
-  #lastCallAt = 0;
 
   constructor(options: IsolateOptions) {
     this.options = options;
     this.#crashes = new CrashTimes(options.clock);
     this.#held = new HeldCalls(options.clock);
-    this.#calls = new RunningCalls(options.clock, (hook) =>
-      this.#crash(`hook ${hook} did not finish within ${CALL_TIMEOUT_MS} ms`),
+    this.#idle = new IdleTimer(options.clock, () => this.#endWhenIdle());
+    this.#calls = new RunningCalls(
+      options.clock,
+      (hook) => this.#crash(`hook ${hook} did not finish within ${CALL_TIMEOUT_MS} ms`),
+      (reason, state) => new LostCall(options.isolation, reason, state),
     );
+    this.#life = new LifeSigns(options.clock, {
+      isNeeded: () => this.#calls.size > 0 && this.#startTimer === null,
+      ping: () => this.#channel?.send(packetOf({ type: "ping" })),
+      onChange: (isStuck) => {
+        this.#runsLostCalls = isStuck && this.#calls.failOthers("another hook keeps it busy");
+        options.onChange();
+      },
+    });
   }
 
-  /** Why the plugin is faulty; null if it is not. */
-  get fault(): string | null {
-    return this.#crashes.fault;
+  /** Whether calls can be sent. A plugin that is not started yet is. */
+  get isAvailable(): boolean {
+    return this.#restartTimer === null && !this.#isClosed && !this.#life.isStuck;
+  }
+  get isStuck(): boolean {
+    return this.#life.isStuck;
+  }
+  get hasEnded(): boolean {
+    return this.#isClosed;
   }
 
   add(instance: IsolatedInstance): void {
     this.#instances.set(instance.id, instance);
-    if (!instance.isRetired) {
-      this.#idleTimer?.close();
-      this.#idleTimer = null;
-    }
+    if (this.options.isExtra) this.#idle.start();
+    else if (!instance.isRetired) this.#idle.close();
     if (this.#channel === null) {
       if (this.#restartTimer === null) this.#start();
     } else if (this.#startTimer === null) this.#create(instance);
@@ -74,8 +90,7 @@ export class Isolate {
   /** No new request uses the instance. Requests that are running still may, for as long as the isolate lives. */
   retire(instance: IsolatedInstance): void {
     instance.isRetired = true;
-    if ([...this.#instances.values()].some(({ isRetired }) => !isRetired)) return;
-    this.#idleTimer ??= this.#endWhenIdle(IDLE_MS);
+    if ([...this.#instances.values()].every(({ isRetired }) => isRetired)) this.#idle.start();
   }
 
   remove(instance: IsolatedInstance): void {
@@ -101,18 +116,16 @@ export class Isolate {
 
   close(): void {
     this.#isClosed = true;
-    this.#idleTimer?.close();
+    this.#idle.close();
     this.#end("the gateway stops");
   }
 
   /** Ends a process that uses more memory than it may. */
   checkMemory(limitBytes: number): void {
     const bytes = this.#channel?.memoryBytes() ?? 0;
-    if (bytes <= limitBytes) return;
-    const megabytes = (value: number) => Math.round(value / 1024 / 1024);
-    this.#crash(
-      `used ${megabytes(bytes)} MB of memory; the limit is ${megabytes(limitBytes)} (PLUGIN_MEMORY_MB)`,
-    );
+    const megabytes = (value: number) => `${Math.round(value / 1024 / 1024)} MB`;
+    if (bytes > limitBytes)
+      this.#crash(`used ${megabytes(bytes)} of memory; PLUGIN_MEMORY_MB is ${megabytes(limitBytes)}`);
   }
 
   /** Resolves when the hook has ended and its changes are applied. */
@@ -123,7 +136,7 @@ export class Isolate {
   ): Promise<void> {
     const { clock, isolation } = this.options;
     const deadlineAt = clock.now() + CALL_TIMEOUT_MS;
-    this.#lastCallAt = clock.now();
+    this.#idle.used();
     if (this.#restartTimer !== null) throw new IsolateError(isolation, "it crashed and is not restarted yet");
     if (this.#isClosed) throw new IsolateError(isolation, "the gateway stops");
     const limit = this.#calls.limitReached(this.#waitingCount, 0);
@@ -133,6 +146,9 @@ export class Isolate {
       try {
         if (this.#channel === null) this.#start();
         await instance.ready();
+      } catch (error) {
+        if (!(error instanceof IsolateError)) throw error;
+        throw new LostCall(isolation, "it ended while it started", NOT_BEGUN);
       } finally {
         this.#waitingCount--;
       }
@@ -150,33 +166,26 @@ export class Isolate {
     const bytes = data.bytes?.byteLength ?? 0;
     const limit = this.#calls.limitReached(0, bytes);
     if (limit !== null) throw new IsolateError(this.options.isolation, limit);
-    const { id, promise } = this.#calls.add(hook, context, bytes);
+    const { id, promise } = this.#calls.add(instance.id, hook, context, bytes);
     const released = this.#notes.takeReleased();
     if (released.length > 0)
       this.#channel?.send(packetOf({ type: "release", instances: [], notes: released }));
     const notes = this.#notes.idOf(context.notes);
-    const call = {
-      type: "call",
-      call: id,
-      instance: instance.id,
-      hook,
-      notes,
-      context: data.context,
-    } as const;
-    this.#channel?.send(packetOf(call, data.bytes === null ? [] : [data.bytes]));
+    const call = { type: "call", call: id, instance: instance.id, hook, notes } as const;
+    const blobs = data.bytes === null ? [] : [data.bytes];
+    this.#channel?.send(packetOf({ ...call, context: data.context }, blobs));
+    this.#life.watch();
     return promise;
   }
 
-  #endWhenIdle(ms: number): ClockTimer {
-    const timer = this.options.clock.setTimeout(() => {
-      this.#idleTimer = null;
-      const left = this.#lastCallAt + IDLE_MS - this.options.clock.now();
-      if (left > 0 || this.#calls.size + this.#held.size > 0)
-        this.#idleTimer = this.#endWhenIdle(Math.max(left, 1000));
-      else this.#end("no entry uses it");
-    }, ms);
-    timer.unref();
-    return timer;
+  #endWhenIdle(): void {
+    if (this.#calls.size + this.#held.size > 0) {
+      this.#idle.start();
+      return;
+    }
+    this.#end("no entry uses it");
+    if (this.options.isExtra) this.close();
+    this.options.onChange();
   }
 
   #start(): void {
@@ -207,11 +216,27 @@ export class Isolate {
   #onPacket(packet: Packet): void {
     // From code that is not trusted to keep to the protocol: what is missing is an error of the call, or ignored.
     const message = JSON.parse(packet.text) as FromIsolate;
-    if (message.type === "done") this.#finish(message, packet.blobs);
+    this.#life.seen(message.type === "pong");
+    if (message.type === "pong") return;
+    if (message.type === "waits") {
+      const waiting = this.#calls.get(message.call);
+      if (waiting !== undefined) waiting.isWaiting = true;
+    } else if (message.type === "done")
+      finishCall(this.#calls.take(message.call), message, packet.blobs, {
+        notes: this.#notes,
+        held: this.#held,
+      });
     else if (message.type === "decided") this.#held.decide(message, packet.blobs);
     else if (message.type === "stopped") this.#stopping?.resolve(message.errors);
     else if (message.type === "question")
-      respondTo(message, this.#channel, (asked) => this.#responseTo(asked));
+      respondTo(message, this.#channel, (asked) =>
+        responseTo(asked, {
+          instances: this.#instances,
+          calls: this.#calls,
+          held: this.#held,
+          runsLostCalls: this.#runsLostCalls,
+        }),
+      );
     else if (message.type === "loaded")
       for (const instance of this.#instances.values()) this.#create(instance);
     else if (message.type === "not_loaded") this.#crash(`not loaded: ${message.error.message}`);
@@ -225,53 +250,35 @@ export class Isolate {
   }
 
   #endStart(): void {
+    this.hasStarted = true;
     this.#startTimer?.close();
     this.#startTimer = null;
   }
 
-  #finish(message: Extract<FromIsolate, { type: "done" }>, blobs: readonly Uint8Array[]): void {
-    const running = this.#calls.take(message.call);
-    if (running === undefined) return;
-    const { hook, context, settled } = running;
-    try {
-      if (message.hasNotes) this.#notes.watch(context.notes);
-      if (message.error === null) applyEffects(hook, context, message.effects, blobs);
-      else applyReports(context, message.effects);
-      if (message.isHeld && "holdResponse" in context) this.#held.hold(message.call, context);
-    } catch (error) {
-      settled.reject(error);
-      return;
-    }
-    if (message.error === null) settled.resolve(undefined);
-    else settled.reject(fromErrorData(message.error));
-  }
-
-  #responseTo({ instance, call, method, args }: Question): unknown {
-    if (call !== 0) {
-      const context = this.#calls.get(call)?.context ?? this.#held.contextOf(call);
-      if (context === undefined) throw new Error("the hook has ended");
-      return askContext(context, method, args);
-    }
-    const asking = this.#instances.get(instance);
-    if (asking === undefined) throw new Error("the instance is released");
-    return askHost(asking.host, method, args);
-  }
-
   #crash(reason: string): void {
     if (this.#channel === null && this.#startTimer === null) return;
-    const { clock, log, plugin, gatewayId, isolation, onCrash } = this.options;
+    const { clock, log, plugin, gatewayId, isolation, isExtra, onCrash, onChange } = this.options;
     const delayMs = this.#crashes.add(reason);
-    onCrash();
+    onCrash(reason);
     this.#end(reason);
     const isUsed = [...this.#instances.values()].some(({ isRetired }) => !isRetired);
-    const fields = { plugin, gateway_id: gatewayId, isolation, reason };
-    log.error({ ...fields, restart_in_ms: isUsed ? delayMs : null }, "isolated plugin crashed");
-    if (this.#isClosed || !isUsed) return;
-    if (delayMs === 0) this.#start();
-    else {
-      this.#restartTimer = clock.setTimeout(() => this.#start(), delayMs);
-      this.#restartTimer.unref();
+    const isRestarted = isUsed && !isExtra;
+    if (isExtra) {
+      this.#isClosed = true;
+      this.#idle.close();
     }
+    const fields = { plugin, gateway_id: gatewayId, isolation, reason };
+    log.error({ ...fields, restart_in_ms: isRestarted ? delayMs : null }, "isolated plugin crashed");
+    if (isRestarted && !this.#isClosed) {
+      if (delayMs === 0) this.#start();
+      else (this.#restartTimer = clock.setTimeout(() => this.#start(), delayMs)).unref();
+    }
+    onChange();
+  }
+
+  /** Ends an isolate that does not react before its deadline, because another one is needed. */
+  giveUp(): void {
+    this.#crash("it does not react");
   }
 
   /** Calls that are running, and those that wait for the start, fail. */
@@ -281,8 +288,10 @@ export class Isolate {
     const channel = this.#channel;
     this.#channel = null;
     channel?.end();
+    this.#life.end();
+    this.#runsLostCalls = false;
     const error = new IsolateError(this.options.isolation, reason);
-    this.#calls.failAll(error);
+    this.#calls.failAll(reason);
     this.#held.failAll(error);
     this.#stopping?.reject(error);
     for (const instance of this.#instances.values()) instance.ended(error);

@@ -1,8 +1,8 @@
-// All isolates of this process: one per plugin, gateway and kind of isolation, each with the instances of the entries that use it.
+// All isolates of this process: a pool per plugin, gateway and kind of isolation, with the instances of the entries that use it.
 import type { ClockTimer } from "../../base/clock.ts";
 import { withTimeout } from "../../base/with-timeout.ts";
 import type { PluginHooks, PluginHost, RequestContext } from "../../sdk/index.ts";
-import { Isolate } from "./isolate.ts";
+import { IsolatePool } from "./isolate-pool.ts";
 import { IsolatedInstance } from "./isolated-instance.ts";
 import type { IsolationContext, IsolationOrder, RestartCount } from "./isolation-order.ts";
 import { fromErrorData, ISOLATED_HOOKS, packetOf, type IsolatedHook } from "./messages.ts";
@@ -19,7 +19,7 @@ const STOP_DEADLINE_MS = 5000;
 export interface IsolatedEntry {
   readonly order: IsolationOrder;
   readonly settingsText: string;
-  readonly isolate: Isolate;
+  readonly isolate: IsolatePool;
   readonly instance: IsolatedInstance;
   /** Null until it is known which hooks there are. */
   hooks: PluginHooks | null;
@@ -27,7 +27,7 @@ export interface IsolatedEntry {
 
 interface StartedIsolate {
   readonly order: IsolationOrder;
-  readonly isolate: Isolate;
+  readonly isolate: IsolatePool;
 }
 
 export class Isolates {
@@ -88,15 +88,9 @@ export class Isolates {
   }
 
   explainHooks({ isolate, order }: IsolatedEntry, host: PluginHost): PluginHooks {
-    const pre_request = async (context: RequestContext) => {
+    const pre_request = (context: RequestContext) => {
       const instance = new IsolatedInstance(++this.#lastInstance, order.instanceId, order.settings, host);
-      instance.isRetired = true;
-      isolate.add(instance);
-      try {
-        await isolate.call(instance, "pre_request", context);
-      } finally {
-        isolate.remove(instance);
-      }
+      return isolate.explain(instance, context);
     };
     return { pre_request };
   }
@@ -153,7 +147,7 @@ export class Isolates {
     this.#isolates.clear();
   }
 
-  #isolateFor(order: IsolationOrder): Isolate {
+  #isolateFor(order: IsolationOrder): IsolatePool {
     for (const known of this.#isolates) {
       const { gatewayId, definition, isolation, isShadow } = known.order;
       const isSame = gatewayId === order.gatewayId && definition === order.definition;
@@ -168,7 +162,7 @@ export class Isolates {
     );
     const added = {
       order,
-      isolate: new Isolate({
+      isolate: new IsolatePool({
         plugin: definition.name,
         gatewayId,
         isolation,
@@ -214,7 +208,7 @@ function mayHave({ definition }: IsolationOrder, hook: IsolatedHook): boolean {
 
 function callingHooks(
   names: readonly IsolatedHook[],
-  isolate: Isolate,
+  isolate: IsolatePool,
   instance: IsolatedInstance,
 ): PluginHooks {
   const call =

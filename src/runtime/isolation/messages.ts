@@ -55,11 +55,16 @@ export type ToIsolate =
       readonly error?: ErrorData;
     }
   | { readonly type: "release"; readonly instances: readonly number[]; readonly notes: readonly number[] }
+  /** Asks for a sign of life. */
+  | { readonly type: "ping" }
   /** Calls the `stop` hooks of these instances. */
   | { readonly type: "stop"; readonly instances: readonly number[] };
 
 export type FromIsolate =
   | { readonly type: "loaded" }
+  | { readonly type: "pong" }
+  /** The hook has returned a promise: the isolate runs other calls meanwhile. */
+  | { readonly type: "waits"; readonly call: number }
   | { readonly type: "not_loaded"; readonly error: ErrorData }
   | {
       readonly type: "created";

@@ -1,6 +1,7 @@
 // The calls of hooks that an isolate is running: bounded, and each with a deadline.
 import type { Clock, ClockTimer } from "../../base/clock.ts";
 import type { IsolatedContexts } from "./context-data.ts";
+import type { CallState } from "./isolate-error.ts";
 import type { IsolatedHook } from "./messages.ts";
 
 /** The timeout of every hook. */
@@ -9,26 +10,37 @@ export const CALL_TIMEOUT_MS = 5000;
 const MAX_CALLS = 1000;
 const MAX_CALL_BYTES = 64 * 1024 * 1024;
 
-interface RunningCall {
+export interface RunningCall {
+  readonly instance: number;
   readonly hook: IsolatedHook;
   readonly context: IsolatedContexts[IsolatedHook];
   readonly bytes: number;
   readonly deadlineAt: number;
   readonly settled: PromiseWithResolvers<undefined>;
+  /** The hook has returned a promise. */
+  isWaiting: boolean;
+  /** The hook has not called a service, nor changed anything outside of the isolate. */
+  isRepeatable: boolean;
 }
 
 export class RunningCalls {
   readonly #clock: Clock;
   readonly #onDeadline: (hook: IsolatedHook) => void;
+  readonly #toError: (reason: string, state: CallState) => Error;
   /** In the order of their deadlines, because calls have the same timeout. */
   readonly #calls = new Map<number, RunningCall>();
   #timer: ClockTimer | null = null;
   #bytes = 0;
   #lastId = 0;
 
-  constructor(clock: Clock, onDeadline: (hook: IsolatedHook) => void) {
+  constructor(
+    clock: Clock,
+    onDeadline: (hook: IsolatedHook) => void,
+    toError: (reason: string, state: CallState) => Error,
+  ) {
     this.#clock = clock;
     this.#onDeadline = onDeadline;
+    this.#toError = toError;
   }
 
   get size(): number {
@@ -44,13 +56,15 @@ export class RunningCalls {
   }
 
   add<Hook extends IsolatedHook>(
+    instance: number,
     hook: Hook,
     context: IsolatedContexts[Hook],
     bytes: number,
   ): { readonly id: number; readonly promise: Promise<undefined> } {
     const settled = Promise.withResolvers<undefined>();
     const deadlineAt = this.#clock.now() + CALL_TIMEOUT_MS;
-    this.#calls.set(++this.#lastId, { hook, context, bytes, deadlineAt, settled });
+    const state = { isWaiting: false, isRepeatable: true };
+    this.#calls.set(++this.#lastId, { instance, hook, context, bytes, deadlineAt, settled, ...state });
     this.#bytes += bytes;
     this.#timer ??= this.#watch(CALL_TIMEOUT_MS);
     return { id: this.#lastId, promise: settled.promise };
@@ -68,12 +82,47 @@ export class RunningCalls {
     return call;
   }
 
-  failAll(error: Error): void {
+  /** The instance has changed something outside of the isolate: no call that it may have done so for is repeated. */
+  changedBy(instance: number): void {
+    for (const call of this.#calls.values()) if (call.instance === instance) call.isRepeatable = false;
+  }
+
+  /** The isolate has ended. */
+  failAll(reason: string): void {
     this.#timer?.close();
     this.#timer = null;
-    for (const { settled } of this.#calls.values()) settled.reject(error);
+    const running = this.#running();
+    const now = this.#clock.now();
+    for (const call of this.#calls.values()) {
+      const wasRunning = call === running;
+      const isRepeatable = call.isRepeatable && call.deadlineAt > now;
+      const state = { hasBegun: call.isWaiting || wasRunning, wasRunning, isRepeatable };
+      call.settled.reject(this.#toError(reason, state));
+    }
     this.#calls.clear();
     this.#bytes = 0;
+  }
+
+  /**
+   * The isolate does not react: fails the calls that can be repeated, but not the one that it is running. Returns whether there were
+   * any.
+   */
+  failOthers(reason: string): boolean {
+    const running = this.#running();
+    const before = this.#calls.size;
+    for (const [id, call] of this.#calls) {
+      if (call === running || !call.isRepeatable) continue;
+      this.take(id);
+      const state = { hasBegun: call.isWaiting, wasRunning: false, isRepeatable: true };
+      call.settled.reject(this.#toError(reason, state));
+    }
+    return this.#calls.size < before;
+  }
+
+  /** Returns the call whose hook is on the stack of the isolate, which takes calls in their order; undefined if all are waiting. */
+  #running(): RunningCall | undefined {
+    for (const call of this.#calls.values()) if (!call.isWaiting) return call;
+    return undefined;
   }
 
   /** One timer serves all calls: that of the oldest one. */
