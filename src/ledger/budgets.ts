@@ -1,5 +1,6 @@
 // The budgets of a ledger in memory, by key and period.
 import type { BudgetAmounts, BudgetClaim, BudgetTarget } from "./ledger.ts";
+import type { JournalTotal } from "./spent-journal.ts";
 import { add } from "./window.ts";
 
 /** How long a period is kept after its end, for requests that were reserved before it. */
@@ -13,6 +14,8 @@ export class Budget implements BudgetAmounts {
   reservedHere = 0;
   /** The sum of reservations that are open in other processes. */
   reservedElsewhere = 0;
+  /** The unwritten amounts of processes that may have ended: they count as reserved until that is known. */
+  reservedByUncertain = 0;
   /** The part of `spent` that has not been written to the journal. */
   unwritten = 0;
   /** The running sum of what was spent here; includes `unwritten`. */
@@ -48,7 +51,7 @@ export class Budget implements BudgetAmounts {
   }
 
   get reserved(): number {
-    return add(this.reservedHere, this.reservedElsewhere);
+    return add(add(this.reservedHere, this.reservedElsewhere), this.reservedByUncertain);
   }
 
   get used(): number {
@@ -61,6 +64,12 @@ export class Budget implements BudgetAmounts {
     this.unwritten += spent - this.spent;
     this.spentHere += spent - this.spent;
     this.spent = spent;
+  }
+
+  /** Takes over the amounts of the journal. */
+  apply({ spent, reservedElsewhere }: JournalTotal): void {
+    this.spent = Math.max(0, add(spent, this.unwritten));
+    this.reservedElsewhere = reservedElsewhere;
   }
 }
 
@@ -91,6 +100,14 @@ export class Budgets {
     if (budget === undefined) budgets.set(target.key, (budget = new Budget(target)));
     else budget.extend(target);
     return budget;
+  }
+
+  /** Takes over the amounts of the journal. */
+  apply(totals: readonly JournalTotal[]): void {
+    for (const total of totals) {
+      const isUsed = total.spent + total.reservedElsewhere > 0;
+      (isUsed ? this.findOrCreate(total.budget) : this.find(total.budget))?.apply(total);
+    }
   }
 
   /** Drops the periods that ended long ago. */

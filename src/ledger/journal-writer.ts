@@ -2,11 +2,9 @@
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { Budget, Budgets } from "./budgets.ts";
 import { LEASE_MS, type BudgetTarget } from "./ledger.ts";
-import { thisProcess } from "./process-owner.ts";
-import { recoverSpending } from "./recover-spending.ts";
+import { SpendingRecovery } from "./recover-spending.ts";
 import { SpentFile } from "./spent-file.ts";
 import type { JournalBatch, JournalTotal, SpentJournal } from "./spent-journal.ts";
-import { add } from "./window.ts";
 
 /** Half a second, so that a write has as long again until a second has passed. */
 const WRITE_DELAY_MS = 500;
@@ -55,8 +53,11 @@ export class JournalWriter {
   readonly #renewal: ClockTimer;
   /** Undefined before the first change, null if it could not be created. */
   #file: SpentFile | null | undefined;
-  /** Whether there are files of processes that may run elsewhere. */
-  #isRecoveryDue = false;
+  /** Null without a directory. */
+  readonly #recovery: SpendingRecovery | null;
+  #isRecovering = false;
+  /** Whether a process has ended and the amounts in the journal were not read since. */
+  #isReloadDue = false;
   #isFailing = false;
 
   constructor(journal: SpentJournal, budgets: Budgets, clock: Clock, options: JournalWriterOptions) {
@@ -64,7 +65,10 @@ export class JournalWriter {
     this.#budgets = budgets;
     this.#clock = clock;
     this.#options = options;
-    if (options.directory === undefined) this.#file = null;
+    const { directory, onDamagedFile = () => undefined } = options;
+    if (directory === undefined) this.#file = null;
+    const parts = { journal, budgets, clock, ownWriter: this.#writer, onDamagedFile };
+    this.#recovery = directory === undefined ? null : new SpendingRecovery({ ...parts, directory });
     this.#renewal = clock.setInterval(() => this.#renew(), RENEWAL_MS);
     this.#renewal.unref();
     this.settled = this.#load();
@@ -123,7 +127,7 @@ export class JournalWriter {
   #openFile(): SpentFile | null {
     const { directory = "", onFileError } = this.#options;
     try {
-      this.#file = new SpentFile(directory, this.#writer, thisProcess());
+      this.#file = new SpentFile(directory, this.#writer);
       this.#file.renew(this.#clock.unixNow());
     } catch (error) {
       this.#file = null;
@@ -138,27 +142,33 @@ export class JournalWriter {
     return this.refresh(targets);
   }
 
-  /** Not while a batch is being written: it would be unknown which changes the totals include. */
   async #refreshPart(targets: readonly BudgetTarget[]): Promise<void> {
+    if (!this.#isLoaded) return;
+    await this.#read(() => this.#journal.readSpending(this.#writer, targets, this.#clock.unixNow()));
+  }
+
+  /**
+   * Not while a batch is being written: it would be unknown which changes the totals include. Returns whether the totals were read. Never
+   * rejects.
+   */
+  async #read(read: () => Promise<readonly JournalTotal[]>): Promise<boolean> {
     while (this.#writing !== null || this.#reading !== null) await (this.#writing ?? this.#reading);
-    if (this.#pending !== null || !this.#isLoaded) return;
-    this.#reading = this.#readTotals(targets).finally(() => {
+    if (this.#pending !== null) return false;
+    const reading = read().then(
+      (totals) => {
+        this.#budgets.apply(totals);
+        return true;
+      },
+      (error: unknown) => {
+        this.#reportFailure(error);
+        return false;
+      },
+    );
+    this.#reading = reading.then(() => {
       this.#reading = null;
     });
     await this.#reading;
-  }
-
-  async #readTotals(targets: readonly BudgetTarget[]): Promise<void> {
-    try {
-      const totals = await this.#journal.readSpending(this.#writer, targets, this.#clock.unixNow());
-      for (const total of totals) {
-        const isNew = total.spent + total.reservedElsewhere > 0;
-        const budget = isNew ? this.#budgets.findOrCreate(total.budget) : this.#budgets.find(total.budget);
-        if (budget !== undefined) apply(budget, total);
-      }
-    } catch (error) {
-      this.#reportFailure(error);
-    }
+    return reading;
   }
 
   #schedule(delayMs: number): void {
@@ -172,29 +182,39 @@ export class JournalWriter {
 
   #renew(): void {
     this.#file?.renew(this.#clock.unixNow());
-    if (this.#isRecoveryDue && this.#isLoaded)
+    if (this.#isLoaded && !this.#isRecovering)
       this.#recover().catch((error: unknown) => this.#reportFailure(error));
     for (const budget of this.#open) this.mark(budget);
   }
 
+  /** Other processes may have been killed. */
   async #recover(): Promise<void> {
-    const { directory, onDamagedFile = () => undefined } = this.#options;
-    if (directory === undefined) return;
-    const parts = { directory, journal: this.#journal, ownWriter: this.#writer, onDamagedFile };
-    this.#isRecoveryDue = await recoverSpending(parts, this.#clock.unixNow());
+    if (this.#recovery === null) return;
+    this.#isRecovering = true;
+    try {
+      if (await this.#recovery.finishEnded()) this.#isReloadDue = true;
+      if (this.#isReloadDue && this.#isLoaded)
+        this.#isReloadDue = !(await this.#read(() => this.#loadTotals()));
+      if (!this.#isReloadDue || !this.#isLoaded) await this.#recovery.holdUncertain();
+    } finally {
+      this.#isRecovering = false;
+    }
+  }
+
+  #loadTotals(): Promise<readonly JournalTotal[]> {
+    return this.#journal.loadSpending(this.#writer, this.#clock.unixNow());
   }
 
   async #load(): Promise<void> {
     try {
       await this.#recover();
-      const totals = await this.#journal.loadSpending(this.#writer, this.#clock.unixNow());
-      for (const total of totals) apply(this.#budgets.findOrCreate(total.budget), total);
+      this.#budgets.apply(await this.#loadTotals());
       this.#isLoaded = true;
+      this.#isReloadDue = false;
       this.#isFailing = false;
     } catch (error) {
       this.#reportFailure(error);
-      const timer = this.#clock.setTimeout(() => void this.#load(), RETRY_MS);
-      timer.unref();
+      this.#clock.setTimeout(() => void this.#load(), RETRY_MS).unref();
     }
   }
 
@@ -220,7 +240,7 @@ export class JournalWriter {
         budget.unwritten -= batch.changes[at]?.spentChange ?? 0;
         budget.reservedWritten = batch.changes[at]?.reserved ?? 0;
         const total = totals[at];
-        if (total !== undefined) apply(budget, total);
+        if (total !== undefined) budget.apply(total);
         this.#releaseSlot(budget);
       }
       if (this.#changed.size > 0)
@@ -267,9 +287,4 @@ export class JournalWriter {
     this.#file?.startBatch(number);
     return { writer: this.#writer, number, writtenAt, changes, budgets };
   }
-}
-
-function apply(budget: Budget, { spent, reservedElsewhere }: JournalTotal): void {
-  budget.spent = Math.max(0, add(spent, budget.unwritten));
-  budget.reservedElsewhere = reservedElsewhere;
 }

@@ -1,65 +1,76 @@
 // Charges what killed processes had spent and reserved and had not written to the database.
-import { readdirSync, renameSync, unlinkSync } from "node:fs";
-import { join } from "node:path";
-import { errorCode } from "../base/error-code.ts";
-import { LEASE_MS } from "./ledger.ts";
-import { isRunning } from "./process-owner.ts";
-import { isSpentFile, readSpentFile, type SpentFileContent } from "./spent-file.ts";
+import type { Clock } from "../base/clock.ts";
+import { LeftFiles } from "../journal/left-files.ts";
+import type { SlotFileContent } from "../journal/slot-file.ts";
+import type { Budget, Budgets } from "./budgets.ts";
+import { SPENT_SUFFIX, spentEntriesIn } from "./spent-file.ts";
 import type { JournalBatch, SpentJournal } from "./spent-journal.ts";
+import { add } from "./window.ts";
 
 interface RecoveryParts {
   readonly directory: string;
   readonly journal: SpentJournal;
+  readonly budgets: Budgets;
   /** The writer whose file is in use. */
   readonly ownWriter: string;
-  /** A damaged file was renamed, so that budgets are not closed because of it. What it held is not charged. */
+  readonly clock: Clock;
+  /** Called with the new path of a file that could not be read. Its amounts are not charged. */
   readonly onDamagedFile: (path: string) => void;
 }
 
-/** Returns whether files remain that may belong to a process that runs elsewhere. Rejects if the journal is unavailable. */
-export async function recoverSpending(
-  { directory, journal, ownWriter, onDamagedFile }: RecoveryParts,
-  unixMs: number,
-): Promise<boolean> {
-  let isUnsure = false;
-  for (const name of namesIn(directory)) {
-    const path = join(directory, name);
-    const content = contentOf(path);
-    if (content === "damaged") {
-      const renamed = `${path}.damaged`;
-      renameSync(path, renamed);
-      onDamagedFile(renamed);
-      continue;
-    }
-    if (content?.writer === ownWriter) continue;
-    const isAlive = content === null ? false : isRunning(content.owner);
-    if (isAlive === true) continue;
-    if (isAlive === null && content !== null && unixMs - content.aliveAt < LEASE_MS) {
-      isUnsure = true;
-      continue;
-    }
-    if (content !== null)
-      await journal.finishSpending(content.writer, (written) => finalBatchOf(content, written, unixMs));
-    unlinkSync(path);
-  }
-  return isUnsure;
-}
+export class SpendingRecovery {
+  readonly #parts: RecoveryParts;
+  readonly #files: LeftFiles;
+  #uncertain: readonly SlotFileContent[] = [];
+  /** Budgets with amounts of processes that may have ended. */
+  readonly #held = new Set<Budget>();
 
-function contentOf(path: string): SpentFileContent | "damaged" | null {
-  try {
-    return readSpentFile(path);
-  } catch (error) {
-    if (error instanceof SyntaxError) return "damaged";
-    throw error;
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts;
+    this.#files = new LeftFiles({ ...parts, suffix: SPENT_SUFFIX });
   }
-}
 
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory).filter(isSpentFile);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
+  /**
+   * Charges what ended processes have not written. Returns whether the amounts in the journal may have changed since the last call: then
+   * read them before `holdUncertain`. Rejects if the journal is unavailable.
+   */
+  async finishEnded(): Promise<boolean> {
+    const { journal, clock } = this.#parts;
+    const { hasEnded, uncertain } = await this.#files.finishEnded((content) =>
+      journal.finishSpending(content.writer, (written) => finalBatchOf(content, written, clock.unixNow())),
+    );
+    this.#uncertain = uncertain;
+    return hasEnded;
+  }
+
+  /** Counts as reserved what processes have not written that may have ended. */
+  async holdUncertain(): Promise<void> {
+    const batches: (JournalBatch | null)[] = [];
+    for (const content of this.#uncertain) batches.push(await this.#unwrittenOf(content));
+    for (const budget of this.#held) budget.reservedByUncertain = 0;
+    this.#held.clear();
+    for (const batch of batches) if (batch !== null) this.#hold(batch);
+  }
+
+  /** Writes nothing. */
+  async #unwrittenOf(content: SlotFileContent): Promise<JournalBatch | null> {
+    let batch: JournalBatch | null = null;
+    await this.#parts.journal.finishSpending(content.writer, (written) => {
+      batch = finalBatchOf(content, written, this.#parts.clock.unixNow());
+      return null;
+    });
+    return batch;
+  }
+
+  /** The journal counts `reservedBefore` already. */
+  #hold({ changes }: JournalBatch): void {
+    for (const { budget: target, spentChange, reservedBefore } of changes) {
+      const amount = spentChange - reservedBefore;
+      if (amount <= 0) continue;
+      const budget = this.#parts.budgets.findOrCreate(target);
+      budget.reservedByUncertain = add(budget.reservedByUncertain, amount);
+      this.#held.add(budget);
+    }
   }
 }
 
@@ -67,10 +78,10 @@ function namesIn(directory: string): string[] {
  * Returns what remains to be written if batch `written` is the last one that the database has, or null if that was done before. Open
  * reservations are charged as reserved.
  */
-function finalBatchOf(content: SpentFileContent, written: number, writtenAt: number): JournalBatch | null {
-  const { writer, lastBatch, entries } = content;
+function finalBatchOf(content: SlotFileContent, written: number, writtenAt: number): JournalBatch | null {
+  const { writer, lastBatch } = content;
   if (written > lastBatch) return null;
-  const changes = entries.map(({ budget, spent, reserved, marks }) => {
+  const changes = spentEntriesIn(content).map(({ budget, spent, reserved, marks }) => {
     const [mark] = marks.filter(({ batch }) => batch <= written).toSorted((a, b) => b.batch - a.batch);
     return {
       budget,

@@ -27,6 +27,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   http: 1,
   formats: 1,
   redis: 1,
+  journal: 1,
   "off-loop": 1,
   "fake-provider": 1,
   base: 0,

@@ -4,8 +4,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
+import { thisProcess } from "../../src/journal/process-owner.ts";
 import type { BudgetClaim, Reservation } from "../../src/ledger/ledger.ts";
 import { MemoryLedger } from "../../src/ledger/memory-ledger.ts";
+import { SpentFile } from "../../src/ledger/spent-file.ts";
 import type { SpentJournal } from "../../src/ledger/spent-journal.ts";
 import { temporaryDirectory } from "../support/gatehouse-process.ts";
 import { runs } from "../support/long-form.ts";
@@ -228,6 +230,23 @@ class KilledWalk {
 
 export function describeStoreKilled({ createMigrated, database }: StoreMaker): void {
   describe("ledgers that are killed", () => {
+    test("a process that runs knows soon what a killed one had spent", async () => {
+      const store = openForTest(await createMigrated());
+      const directory = temporaryDirectory();
+      const clock = new ManualClock();
+      const ledger = new MemoryLedger({ clock, journal: store.spending, directory });
+      await ledger.settled;
+      const budget = { kind: "budget", key: "shared", period: "p", endsAt: null } as const;
+      const killed = new SpentFile(directory, "killed", { ...thisProcess(), startedAt: "before" });
+      killed.update(killed.allocate(budget, 0), 70, 10);
+      clock.advance(10_000);
+      await waitUntil(() => ledger.read("gw", [budget])[0]?.spent === 80);
+      const claim = { ...budget, limit: 100, amount: 30, enforced: true };
+      expect(ledger.reserve("gw", [claim], "closed").reserved).toBe(false);
+      await ledger.close();
+      rmSync(directory, { recursive: true });
+    });
+
     test("in random walks everything spent is charged once, and everything reserved as reserved", async () => {
       const store = openForTest(await createMigrated());
       const property = fc.asyncProperty(steps, async (all) => {

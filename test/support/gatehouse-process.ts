@@ -66,6 +66,8 @@ export interface StartOptions {
   readonly args?: readonly string[];
   /** Program to run instead of `PROGRAM`. */
   readonly program?: string;
+  /** A command that runs the program with its arguments, such as `nohup`. */
+  readonly prefix?: readonly string[];
   /** Keep the data directory at `stop`. */
   readonly keepData?: boolean;
   /** Do not wait for /readyz. */
@@ -75,7 +77,8 @@ export interface StartOptions {
 export async function startGatehouseProcess(options: StartOptions = {}): Promise<GatehouseProcess> {
   const dataDir = options.dataDir ?? temporaryDirectory();
   const role = options.args?.join(" ") ?? "";
-  const child = Bun.spawn([options.program ?? PROGRAM, "serve", ...(options.args ?? [])], {
+  const command = [...(options.prefix ?? []), options.program ?? PROGRAM, "serve", ...(options.args ?? [])];
+  const child = Bun.spawn(command, {
     cwd: dataDir,
     env: {
       PATH: process.env["PATH"],
