@@ -49,7 +49,7 @@ export const SETTINGS = {
   ),
   DATA_DIR: setting(
     "data",
-    "directory of the embedded database and the generated secret",
+    "directory of the embedded database, the generated secret, and what a killed process had not written to the database",
     (text) => text ?? "data",
   ),
   DATABASE_URL: setting(

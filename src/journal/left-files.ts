@@ -52,7 +52,10 @@ export class LeftFiles {
     this.#parts = parts;
   }
 
-  /** Calls `finish` for every process that has ended, then deletes its file. Rejects if `finish` does, to be called again. */
+  /**
+   * Calls `finish` for every process that has ended, then deletes its file. Rejects if `finish` does, to be called again. A SyntaxError of
+   * `finish` says that the file is damaged.
+   */
   async finishEnded(finish: (content: SlotFileContent) => Promise<void>): Promise<LeftFilesState> {
     const { directory, suffix, ownWriter } = this.#parts;
     const names = namesIn(directory);
@@ -71,7 +74,7 @@ export class LeftFiles {
       if (content === null) continue;
       if (state === "uncertain") uncertain.push(content);
       else {
-        await finish(content);
+        if (!(await this.#isFinished(path, finish(content)))) continue;
         removeFile(path);
         this.#known.delete(name);
         this.#forget(name);
@@ -106,11 +109,26 @@ export class LeftFiles {
     try {
       return read(path);
     } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      const renamed = `${path}.damaged`;
-      if (renameFile(path, renamed)) this.#parts.onDamagedFile(renamed);
+      this.#setAside(path, error);
       return null;
     }
+  }
+
+  async #isFinished(path: string, finished: Promise<void>): Promise<boolean> {
+    try {
+      await finished;
+      return true;
+    } catch (error) {
+      this.#setAside(path, error);
+      return false;
+    }
+  }
+
+  /** Throws other errors. */
+  #setAside(path: string, error: unknown): void {
+    if (!(error instanceof SyntaxError)) throw error;
+    const renamed = `${path}.damaged`;
+    if (renameFile(path, renamed)) this.#parts.onDamagedFile(renamed);
   }
 }
 
@@ -129,7 +147,8 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
+    // The directory may not exist, or not be one: then no file can be created there either, which is reported.
+    if (["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "")) return [];
     throw error;
   }
 }

@@ -91,13 +91,22 @@ export class SlotFile {
   /** Returns the slot of a new entry with these numbers, then zeros; -1 if there is no space left. */
   allocate(name: unknown, numbers: readonly number[] = []): number {
     const bytes = new TextEncoder().encode(JSON.stringify(name));
-    const count = Math.max(1, Math.ceil(bytes.length / NAME_BYTES_PER_SLOT));
-    if (this.#free.length + SLOTS - this.#used < count) return -1;
+    const count = slotsFor(bytes.length);
+    if (this.freeSlots < count) return -1;
     const slots = Array.from({ length: count }, () => this.#free.pop() ?? this.#used++);
     const [slot = -1] = slots;
     for (let at = 0; at < NUMBERS_PER_ENTRY; at++) this.set(slot, at, numbers[at] ?? 0);
     this.#writeName(slots, bytes);
     return slot;
+  }
+
+  get freeSlots(): number {
+    return this.#free.length + SLOTS - this.#used;
+  }
+
+  /** Returns how many slots an entry has. */
+  sizeOf(slot: number): number {
+    return slotsFor(this.get(slot, NAME_LENGTH));
   }
 
   get(slot: number, number: number): number {
@@ -145,6 +154,10 @@ export class SlotFile {
     }
     this.#numbers[(slots[0] ?? 0) * NUMBERS_PER_SLOT + NAME_LENGTH] = bytes.length;
   }
+}
+
+function slotsFor(nameBytes: number): number {
+  return Math.max(1, Math.ceil(nameBytes / NAME_BYTES_PER_SLOT));
 }
 
 /** Reads the header only. Returns null if the file does not exist; throws a SyntaxError if it is damaged. */

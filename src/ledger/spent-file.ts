@@ -75,11 +75,15 @@ export class SpentFile {
   }
 }
 
+/** Throws a SyntaxError if amounts are damaged. */
 export function spentEntriesIn({ entries }: SlotFileContent): SpentEntry[] {
   return entries.flatMap(({ name, numbers }) => {
     if (!Array.isArray(name)) return [];
     const [key, period, endsAt] = name as unknown[];
     const at = (number: number) => numbers[number] ?? 0;
+    // The batch of a mark is infinite while the mark changes.
+    if (![at(SPENT), at(RESERVED)].every(Number.isFinite))
+      throw new SyntaxError(`amounts ${at(SPENT)} and ${at(RESERVED)} of ${String(key)}`);
     return {
       budget: {
         kind: "budget",

@@ -38,7 +38,7 @@ export async function openStorage(
   const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT, settings.AUDIT_KEPT);
   const ledger = await openLedger(settings, store, health, log, clock);
   const keyUsage = new KeyUsage(store, log, clock);
-  const usageTotals = new UsageTotals(store, log, clock);
+  const usageTotals = new UsageTotals(store, log, clock, join(settings.DATA_DIR, "usage"));
   const gameDays = new GameDays(store.gameDays, clock, log);
   const responses = new ResponseStores(clock, redisForResponses(settings, secret, clock));
   const close = async () => {

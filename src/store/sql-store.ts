@@ -7,6 +7,7 @@ import { removeExpiredBlocks, type Block, type BlockChanges } from "./blocks.ts"
 import type { BlockPage, RemovedBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Query } from "./database.ts";
+import { finishUsage } from "./finish-usage.ts";
 import { expiredWrite, guarded } from "./guarded.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
 import { getRevision, listRevisions, readRevision, readVersion } from "./revisions.ts";
@@ -26,7 +27,7 @@ import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store
 import type { Transaction, WriteOptions, Written } from "./store.ts";
 import { recordKeyUses, writeNothing } from "./small-writes.ts";
 import { sumUsage } from "./usage-sums.ts";
-import { addUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
+import { addUsage, type UsageQuery, type UsageSum } from "./usage.ts";
 
 /** Returns the store at this URL. Its database is opened, and created or migrated if necessary, on first use. */
 export function openStore(
@@ -225,13 +226,10 @@ class SqlStore implements Store {
   }
 
   #writeBlocks<T>(work: (query: Query) => Promise<T>): Promise<T> {
-    return guarded(DEADLINE_MS, async () => {
-      const database = await this.#open();
-      return database.writeTransaction(async (query) => {
-        const result = await work(query);
-        await database.announce(query);
-        return result;
-      });
+    return this.#writeApart(async (query, database) => {
+      const result = await work(query);
+      await database.announce(query);
+      return result;
     });
   }
 
@@ -243,13 +241,16 @@ class SqlStore implements Store {
     await this.#writeApart(writeNothing);
   }
 
-  addUsage(batch: UsageBatch): Promise<void> {
-    return this.#writeApart((query) => addUsage(query, batch));
-  }
+  addUsage: Store["addUsage"] = (batch) => this.#writeApart((query) => addUsage(query, batch));
+  finishUsage: Store["finishUsage"] = (writer, batchAfter) =>
+    this.#writeApart((query) => finishUsage(query, writer, batchAfter));
 
   /** Writes in a transaction without a revision. */
-  #writeApart<T>(work: (query: Query) => Promise<T>): Promise<T> {
-    const writing = guarded(DEADLINE_MS, async () => (await this.#open()).writeTransaction(work));
+  #writeApart<T>(work: (query: Query, database: Database) => Promise<T>): Promise<T> {
+    const writing = guarded(DEADLINE_MS, async () => {
+      const database = await this.#open();
+      return database.writeTransaction((query) => work(query, database));
+    });
     return writing.catch((error: unknown) => {
       if (isReadOnly(error)) this.#reopen();
       throw error;

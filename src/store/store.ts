@@ -260,6 +260,11 @@ export interface Store extends Reader, BlockStore {
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void>;
   /** Adds a batch to the usage totals, only once even if called repeatedly. Creates no revision. */
   addUsage(batch: UsageBatch): Promise<void>;
+  /**
+   * Writes what a process that has ended did not write. `batchAfter` gets the number of its last batch that was written, 0 if there is
+   * none, and returns the final one, or null if that was written before.
+   */
+  finishUsage(writer: string, batchAfter: (written: number) => UsageBatch | null): Promise<void>;
   sumUsage(query: UsageQuery): Promise<UsageSum[]>;
   close(): Promise<void>;
 }

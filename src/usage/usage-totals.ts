@@ -8,8 +8,11 @@ import type { UsageBatch, UsagePurpose, UsageTotal } from "../store/usage.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { redact } from "../telemetry/log/redact.ts";
 import type { LabelSet } from "./label-set.ts";
+import { UsageJournal } from "./usage-journal.ts";
 
 const FLUSH_INTERVAL_MS = 1000;
+/** How often files of killed processes are looked for. */
+const FLUSHES_PER_RECOVERY = 10;
 /** Limits the duration of a transaction, because it blocks other writes. */
 const MAX_BATCH_ROWS = 500;
 /**
@@ -66,19 +69,24 @@ export class UsageTotals {
   #lastBatchNumber = 0;
   #rejections = 0;
   #flushing: Promise<void> | null = null;
+  /** Null without a directory. */
+  readonly #journal: UsageJournal | null;
+  #recovering: Promise<void> | null = null;
+  #ticks = 0;
   #day = "";
   /** The most recently used total, which avoids a lookup for consecutive requests with the same key and model. */
   #lastTotal: UsageTotal | null = null;
 
-  constructor(store: Store, log: Log, clock: Clock) {
+  /** `directory` keeps what is not written yet for the case that this process is killed. */
+  constructor(store: Store, log: Log, clock: Clock, directory: string | null = null) {
     this.#store = store;
     this.#log = log;
     this.#clock = clock;
+    this.#journal =
+      directory === null ? null : new UsageJournal({ store, log, clock, directory, writer: this.#writer });
     this.#updateDay();
-    this.#timer = clock.setInterval(() => {
-      this.#updateDay();
-      void this.flush();
-    }, FLUSH_INTERVAL_MS);
+    this.#recover();
+    this.#timer = clock.setInterval(() => this.#tick(), FLUSH_INTERVAL_MS);
     this.#timer.unref();
   }
 
@@ -90,9 +98,13 @@ export class UsageTotals {
     total.outputTokens += request.outputTokens;
     if (request.costNanos === null) total.unpricedRequests++;
     else total.costNanos += request.costNanos;
+    this.#journal?.update(total);
   }
 
-  /** Resolves when the totals are written or the attempt to write them failed. Concurrent calls share one attempt. */
+  /**
+   * Resolves when the totals, and those of killed processes that were found, are written or the attempt to write them failed. Concurrent
+   * calls share one attempt.
+   */
   flush(): Promise<void> {
     this.#flushing ??= this.#flushNow().finally(() => (this.#flushing = null));
     return this.#flushing;
@@ -102,9 +114,25 @@ export class UsageTotals {
     this.#timer.close();
     await this.#flushing;
     await this.flush();
-    let lostRows = this.#batch?.totals.length ?? 0;
-    for (const { pending } of this.#gateways.values()) lostRows += pending.size;
+    const unwritten = [...(this.#batch?.totals ?? [])];
+    for (const { pending } of this.#gateways.values()) unwritten.push(...pending.values());
+    const lostRows = this.#journal?.close(unwritten) ?? unwritten.length;
     if (lostRows > 0) this.#log.error({ rows: lostRows }, "usage lost: not written before shutdown");
+    const keptRows = unwritten.length - lostRows;
+    if (keptRows > 0)
+      this.#log.warn({ rows: keptRows }, "usage not written before shutdown; the next start writes it");
+  }
+
+  #tick(): void {
+    this.#updateDay();
+    this.#journal?.renew();
+    if (++this.#ticks % FLUSHES_PER_RECOVERY === 0) this.#recover();
+    void this.flush();
+  }
+
+  #recover(): void {
+    if (this.#journal !== null)
+      this.#recovering ??= this.#journal.recover().finally(() => (this.#recovering = null));
   }
 
   #totalFor(request: CountedRequest): UsageTotal {
@@ -161,6 +189,7 @@ export class UsageTotals {
     if (oldest === undefined) return;
     pending.delete(oldest[0]);
     this.#lastTotal = null;
+    this.#journal?.release([oldest[1]]);
     this.#log.error({ total: oldest[1] }, "usage lost: store unavailable for too long");
   }
 
@@ -177,12 +206,14 @@ export class UsageTotals {
   }
 
   async #flushNow(): Promise<void> {
+    if (this.#recovering !== null) await this.#recovering;
     while ((this.#batch ??= this.#nextBatch()) !== null) {
       try {
         await this.#store.addUsage(this.#batch);
       } catch (error) {
         if (!this.#dropsBatch(error)) return;
       }
+      this.#journal?.release(this.#batch.totals);
       this.#batch = null;
       this.#rejections = 0;
     }
@@ -192,7 +223,9 @@ export class UsageTotals {
     const totals = this.#takeRows();
     if (totals.length === 0) return null;
     this.#lastTotal = null;
-    return { writer: this.#writer, number: ++this.#lastBatchNumber, totals };
+    const batch = { writer: this.#writer, number: ++this.#lastBatchNumber, totals };
+    this.#journal?.startBatch(batch);
+    return batch;
   }
 
   /** Takes rows of all gateways in turn, so that one gateway with many rows does not delay those of others. */

@@ -17,6 +17,7 @@ import { describeStoreRevisions } from "./store-revisions.contract.ts";
 import { describeStoreSecrets } from "./store-secrets.contract.ts";
 import { describeStoreTraffic } from "./store-traffic.contract.ts";
 import { describeStoreKilled } from "./store-killed.contract.ts";
+import { describeStoreKilledUsage } from "./store-killed-usage.contract.ts";
 import { describeStoreSpending } from "./store-spending.contract.ts";
 import { describeStoreUsage } from "./store-usage.contract.ts";
 import { describeStoreRecords } from "./store.contract.ts";
@@ -53,6 +54,7 @@ for (const maker of [sqlite, postgres]) {
     describeStoreTraffic(maker);
     describeStoreSpending(maker);
     describeStoreKilled(maker);
+    describeStoreKilledUsage(maker);
     describeStoreCanaries(maker);
     describeStoreBlocks(maker);
     describeStoreIdentities(maker);

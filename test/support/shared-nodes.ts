@@ -26,6 +26,8 @@ interface SharedNodesOptions {
   /** Otherwise every node has its own SQLite file. */
   readonly postgres: boolean;
   readonly env?: Record<string, string>;
+  /** A command that runs every gateway, such as `setsid`. */
+  readonly prefix?: readonly string[];
   /** False keeps counts of requests only. */
   readonly record?: boolean;
 }
@@ -43,8 +45,9 @@ export async function startSharedNodes(options: SharedNodesOptions): Promise<Sha
     WORKERS: "1",
     ...options.env,
   };
+  const prefix = options.prefix === undefined ? {} : { prefix: options.prefix };
   const startNode = ({ env: more, ...rest }: StartOptions = {}) =>
-    startGatehouseProcess({ ...rest, env: { ...env, ...more } });
+    startGatehouseProcess({ ...prefix, ...rest, env: { ...env, ...more } });
   // The first node migrates the database.
   const nodes = [await startNode()];
   nodes.push(...(await Promise.all(Array.from({ length: options.nodes - 1 }, () => startNode()))));
