@@ -8,7 +8,14 @@ import { awaitSignal } from "./run-until-signal.ts";
 function setUp() {
   const clock = new ManualClock();
   const signals = new EventEmitter();
-  return { clock, signals, received: awaitSignal(signals, clock) };
+  const terminal = { isGone: false, reloads: 0 };
+  const received = awaitSignal({
+    source: signals,
+    clock,
+    isTerminalGone: () => terminal.isGone,
+    onReload: () => terminal.reloads++,
+  });
+  return { clock, signals, terminal, received };
 }
 
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
@@ -41,4 +48,35 @@ test("a signal more than a second after the first is a second one", async () => 
   clock.advance(1001);
   signals.emit("SIGTERM");
   expect(await isSettled((await received).again)).toBe(true);
+});
+
+test("SIGHUP stops if the terminal is gone", async () => {
+  const { signals, terminal, received } = setUp();
+  terminal.isGone = true;
+  signals.emit("SIGHUP");
+  expect([(await received).name, terminal.reloads]).toEqual(["SIGHUP", 0]);
+});
+
+test("SIGHUP reloads while the terminal is there, and stops if it goes within a second", async () => {
+  const { clock, signals, terminal, received } = setUp();
+  signals.emit("SIGHUP");
+  clock.advance(1000);
+  signals.emit("SIGHUP");
+  expect([await isSettled(received), terminal.reloads]).toEqual([false, 2]);
+  terminal.isGone = true;
+  clock.advance(1000);
+  expect((await received).name).toBe("SIGHUP");
+});
+
+test("SIGHUP is not a second signal", async () => {
+  const { clock, signals, terminal, received } = setUp();
+  signals.emit("SIGHUP");
+  signals.emit("SIGTERM");
+  terminal.isGone = true;
+  clock.advance(2000);
+  signals.emit("SIGHUP");
+  const { name, again } = await received;
+  expect([name, await isSettled(again), terminal.reloads]).toEqual(["SIGTERM", false, 1]);
+  signals.emit("SIGTERM");
+  expect(await isSettled(again)).toBe(true);
 });

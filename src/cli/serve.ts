@@ -9,7 +9,7 @@ import { createLog, type Log } from "../telemetry/log/log.ts";
 import { parseArguments } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
 import { rejectTakenPorts } from "./reject-taken-ports.ts";
-import { awaitSignal, runUntil } from "./run-until-signal.ts";
+import { awaitSignal, reportReload, runUntil } from "./run-until-signal.ts";
 import { printStartupSummary } from "./startup-summary.ts";
 import { beginStartup, endStartup } from "./startup-memory.ts";
 import { supervise, workerNumber } from "./supervise.ts";
@@ -49,7 +49,9 @@ a .env file; docs/settings.md lists them.
         );
       return supervise(settings, args, log);
     }
-    const signal = awaitSignal();
+    const onReload = () => reportReload(log);
+    // The terminal sends SIGHUP to workers too. Their supervisor stops them.
+    const signal = awaitSignal({ onReload, ...(worker !== null && { isTerminalGone: () => false }) });
     beginStartup();
     // Loaded here, so that a process that only supervises does not load the gateway.
     const { startGatehouse } = await import("../main.ts");
@@ -94,6 +96,8 @@ function watch(
 export function logFor({ LOG_FORMAT, LOG_LEVEL }: Settings, worker: number | null = null): Log {
   const format = LOG_FORMAT ?? (process.stdout.isTTY ? "pretty" : "json");
   const sink = new BatchedSink(process.stdout);
+  // If the terminal or the reader of a pipe is gone, requests are served without a log.
+  process.stdout.on("error", () => undefined);
   process.on("exit", () => sink.flush());
   const log = createLog({ level: LOG_LEVEL, format, color: usesColor(process.stdout) }, sink);
   return worker === null ? log : log.child({ worker });

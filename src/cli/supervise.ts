@@ -9,7 +9,7 @@ import { newService } from "../telemetry/siblings.ts";
 import { CHECKS_PER_LIMIT, HeartbeatMonitor, type Hang } from "./heartbeat-monitor.ts";
 import { ReplyKeeper } from "./kept-replies.ts";
 import { readMainThread } from "./main-thread.ts";
-import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";
+import { awaitSignal, reportReload, type ReceivedSignal } from "./run-until-signal.ts";
 import { printStartupSummary } from "./startup-summary.ts";
 import { gatehouseCommand } from "./runtime-environment.ts";
 import { hangFields, replacementEnvironment, restartEnvironment } from "./watchdog.ts";
@@ -31,8 +31,8 @@ export function workerNumber(): number | null {
 
 /** Resolves to the exit code once every worker has exited. */
 export async function supervise(settings: Settings, args: readonly string[], log: Log): Promise<number> {
-  const signal = awaitSignal();
   const supervisor = new Supervisor(settings, args, log);
+  const signal = awaitSignal({ onReload: () => supervisor.reload() });
   void signal.then((received) => supervisor.stop(received));
   return supervisor.run();
 }
@@ -40,6 +40,7 @@ export async function supervise(settings: Settings, args: readonly string[], log
 interface RunningWorker {
   readonly process: Subprocess;
   readonly monitor: HeartbeatMonitor;
+  isListening: boolean;
   /** Heartbeats so far; null before the worker listens, because startup may take long. */
   beats: number | null;
   /** Set when the worker is killed because it hangs. */
@@ -85,8 +86,16 @@ class Supervisor {
   }
 
   stop({ name, again }: ReceivedSignal): void {
-    this.#endWith(0, name);
-    void again.then(() => this.#signalAll(name));
+    // A worker reloads on SIGHUP.
+    const stopSignal = name === "SIGHUP" ? "SIGINT" : name;
+    this.#endWith(0, stopSignal);
+    void again.then(() => this.#signalAll(stopSignal));
+  }
+
+  /** A worker that starts reads everything anyway, and may not handle the signal yet. */
+  reload(): void {
+    reportReload(this.#log);
+    for (const worker of this.#running.values()) if (worker.isListening) worker.process.kill("SIGHUP");
   }
 
   #start(number: number): void {
@@ -105,7 +114,7 @@ class Supervisor {
       onExit: (_, code, signal) => this.#onExit(number, code, signal),
     });
     const monitor = new HeartbeatMonitor(this.#settings.WATCHDOG_SECONDS * 1000);
-    this.#running.set(number, { process: child, monitor, beats: null, hang: null });
+    this.#running.set(number, { process: child, monitor, isListening: false, beats: null, hang: null });
   }
 
   #killHungWorkers(): void {
@@ -163,6 +172,8 @@ class Supervisor {
   /** Starts the other workers: the first one has created the secret, the database, and the ports that they share. */
   #onListening(number: number, listening: Listening): void {
     this.#log.debug({ worker: number }, "worker listening");
+    const worker = this.#running.get(number);
+    if (worker !== undefined) worker.isListening = true;
     if (this.#listening !== null || this.#exitCode !== null) return;
     this.#listening = listening;
     printStartupSummary(listening, this.#settings);

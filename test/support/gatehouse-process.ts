@@ -1,5 +1,5 @@
 // Starts the real gatehouse process on free ports, and calls its Admin API as a client would.
-import { rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { mintToken as signToken } from "../../src/cli/mint-token.ts";
 import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
@@ -56,6 +56,8 @@ export interface GatehouseProcess extends RunningGatehouse {
   /** Empty without an operations listener. */
   readonly operationsUrl: string;
   signal(name: NodeJS.Signals): void;
+  /** Closes the terminal in which it was started. */
+  closeTerminal(): void;
   /** Resolves to the exit code. */
   readonly exited: Promise<number>;
 }
@@ -68,6 +70,8 @@ export interface StartOptions {
   readonly program?: string;
   /** A command that runs the program with its arguments, such as `nohup`. */
   readonly prefix?: readonly string[];
+  /** Start it in a terminal, instead of with pipes. */
+  readonly terminal?: true;
   /** Keep the data directory at `stop`. */
   readonly keepData?: boolean;
   /** Do not wait for /readyz. */
@@ -78,7 +82,7 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
   const dataDir = options.dataDir ?? temporaryDirectory();
   const role = options.args?.join(" ") ?? "";
   const command = [...(options.prefix ?? []), options.program ?? PROGRAM, "serve", ...(options.args ?? [])];
-  const child = Bun.spawn(command, {
+  const place = {
     cwd: dataDir,
     env: {
       PATH: process.env["PATH"],
@@ -92,14 +96,17 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
       ...(options.program === undefined && PROGRAM !== LAUNCHER && PROGRAM_ENVIRONMENT),
       ...options.env,
     },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const printed = collect(child.stdout, child.stderr);
+  };
+  const printed = { text: "" };
+  const { child, terminal } =
+    options.terminal === true ? inTerminal(command, place, printed) : withPipes(command, place, printed);
+  // nohup writes what was meant for a terminal to this file.
+  const redirected = join(dataDir, "nohup.out");
+  const output = () => printed.text + (existsSync(redirected) ? readFileSync(redirected, "utf8") : "");
   const urls = await waitFor(() => {
-    const found = listenUrls(printed.text);
+    const found = listenUrls(output());
     const wanted = role.includes("admin") ? 1 : 2;
-    if (child.exitCode !== null) throw new Error(`gatehouse exited with ${child.exitCode}:\n${printed.text}`);
+    if (child.exitCode !== null) throw new Error(`gatehouse exited with ${child.exitCode}:\n${output()}`);
     return found.size >= wanted ? found : null;
   });
   const adminUrl = urls.get("admin API listening") ?? "";
@@ -115,9 +122,10 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
     token,
     pid: child.pid,
     operationsUrl: urls.get("operations listening") ?? "",
-    output: () => printed.text,
+    output,
     exited: child.exited,
     signal: (name) => child.kill(name),
+    closeTerminal: () => terminal?.close(),
     api: (method, path, body, headers) => callApi(adminUrl, token, method, path, body, headers),
     async stop() {
       child.kill("SIGKILL");
@@ -173,13 +181,32 @@ function listenUrls(output: string): Map<string, string> {
   return urls;
 }
 
-function collect(...streams: ReadableStream<Uint8Array>[]): { text: string } {
-  const printed = { text: "" };
-  for (const stream of streams) {
+interface Printed {
+  text: string;
+}
+
+/** Where a program runs. */
+interface Place {
+  readonly cwd: string;
+  readonly env: Record<string, string | undefined>;
+}
+
+function withPipes(command: string[], place: Place, printed: Printed) {
+  const child = Bun.spawn(command, { ...place, stdout: "pipe", stderr: "pipe" });
+  for (const stream of [child.stdout, child.stderr]) {
     void (async () => {
       const decoder = new TextDecoder();
       for await (const chunk of stream) printed.text += decoder.decode(chunk, { stream: true });
     })();
   }
-  return printed;
+  return { child, terminal: undefined };
+}
+
+function inTerminal(command: string[], place: Place, printed: Printed) {
+  const decoder = new TextDecoder();
+  const data = (_: unknown, chunk: Uint8Array) => {
+    printed.text += decoder.decode(chunk, { stream: true }).replaceAll("\r\n", "\n");
+  };
+  const child = Bun.spawn(command, { ...place, terminal: { data } });
+  return { child, terminal: child.terminal };
 }

@@ -277,7 +277,8 @@ test("a signal to all processes of the gateway does not end a plugin process tha
   const route = await harness.seed([scripted("pre_request", code, { isolation: "process" })]);
   const pidOf = async () => ((await (await harness.post(route)).json()) as { pid: number }).pid;
   const pid = await pidOf();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.kill(pid, signal);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const)
+    process.kill(pid, signal);
   // The second response arrives after a process that the signals have ended would be replaced.
   expect([await pidOf(), await pidOf()]).toEqual([pid, pid]);
 });

@@ -7,6 +7,7 @@ import { IsolateRunner } from "./isolate-runner.ts";
 import { loadPlugin } from "./load-plugin.ts";
 import type { Packet } from "./messages.ts";
 
+const HANDLED_BY_GATEWAY = ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
 const STANDARD_ERROR = 2;
 const SOCKET = 3;
 const READ_BYTES = 64 * 1024;
@@ -22,7 +23,7 @@ export async function runPluginProcess(): Promise<never> {
   // Bun reads a .env file of the working directory, if there is one.
   for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
   // A terminal, or systemd, sends these signals to all processes of the gateway, which still serves requests and ends this process later.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
+  for (const signal of HANDLED_BY_GATEWAY) process.on(signal, () => undefined);
   // The pending promise of this function must not keep a process alive whose state is not known any more.
   process.on("uncaughtException", exitWith);
   process.on("unhandledRejection", exitWith);
