@@ -2,15 +2,22 @@
 // each pattern, whatever the pattern: names are chosen by MCP servers and clients.
 
 export class ToolPatterns {
+  readonly #sources: readonly string[];
   readonly #names = new Set<string>();
   readonly #patterns: (readonly string[])[] = [];
   readonly #matchesAll: boolean;
 
   constructor(patterns: readonly string[]) {
+    this.#sources = patterns;
     for (const pattern of patterns)
       if (pattern.includes("*")) this.#patterns.push(pattern.split("*"));
       else this.#names.add(pattern);
     this.#matchesAll = patterns.includes("*");
+  }
+
+  /** Whether both were made from equal lists of patterns. */
+  equals(other: ToolPatterns): boolean {
+    return JSON.stringify(this.#sources) === JSON.stringify(other.#sources);
   }
 
   matches(name: string): boolean {

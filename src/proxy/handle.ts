@@ -176,7 +176,8 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
 }
 
 function createMcp({ upstreamPool: upstream, toolPins: pins, log, ...parts }: DataPlaneParts): LazyMcp {
-  return new LazyMcp({ ...parts, serving: { upstream, pins, log } });
+  const { current, requireApiKey } = parts;
+  return new LazyMcp({ ...parts, serving: { upstream, pins, log, current, requireApiKey } });
 }
 
 function watchClientAndTotalTime(exchange: Exchange, { upstream }: CompiledRule): void {

@@ -27,6 +27,8 @@ interface McpSeed {
 
 interface McpRoute {
   readonly gateway: string;
+  readonly rule: string;
+  readonly service: string;
   readonly url: string;
   readonly path: string;
   readonly servers: Readonly<Record<string, string>>;
@@ -57,8 +59,20 @@ export async function seedMcp(
     mcp_server_ids: Object.values(ids),
   });
   const path = `/mcp-${serial}`;
-  await create(gatehouse, `${at}/rules`, { path, methods: ["*"], ...rule, service_id: service.id });
-  return { gateway: gatewayId, url: gatehouse.proxyUrl + path, path, servers: ids };
+  const made = await create(gatehouse, `${at}/rules`, {
+    path,
+    methods: ["*"],
+    ...rule,
+    service_id: service.id,
+  });
+  return {
+    gateway: gatewayId,
+    rule: made.id,
+    service: service.id,
+    url: gatehouse.proxyUrl + path,
+    path,
+    servers: ids,
+  };
 }
 
 interface McpResponse {

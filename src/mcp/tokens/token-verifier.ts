@@ -26,6 +26,8 @@ const MAX_KEY_SETS = 1000;
 
 export interface VerifiedToken extends TokenClient {
   readonly issuer: string;
+  /** Unix milliseconds. Requests are accepted a little longer, because clocks differ; streams end at this time. */
+  readonly expiresAt: number;
 }
 
 export class TokenVerifier {
@@ -52,7 +54,7 @@ export class TokenVerifier {
     requireAlgorithm(token);
     const payload = await this.#verifySignature(token, issuer, gatewayId);
     try {
-      return { ...readClaims(payload, issuer), issuer: issuer.issuer };
+      return { ...readClaims(payload, issuer), issuer: issuer.issuer, expiresAt: (payload.exp ?? 0) * 1000 };
     } catch (error) {
       if (error instanceof ClaimError) throw invalidToken(error.message);
       throw error;

@@ -86,7 +86,10 @@ function removeToken({ request: { headers } }: Exchange, token: string): void {
 }
 
 /** The client in the form of an API key, so that limits, budgets, tools and sessions apply to it. */
-function clientOf({ issuer, user, labels, tools }: VerifiedToken, gatewayId: string): CompiledApiKey {
+function clientOf(
+  { issuer, user, labels, tools, expiresAt }: VerifiedToken,
+  gatewayId: string,
+): CompiledApiKey {
   return {
     id: `jwt_${sha256(JSON.stringify([gatewayId, issuer, user]))}`,
     // Budgets and game days name keys: a token must not be taken for the key whose name its user has.
@@ -95,7 +98,7 @@ function clientOf({ issuer, user, labels, tools }: VerifiedToken, gatewayId: str
     hash: "",
     gatewayId,
     policies: null,
-    expiresAt: Infinity,
+    expiresAt,
     models: null,
     tools: tools === null ? null : new ToolPatterns(tools),
     labels: labelSetOf(labels),

@@ -4,6 +4,7 @@ import type { Exchange } from "../exchange.ts";
 interface ErrorBody {
   readonly error: string;
   readonly code: string;
+  readonly request_id?: string;
 }
 
 /** JSON-RPC has codes of its own for what is wrong with a message. */

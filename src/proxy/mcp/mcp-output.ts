@@ -5,6 +5,7 @@ import { HeaderFields } from "../../http/header-fields.ts";
 import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { ObservedMcp } from "../../telemetry/metrics/observed-mcp.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
+import type { Refusal } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import { runPostRequest } from "../run-plugins.ts";
@@ -16,6 +17,8 @@ import type { McpRequest } from "./mcp-request.ts";
 
 interface OutputParts extends FinishParts {
   readonly isDraining: () => boolean;
+  /** Returns why the client must not get more of a stream, or null. */
+  readonly refusal: () => Refusal | null;
   /** Returns the number of sessions with servers that are kept for a gateway. */
   readonly keptSessions: (gatewayId: string) => number;
 }
@@ -31,6 +34,8 @@ export class McpOutput {
   readonly #response = Promise.withResolvers<OutgoingResponse>();
   /** The client keeps the stream open. */
   readonly #isEndless: boolean;
+  /** Whether the stream has ended because its client may not continue. */
+  #isRefused = false;
 
   constructor(exchange: Exchange, request: McpRequest, isEndless: boolean, parts: OutputParts) {
     this.#exchange = exchange;
@@ -45,7 +50,7 @@ export class McpOutput {
       deadlines: parts.deadlines,
       onStream: () => void this.#openStream(),
       onDisconnect: () => request.abort(),
-      isDraining: isEndless ? parts.isDraining : null,
+      onCheck: () => this.#check(),
     });
     this.headers.set("X-Request-Id", exchange.requestId);
     this.headers.set("Cache-Control", "no-store");
@@ -91,7 +96,34 @@ export class McpOutput {
   endStream(outcome: Outcome): void {
     this.#reply.end();
     if (this.#isEndless) this.metrics.openStreams.value--;
-    this.#finish(outcome, 200);
+    this.#finish(this.#isRefused ? "refused" : outcome, 200);
+  }
+
+  /** Ends a stream while the process drains, unless it ends by itself, and one whose client may not continue. */
+  #check(): void {
+    if (this.#isRefused) return;
+    const refusal = this.#parts.refusal();
+    if (refusal !== null) this.#refuse(refusal);
+    else if (this.#isEndless && this.#parts.isDraining()) {
+      this.#reply.end();
+      this.#request.abort();
+    }
+  }
+
+  /** The call is canceled at the server. A client that waits for the response to a request gets an error. */
+  #refuse({ code, reason }: Refusal): void {
+    this.#isRefused = true;
+    this.#exchange.errorCode = code;
+    this.#request.ended("refused");
+    if (this.#request.content !== null) {
+      const body = rpcErrorBody(
+        { error: reason, code, request_id: this.#exchange.requestId },
+        this.#exchange,
+      );
+      void Promise.resolve(this.#reply.send(JSON.stringify(body), null, null)).catch(() => undefined);
+    }
+    this.#reply.end();
+    this.#request.abort();
   }
 
   async respondWithJson(body: string, status: number): Promise<void> {

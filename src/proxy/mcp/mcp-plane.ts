@@ -11,6 +11,7 @@ import type { CompiledGateway } from "../../snapshot/compile.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Log } from "../../telemetry/log/log.ts";
 import type { UpstreamClient } from "../../upstream/upstream-client.ts";
+import type { PermissionParts } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import type { FinishParts } from "../finish.ts";
 import { acceptToken, type TokenParts } from "./accept-token.ts";
@@ -19,11 +20,17 @@ import { OpenCalls } from "./open-calls.ts";
 import { readMcpBody } from "./read-mcp-body.ts";
 import { serveMcp, type McpParts } from "./serve-mcp.ts";
 
+interface McpServing extends PermissionParts {
+  readonly upstream: UpstreamClient;
+  readonly pins: ToolPins;
+  readonly log: Log;
+}
+
 export interface McpPlaneParts {
   readonly secret: string;
   readonly clock: Clock;
   /** Null where requests are only explained. */
-  readonly serving: { readonly upstream: UpstreamClient; readonly pins: ToolPins; readonly log: Log } | null;
+  readonly serving: McpServing | null;
   readonly isDraining: () => boolean;
 }
 
@@ -88,13 +95,16 @@ export class McpPlane {
     finishParts: FinishParts,
   ): Promise<OutgoingResponse> {
     const { mcp } = exchange;
-    if (mcp === null || this.#endpoint === null)
+    const { serving } = this.#parts;
+    if (mcp === null || this.#endpoint === null || serving === null)
       throw new Error("the request was not prepared for an MCP service");
     const parts: McpParts = {
       ...finishParts,
       mcp: this.#endpoint,
       mcpSeal: this.#seal,
       mcpCalls: this.#calls,
+      current: serving.current,
+      requireApiKey: serving.requireApiKey,
       isDraining: this.#parts.isDraining,
     };
     return serveMcp(exchange, mcp, service, parts);

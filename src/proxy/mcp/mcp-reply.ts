@@ -5,12 +5,11 @@ import type { Clock, ClockTimer } from "../../base/clock.ts";
 import type { CoarseDeadlines, Deadline } from "../../http/coarse-deadlines.ts";
 import type { BodyWriter, StreamedBody } from "../../http/server/outgoing-response.ts";
 import { formatEvent } from "../../mcp/event-stream.ts";
+import { PERMISSION_CHECK_MS } from "../client-permission.ts";
 import { KeepAliveComments } from "../keep-alive-comments.ts";
 
 /** Proxies close connections on which nothing is sent. */
 const SILENCE_MS = 15_000;
-/** How often a stream without an end finds out whether the process drains. */
-const DRAIN_CHECK_MS = 500;
 
 interface ReplyOptions {
   readonly clock: Clock;
@@ -18,8 +17,8 @@ interface ReplyOptions {
   /** Called when an event stream begins, at most once. */
   readonly onStream: () => void;
   readonly onDisconnect: () => void;
-  /** Called repeatedly while the stream is open; null if the stream ends by itself. */
-  readonly isDraining: (() => boolean) | null;
+  /** Called repeatedly while an event stream is open. It may end the stream. */
+  readonly onCheck: () => void;
 }
 
 export class McpReply implements StreamedBody, Deadline {
@@ -31,6 +30,7 @@ export class McpReply implements StreamedBody, Deadline {
   #comments: KeepAliveComments | null = null;
   #client: BodyWriter | null = null;
   #isStream = false;
+  #hasEnded = false;
   #ended = Promise.withResolvers<undefined>();
   /** Resolves when the client has taken what was written before it was ready. */
   #ready = Promise.withResolvers<undefined>();
@@ -56,6 +56,7 @@ export class McpReply implements StreamedBody, Deadline {
 
   /** Sends an event. The promise resolves when the client can take more; it rejects if the client disconnects. */
   send(text: string, eventId: string | null, retry: number | null): Promise<void> | void {
+    if (this.#hasEnded) return undefined;
     this.begin();
     const event = formatEvent(text, eventId, retry);
     if (this.#client === null) {
@@ -73,16 +74,15 @@ export class McpReply implements StreamedBody, Deadline {
   /** Ends an event stream. */
   end(): void {
     this.#silence?.close();
+    this.#hasEnded = true;
     this.#ended.resolve(undefined);
   }
 
   async writeTo(client: BodyWriter): Promise<void> {
-    const { deadlines, isDraining, clock } = this.#options;
+    const { deadlines, clock } = this.#options;
     this.#comments = new KeepAliveComments(client, deadlines);
-    if (isDraining !== null) {
-      this.dueAt = clock.now() + DRAIN_CHECK_MS;
-      deadlines.watch(this);
-    }
+    this.dueAt = clock.now() + PERMISSION_CHECK_MS;
+    deadlines.watch(this);
     try {
       // Sends the headers at once.
       if (this.#queue.length === 0) await this.#write(client, ": open\n\n");
@@ -107,11 +107,9 @@ export class McpReply implements StreamedBody, Deadline {
   }
 
   expire(): void {
-    const { isDraining, clock } = this.#options;
-    this.dueAt = clock.now() + DRAIN_CHECK_MS;
-    if (isDraining?.() !== true) return;
-    this.end();
-    this.#options.onDisconnect();
+    const { onCheck, clock } = this.#options;
+    this.dueAt = clock.now() + PERMISSION_CHECK_MS;
+    onCheck();
   }
 
   #write(client: BodyWriter, text: string): Promise<void> | void {

@@ -18,6 +18,7 @@ import type { SessionSeal } from "../../mcp/session-seal.ts";
 import type { McpResult } from "../../telemetry/requests/mcp-facts.ts";
 import { captureMaskedRequest } from "../capture-bodies.ts";
 import type { Exchange } from "../exchange.ts";
+import type { PermissionParts } from "../client-permission.ts";
 import type { FinishParts } from "../finish.ts";
 import { clientContextOf } from "./mcp-context.ts";
 import { ExchangeObserver } from "./mcp-observer.ts";
@@ -25,9 +26,10 @@ import { McpOutput } from "./mcp-output.ts";
 import type { McpMessages, McpRequest } from "./mcp-request.ts";
 import { adoptTrace } from "./mcp-trace.ts";
 import type { OpenCalls } from "./open-calls.ts";
+import { StreamPermission } from "./stream-permission.ts";
 import { ownerOf, requireSession, sessionNotFound, sessionOf } from "./read-mcp-body.ts";
 
-export interface McpParts extends FinishParts {
+export interface McpParts extends FinishParts, PermissionParts {
   readonly mcp: McpEndpoint;
   readonly mcpSeal: SessionSeal;
   readonly mcpCalls: OpenCalls;
@@ -67,8 +69,12 @@ class McpRun {
     this.#service = service;
     this.#parts = parts;
     const isEndless = exchange.method === "GET" || isSubscription(request.content?.messages ?? []);
-    const keptSessions = (gatewayId: string) => parts.mcp.keptSessions(gatewayId);
-    this.#output = new McpOutput(exchange, request, isEndless, { ...parts, keptSessions });
+    const permission = new StreamPermission(exchange, service, isEndless, parts);
+    this.#output = new McpOutput(exchange, request, isEndless, {
+      ...parts,
+      keptSessions: (gatewayId) => parts.mcp.keptSessions(gatewayId),
+      refusal: () => permission.refusal(),
+    });
   }
 
   /** Rejects if nothing has been sent: the caller responds with the error. */

@@ -14,6 +14,7 @@ import type { ServerSocket, ServerSocketEvents } from "../../http/websocket/serv
 import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 import { UpstreamSocket, type UpstreamSocketEvents } from "../../upstream/websocket/upstream-socket.ts";
 import type { HealthResult } from "../balancer-report.ts";
+import { PERMISSION_CHECK_MS, type Refusal } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import { finish, type FinishParts } from "../finish.ts";
@@ -57,6 +58,8 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   readonly #upstream: UpstreamSocket;
   readonly #permission: SocketPermission;
   readonly #idleMs: number;
+  /** A time of the clock. */
+  #idleUntil = Infinity;
   readonly #estimate = new RealtimeEstimate();
   readonly #transcription = new RealtimeTranscription();
   /** Null until the socket is open. */
@@ -81,7 +84,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#exchange = exchange;
     this.#response = response;
     this.#parts = parts;
-    this.#permission = new SocketPermission(exchange, parts.current);
+    this.#permission = new SocketPermission(exchange, parts);
     this.#idleMs = idleMs;
     const { upstreamResponse } = response;
     const { clock } = exchange;
@@ -102,6 +105,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
       this.#end({ outcome: "refused", health: "neutral", errorCode: why.code }, why.closeCode, why.reason);
     });
     this.#touch();
+    this.dueAt = Math.min(this.#exchange.clock.now() + PERMISSION_CHECK_MS, this.#idleUntil);
     this.#parts.deadlines.watch(this);
     this.#upstream.start();
     this.#parts.sockets.add(this);
@@ -112,8 +116,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#touch();
     const refusal = this.#permission.refusalOf(message);
     if (refusal !== null) {
-      const ending: Ending = { outcome: "refused", health: "neutral", errorCode: refusal.code };
-      this.#end(ending, CLOSE.policyViolation, refusal.reason);
+      this.#refuse(refusal);
       return;
     }
     this.#upstream.send(message);
@@ -181,11 +184,16 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#finishIfOver();
   }
 
-  // Deadline: no message in either direction, and no ping of the client
+  // Deadline: the client may not continue, or no message in either direction, and no ping of the client
 
   expire(): void {
-    this.dueAt = Infinity;
-    this.#end(TIMED_OUT, CLOSE.goingAway, "No message within timeouts.idle of the upstream.");
+    const now = this.#exchange.clock.now();
+    this.dueAt = now + PERMISSION_CHECK_MS;
+    const refusal = this.#ending === null ? this.#permission.refusal() : null;
+    if (refusal !== null) this.#refuse(refusal);
+    else if (this.#idleUntil <= now)
+      this.#end(TIMED_OUT, CLOSE.goingAway, "No message within timeouts.idle of the upstream.");
+    else this.dueAt = Math.min(this.dueAt, this.#idleUntil);
   }
 
   // For OpenSockets
@@ -250,6 +258,10 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#settle({ ...this.#estimate.takeEstimate(), isPartial: true });
   }
 
+  #refuse({ code, reason }: Refusal): void {
+    this.#end({ outcome: "refused", health: "neutral", errorCode: code }, CLOSE.policyViolation, reason);
+  }
+
   #end(ending: Ending, code: number, reason: string): void {
     if (this.#ending !== null) return;
     this.#ending = ending;
@@ -266,7 +278,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   }
 
   #touch(): void {
-    this.dueAt = this.#exchange.clock.now() + this.#idleMs;
+    this.#idleUntil = this.#exchange.clock.now() + this.#idleMs;
   }
 
   #finishIfOver(): void {

@@ -2,7 +2,6 @@
 import { GatehouseError, type ErrorCode } from "../../base/errors.ts";
 import { CLOSE } from "../../http/websocket/close-codes.ts";
 import type { Refusal } from "../../ledger/ledger.ts";
-import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { TokensLimitClaim } from "../../sdk/index.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
@@ -10,14 +9,14 @@ import type { Charge } from "../budgets/reserved-claims.ts";
 import { planBudgets } from "../budgets/plan-budgets.ts";
 import type { Reservations } from "../budgets/reservations.ts";
 import type { PlannedClaim, ReservedClaims } from "../budgets/reserved-claims.ts";
+import type { PermissionParts } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import { LimiterCall } from "../limits/limiter-call.ts";
 import type { ClaimParts } from "../limits/reserve-claims.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 
-export interface SocketClaimParts extends ClaimParts, PluginParts {
+export interface SocketClaimParts extends ClaimParts, PluginParts, PermissionParts {
   readonly reservations: Reservations;
-  readonly current: Pick<CurrentConfiguration, "snapshot">;
 }
 
 /** Why no further response may start. */
