@@ -125,7 +125,7 @@ export interface JwtClaims {
   user: string;
   /** Claims whose values are labels, by the name of the label. Usage and budgets use them as those of API keys. */
   labels: Record<string, string>;
-  /** Claim with the patterns of the tools that the user may use, as in the `tools` of an API key: an array, or a text with spaces between them. A token without it may use no tools. Null: all tools. */
+  /** Claim with the patterns of tools, prompts and resources that the user may use, as in the `tools` of an API key: an array, or a text with spaces between them. A token without it may use no tools. Null: all tools. */
   tools: string | null;
 }
 
@@ -259,7 +259,7 @@ export interface JwtClaimsInput {
   user?: string;
   /** Claims whose values are labels, by the name of the label. Usage and budgets use them as those of API keys. */
   labels?: Record<string, string>;
-  /** Claim with the patterns of the tools that the user may use, as in the `tools` of an API key: an array, or a text with spaces between them. A token without it may use no tools. Null: all tools. */
+  /** Claim with the patterns of tools, prompts and resources that the user may use, as in the `tools` of an API key: an array, or a text with spaces between them. A token without it may use no tools. Null: all tools. */
   tools?: string | null;
 }
 
@@ -1221,7 +1221,7 @@ export interface ApiKey {
   labels: Record<string, string>;
   /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
   models: string[] | null;
-  /** Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The prefix is that of the server, also where a service with one server shows names without it. Null: all tools. */
+  /** Tools, prompts and resources of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters; the name of a resource or template is its URI. The prefix is that of the server, also where a service with one server shows names without it. Null: everything. */
   tools: string[] | null;
   id: string;
   created_at: string;
@@ -1262,7 +1262,7 @@ export interface ApiKeyInput {
   labels?: Record<string, string>;
   /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
   models?: string[] | null;
-  /** Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The prefix is that of the server, also where a service with one server shows names without it. Null: all tools. */
+  /** Tools, prompts and resources of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters; the name of a resource or template is its URI. The prefix is that of the server, also where a service with one server shows names without it. Null: everything. */
   tools?: string[] | null;
 }
 
@@ -1737,7 +1737,7 @@ export interface DocumentInput {
       labels?: Record<string, string>;
       /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
       models?: string[] | null;
-      /** Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The prefix is that of the server, also where a service with one server shows names without it. Null: all tools. */
+      /** Tools, prompts and resources of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters; the name of a resource or template is its URI. The prefix is that of the server, also where a service with one server shows names without it. Null: everything. */
       tools?: string[] | null;
       /** SHA-256 of the key. Null: keep the stored key, or generate one and show it once. */
       key_sha256?: string | null;
@@ -1763,7 +1763,7 @@ export interface ApiKeyWithKey {
   labels: Record<string, string>;
   /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
   models: string[] | null;
-  /** Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The prefix is that of the server, also where a service with one server shows names without it. Null: all tools. */
+  /** Tools, prompts and resources of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters; the name of a resource or template is its URI. The prefix is that of the server, also where a service with one server shows names without it. Null: everything. */
   tools: string[] | null;
   id: string;
   created_at: string;

@@ -235,7 +235,7 @@ function ToolsField({ form, tools }: ToolsFieldProps): JSX.Element {
           form={form}
           path="tools"
           label="Allowed tools"
-          hint="Patterns of prefix__name, one per line; * matches any characters. Empty: none."
+          hint="Patterns of prefix__name, or of prefix__ and the URI of a resource, one per line; * matches any characters. Empty: none."
           placeholder="tickets__*"
         />
       )}

@@ -1,7 +1,8 @@
 // Explains a request to an MCP service: which server would serve it, and whether the client may use the tool. Sends nothing to servers.
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { CompiledMcpServer, CompiledMcpService } from "../mcp/compiled.ts";
-import { textOf } from "../mcp/json-rpc.ts";
+import { ItemAccess, itemOf, type RequestedItem } from "../mcp/item-access.ts";
+import { objectOf, textOf, type RpcMessage, type RpcResponse } from "../mcp/json-rpc.ts";
 import { isListMethod } from "../mcp/protocol.ts";
 import { qualifiedName, serviceTargets, type McpServerTarget } from "../mcp/server-target.ts";
 import type { ToolPins } from "../mcp/tool-pins.ts";
@@ -16,12 +17,11 @@ export function explainMcp(exchange: Exchange, pins: Pick<ToolPins, "statusOf">)
   const service = exchange.rule?.mcp ?? null;
   const main = exchange.mcp?.main ?? null;
   if (service === null || main === null || main.kind === "response") return null;
-  const { method, params } = main;
+  const { method } = main;
   const { servers, names } = serviceTargets(service);
   const tool = exchange.mcp?.content?.tool?.name ?? null;
-  const isUri = method.startsWith("resources/");
-  const given = textOf(params, isUri ? "uri" : "name");
-  const found = given === null ? null : isUri ? names.findUri(given) : names.find(given);
+  const given = givenIn(main);
+  const found = main.kind === "request" ? itemOf(main, names) : null;
   const server = found?.server ?? null;
   const isList = isListMethod(method);
   const explained = servers.map((each) => ({
@@ -33,7 +33,7 @@ export function explainMcp(exchange: Exchange, pins: Pick<ToolPins, "statusOf">)
   const verdict =
     tool !== null
       ? toolVerdict(exchange, service, tool, found, pins)
-      : { allowed: isList || given === null || server !== null, reason: otherReason(method, given, server) };
+      : otherVerdict(exchange, method, given, found);
   return {
     method,
     tool,
@@ -64,12 +64,30 @@ function reasonOf(
     : "the only server of the service";
 }
 
-function otherReason(method: string, given: string | null, server: McpServerTarget | null): string {
-  if (isListMethod(method)) return "the lists of all servers are merged";
-  if (given === null) return "the gateway responds, or asks all servers";
-  return server === null
-    ? "the name begins with the prefix of no server of the service"
-    : "the server decides whether it exists";
+/** What a request names; null if it names nothing. */
+function givenIn({ method, params }: Exclude<RpcMessage, RpcResponse>): string | null {
+  const source = method === "completion/complete" ? (objectOf(params, "ref") ?? {}) : params;
+  return textOf(source, "uri") ?? textOf(source, "name");
+}
+
+function otherVerdict(
+  { apiKey }: Exchange,
+  method: string,
+  given: string | null,
+  item: RequestedItem | null,
+): Verdict {
+  const tools = apiKey?.tools ?? null;
+  if (isListMethod(method)) {
+    const part = tools === null ? "" : `; the API key "${apiKey?.name ?? ""}" gets what its tools include`;
+    return { allowed: true, reason: `the lists of all servers are merged${part}` };
+  }
+  if (given === null) return { allowed: true, reason: "the gateway responds, or asks all servers" };
+  if (item === null) return denied("the name begins with the prefix of no server of the service");
+  if (tools !== null && !new ItemAccess(tools).mayUse(item))
+    return denied(
+      `the tools of the API key "${apiKey?.name ?? ""}" do not include ${qualifiedName(item.server, item.name)}`,
+    );
+  return { allowed: true, reason: "the server decides whether it exists" };
 }
 
 /** The first check that fails decides, in the order in which a request is checked. */

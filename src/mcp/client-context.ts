@@ -1,5 +1,6 @@
 // Everything that serving one request of a client needs: the service and its servers, what the client may use, and the links
 // to the servers.
+import type { ItemAccess } from "./item-access.ts";
 import type { RequestObserver } from "./observe-request.ts";
 import type { PublicNames } from "./public-names.ts";
 import type { ServerLinks } from "./server-links.ts";
@@ -14,12 +15,13 @@ export interface ClientSink {
 
 export interface ClientContext {
   readonly gatewayId: string;
+  /** Those of the service that the client may use something of. */
   readonly servers: readonly McpServerTarget[];
   readonly names: PublicNames<McpServerTarget>;
   readonly client: ClientDescription;
   readonly links: ServerLinks;
-  /** Whether the client may use a tool, by its name with the prefix. Null: it may use all. */
-  readonly allowsTool: ((fullName: string) => boolean) | null;
+  /** What the client may use. Null: everything. */
+  readonly access: ItemAccess | null;
   /** Returns a header field of the client's request. */
   readonly header: (name: string) => string | null;
   readonly signal: AbortSignal;

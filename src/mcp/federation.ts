@@ -8,7 +8,7 @@ import { LISTS, META_UNAVAILABLE, RPC, type ListMethod } from "./protocol.ts";
 import { ServerProtocolError, type ServerCallParts } from "./server-call.ts";
 import { sendObserved } from "./observe-request.ts";
 import { generationOf, type ServerLink } from "./server-link.ts";
-import { qualifiedName, type McpServerTarget } from "./server-target.ts";
+import type { McpServerTarget } from "./server-target.ts";
 import type { SeenTool, ToolPins } from "./tool-pins.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 
@@ -60,7 +60,7 @@ export async function mergeLists(
 }
 
 function caching(
-  { allowsTool, links }: ClientContext,
+  { access, links }: ClientContext,
   available: readonly ListedServer[],
   isIncomplete: boolean,
   { clock }: FederationParts,
@@ -68,7 +68,7 @@ function caching(
   const now = clock.now();
   const until = Math.min(...available.map(({ list }) => list?.until ?? 0));
   const isShared =
-    allowsTool === null &&
+    access === null &&
     available.every(({ server, list }) => list?.isPublic === true && links.credentialOf(server) === null);
   return {
     resultType: "complete",
@@ -95,20 +95,32 @@ function itemsFor(
   const bridge = { from: generationOf(link), to: context.client.generation, server, names: context.names };
   const found: JsonObject[] = [];
   for (const [name, item] of list.byKey)
-    if (method !== "tools/list" || isOffered(context, server, list, name, parts.pins))
+    if (
+      mayUse(context, server, method, name) &&
+      (method !== "tools/list" || isOffered(context, server, list, name, parts.pins))
+    )
       found.push(bridgeItem(method, item, bridge));
   return found;
 }
 
+function mayUse(
+  { access }: ClientContext,
+  server: McpServerTarget,
+  method: ListMethod,
+  name: string,
+): boolean {
+  return access === null || access.mayUse({ server, name, isUri: LISTS[method].key !== "name" });
+}
+
+/** Whether the server's record and its pins let clients have the tool. */
 function isOffered(
-  { allowsTool, gatewayId }: ClientContext,
+  { gatewayId }: ClientContext,
   server: McpServerTarget,
   { hashes }: ServerList,
   name: string,
   pins: ToolPins,
 ): boolean {
-  if (!server.allowsTool(name) || (allowsTool !== null && !allowsTool(qualifiedName(server, name))))
-    return false;
+  if (!server.allowsTool(name)) return false;
   return server.pin !== "hold" || !pins.isWithheld(gatewayId, server, name, hashes.get(name) ?? "");
 }
 
@@ -204,10 +216,13 @@ export async function findTool(
   const found = context.names.find(publicName);
   if (found === null) return null;
   const { server, name } = found;
+  // A server that the client may not use is to it as one that does not exist.
+  if (context.access?.mayUseServer(server) === false) return null;
   for (const isMissing of [false, true]) {
     const { list } = await serverList(context, server, "tools/list", parts, isMissing);
     const definition = list.byKey.get(name);
-    if (definition !== undefined && isOffered(context, server, list, name, parts.pins))
+    const isAllowed = mayUse(context, server, "tools/list", name);
+    if (definition !== undefined && isAllowed && isOffered(context, server, list, name, parts.pins))
       return { server, name, definition };
   }
   return null;

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { bridgeResponse, wantsLogMessage } from "./bridge.ts";
 import type { ClientContext } from "./client-context.ts";
 import { findTool, ownRequestId, type FederationParts } from "./federation.ts";
+import { itemOf } from "./item-access.ts";
 import {
   notificationText,
   objectOf,
@@ -25,6 +26,9 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 
 /** Null: the event stream of the server ended without a response, which the client may resume. */
 export type Reply = { readonly result: JsonObject } | { readonly error: RpcErrorObject } | null;
+
+/** Characters of a name in an error message. */
+const MAX_SHOWN = 200;
 
 interface Forwarded extends NamedItem<McpServerTarget> {
   readonly params: JsonObject;
@@ -85,13 +89,22 @@ async function findServer(
 ): Promise<Forwarded> {
   const { method, params } = request;
   if (method === "tools/call") return findCalledTool(context, params, parts);
-  if (method === "completion/complete") return completionServer(context, params);
-  const field = method === "prompts/get" ? "name" : "uri";
-  const value = textOf(params, field);
-  if (value === null) throw new RpcError(RPC.invalidParams, `${method} needs the text "${field}" in params.`);
-  const found = field === "name" ? context.names.find(value) : context.names.findUri(value);
-  if (found === null) throw unknownItem(method, value);
-  return { ...found, params: { ...params, [field]: found.name }, headers: {} };
+  const isCompletion = method === "completion/complete";
+  const source = isCompletion ? (objectOf(params, "ref") ?? {}) : params;
+  const isPrompt = isCompletion ? source["type"] === "ref/prompt" : method === "prompts/get";
+  const field = isPrompt ? "name" : "uri";
+  const value = textOf(source, field);
+  if (value === null)
+    throw new RpcError(
+      RPC.invalidParams,
+      `${method} needs the text "${field}" in params${isCompletion ? ".ref" : ""}.`,
+    );
+  const found = itemOf(request, context.names);
+  // Also for one that the client may not use: it must not find out which of them exist.
+  if (found === null || context.access?.mayUse(found) === false) throw unknownItem(isPrompt, value);
+  const named = { ...source, [field]: found.name };
+  const { server, name } = found;
+  return { server, name, params: isCompletion ? { ...params, ref: named } : named, headers: {} };
 }
 
 async function findCalledTool(
@@ -115,7 +128,7 @@ async function findCalledTool(
       `The server "${server}" did not respond as expected: ${reasonOf(error)}.`,
     );
   }
-  if (found === null) throw unknownItem("tools/call", name);
+  if (found === null) throw new UnknownItemError(`Unknown tool: ${name.slice(0, MAX_SHOWN)}`);
   const repeated = headerArguments(found.definition);
   if (repeated.length > 0 && context.client.generation === "stateless") {
     const mismatch = headerMismatch(repeated, callArguments ?? {}, context.header);
@@ -125,22 +138,9 @@ async function findCalledTool(
   return { server: found.server, name: found.name, params: { ...params, name: found.name }, headers };
 }
 
-function completionServer({ names }: ClientContext, params: JsonObject): Forwarded {
-  const ref = objectOf(params, "ref") ?? {};
-  const isPrompt = ref["type"] === "ref/prompt";
-  const field = isPrompt ? "name" : "uri";
-  const value = textOf(ref, field);
-  if (value === null)
-    throw new RpcError(RPC.invalidParams, `completion/complete needs the text "${field}" in params.ref.`);
-  const found = isPrompt ? names.find(value) : names.findUri(value);
-  if (found === null) throw unknownItem(isPrompt ? "prompts/get" : "resources/read", value);
-  return { ...found, params: { ...params, ref: { ...ref, [field]: found.name } }, headers: {} };
-}
-
-function unknownItem(method: string, value: string): RpcError {
-  const shown = value.slice(0, 200);
-  if (method === "tools/call") return new UnknownItemError(`Unknown tool: ${shown}`);
-  if (method === "prompts/get") return new UnknownItemError(`Unknown prompt: ${shown}`);
+function unknownItem(isPrompt: boolean, value: string): RpcError {
+  const shown = value.slice(0, MAX_SHOWN);
+  if (isPrompt) return new UnknownItemError(`Unknown prompt: ${shown}`);
   return new UnknownItemError(`Resource not found: ${shown}`, { uri: value.slice(0, 2000) });
 }
 
@@ -191,7 +191,7 @@ export async function relayEvent(
 
 /** Returns null for a notification that the client does not get. */
 function notificationParams(
-  { names, client, links }: ClientContext,
+  { names, client, links, access }: ClientContext,
   link: ServerLink,
   method: string,
   params: JsonObject,
@@ -209,8 +209,11 @@ function notificationParams(
     case "notifications/message":
     case "notifications/elicitation/complete":
       return params;
-    case "notifications/resources/updated":
-      return { ...params, uri: names.uriFor(server, textOf(params, "uri") ?? "") };
+    case "notifications/resources/updated": {
+      const name = textOf(params, "uri") ?? "";
+      if (access?.mayUse({ server, name, isUri: true }) === false) return null;
+      return { ...params, uri: names.uriFor(server, name) };
+    }
     case "notifications/cancelled": {
       const { requestId } = params;
       const isId = typeof requestId === "string" || typeof requestId === "number";

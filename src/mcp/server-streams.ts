@@ -169,7 +169,10 @@ export async function relaySubscriptions(
     );
   const honored: JsonObject = {};
   for (const name of Object.keys(ALL_CHANGES)) if (filter[name] === true) honored[name] = true;
-  const known = uris.filter((uri) => context.names.findUri(uri) !== null);
+  const known = uris.filter((uri) => {
+    const found = context.names.findUri(uri);
+    return found !== null && context.access?.mayUse({ ...found, isUri: true }) !== false;
+  });
   if (known.length > 0) honored["resourceSubscriptions"] = known;
   const meta = { [META_SUBSCRIPTION]: id };
   await context.sink.send(

@@ -20,6 +20,18 @@ export class ToolPatterns {
     return JSON.stringify(this.#sources) === JSON.stringify(other.#sources);
   }
 
+  /** Whether a name that begins with `start` may match. */
+  mayMatch(start: string): boolean {
+    if (this.#matchesAll) return true;
+    for (const name of this.#names) if (name.startsWith(start)) return true;
+    return this.#patterns.some(([first = ""]) => first.startsWith(start) || start.startsWith(first));
+  }
+
+  /** Whether one pattern matches every name that begins with `start`. */
+  matchesAllFrom(start: string): boolean {
+    return this.#patterns.some((parts) => parts.at(-1) === "" && matchesParts(parts, start));
+  }
+
   matches(name: string): boolean {
     return (
       this.#matchesAll || this.#names.has(name) || this.#patterns.some((parts) => matchesParts(parts, name))

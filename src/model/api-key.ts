@@ -63,8 +63,9 @@ export const apiKeySchema = z
       .default(null)
       .meta({
         description:
-          "Tools of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any characters. The " +
-          "prefix is that of the server, also where a service with one server shows names without it. Null: all tools.",
+          "Tools, prompts and resources of MCP servers that the key may use: patterns of `prefix__name`, where `*` matches any " +
+          "characters; the name of a resource or template is its URI. The prefix is that of the server, also where a service " +
+          "with one server shows names without it. Null: everything.",
       }),
   })
   .meta({ id: "ApiKey" });

@@ -49,7 +49,7 @@ const claimsSchema = z
       .default(null)
       .meta({
         description:
-          "Claim with the patterns of the tools that the user may use, as in the `tools` of an API key: an array, or a text " +
+          "Claim with the patterns of tools, prompts and resources that the user may use, as in the `tools` of an API key: an array, or a text " +
           "with spaces between them. A token without it may use no tools. Null: all tools.",
       }),
   })

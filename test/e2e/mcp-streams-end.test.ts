@@ -168,6 +168,47 @@ test("a stream ends when the tools of its key change, and stays open when its na
   await passTimeUntil(clock, text);
 });
 
+test("a call that streams ends when its key may not use the tool any more, and not for another change", async () => {
+  const route = await seedWithKey({ tools: ["one__*"], expires_at: null });
+  const called = Promise.withResolvers<undefined>();
+  const proceed = Promise.withResolvers<undefined>();
+  servers.one.tools["waits"] = {
+    isStream: true,
+    async run(_call, send) {
+      send({ method: "notifications/progress", params: { progressToken: 1, progress: 1 } });
+      called.resolve(undefined);
+      await proceed.promise;
+      return { content: [] };
+    },
+  };
+  const client = new StatelessClient(route.url, route.headers);
+  const call = () => client.request("tools/call", { name: "one__waits", arguments: {} });
+  const served = call();
+  await called.promise;
+  await patchKey({ tools: ["one__waits", "two__*"] })(route.key, route);
+  for (let at = 0; at < 10; at++) {
+    clock.advance(500);
+    await eventLoopTurns();
+  }
+  proceed.resolve(undefined);
+  expect((await served).error).toBeUndefined();
+  servers.one.tools["waits"] = { isStream: true, run: endlessly };
+  const calls = servers.one.received.length;
+  const third = call();
+  await waitUntil(() =>
+    servers.one.received.slice(calls).some(({ rpcMethod }) => rpcMethod === "tools/call"),
+  );
+  await patchKey({ tools: ["two__*"] })(route.key, route);
+  expect((await passTimeUntil(clock, third)).last).toMatchObject({
+    error: { data: { code: "rule_not_allowed" } },
+  });
+});
+
+function endlessly(_call: unknown, send: (message: Record<string, unknown>) => void): Promise<never> {
+  send({ method: "notifications/progress", params: { progressToken: 1, progress: 1 } });
+  return new Promise(() => undefined);
+}
+
 test("a stream ends when its rule or its server is no longer there", async () => {
   for (const change of ["rule", "server"]) {
     const { url, gateway, rule, servers: ids, headers } = await seedWithKey({ expires_at: null });

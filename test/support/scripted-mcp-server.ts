@@ -40,6 +40,8 @@ export class ScriptedMcpServer {
   isSilent = false;
   /** Begins JSON with a byte order mark while it is true. */
   sendsByteOrderMark = false;
+  /** Whether it has completions. */
+  completes = false;
   pageSize = Infinity;
   readonly #generation: string;
   readonly #server: Bun.Server<undefined>;
@@ -172,9 +174,12 @@ export class ScriptedMcpServer {
       case "resources/list":
         return result(id, { ...fields, resources: [{ name: "notes", uri: "memo://notes" }] });
       case "resources/templates/list":
-        return result(id, { ...fields, resourceTemplates: [] });
+        return result(id, { ...fields, resourceTemplates: [{ name: "note", uriTemplate: "memo://{name}" }] });
       case "resources/read":
         return result(id, { ...fields, contents: [{ uri: params["uri"], text: "content" }] });
+      case "completion/complete":
+        if (!this.completes) return error(200, id, -32601, "Method not found");
+        return result(id, { ...fields, completion: { values: [] } });
       case "tools/call":
         return this.#call(message, fields);
       default:

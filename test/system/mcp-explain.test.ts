@@ -64,6 +64,25 @@ const call = (name: string) => ({ method: "tools/call", params: { name, argument
 /** Waits until the node has written what it has seen. */
 await waitUntil(async () => (await explain(call("files__read"))).mcp.allowed === true);
 
+describe("prompts, resources and completions", () => {
+  const denied = (name: string) => `the tools of the API key "reader" do not include ${name}`;
+
+  test.each([
+    ["prompts/get", { name: "web__greet" }, true, "the server decides whether it exists"],
+    ["prompts/get", { name: "files__greet" }, false, denied("files__greet")],
+    ["resources/read", { uri: "web+memo://a" }, true, "the server decides whether it exists"],
+    ["resources/read", { uri: "files+memo://a" }, false, denied("files__memo://a")],
+    [
+      "completion/complete",
+      { ref: { type: "ref/prompt", name: "files__greet" }, argument: { name: "a", value: "" } },
+      false,
+      denied("files__greet"),
+    ],
+  ])("%s of %o", async (method, params, allowed, reason) => {
+    expect((await explain({ method, params })).mcp).toMatchObject({ allowed, reason });
+  });
+});
+
 describe("the call of a tool", () => {
   test("that the key may use names its server, limits and plugins, and sends nothing", async () => {
     const before = servers.one.received.length;

@@ -4,6 +4,7 @@ import { sha256 } from "../../base/sha256.ts";
 import type { ClientContext, ClientSink } from "../../mcp/client-context.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { forwardedCapabilities } from "../../mcp/describe-service.ts";
+import { ItemAccess } from "../../mcp/item-access.ts";
 import { metaOf, objectOf } from "../../mcp/json-rpc.ts";
 import type { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
 import type { RequestObserver } from "../../mcp/observe-request.ts";
@@ -35,7 +36,8 @@ export function clientContextOf(
   const { headers } = exchange.request;
   const { servers, names } = serviceTargets(service);
   const client = describeClient(content);
-  const allowed = exchange.apiKey?.tools ?? null;
+  const patterns = exchange.apiKey?.tools ?? null;
+  const access = patterns === null ? null : new ItemAccess(patterns);
   const credentialOf = (server: McpServerTarget) => {
     const value = server.authorizationHeader === null ? null : headers.get(server.authorizationHeader);
     // A credential that this gateway accepts never leaves it.
@@ -43,7 +45,7 @@ export function clientContextOf(
   };
   return {
     gatewayId: exchange.gateway?.id ?? "",
-    servers,
+    servers: access === null ? servers : servers.filter((server) => access.mayUseServer(server)),
     names,
     client,
     links: endpoint.links({
@@ -52,7 +54,7 @@ export function clientContextOf(
       session: content.session,
       credentialOf,
     }),
-    allowsTool: allowed === null ? null : (name) => allowed.matches(name),
+    access,
     header: (name) => headers.get(name),
     signal: request.signal,
     sink,

@@ -68,8 +68,9 @@ class McpRun {
     this.#request = request;
     this.#service = service;
     this.#parts = parts;
-    const isEndless = exchange.method === "GET" || isSubscription(request.content?.messages ?? []);
-    const permission = new StreamPermission(exchange, service, isEndless, parts);
+    const messages = request.content?.messages ?? [];
+    const isEndless = exchange.method === "GET" || isSubscription(messages);
+    const permission = new StreamPermission(exchange, service, isEndless ? null : messages, parts);
     this.#output = new McpOutput(exchange, request, isEndless, {
       ...parts,
       keptSessions: (gatewayId) => parts.mcp.keptSessions(gatewayId),
