@@ -149,15 +149,20 @@ export interface LimitState {
 /** A `key` starts with `host.instanceId` and a colon, and names what the limit is about: `…:per_ip:203.0.113.7`. */
 export type LimitClaim = RequestsLimitClaim | TokensLimitClaim;
 
-/** One request of a limit in a sliding window. It is counted unless a later step rejects the request. */
+/**
+ * One request of a limit in a sliding window. It is counted unless a later step rejects the request. Without an `amount`, each message
+ * of an MCP batch counts as a request.
+ */
 export type RequestsLimitClaim = RequestsClaim;
 
-/** One request in a sliding window. It is counted when it is reserved; `settle` keeps it, `release` removes it. */
+/** Requests in a sliding window. They are counted when they are reserved; `settle` keeps them, `release` removes them. */
 interface RequestsClaim extends WindowTarget, ClaimOptions {
     readonly kind: "requests";
     /** Requests allowed in any window; an integer. */
     readonly limit: number;
     readonly windowMs: number;
+    /** The number of requests: 1 by default. All of them are counted, or none. */
+    readonly amount?: number;
 }
 
 /** The window of a limit. */

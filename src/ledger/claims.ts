@@ -18,7 +18,7 @@ export function isAmount(value: number | undefined): value is number {
 
 /** Returns the amount that a claim reserves. Throws a RangeError if the claim is invalid. */
 export function amountOf(claim: Claim): number {
-  const amount = claim.kind === "requests" ? 1 : claim.amount;
+  const amount = claim.kind === "requests" ? (claim.amount ?? 1) : claim.amount;
   if (!isAmount(amount) || !isAmount(claim.limit))
     throw new RangeError(
       `Amount ${amount} and limit ${claim.limit} of a claim must be integers from 0 to ${MAX_AMOUNT}.`,

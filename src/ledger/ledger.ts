@@ -36,12 +36,14 @@ interface ClaimOptions {
   readonly onUnavailable?: UnavailablePolicy;
 }
 
-/** One request in a sliding window. It is counted when it is reserved; `settle` keeps it, `release` removes it. */
+/** Requests in a sliding window. They are counted when they are reserved; `settle` keeps them, `release` removes them. */
 export interface RequestsClaim extends WindowTarget, ClaimOptions {
   readonly kind: "requests";
   /** Requests allowed in any window; an integer. */
   readonly limit: number;
   readonly windowMs: number;
+  /** The number of requests: 1 by default. All of them are counted, or none. */
+  readonly amount?: number;
 }
 
 /**

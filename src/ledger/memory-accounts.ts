@@ -1,6 +1,7 @@
 // The accounts of a ledger in memory: request limits, token limits, and budgets.
 import { Budget, Budgets } from "./budgets.ts";
 import { KeyDigest } from "./key-digest.ts";
+import { amountOf } from "./claims.ts";
 import type { Claim, RequestsClaim, TokensClaim, WindowTarget } from "./ledger.ts";
 import { RequestLogs } from "./request-logs.ts";
 import { add, Window } from "./window.ts";
@@ -71,7 +72,8 @@ export class MemoryAccounts {
   /** Returns the wait for a claim that does not fit. */
   waitMs({ slot, account, amount }: ClaimCheck, claim: Claim, now: number, unixMs: number): number {
     if (amount > claim.limit) return Infinity;
-    if (claim.kind === "requests") return this.#requests.waitMs(slot, claim.limit, claim.windowMs, now);
+    if (claim.kind === "requests")
+      return this.#requests.waitMs(slot, claim.limit - amount + 1, claim.windowMs, now);
     if (claim.kind === "tokens")
       return account instanceof Window ? account.waitMs(amount, claim.limit, claim.windowMs, now) : 1;
     const spent = account instanceof Budget ? account.spent : 0;
@@ -79,16 +81,24 @@ export class MemoryAccounts {
     return claim.endsAt === null ? Infinity : Math.max(1, Math.ceil(claim.endsAt - unixMs));
   }
 
-  /** Counts a request. `mayHaveMoved`: a new key was added since the claim was checked, which may move the others. */
-  append({ slot, digest }: ClaimCheck, claim: RequestsClaim, mayHaveMoved: boolean, now: number): void {
+  /** Counts the requests of a claim. `mayHaveMoved`: a new key was added since the claim was checked, which may move the others. */
+  append(
+    { slot, digest, amount }: ClaimCheck,
+    claim: RequestsClaim,
+    mayHaveMoved: boolean,
+    now: number,
+  ): void {
     const place = mayHaveMoved ? this.#requests.findOrCreate(digest.words) : slot;
-    this.#requests.append(place, now, claim.limit, claim.windowMs);
+    for (let count = 0; count < amount; count++)
+      this.#requests.append(place, now, claim.limit, claim.windowMs);
   }
 
-  /** Removes a request that was counted at `time`. */
-  release({ key }: WindowTarget, time: number): void {
-    const slot = this.#requests.find(this.#digest.update(key));
-    if (slot !== -1) this.#requests.release(slot, time);
+  /** Removes the requests of a claim that were counted at `time`. */
+  release(claim: RequestsClaim, time: number): void {
+    const slot = this.#requests.find(this.#digest.update(claim.key));
+    if (slot === -1) return;
+    const amount = amountOf(claim);
+    for (let count = 0; count < amount; count++) this.#requests.release(slot, time);
   }
 
   /** `checked` is the account that was found when the claim was checked. A new key may have evicted it. */

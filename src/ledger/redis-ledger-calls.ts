@@ -112,7 +112,7 @@ export function endCall(end: ReservationEnd, processId: string): ScriptCall | nu
     if (claim.kind === "requests" && (actualAmounts !== null || time === 0)) continue;
     keys.push(end.keys[at] ?? "");
     if (claim.kind === "requests") {
-      parts.push("r", "1", "0", String(spanOf(claim)), String(time));
+      parts.push("r", String(amountOf(claim)), "0", String(spanOf(claim)), String(time));
       continue;
     }
     mode = times === null ? "charge" : end.isUnconfirmed === true ? "cancel" : "end";

@@ -60,7 +60,7 @@ for i = 3, #KEYS do
   local kind, amount, span, account = ARGV[at], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), accounts[i]
   if kind == 'r' or kind == 'q' then
     local width = kind == 'q' and math.floor(span / 60) or 0
-    reply[4 * i - 7] = charge_window(account, 1, span, width, now)
+    reply[4 * i - 7] = charge_window(account, amount, span, width, now)
   elseif kind == 't' then
     account.reserved = add(account.reserved, amount)
     store_window(account, span)
@@ -117,7 +117,7 @@ for i = 3, ARGV[4] == 'charge' and #KEYS - 1 or #KEYS do
   local kind, span = ARGV[at], tonumber(ARGV[at + 3])
   local reserved, charge = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   if kind == 'r' then
-    uncharge_window(load_window(KEYS[i], now), tonumber(ARGV[at + 4]), span, 1)
+    uncharge_window(load_window(KEYS[i], now), tonumber(ARGV[at + 4]), span, reserved)
   elseif charged_at then
     replace_charge(kind, KEYS[i], reserved, charge, span, tonumber(charged_at()))
   else

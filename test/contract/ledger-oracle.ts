@@ -21,7 +21,7 @@ interface NaiveReservation {
 }
 
 const sum = (amounts: readonly number[]) => amounts.reduce((total, each) => total + each, 0);
-const amountOf = (claim: Claim) => (claim.kind === "requests" ? 1 : claim.amount);
+const amountOf = (claim: Claim) => (claim.kind === "requests" ? (claim.amount ?? 1) : claim.amount);
 const nameOf = (target: { kind: string; key: string; period?: string }) =>
   `${target.kind} ${target.key} ${target.period ?? ""}`;
 
@@ -63,7 +63,7 @@ export class NaiveLedger {
 
   reserve(node: number, claims: readonly Claim[], now: number): NaiveReservation | null {
     if (this.states(claims, now).refusedBy !== -1) return null;
-    for (const claim of claims) if (claim.kind === "requests") this.#charge(claim, 1, now);
+    for (const claim of claims) if (claim.kind === "requests") this.#charge(claim, amountOf(claim), now);
     const reservation = { node, claims, time: now };
     this.#open.push(reservation);
     if (claims.some(({ kind }) => kind !== "requests")) this.#leaseEnds.set(node, now + LEASE_MS);
@@ -79,7 +79,7 @@ export class NaiveLedger {
         else if (claim.kind === "tokens") {
           this.#uncharge(claim, charged[index] ?? 0, claim.amount);
           this.#charge(claim, actual?.[index] ?? 0, now);
-        } else if (actual === null) this.#uncharge(claim, reservation.time, 1);
+        } else if (actual === null) this.#uncharge(claim, reservation.time, amountOf(claim));
       }
     } else this.#settle(reservation, actual, now);
   }
@@ -96,7 +96,7 @@ export class NaiveLedger {
       const charge = actual?.[index] ?? 0;
       if (claim.kind === "tokens") return this.#charge(claim, charge, at, now);
       if (claim.kind === "budget") this.adjust(claim, charge);
-      else if (actual === null) this.#uncharge(claim, reservation.time, 1);
+      else if (actual === null) this.#uncharge(claim, reservation.time, amountOf(claim));
       return at;
     });
   }

@@ -1,7 +1,7 @@
 // Takes a random walk through ledgers that share their data, and compares every state with the oracle.
 import { expect } from "bun:test";
 import type { ManualClock } from "../../src/base/manual-clock.fixture.ts";
-import type { Claim, Ledger, Reservation } from "../../src/ledger/ledger.ts";
+import type { Claim, Ledger, RequestsClaim, Reservation } from "../../src/ledger/ledger.ts";
 import { SLOT_COUNT, slotOf } from "../../src/redis/cluster-slots.ts";
 import { NaiveLedger, walkClaims, type WalkStep } from "./ledger-oracle.ts";
 
@@ -44,7 +44,9 @@ export async function walk(
       case "reserve": {
         const wanted = claims.flatMap((claim, at): Claim[] => {
           const amount = step.amounts[at] ?? null;
-          return amount === null ? [] : [claim.kind === "requests" ? claim : { ...claim, amount }];
+          return amount === null
+            ? []
+            : [claim.kind === "requests" ? requestsOf(claim, amount) : { ...claim, amount }];
         });
         const node = step.node % ledgers.length;
         const outcome = await (ledgers[node] ?? first).reserve(gateway, wanted, "closed");
@@ -98,4 +100,10 @@ export async function walk(
       expect({ states, refusedBy }).toEqual(oracle.states(claims.slice(at, at + 1), now));
     expect(amounts).toEqual(budgets.map((budget) => oracle.amounts(budget)));
   }
+}
+
+/** Returns a claim on one to four requests. */
+function requestsOf(claim: RequestsClaim, amount: number): RequestsClaim {
+  const more = amount % 4;
+  return more === 0 ? claim : { ...claim, amount: 1 + more };
 }

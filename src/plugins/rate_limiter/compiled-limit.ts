@@ -48,6 +48,8 @@ export class CompiledLimit {
         limit: this.limit,
         windowMs: this.#windowMs,
         onUnavailable: this.#onUnavailable,
+        // A batch of messages calls one tool at most.
+        ...(this.type === "per_tool" && { amount: 1 }),
       };
       if (this.#claimBySubject.size >= MAX_CACHED_SUBJECTS) this.#claimBySubject.clear();
       this.#claimBySubject.set(subject, claim);

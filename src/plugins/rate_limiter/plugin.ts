@@ -174,6 +174,11 @@ function respondExceeded(
   context.setDetail(`${type} limit reached`);
   let waitMs = 0;
   for (const state of states) waitMs = Math.max(waitMs, state.waitMs);
+  if (waitMs === Infinity && context.protocol === "mcp") {
+    const error = `${type} rate limit exceeded. The batch has more messages than the limit allows. Send fewer at once.`;
+    context.respond({ status: 429, body: { error, code: "rate_limit_exceeded" } });
+    return;
+  }
   const retryAfter = actions.retry_after ?? String(Math.max(1, Math.ceil(waitMs / 1000)));
   context.respond({
     status: 429,

@@ -25,6 +25,7 @@ export class LimiterCall {
   readonly #context: ClaimsContext;
   readonly #startedAt: number;
   #set: ClaimSet | null = null;
+  #claims: readonly LimitClaim[] = NO_CLAIMS;
   #hasFailed = false;
 
   constructor(call: PluginCall, parts: EstimateParts) {
@@ -34,7 +35,7 @@ export class LimiterCall {
   }
 
   get claims(): readonly LimitClaim[] {
-    return this.#set?.claims ?? NO_CLAIMS;
+    return this.#claims;
   }
 
   /** Returns how later requests repeat the claims; null if they do not. */
@@ -78,6 +79,7 @@ export class LimiterCall {
   /** The request continues without the claims of this plugin. */
   dropClaims(): void {
     this.#set = null;
+    this.#claims = NO_CLAIMS;
   }
 
   /** Informs the plugin. `first` is the index of its first claim in the reservation. */
@@ -113,12 +115,16 @@ export class LimiterCall {
   }
 
   #use(set: ClaimSet | null): void {
-    if (set !== null) checkKeys(set.claims, this.call.link.instanceId);
+    if (set !== null) {
+      checkKeys(set.claims, this.call.link.instanceId);
+      const messages = this.call.exchange.mcp?.content?.messages.length ?? 1;
+      this.#claims = messages > 1 ? claimsOfBatch(set.claims, messages) : set.claims;
+    }
     this.#set = set;
   }
 
   #fail(error: unknown): void {
-    this.#set = null;
+    this.dropClaims();
     this.#hasFailed = true;
     this.call.response = null;
     failCall(error, this.call, this.#startedAt);
@@ -141,6 +147,13 @@ export class LimiterCall {
       body: { error: `${type} limit exceeded`, code: "rate_limit_exceeded", retry_after: retryAfter },
     });
   }
+}
+
+/** Every message of a batch counts as if it were sent alone. A claim with an amount knows better. */
+function claimsOfBatch(claims: readonly LimitClaim[], messages: number): readonly LimitClaim[] {
+  return claims.map((claim) =>
+    claim.kind === "requests" && claim.amount === undefined ? { ...claim, amount: messages } : claim,
+  );
 }
 
 /** Entries must not use the limits of each other, and the ledger accepts a key once per call. */

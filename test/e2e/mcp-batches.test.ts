@@ -1,0 +1,79 @@
+// Batches of 2025-03-26: every message counts in limits, and a batch that does not fit is refused whole.
+import { afterAll, describe, expect, test } from "bun:test";
+import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
+import { seedMcp, SessionClient, useMcpServers } from "../support/mcp-fixtures.ts";
+import { startRedis } from "../support/redis.ts";
+
+const servers = useMcpServers({ one: { tools: { read: {} } } });
+servers.one.completes = true;
+
+const MESSAGES: Record<string, object> = {
+  "tools/list": {},
+  "prompts/list": {},
+  "prompts/get": { name: "greet" },
+  "resources/read": { uri: "memo://notes" },
+  "completion/complete": {
+    ref: { type: "ref/prompt", name: "greet" },
+    argument: { name: "a", value: "" },
+  },
+  ping: {},
+};
+
+const redis = await startRedis();
+const gateways = {
+  memory: await startGatehouseInProcess(),
+  redis: await startGatehouseInProcess({ env: { REDIS_URL: redis.url } }),
+};
+afterAll(async () => {
+  for (const gatehouse of Object.values(gateways)) await gatehouse.stop();
+  await redis.stop();
+});
+
+describe.each(["memory", "redis"] as const)("limits in %s", (where) => {
+  const gatehouse = gateways[where];
+
+  async function clientWith(total: number, others: object = {}): Promise<SessionClient> {
+    const limits = { global: { limit: total + 2, window: "1h" }, ...others };
+    const required_plugins = [{ name: "rate_limiter", stage: "pre_request", settings: { limits } }];
+    const route = await seedMcp(gatehouse, { one: servers.one.url }, { gateway: { required_plugins } });
+    return SessionClient.start(route.url, { version: "2025-03-26" });
+  }
+
+  const batch = (count: number, method: string, params: object) =>
+    Array.from({ length: count }, (_, id) => ({ jsonrpc: "2.0", id, method, params }));
+
+  test.each(Object.entries(MESSAGES))("%s counts once for each message", async (method, params) => {
+    const client = await clientWith(10);
+    const first = await client.post(batch(8, method, params));
+    expect(first.status).toBe(200);
+    expect(JSON.parse(first.text)).toHaveLength(8);
+    const before = servers.one.received.length;
+    const refused = await client.post(batch(3, method, params));
+    expect(refused.status).toBe(429);
+    expect(refused.error).toMatchObject({ data: { code: "rate_limit_exceeded" } });
+    expect(servers.one.received.length).toBe(before);
+    // Nothing of the refused batch was counted.
+    expect((await client.post(batch(2, method, params))).status).toBe(200);
+    expect((await client.post(batch(1, method, params))).status).toBe(429);
+  });
+
+  test("notifications count as well, and a limit per tool counts the call only", async () => {
+    const client = await clientWith(6, { per_tool: { limit: 2, window: "1h" } });
+    const [call] = batch(1, "tools/call", { name: "read", arguments: {} });
+    const notification = { jsonrpc: "2.0", method: "notifications/progress", params: {} };
+    expect((await client.post([call, notification])).status).toBe(200);
+    expect((await client.post([call, notification])).status).toBe(200);
+    expect((await client.post([call])).status).toBe(429);
+    expect((await client.post([notification, notification, notification])).status).toBe(429);
+    expect((await client.post([notification, notification])).status).toBe(202);
+  });
+
+  test("a batch that is larger than the limit never fits, and says so", async () => {
+    const client = await clientWith(3);
+    const refused = await client.post(batch(6, "ping", {}));
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("retry-after")).toBeNull();
+    expect(refused.error?.["message"]).toContain("The batch has more messages than the limit allows");
+    expect((await client.post(batch(3, "ping", {}))).status).toBe(200);
+  });
+});
