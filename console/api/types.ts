@@ -550,7 +550,7 @@ export interface McpServer {
   tools: McpTools;
   /** Tools and prompts are named `prefix__name` where a service has several servers. Null: the name of the server. */
   prefix: string | null;
-  /** What happens if the definition of a tool changes: nothing, it is reported, or the tool is withheld until it is approved. */
+  /** What happens if the definition of a tool changes: nothing, it is reported, or the tool is withheld until it is approved. With `hold`, new tools are withheld, too. */
   pin: "off" | "warn" | "hold";
   timeouts: McpTimeouts;
   /** False: the server gets no requests. */
@@ -605,7 +605,7 @@ export interface McpServerInput {
   tools?: McpToolsInput;
   /** Tools and prompts are named `prefix__name` where a service has several servers. Null: the name of the server. */
   prefix?: string | null;
-  /** What happens if the definition of a tool changes: nothing, it is reported, or the tool is withheld until it is approved. */
+  /** What happens if the definition of a tool changes: nothing, it is reported, or the tool is withheld until it is approved. With `hold`, new tools are withheld, too. */
   pin?: "off" | "warn" | "hold";
   timeouts?: McpTimeoutsInput;
   /** False: the server gets no requests. */
@@ -1986,8 +1986,12 @@ export interface McpToolList {
   tools: {
     /** The name that the server uses. */
     name: string;
-    /** `new`: the first definition, which is accepted without an approval. `changed`: it differs from the approved one. `withheld`: it does, and the server has `pin: hold`. */
+    /** `new`: the first definition, which is accepted without an approval. `changed`: it differs from the approved one. `withheld`: it is not the approved one, and the server has `pin: hold`. */
     status: "approved" | "new" | "changed" | "withheld";
+    /** `changed`: the definition differs from the approved one. `new`: the tool was not in the first list of the server. `lookalike`: it is new, and its name looks like that of another tool, or has characters beyond ASCII. Null: it is not withheld. */
+    withheld_because: "changed" | "new" | "lookalike" | null;
+    /** Server and name of a tool that the name of this one looks like; null if there is none. */
+    lookalike_of: string | null;
     /** Identifies the definition that was seen last. */
     hash: string;
     /** As it was seen last. Null if it is longer than 64 KiB. */

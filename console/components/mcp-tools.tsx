@@ -73,9 +73,28 @@ function isChanged({ status }: Tool): boolean {
   return status === "changed" || status === "withheld";
 }
 
+function describeWithoutDiff({ withheld_because, definition }: Tool): string {
+  if (withheld_because === null || withheld_because === "changed" || definition === null)
+    return "The definition is too long to be shown.";
+  return describe(definition);
+}
+
+function reasonOf({ withheld_because, lookalike_of }: Tool): string | null {
+  if (withheld_because === "lookalike")
+    return lookalike_of === null ? "unusual characters" : `looks like ${lookalike_of}`;
+  return withheld_because;
+}
+
 const COLUMNS: readonly Column<Tool>[] = [
   { title: "Name", kind: "main", cell: ({ name }) => name },
-  { title: "Status", cell: ({ status }) => STATUSES[status] },
+  {
+    title: "Status",
+    cell: (tool) => (
+      <>
+        {STATUSES[tool.status]} {reasonOf(tool)}
+      </>
+    ),
+  },
   { title: "Description", cell: ({ definition }) => describe(definition) },
   { title: "First seen", cell: ({ first_seen_at }) => <Time at={first_seen_at} /> },
 ];
@@ -97,7 +116,7 @@ function ChangedTools({ path, tools, approve }: ChangedToolsProps): JSX.Element 
   return (
     <Section
       title="Changed definitions"
-      description="They differ from the approved ones. Withheld tools are not offered until they are approved. Read the definitions before you approve them: models act on them."
+      description="They differ from the approved ones, or are new. Withheld tools are not offered until they are approved. Read the definitions before you approve them: models act on them."
       actions={
         <Button operation={`POST ${path}/tools/approve`} onClick={() => approve(null)}>
           Approve all
@@ -108,11 +127,11 @@ function ChangedTools({ path, tools, approve }: ChangedToolsProps): JSX.Element 
         {tools.map((tool) => (
           <li class="card" key={tool.name}>
             <h3>
-              {STATUSES[tool.status]} {tool.name}
+              {STATUSES[tool.status]} {tool.name} {reasonOf(tool)}
             </h3>
             <div class="diff">
               {tool.diff.length === 0 ? (
-                <p class="hint">The definition is too long to be shown.</p>
+                <p class="hint">{describeWithoutDiff(tool)}</p>
               ) : (
                 <FieldChanges changes={tool.diff} />
               )}

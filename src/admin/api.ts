@@ -71,7 +71,7 @@ interface AdminApiParts {
   readonly responses: ResponseAdministration;
   readonly budgetBook: BudgetBook;
   readonly gameDays: Pick<GameDays, "flush">;
-  readonly toolPins: Pick<StoredToolPins, "refresh">;
+  readonly toolPins: Pick<StoredToolPins, "refresh" | "lookalikes">;
   readonly usageTotals: UsageTotals;
   readonly upstreamPool: Pick<UpstreamPool, "send">;
   readonly explain: Explain;
@@ -174,7 +174,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   const { current } = parts;
   addGatewayRoutes(table, current);
   addResource(table, current, upstreams);
-  addMcpServerRoutes(table, current, () => parts.toolPins.refresh());
+  addMcpServerRoutes(table, current, parts.toolPins);
   addResource(table, current, services);
   addRuleRoutes(table, current);
   addResource(table, current, virtualModels);

@@ -68,7 +68,7 @@ async function startNode(): Promise<Node> {
       new UpstreamPool(deadlines),
       systemClock,
     ),
-    toolPins: { refresh: () => Promise.resolve() },
+    toolPins: { refresh: () => Promise.resolve(), lookalikes: () => new Map() },
     usageTotals: new UsageTotals(store, log, systemClock),
     upstreamPool: new UpstreamPool(deadlines),
     explain: () => Promise.resolve(null),

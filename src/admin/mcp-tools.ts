@@ -7,6 +7,8 @@ import { timeSchema } from "./record-schemas.ts";
 
 const TOOL_STATUSES = ["approved", "new", "changed", "withheld"] as const;
 
+const WITHHELD_BECAUSE = ["changed", "new", "lookalike"] as const;
+
 const MAX_DIFF = 100;
 
 export const approvalInput = z.strictObject({
@@ -24,7 +26,18 @@ export const mcpToolListSchema = z.object({
       status: z.enum(TOOL_STATUSES).meta({
         description:
           "`new`: the first definition, which is accepted without an approval. `changed`: it differs from the approved one. " +
-          "`withheld`: it does, and the server has `pin: hold`.",
+          "`withheld`: it is not the approved one, and the server has `pin: hold`.",
+      }),
+      withheld_because: z
+        .enum(WITHHELD_BECAUSE)
+        .nullable()
+        .meta({
+          description:
+            "`changed`: the definition differs from the approved one. `new`: the tool was not in the first list of the server. " +
+            "`lookalike`: it is new, and its name looks like that of another tool, or has characters beyond ASCII. Null: it is not withheld.",
+        }),
+      lookalike_of: z.string().nullable().meta({
+        description: "Server and name of a tool that the name of this one looks like; null if there is none.",
       }),
       hash: z.string().meta({ description: "Identifies the definition that was seen last." }),
       definition: definition.meta({ description: "As it was seen last. Null if it is longer than 64 KiB." }),
@@ -41,17 +54,23 @@ export const mcpToolListSchema = z.object({
   offset: z.int(),
 });
 
-export function showTool(tool: StoredTool, pin: McpServer["pin"]) {
+/** `lookalikeOf` is the tool that a tool without an approval looks like, null if it is not known, and undefined if there is none. */
+export function showTool(tool: StoredTool, pin: McpServer["pin"], lookalikeOf: string | null | undefined) {
+  const status = statusOf(tool, pin);
+  const isNew = tool.approvedHash === "";
+  const reason = !isNew ? "changed" : lookalikeOf === undefined ? "new" : "lookalike";
   const [before, after] = [parsed(tool.approvedDefinition), parsed(tool.definition)];
   return {
     name: tool.name,
-    status: statusOf(tool, pin),
+    status,
+    withheld_because: status === "withheld" ? reason : null,
+    lookalike_of: lookalikeOf ?? null,
     hash: tool.hash,
     definition: after,
     approved_at: tool.approvedAt,
     first_seen_at: tool.firstSeenAt,
     changed_at: tool.changedAt,
-    diff: tool.hash === tool.approvedHash ? [] : diffRecords(before, after).slice(0, MAX_DIFF),
+    diff: isNew || tool.hash === tool.approvedHash ? [] : diffRecords(before, after).slice(0, MAX_DIFF),
   };
 }
 
@@ -59,7 +78,8 @@ function statusOf(
   { hash, approvedHash, approvedAt }: StoredTool,
   pin: McpServer["pin"],
 ): (typeof TOOL_STATUSES)[number] {
-  if (hash !== approvedHash) return pin === "hold" ? "withheld" : "changed";
+  if (hash !== approvedHash && pin === "hold") return "withheld";
+  if (hash !== approvedHash && approvedHash !== "") return "changed";
   return approvedAt === null ? "new" : "approved";
 }
 

@@ -19,6 +19,8 @@ const listSchema = z.object({ mcp_servers: z.array(serverSchema), count: z.int()
 const toolSchema = z.object({
   name: z.string(),
   status: z.string(),
+  withheld_because: z.string().nullish(),
+  lookalike_of: z.string().nullish(),
   hash: z.string(),
   definition: z.object({ description: z.string().optional() }).nullable(),
 });
@@ -67,8 +69,9 @@ export const mcp: Command = {
        gatehouse mcp call TOOL --endpoint URL [--arguments JSON] [--key KEY]
 
 SERVER is a name or an id. tools lists the tools that clients have seen: new and approved ones are offered; changed ones differ
-from the approved definition; withheld ones are not offered until they are approved. approve approves the definition that was
-seen last, of one tool or of all. call sends a tools/call to the gateway, as an agent does.
+from the approved definition; withheld ones are not offered until they are approved: they are new, have changed, or look like
+another tool. approve approves the definition that was seen last, of one tool, or of all but those that look like another one.
+call sends a tools/call to the gateway, as an agent does.
 
   --gateway G       name or id; optional if there is only one gateway
   --endpoint URL    call: address of a rule that leads to MCP servers, such as http://127.0.0.1:8000/mcp
@@ -120,7 +123,10 @@ async function tools(place: Place, given: McpArguments): Promise<string> {
   if (found.length === 0) return printable(`no client has listed the tools of MCP server ${name} yet`);
   const lines = found.map((tool) => {
     const description = (tool.definition?.description ?? "").slice(0, SHOWN_DESCRIPTION);
-    return [tool.name, tool.status, description].map(printable);
+    const because = tool.withheld_because ?? null;
+    const like = tool.lookalike_of ?? null;
+    const reason = because === null ? "" : ` (${because}${like === null ? "" : ` of ${like}`})`;
+    return [tool.name, tool.status + reason, description].map(printable);
   });
   return table(["TOOL", "STATUS", "DESCRIPTION"], lines);
 }

@@ -114,6 +114,8 @@ function toolVerdict(
   const status = server.pin === "off" ? null : pins.statusOf(server.id, name);
   if (status === "changed" && server.pin === "hold")
     return denied("its definition has changed and is not approved (pin: hold)");
+  if (status === "new" && server.pin === "hold")
+    return denied("the tool is new, or looks like another one, and is not approved (pin: hold)");
   if (status === null)
     return { allowed: null, reason: `not known: no list with ${tool} has been seen from the server` };
   const changed = status === "changed" ? "; its definition has changed since it was approved" : "";

@@ -97,7 +97,7 @@ function itemsFor(
   for (const [name, item] of list.byKey)
     if (
       mayUse(context, server, method, name) &&
-      (method !== "tools/list" || isOffered(context, server, list, name, parts.pins))
+      (method !== "tools/list" || isOffered(server, list, name, parts.pins))
     )
       found.push(bridgeItem(method, item, bridge));
   return found;
@@ -113,15 +113,9 @@ function mayUse(
 }
 
 /** Whether the server's record and its pins let clients have the tool. */
-function isOffered(
-  { gatewayId }: ClientContext,
-  server: McpServerTarget,
-  { hashes }: ServerList,
-  name: string,
-  pins: ToolPins,
-): boolean {
+function isOffered(server: McpServerTarget, { hashes }: ServerList, name: string, pins: ToolPins): boolean {
   if (!server.allowsTool(name)) return false;
-  return server.pin !== "hold" || !pins.isWithheld(gatewayId, server, name, hashes.get(name) ?? "");
+  return server.pin !== "hold" || !pins.isWithheld(server, name, hashes.get(name) ?? "");
 }
 
 async function listOf(
@@ -174,7 +168,7 @@ async function serverList(
     const list = await parts.lists.get(key, method, fetchPage, isMissing);
     observer.listed(server, method, list);
     if (method === "tools/list" && server.pin !== "off")
-      parts.pins.observe(gatewayId, server, seenTools(list));
+      await parts.pins.observe(gatewayId, server, seenTools(list));
     return { list, link };
   };
   const timeout = () => {
@@ -222,7 +216,7 @@ export async function findTool(
     const { list } = await serverList(context, server, "tools/list", parts, isMissing);
     const definition = list.byKey.get(name);
     const isAllowed = mayUse(context, server, "tools/list", name);
-    if (definition !== undefined && isAllowed && isOffered(context, server, list, name, parts.pins))
+    if (definition !== undefined && isAllowed && isOffered(server, list, name, parts.pins))
       return { server, name, definition };
   }
   return null;

@@ -1,25 +1,32 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";
+import { isSameBesideMeta, isSameDefinition } from "../model/definition-hash.ts";
 import { headerText, readHeaderText } from "./header-text.ts";
 import { definitionHash, headerArguments, headerMismatch, headersForArguments } from "./tool-definition.ts";
 import { grapheme } from "../../test/support/characters.ts";
 
-test("the hash does not depend on the order of keys or on _meta, and on everything else", () => {
+test("the hash depends on everything but the order of keys, and tells whether only _meta differs", () => {
   const tool = { name: "a", inputSchema: { type: "object", properties: { x: { type: "string" } } } };
   const hash = definitionHash(tool);
   const reordered = {
     inputSchema: { properties: { x: { type: "string" } }, type: "object" },
-    _meta: { at: 1 },
     name: "a",
   };
   expect(definitionHash(reordered)).toBe(hash);
+  const withMeta = definitionHash({ ...tool, _meta: { at: 1 } });
+  expect(withMeta).not.toBe(hash);
+  expect(isSameBesideMeta(withMeta, hash)).toBe(true);
+  // The digest of earlier versions, which did not know `_meta`.
+  const old = hash.slice(hash.lastIndexOf(".") + 1);
+  expect([isSameDefinition(old, withMeta), isSameDefinition(hash, withMeta)]).toEqual([true, false]);
+  expect(isSameDefinition("", withMeta)).toBe(false);
   for (const changed of [
     { ...tool, description: "d" },
     { ...tool, annotations: {} },
     { ...tool, name: "b" },
   ])
-    expect(definitionHash(changed)).not.toBe(hash);
+    expect(isSameBesideMeta(definitionHash(changed), hash)).toBe(false);
 });
 
 const definition = {

@@ -1,6 +1,7 @@
 // Definitions of tools: their hash, by which a change is noticed, and the arguments that they want repeated in header fields.
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { sha256 } from "../base/sha256.ts";
+import { joinHash } from "../model/definition-hash.ts";
 import { headerText, readHeaderText } from "./header-text.ts";
 import { objectOf } from "./json-rpc.ts";
 
@@ -9,10 +10,12 @@ const MAX_DEPTH = 16;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;
 
-/** Returns the same hash for every order of keys. `_meta` is not part of it: servers put times and ids there. */
+/** Returns the same hash for every order of keys. Of `_meta` it has a part of its own: some servers put times and ids there. */
 export function definitionHash(definition: JsonObject): string {
   const content = Object.entries(definition).filter(([key]) => key !== "_meta");
-  return sha256(canonicalJson(Object.fromEntries(content)));
+  const withoutMeta = sha256(canonicalJson(Object.fromEntries(content)));
+  const hasMeta = Object.hasOwn(definition, "_meta");
+  return joinHash(hasMeta ? sha256(canonicalJson(definition)) : withoutMeta, withoutMeta);
 }
 
 function canonicalJson(value: unknown): string {

@@ -9,11 +9,17 @@ export interface SeenTool {
   readonly definition: JsonObject;
 }
 
+/** `new`: the tool was not in the first list of its server, or looks like another one, and was never approved. */
+export type ToolStatus = "approved" | "changed" | "new";
+
 export interface ToolPins {
-  /** Reports the definitions that a server has listed. Returns at once. */
-  observe(gatewayId: string, server: McpServerTarget, tools: readonly SeenTool[]): void;
+  /**
+   * Reports the definitions that a server has listed. Returns a promise if they have to be known before tools are offered: for the first
+   * list of a server with `pin: hold`. The promise does not reject.
+   */
+  observe(gatewayId: string, server: McpServerTarget, tools: readonly SeenTool[]): Promise<void> | void;
   /** What is known about a tool, by the name that the server uses; null if no list with it has been seen. */
-  statusOf(serverId: string, name: string): "approved" | "changed" | null;
-  /** Whether a tool with this definition is not offered, because it has changed and is not approved. */
-  isWithheld(gatewayId: string, server: McpServerTarget, name: string, hash: string): boolean;
+  statusOf(serverId: string, name: string): ToolStatus | null;
+  /** Whether a tool with this definition is not offered, because it is not the approved one. */
+  isWithheld(server: McpServerTarget, name: string, hash: string): boolean;
 }

@@ -116,7 +116,7 @@ export const mcpServerSchema = z
     }),
     pin: z.enum(PIN_MODES).default("warn").meta({
       description:
-        "What happens if the definition of a tool changes: nothing, it is reported, or the tool is withheld until it is approved.",
+        "What happens if the definition of a tool changes: nothing, it is reported, or the tool is withheld until it is approved. With `hold`, new tools are withheld, too.",
     }),
     timeouts: mcpTimeoutsSchema.prefault({}),
     enabled: z.boolean().default(true).meta({ description: "False: the server gets no requests." }),

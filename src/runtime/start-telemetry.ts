@@ -16,7 +16,7 @@ import { openTracer } from "../telemetry/traces/open-tracer.ts";
 import { collectBlocks } from "./blocks.ts";
 import type { Configuration } from "./load-configuration.ts";
 import { TrafficRollups } from "./traffic-rollups.ts";
-import { collectToolPins } from "./stored-tool-pins.ts";
+import { collectToolPins } from "./collect-tool-pins.ts";
 import { collectTargets } from "./target-health.ts";
 
 export interface Telemetry {

@@ -1,12 +1,13 @@
 // Pinned definitions of tools: which ones are approved, kept in memory for requests, and in the store for all nodes. What servers
-// list is written there a little later, never by a request.
+// list is written there a little later, except for the first list of a server with `pin: hold`: nothing is offered before it is stored.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
-import type { SeenDefinition } from "../store/sql-mcp-tools.ts";
+import type { SeenTool, ToolPins, ToolStatus } from "../mcp/tool-pins.ts";
+import { isOldHash, isSameBesideMeta, isSameDefinition } from "../model/definition-hash.ts";
+import { isStorableName, type NewTools, type SeenDefinition } from "../store/sql-mcp-tools.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log/log.ts";
-import type { Metrics } from "../telemetry/metrics/metrics.ts";
-import type { CurrentConfiguration } from "./current-configuration.ts";
+import { lookalikesIn, type NamedTool } from "./tool-lookalikes.ts";
 
 /** How long what servers list is collected before it is written. */
 const WRITE_MS = 200;
@@ -20,6 +21,7 @@ const MAX_PENDING = 1000;
 interface Server {
   readonly id: string;
   readonly name: string;
+  readonly pin: "off" | "warn" | "hold";
 }
 
 interface KnownTool {
@@ -28,29 +30,38 @@ interface KnownTool {
 }
 
 interface KnownServer {
+  readonly gatewayId: string;
   readonly version: number;
   readonly tools: ReadonlyMap<string, KnownTool>;
 }
 
 interface PendingServer {
   readonly gatewayId: string;
-  readonly name: string;
+  readonly server: Server;
   readonly tools: Map<string, SeenDefinition>;
-  /** The definition of each tool that this process saw first: approved until the store says otherwise. */
+  /** The definition of each tool that this process saw first: approved until the store says otherwise, unless `pin` is `hold`. */
   readonly first: Map<string, SeenDefinition>;
 }
 
-export class StoredToolPins {
+type PinnedServer = Pick<Server, "id" | "pin">;
+
+export class StoredToolPins implements ToolPins {
   readonly #store: Pick<Store, "mcpTools">;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #known = new Map<string, KnownServer>();
   readonly #pending = new Map<string, PendingServer>();
+  /** First lists that are being recorded, by server. */
+  readonly #contacts = new Map<string, Promise<void>>();
+  /** One after the other, because names of one first list may look like those of another one. */
+  #lastContact = Promise.resolve();
   #isLoaded = false;
   #timer: ClockTimer | null = null;
   #working: Promise<void> | null = null;
   /** Only the first failure of an outage is logged. */
   #isFailing = false;
+  /** A first list is not recorded before this time of the clock. */
+  #retryAt = 0;
   #isClosed = false;
 
   constructor(store: Pick<Store, "mcpTools">, log: Log, clock: Clock) {
@@ -70,35 +81,34 @@ export class StoredToolPins {
     await this.#read();
   }
 
-  /** Takes note of the definitions that a server has listed. Returns at once. */
-  observe(gatewayId: string, { id, name }: Server, tools: readonly SeenDefinition[]): void {
-    const known = this.#known.get(id)?.tools;
+  observe(gatewayId: string, server: Server, tools: readonly SeenTool[]): Promise<void> | void {
+    const known = this.#known.get(server.id)?.tools;
+    if (server.pin === "hold" && known === undefined) return this.#meet(gatewayId, server, tools);
     for (const tool of tools) {
-      if (known?.get(tool.name)?.hash === tool.hash) continue;
-      const pending = this.#pendingOf(gatewayId, id, name);
+      const stored = known?.get(tool.name);
+      if (stored !== undefined && isStored(stored, tool.hash, server)) continue;
+      const pending = this.#pendingOf(gatewayId, server);
       if (pending === null) return;
-      if (known?.has(tool.name) !== true && !pending.first.has(tool.name)) pending.first.set(tool.name, tool);
+      if (stored === undefined && !pending.first.has(tool.name)) pending.first.set(tool.name, tool);
       pending.tools.set(tool.name, tool);
     }
     this.#schedule(this.#pending.size > 0 ? WRITE_MS : READ_MS);
   }
 
-  /** Whether a tool with this definition differs from the approved one. Before the approved ones are known, every tool does. */
-  isWithheld(_gatewayId: string, { id }: Pick<Server, "id">, name: string, hash: string): boolean {
-    if (!this.#isLoaded) return true;
-    const approved =
-      this.#known.get(id)?.tools.get(name)?.approvedHash ?? this.#pending.get(id)?.first.get(name)?.hash;
-    return approved !== undefined && approved !== hash;
-  }
-
-  /** What is known about a tool; null if no node has seen it. `id` is that of the server. */
-  statusOf(id: string, name: string): "approved" | "changed" | null {
+  isWithheld({ id, pin }: PinnedServer, name: string, hash: string): boolean {
+    if (pin !== "hold") return false;
     const tool = this.#known.get(id)?.tools.get(name);
-    if (tool !== undefined) return tool.hash === tool.approvedHash ? "approved" : "changed";
-    return this.#pending.get(id)?.first.has(name) === true ? "approved" : null;
+    return tool === undefined || !isSameDefinition(tool.approvedHash, hash);
   }
 
-  /** Returns the number of tools of a server whose definition differs from the approved one. */
+  statusOf(id: string, name: string): ToolStatus | null {
+    const tool = this.#known.get(id)?.tools.get(name);
+    if (tool === undefined) return this.#pending.get(id)?.first.has(name) === true ? "approved" : null;
+    if (tool.approvedHash === "") return "new";
+    return tool.hash === tool.approvedHash ? "approved" : "changed";
+  }
+
+  /** Returns the number of tools of a server whose definition differs from the approved one, or has none. */
   changedCount(id: string): number {
     let count = 0;
     for (const { hash, approvedHash } of this.#known.get(id)?.tools.values() ?? [])
@@ -106,19 +116,72 @@ export class StoredToolPins {
     return count;
   }
 
+  /** Returns the tools of a server that were never approved and look like another tool of the gateway: the other one, if it is known. */
+  lookalikes(id: string): ReadonlyMap<string, NamedTool | null> {
+    const server = this.#known.get(id);
+    if (server === undefined) return new Map();
+    const names = [...server.tools].flatMap(([name, { approvedHash }]) =>
+      approvedHash === "" ? [name] : [],
+    );
+    return names.length === 0 ? new Map() : lookalikesIn(id, names, this.#namesIn(server.gatewayId));
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.close();
-    await this.#working;
+    await Promise.all([this.#working, ...this.#contacts.values()]);
     await this.#write().catch(() => undefined);
   }
 
-  #pendingOf(gatewayId: string, id: string, name: string): PendingServer | null {
-    const known = this.#pending.get(id);
+  /** Records the first list that this process gets from a server with `pin: hold`. It is the first of all nodes, or none. */
+  #meet(gatewayId: string, server: Server, tools: readonly SeenTool[]): Promise<void> | void {
+    const storable = tools.filter(({ name }) => isStorableName(name));
+    // A server without tools may just be starting. Nothing is offered, so that nothing has to be compared.
+    if (storable.length === 0 || this.#clock.now() < this.#retryAt) return;
+    const running = this.#contacts.get(server.id);
+    if (running !== undefined) return running.then(() => this.observe(gatewayId, server, tools));
+    const contact = this.#lastContact
+      .then(() => this.#recordFirst(gatewayId, server, storable))
+      .finally(() => this.#contacts.delete(server.id));
+    this.#lastContact = contact;
+    this.#contacts.set(server.id, contact);
+    return contact;
+  }
+
+  /** Does not reject: without the store, no tool is offered. */
+  async #recordFirst(gatewayId: string, server: Server, tools: readonly SeenTool[]): Promise<void> {
+    try {
+      await this.#read();
+      const names = tools.map(({ name }) => name);
+      const lookalikes = lookalikesIn(server.id, names, this.#namesIn(gatewayId));
+      const seen = new Map<string, SeenDefinition>();
+      for (const { name, hash, definition } of tools)
+        seen.set(name, { name, hash, definition, isLookalike: lookalikes.has(name) });
+      const pending: PendingServer = { gatewayId, server, tools: seen, first: new Map() };
+      await this.#record(pending, [...seen.values()], "first");
+      await this.#readServer(server.id, gatewayId, null);
+      this.#isFailing = false;
+    } catch (error) {
+      this.#retryAt = this.#clock.now() + READ_MS;
+      this.#logFailure(error);
+    }
+    this.#schedule(READ_MS);
+  }
+
+  #namesIn(gatewayId: string): NamedTool[] {
+    const found: NamedTool[] = [];
+    for (const [serverId, server] of this.#known)
+      if (server.gatewayId === gatewayId)
+        for (const name of server.tools.keys()) found.push({ serverId, name });
+    return found;
+  }
+
+  #pendingOf(gatewayId: string, server: Server): PendingServer | null {
+    const known = this.#pending.get(server.id);
     if (known !== undefined) return known;
     if (this.#pending.size >= MAX_PENDING) return null;
-    const added = { gatewayId, name, tools: new Map(), first: new Map() };
-    this.#pending.set(id, added);
+    const added = { gatewayId, server, tools: new Map(), first: new Map() };
+    this.#pending.set(server.id, added);
     return added;
   }
 
@@ -141,67 +204,67 @@ export class StoredToolPins {
       await this.#read();
       this.#isFailing = false;
     } catch (error) {
-      if (this.#isFailing) return;
-      this.#isFailing = true;
-      this.#log.warn({ err: toError(error) }, "tool definitions not exchanged with the store");
+      this.#logFailure(error);
     }
+  }
+
+  #logFailure(error: unknown): void {
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.#log.warn({ err: toError(error) }, "tool definitions not exchanged with the store");
   }
 
   async #write(): Promise<void> {
     for (const [id, pending] of [...this.#pending]) {
-      const { tools, first } = pending;
+      const { tools, first, gatewayId, server } = pending;
+      const newTools = server.pin === "hold" ? "hold" : "approve";
       // The store approves the first definition that it gets. One that has changed since must not be the first.
       const changedSince = [...first.values()].filter(({ name, hash }) => tools.get(name)?.hash !== hash);
-      await this.#record(id, pending, changedSince);
-      await this.#record(id, pending, [...tools.values()]);
-      await this.#readServer(id, null);
+      await this.#record(pending, changedSince, newTools);
+      await this.#record(pending, [...tools.values()], newTools);
+      await this.#readServer(id, gatewayId, null);
       for (const { name } of changedSince) first.delete(name);
       if (tools.size === 0) this.#pending.delete(id);
     }
   }
 
   async #record(
-    id: string,
-    { gatewayId, name, tools }: PendingServer,
+    { gatewayId, server: { id, name }, tools }: PendingServer,
     seen: readonly SeenDefinition[],
+    newTools: NewTools,
   ): Promise<void> {
     const at = new Date(this.#clock.unixNow()).toISOString();
+    let mode = newTools;
     for (let start = 0; start < seen.length; start += MAX_BATCH) {
       const batch = seen.slice(start, start + MAX_BATCH);
-      const changed = await this.#store.mcpTools.record(gatewayId, id, batch, at);
+      const { changed, held, isFirst } = await this.#store.mcpTools.record(gatewayId, id, batch, at, mode);
+      if (mode === "first") mode = isFirst ? "rest_of_first" : "hold";
       for (const tool of batch) if (tools.get(tool.name) === tool) tools.delete(tool.name);
       for (const tool of changed)
         this.#log.warn({ gateway_id: gatewayId, mcp_server: name, tool }, "definition of tool changed");
+      for (const tool of held)
+        this.#log.warn({ gateway_id: gatewayId, mcp_server: name, tool }, "new tool withheld");
     }
   }
 
   async #read(): Promise<void> {
     const versions = await this.#store.mcpTools.versions();
     for (const id of [...this.#known.keys()]) if (!versions.has(id)) this.#known.delete(id);
-    for (const [id, version] of versions)
-      if (this.#known.get(id)?.version !== version) await this.#readServer(id, version);
+    for (const [id, { gatewayId, version }] of versions)
+      if (this.#known.get(id)?.version !== version) await this.#readServer(id, gatewayId, version);
     this.#isLoaded = true;
   }
 
   /** `version` was read before the hashes, so that a change between both is read again. */
-  async #readServer(id: string, version: number | null): Promise<void> {
+  async #readServer(id: string, gatewayId: string, version: number | null): Promise<void> {
     const hashes = await this.#store.mcpTools.hashes(id);
     if (hashes.length === 0) return;
     const tools = new Map(hashes.map(({ name, hash, approvedHash }) => [name, { hash, approvedHash }]));
-    this.#known.set(id, { version: version ?? -1, tools });
+    this.#known.set(id, { gatewayId, version: version ?? -1, tools });
   }
 }
 
-/** Sets the metric on each collection, so that deleted servers leave no series behind. */
-export function collectToolPins(metrics: Metrics, pins: StoredToolPins, current: CurrentConfiguration): void {
-  metrics.onCollect(() => {
-    metrics.clear("gatehouse_mcp_changed_tools");
-    for (const { gateway, parts } of current.snapshot.gateways.values())
-      for (const { id, name, pin } of parts.mcp_servers) {
-        if (pin === "off") continue;
-        const state = pin === "hold" ? "withheld" : "changed";
-        const labels = { gateway: gateway.name, server: name, state };
-        metrics.set("gatehouse_mcp_changed_tools", labels, pins.changedCount(id));
-      }
-  });
+/** Whether the store needs no other hash. Changes of `_meta` alone are not reported with `warn`: some servers put times there. */
+function isStored({ hash: stored }: KnownTool, hash: string, { pin }: Server): boolean {
+  return stored === hash || (pin !== "hold" && !isOldHash(stored) && isSameBesideMeta(stored, hash));
 }

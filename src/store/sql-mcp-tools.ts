@@ -1,26 +1,54 @@
 // The definitions of tools as nodes have seen them, and those that are approved, in the database. They create no revisions: they
 // are what servers report, not configuration.
 import type { Database, Query, Row } from "./database.ts";
+import { approveTool, insertTool, updateTool } from "./mcp-tool-rows.ts";
 
 /** Tools of a server beyond this number are not stored. */
 const MAX_TOOLS = 5000;
-/** A longer definition is compared by its hash, but not shown. */
-const MAX_DEFINITION = 65_536;
 /** PostgreSQL has no U+0000 in texts, and names are part of a key. */
 const NAME = /^[^\0]{1,256}$/;
+
+/** Whether a tool of this name can be stored, and therefore approved. */
+export function isStorableName(name: string): boolean {
+  return NAME.test(name);
+}
 
 export interface SeenDefinition {
   /** The name that the server uses. */
   readonly name: string;
   readonly hash: string;
   readonly definition: object;
+  /** Readers may take the name for that of another tool. Such a tool is approved only by its name. */
+  readonly isLookalike?: boolean;
+}
+
+/**
+ * What becomes of tools that were not seen before. `first`: they are approved if no tool of the server was seen before, and held
+ * otherwise. `rest_of_first`: they belong to a first list that is recorded in several parts.
+ */
+export type NewTools = "approve" | "hold" | "first" | "rest_of_first";
+
+export interface Recorded {
+  /** Tools whose definition has changed. */
+  readonly changed: readonly string[];
+  /** New tools that are not approved. */
+  readonly held: readonly string[];
+  /** Whether no tool of the server was seen before. */
+  readonly isFirst: boolean;
 }
 
 interface ToolHashes {
   readonly name: string;
   /** Of the definition that a node saw last. */
   readonly hash: string;
+  /** Empty: no definition was ever approved. */
   readonly approvedHash: string;
+}
+
+export interface ToolsVersion {
+  readonly gatewayId: string;
+  /** Higher after each change of the server's tools. */
+  readonly version: number;
 }
 
 export interface StoredTool extends ToolHashes {
@@ -35,8 +63,8 @@ export interface StoredTool extends ToolHashes {
 }
 
 export interface McpToolStore {
-  /** Returns a number by server that is higher after each change of its tools. */
-  versions(): Promise<ReadonlyMap<string, number>>;
+  /** By server, for those of which a tool was seen. */
+  versions(): Promise<ReadonlyMap<string, ToolsVersion>>;
   hashes(serverId: string): Promise<ToolHashes[]>;
   /** By name. */
   list(
@@ -44,13 +72,25 @@ export interface McpToolStore {
     limit: number,
     offset: number,
   ): Promise<{ readonly tools: StoredTool[]; readonly count: number }>;
-  /** Stores definitions that a node has seen. The first one of a tool is approved. Returns the tools whose definitions have changed. */
-  record(gatewayId: string, serverId: string, seen: readonly SeenDefinition[], at: string): Promise<string[]>;
+  /** Stores definitions that a node has seen. */
+  record(
+    gatewayId: string,
+    serverId: string,
+    seen: readonly SeenDefinition[],
+    at: string,
+    newTools: NewTools,
+  ): Promise<Recorded>;
   /**
-   * Approves the definitions that were seen last: of one tool, or of all if `name` is null. `hash` is the only one that is
+   * Approves the definitions that were seen last: of one tool, or of all but `except` if `name` is null. `hash` is the only one that is
    * approved, if it is not null. Returns the names of the approved tools.
    */
-  approve(serverId: string, name: string | null, hash: string | null, at: string): Promise<string[]>;
+  approve(
+    serverId: string,
+    name: string | null,
+    hash: string | null,
+    at: string,
+    except?: ReadonlySet<string>,
+  ): Promise<string[]>;
 }
 
 type Use = <T>(work: (database: Database) => Promise<T>) => Promise<T>;
@@ -62,10 +102,15 @@ export class SqlMcpTools implements McpToolStore {
     this.#use = use;
   }
 
-  versions(): Promise<ReadonlyMap<string, number>> {
+  versions(): Promise<ReadonlyMap<string, ToolsVersion>> {
     return this.#use(async ({ query }) => {
-      const rows = await query("SELECT server_id, version FROM mcp_tool_versions");
-      return new Map(rows.map(({ server_id, version }) => [String(server_id), Number(version)]));
+      const rows = await query("SELECT server_id, gateway_id, version FROM mcp_tool_versions");
+      return new Map(
+        rows.map(({ server_id, gateway_id, version }) => [
+          String(server_id),
+          { gatewayId: String(gateway_id), version: Number(version) },
+        ]),
+      );
     });
   }
 
@@ -97,42 +142,62 @@ export class SqlMcpTools implements McpToolStore {
     serverId: string,
     seen: readonly SeenDefinition[],
     at: string,
-  ): Promise<string[]> {
+    newTools: NewTools,
+  ): Promise<Recorded> {
     return this.#use((database) =>
       database.writeTransaction(async (query) => {
+        const recorded = { changed: [] as string[], held: [] as string[], isFirst: false };
         // The server may have been deleted since a node saw its tools.
         const [server] = await query("SELECT id FROM mcp_servers WHERE id = $1 AND gateway_id = $2", [
           serverId,
           gatewayId,
         ]);
-        if (server === undefined) return [];
-        const changed: string[] = [];
-        let added = 0;
+        if (server === undefined) return recorded;
+        const [version] = await query("SELECT version FROM mcp_tool_versions WHERE server_id = $1", [
+          serverId,
+        ]);
+        recorded.isFirst = version === undefined;
+        const isApproved =
+          newTools === "approve" ||
+          newTools === "rest_of_first" ||
+          (newTools === "first" && recorded.isFirst);
         const room = MAX_TOOLS - (await countOf(query, serverId));
+        const added: string[] = [];
+        let updated = 0;
         for (const tool of seen) {
           if (!NAME.test(tool.name)) continue;
-          const [known] = await query("SELECT hash FROM mcp_tools WHERE server_id = $1 AND name = $2", [
-            serverId,
-            tool.name,
-          ]);
-          if (known === undefined && added < room) {
-            added++;
-            await insertTool(query, gatewayId, serverId, tool, at);
-          } else if (known !== undefined && known["hash"] !== tool.hash) {
-            changed.push(tool.name);
-            await query(
-              "UPDATE mcp_tools SET hash = $1, definition = $2, changed_at = $3 WHERE server_id = $4 AND name = $5",
-              [tool.hash, textOf(tool.definition), at, serverId, tool.name],
-            );
+          const [known] = await query(
+            "SELECT hash, approved_hash FROM mcp_tools WHERE server_id = $1 AND name = $2",
+            [serverId, tool.name],
+          );
+          if (known === undefined) {
+            if (added.length >= room) continue;
+            const isHeld = !isApproved || (newTools !== "approve" && tool.isLookalike === true);
+            await insertTool(query, { gatewayId, serverId, at, isHeld }, tool);
+            added.push(tool.name);
+            if (isHeld) recorded.held.push(tool.name);
+          } else if (known["hash"] !== tool.hash) {
+            updated++;
+            if (await updateTool(query, { serverId, at }, tool, known)) recorded.changed.push(tool.name);
+          } else if (newTools === "rest_of_first" && known["approved_hash"] === "" && !tool.isLookalike) {
+            // Another node has seen the tool after the first part of the list was recorded.
+            updated++;
+            await approveTool(query, serverId, tool.name, null);
           }
         }
-        if (added + changed.length > 0) await raiseVersion(query, gatewayId, serverId);
-        return changed;
+        if (added.length + updated > 0) await raiseVersion(query, gatewayId, serverId);
+        return recorded;
       }),
     );
   }
 
-  approve(serverId: string, name: string | null, hash: string | null, at: string): Promise<string[]> {
+  approve(
+    serverId: string,
+    name: string | null,
+    hash: string | null,
+    at: string,
+    except: ReadonlySet<string> = new Set(),
+  ): Promise<string[]> {
     return this.#use((database) =>
       database.writeTransaction(async (query) => {
         const condition = `server_id = $1 AND ($2 = '' OR name = $2) AND ($3 = '' OR hash = $3) AND ($2 <> '' OR approved_hash <> hash)`;
@@ -141,15 +206,10 @@ export class SqlMcpTools implements McpToolStore {
           name ?? "",
           hash ?? "",
         ]);
+        const names = rows.map((row) => String(row["name"])).filter((each) => !except.has(each));
         const [first] = rows;
-        if (first === undefined) return [];
-        const names = rows.map((row) => String(row["name"]));
-        for (const each of names)
-          await query(
-            `UPDATE mcp_tools SET approved_hash = hash, approved_definition = definition, approved_at = $1
-               WHERE server_id = $2 AND name = $3`,
-            [at, serverId, each],
-          );
+        if (first === undefined || names.length === 0) return [];
+        for (const each of names) await approveTool(query, serverId, each, at);
         await raiseVersion(query, String(first["gateway_id"]), serverId);
         return names;
       }),
@@ -167,20 +227,6 @@ export async function removeMcpTools(
     await query(`DELETE FROM ${table} WHERE ${column} = $1`, [id]);
 }
 
-async function insertTool(
-  query: Query,
-  gatewayId: string,
-  serverId: string,
-  { name, hash, definition }: SeenDefinition,
-  at: string,
-): Promise<void> {
-  await query(
-    `INSERT INTO mcp_tools (server_id, name, gateway_id, hash, definition, approved_hash, approved_definition, first_seen_at)
-       VALUES ($1, $2, $3, $4, $5, $4, $5, $6)`,
-    [serverId, name, gatewayId, hash, textOf(definition), at],
-  );
-}
-
 async function raiseVersion(query: Query, gatewayId: string, serverId: string): Promise<void> {
   await query(
     `INSERT INTO mcp_tool_versions (server_id, gateway_id, version) VALUES ($1, $2, 1)
@@ -192,12 +238,6 @@ async function raiseVersion(query: Query, gatewayId: string, serverId: string): 
 async function countOf(query: Query, serverId: string): Promise<number> {
   const [counted] = await query("SELECT COUNT(*) AS count FROM mcp_tools WHERE server_id = $1", [serverId]);
   return Number(counted?.["count"]);
-}
-
-/** PostgreSQL rejects U+0000 in texts. JSON has it escaped, which is the only way it occurs here. */
-function textOf(definition: object): string {
-  const text = JSON.stringify(definition);
-  return text.length > MAX_DEFINITION ? "" : text;
 }
 
 function toHashes({ name, hash, approved_hash }: Row): ToolHashes {

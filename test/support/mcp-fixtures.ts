@@ -23,6 +23,8 @@ interface McpSeed {
   /** The id of an existing gateway, or the fields of a new one. */
   readonly gateway?: string | Json;
   readonly rule?: Json;
+  /** The name of the service. */
+  readonly service?: string;
 }
 
 interface McpRoute {
@@ -40,7 +42,7 @@ let routes = 0;
 export async function seedMcp(
   gatehouse: Pick<RunningGatehouse, "api" | "proxyUrl">,
   servers: Readonly<Record<string, string | Json>>,
-  { gateway = {}, rule = {} }: McpSeed = {},
+  { gateway = {}, rule = {}, service: serviceName = "tools" }: McpSeed = {},
 ): Promise<McpRoute> {
   const serial = ++routes;
   const gatewayId: string =
@@ -54,7 +56,7 @@ export async function seedMcp(
     ids[name] = (await create(gatehouse, `${at}/mcp-servers`, { name, ...record })).id;
   }
   const service = await create(gatehouse, `${at}/services`, {
-    name: "tools",
+    name: serviceName,
     type: "mcp",
     mcp_server_ids: Object.values(ids),
   });

@@ -1,9 +1,11 @@
 // MCP servers of a gateway, and the approval of their tools. Responses show credentials masked.
 import { GatehouseError } from "../../base/errors.ts";
-import { mcpServerSchema, type McpServerFields } from "../../model/mcp-server.ts";
+import { mcpServerSchema, type McpServer, type McpServerFields } from "../../model/mcp-server.ts";
 import { maskTarget } from "../../model/target-secrets.ts";
 import { validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import type { StoredToolPins } from "../../runtime/stored-tool-pins.ts";
+import type { NamedTool } from "../../runtime/tool-lookalikes.ts";
 import { pageQuery } from "../list-query.ts";
 import { approvalInput, showTool } from "../mcp-tools.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
@@ -13,6 +15,8 @@ import { addResource, pathOfOne } from "../resource-operations.ts";
 import { childDeclaration, type Resource } from "../resource.ts";
 import { toStoredMcpServer } from "../stored-mcp-server.ts";
 import { requireRecord } from "../write.ts";
+
+type Pins = Pick<StoredToolPins, "refresh" | "lookalikes">;
 
 export const mcpServers: Resource<"mcp_servers", McpServerFields> = {
   ...childDeclaration("mcp_servers", "mcp_server"),
@@ -40,12 +44,8 @@ export const mcpServers: Resource<"mcp_servers", McpServerFields> = {
 
 const approval = { status: 200, schema: "McpToolApproval", description: "The approved tools." } as const;
 
-/** `refresh` makes approvals effective in this process; other nodes read them within a second. */
-export function addMcpServerRoutes(
-  table: RouteTable,
-  current: CurrentConfiguration,
-  refresh: () => Promise<void>,
-): void {
+/** Pins are read again, so that approvals are effective in this process; other nodes read them within a second. */
+export function addMcpServerRoutes(table: RouteTable, current: CurrentConfiguration, pins: Pins): void {
   addResource(table, current, mcpServers);
   const { store } = current;
   const serverOf = ({ params }: Pick<Call<unknown>, "params">) =>
@@ -59,24 +59,21 @@ export function addMcpServerRoutes(
     access: { role: "viewer" },
     query: pageQuery,
     response: { ...response, description: "By name. Empty until a client has listed the tools." },
-    handle: async (call) => {
-      const { id, pin } = await serverOf(call);
-      const { limit, offset } = call.query;
-      const { tools, count } = await store.mcpTools.list(id, limit, offset);
-      return Response.json({ tools: tools.map((tool) => showTool(tool, pin)), count, limit, offset });
-    },
+    handle: async (call) => Response.json(await shownTools(current, pins, await serverOf(call), call.query)),
   });
   const approve = async (call: Call<unknown>, name: string | null, hash: string | null) => {
     const { id, gateway_id } = await serverOf(call);
     const at = new Date().toISOString();
+    await pins.refresh();
+    const except = name === null ? new Set(pins.lookalikes(id).keys()) : undefined;
     // An empty name would approve all tools.
-    const approved = name === "" ? [] : await store.mcpTools.approve(id, name, hash, at);
+    const approved = name === "" ? [] : await store.mcpTools.approve(id, name, hash, at, except);
     if (name !== null && approved.length === 0) throw await approvalError(current, id, name);
     const { audit, origin } = call.caller;
     const about = { resource: "mcp_tool", resource_id: id, gateway_id, name, revision: null };
     const details = { approve: approved.slice(0, MAX_AUDITED), count: approved.length };
     if (approved.length > 0) await audit.record({ ...origin, ...about, action: "update", details });
-    await refresh();
+    await pins.refresh();
     return Response.json({ approved });
   };
   addOperation(table, {
@@ -95,11 +92,32 @@ export function addMcpServerRoutes(
     tag: mcpServers.tag,
     method: "post",
     path: `${pathOfOne(mcpServers)}/tools/approve`,
-    summary: "Approve the definitions of all tools of an MCP server that have changed",
+    summary:
+      "Approve the definitions of all tools of an MCP server that have changed or are new, but those that look like another tool",
     access: { role: "operator" },
     response: approval,
     handle: (call) => approve(call, null, null),
   });
+}
+
+/** Returns a page of the tools of a server. */
+async function shownTools(
+  { store, snapshot }: CurrentConfiguration,
+  pins: Pins,
+  { id, pin, gateway_id }: Pick<McpServer, "id" | "pin" | "gateway_id">,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<object> {
+  await pins.refresh();
+  const { tools, count } = await store.mcpTools.list(id, limit, offset);
+  const lookalikes = pins.lookalikes(id);
+  const servers = snapshot.gateways.get(gateway_id)?.parts.mcp_servers ?? [];
+  const nameOf = ({ serverId, name }: NamedTool) =>
+    `${servers.find((each) => each.id === serverId)?.name ?? serverId}: ${name}`;
+  const shown = tools.map((tool) => {
+    const other = lookalikes.get(tool.name);
+    return showTool(tool, pin, other === undefined ? undefined : other === null ? null : nameOf(other));
+  });
+  return { tools: shown, count, limit, offset };
 }
 
 /** Limits the size of an entry of the audit log. */

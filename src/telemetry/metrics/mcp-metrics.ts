@@ -46,7 +46,7 @@ export const MCP_METRICS = {
   },
   gatehouse_mcp_changed_tools: {
     type: "gauge",
-    help: "Tools whose definition differs from the approved one: `withheld` with `pin: hold`, else `changed`.",
+    help: "Tools whose definition is not the approved one: `withheld` with `pin: hold`, else `changed`.",
     labels: ["gateway", "server", "state"],
     merge: "max",
   },
