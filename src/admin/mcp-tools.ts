@@ -78,8 +78,8 @@ function statusOf(
   { hash, approvedHash, approvedAt }: StoredTool,
   pin: McpServer["pin"],
 ): (typeof TOOL_STATUSES)[number] {
-  if (hash !== approvedHash && pin === "hold") return "withheld";
-  if (hash !== approvedHash && approvedHash !== "") return "changed";
+  const isNew = approvedHash === "";
+  if (hash !== approvedHash) return pin === "hold" ? "withheld" : isNew ? "new" : "changed";
   return approvedAt === null ? "new" : "approved";
 }
 

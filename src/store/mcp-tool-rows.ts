@@ -1,10 +1,18 @@
 // Rows of tools of MCP servers: each has the definition that a node saw last, and the approved one.
 import { isSameDefinition } from "../model/definition-hash.ts";
 import type { Query, Row } from "./database.ts";
-import type { SeenDefinition } from "./sql-mcp-tools.ts";
 
 /** A longer definition is compared by its hash, but not shown. */
 const MAX_DEFINITION = 65_536;
+
+export interface SeenDefinition {
+  /** The name that the server uses. */
+  readonly name: string;
+  readonly hash: string;
+  readonly definition: object;
+  /** Readers may take the name for that of another tool. Such a tool is approved only by its name. */
+  readonly isLookalike?: boolean;
+}
 
 export async function insertTool(
   query: Query,

@@ -1,7 +1,7 @@
 // The definitions of tools as nodes have seen them, and those that are approved, in the database. They create no revisions: they
 // are what servers report, not configuration.
 import type { Database, Query, Row } from "./database.ts";
-import { approveTool, insertTool, updateTool } from "./mcp-tool-rows.ts";
+import { approveTool, insertTool, updateTool, type SeenDefinition } from "./mcp-tool-rows.ts";
 
 /** Tools of a server beyond this number are not stored. */
 const MAX_TOOLS = 5000;
@@ -13,22 +13,13 @@ export function isStorableName(name: string): boolean {
   return NAME.test(name);
 }
 
-export interface SeenDefinition {
-  /** The name that the server uses. */
-  readonly name: string;
-  readonly hash: string;
-  readonly definition: object;
-  /** Readers may take the name for that of another tool. Such a tool is approved only by its name. */
-  readonly isLookalike?: boolean;
-}
-
 /**
  * What becomes of tools that were not seen before. `first`: they are approved if no tool of the server was seen before, and held
  * otherwise. `rest_of_first`: they belong to a first list that is recorded in several parts.
  */
 export type NewTools = "approve" | "hold" | "first" | "rest_of_first";
 
-export interface Recorded {
+interface Recorded {
   /** Tools whose definition has changed. */
   readonly changed: readonly string[];
   /** New tools that are not approved. */
@@ -45,7 +36,7 @@ interface ToolHashes {
   readonly approvedHash: string;
 }
 
-export interface ToolsVersion {
+interface ToolsVersion {
   readonly gatewayId: string;
   /** Higher after each change of the server's tools. */
   readonly version: number;
