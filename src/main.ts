@@ -235,6 +235,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     sockets: parts.sockets,
     mirrors: new OpenMirrors(deadlines.clock, isDraining),
     toolPins: configuration.toolPins,
+    silentServers: configuration.silentServers,
     canaries: new CanaryWatch(configuration.current, telemetry.metrics, log, deadlines.clock),
   };
 }

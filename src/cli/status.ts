@@ -27,6 +27,7 @@ const readinessSchema = z.object({
   ledger: dependencySchema.optional(),
   faulty_gateways: z.record(z.string(), z.string()).optional(),
   faulty_plugins: z.record(z.string(), z.string()).optional(),
+  silent_mcp_servers: z.record(z.string(), z.string()).optional(),
 });
 const openApiSchema = z.object({ info: z.object({ version: z.string() }) });
 const countSchema = z.object({ count: z.int() });
@@ -118,6 +119,9 @@ function describe(found: Status): string {
       ["running", `${duration(found.uptime_seconds ?? 0)}, ${megabytes} MB`],
       ...Object.entries(found.faulty_gateways ?? {}).map(
         ([id, reason]) => [paint("yellow", "not active"), `gateway ${id}: ${reason}`] as const,
+      ),
+      ...Object.entries(found.silent_mcp_servers ?? {}).map(
+        ([server, reason]) => [paint("yellow", "silent"), `MCP server ${server}: ${reason}`] as const,
       ),
       ...Object.entries(found.faulty_plugins ?? {}).map(
         ([entry, reason]) => [paint("yellow", "faulty"), `plugin ${entry}: ${reason}`] as const,

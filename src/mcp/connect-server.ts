@@ -33,6 +33,8 @@ interface ConnectOptions {
   readonly signal: AbortSignal | null;
   /** Whether the session belongs to one session of a client. */
   readonly isClientSession: boolean;
+  /** Whether the server is asked even if it is known. */
+  readonly isProbe?: boolean;
 }
 
 /** How long a server's generation is remembered. A server that was updated is found out after this time. */
@@ -85,7 +87,7 @@ export class ServerConnector {
     generation: Generation,
     options: ConnectOptions,
   ): ConnectedServer | Promise<ConnectedServer> {
-    const known = generation === "session" ? null : this.#known(server, options);
+    const known = generation === "session" || options.isProbe === true ? null : this.#known(server, options);
     if (known !== null) return known;
     // A server that sends something now and then, but no response, is never silent for long.
     const aborted = new AbortController();

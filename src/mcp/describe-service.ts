@@ -13,8 +13,11 @@ import {
   type Generation,
 } from "./protocol.ts";
 import { generationOf } from "./server-link.ts";
+import type { SilentServers } from "./silent-servers.ts";
+import { isUnresponsive } from "./unresponsive.ts";
 import type { ClientSession } from "./session-seal.ts";
 import type { McpServerTarget } from "./server-target.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
 
 const MAX_INSTRUCTIONS = 16_000;
 const GATEWAY_INFO: JsonObject = { name: "gatehouse", version: "1" };
@@ -27,6 +30,11 @@ export interface StartedSession {
   readonly result: JsonObject;
 }
 
+interface ConnectParts {
+  readonly connector: ServerConnector;
+  readonly silences: SilentServers;
+}
+
 interface Connections {
   readonly connected: readonly ConnectedServer[];
   readonly silent: readonly string[];
@@ -36,14 +44,14 @@ interface Connections {
 export async function startSession(
   context: ClientContext,
   request: RpcRequest,
-  connector: ServerConnector,
+  { connector, silences }: ConnectParts,
   unixNow: number,
 ): Promise<StartedSession> {
   const requested = textOf(request.params, "protocolVersion");
   if (requested === null)
     throw new RpcError(RPC.invalidParams, 'initialize needs the text "protocolVersion" in params.');
   const version = SESSION_VERSIONS.includes(requested) ? requested : NEWEST_SESSION_VERSION;
-  const connections = await connectAll(context, version, connector, true);
+  const connections = await connectAll(context, version, { connector, silences }, true);
   const { connected } = connections;
   const servers = connected.map(({ link: { server, version: serverVersion, sessionId } }) => ({
     tag: server.tag,
@@ -61,11 +69,8 @@ export async function startSession(
 }
 
 /** Responds to server/discover. Rejects with an RpcError if no server responds. */
-export async function discoverService(
-  context: ClientContext,
-  connector: ServerConnector,
-): Promise<JsonObject> {
-  const connections = await connectAll(context, NEWEST_SESSION_VERSION, connector, false);
+export async function discoverService(context: ClientContext, parts: ConnectParts): Promise<JsonObject> {
+  const connections = await connectAll(context, NEWEST_SESSION_VERSION, parts, false);
   const { connected, silent } = connections;
   const { _meta: meta = {} } = unavailable(connections);
   return {
@@ -80,16 +85,22 @@ export async function discoverService(
 }
 
 async function connectAll(
-  { servers, client, links, signal, observer }: ClientContext,
+  { servers, client, links, signal, observer, gatewayId }: ClientContext,
   version: string,
-  connector: ServerConnector,
+  { connector, silences }: ConnectParts,
   isClientSession: boolean,
 ): Promise<Connections> {
   const connect = async (server: McpServerTarget): Promise<ConnectedServer | null> => {
     const credential = links.credentialOf(server);
+    const subject = { gatewayId, server, credential };
     try {
-      return await connector.connect(server, { client, version, credential, signal, isClientSession });
-    } catch {
+      if (silences.isSilent(subject, "connect")) throw new UpstreamError("first_byte_timeout");
+      const options = { client, version, credential, signal, isClientSession };
+      const connected = await connector.connect(server, options);
+      silences.responded(subject, "connect");
+      return connected;
+    } catch (error) {
+      if (isUnresponsive(error)) silences.report(subject, "connect");
       // The server is named in the result.
       observer.silent(server, isClientSession ? "initialize" : "server/discover");
       return null;

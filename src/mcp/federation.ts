@@ -9,12 +9,15 @@ import { ServerProtocolError, type ServerCallParts } from "./server-call.ts";
 import { sendObserved } from "./observe-request.ts";
 import { generationOf, type ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
+import type { Silence, SilentServers } from "./silent-servers.ts";
+import { isUnresponsive, ServerSilentError } from "./unresponsive.ts";
 import type { SeenTool, ToolPins } from "./tool-pins.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 
 export interface FederationParts extends ServerCallParts {
   readonly lists: ListCache;
   readonly pins: ToolPins;
+  readonly silences: SilentServers;
 }
 
 interface ListedServer {
@@ -143,6 +146,10 @@ async function serverList(
   isMissing: boolean,
 ): Promise<{ readonly list: ServerList; readonly link: ServerLink }> {
   const { links, client, gatewayId, observer } = context;
+  const subject = { gatewayId, server, credential: links.credentialOf(server) };
+  let waitsFor: Silence = "connect";
+  if (parts.silences.isSilent(subject, method))
+    throw new ServerProtocolError("the server was silent; it is asked again in the background");
   const aborted = new AbortController();
   const fetchPage = (cursor: string | null) =>
     links.use(server, (link) =>
@@ -164,8 +171,11 @@ async function serverList(
     );
   const work = async () => {
     const link = await links.linkTo(server);
+    waitsFor = method;
     const key = links.listKey(server);
     const list = await parts.lists.get(key, method, fetchPage, isMissing);
+    parts.silences.responded(subject, "connect");
+    parts.silences.responded(subject, method);
     observer.listed(server, method, list);
     if (method === "tools/list" && server.pin !== "off")
       await parts.pins.observe(gatewayId, server, seenTools(list));
@@ -173,9 +183,14 @@ async function serverList(
   };
   const timeout = () => {
     aborted.abort();
-    return new ServerProtocolError(`the server sent no list within ${server.timeouts.list} ms`);
+    return new ServerSilentError(`the server sent no list within ${server.timeouts.list} ms`);
   };
-  return withTimeout(server.timeouts.list, work(), timeout, parts.clock);
+  try {
+    return await withTimeout(server.timeouts.list, work(), timeout, parts.clock);
+  } catch (error) {
+    if (isUnresponsive(error)) parts.silences.report(subject, waitsFor);
+    throw error;
+  }
 }
 
 /** Built once per list. */

@@ -12,6 +12,8 @@ import { isListMethod, LOG_LEVELS, RPC, type Generation } from "./protocol.ts";
 import { ServerLinks, SessionPool, type LinkOptions } from "./server-links.ts";
 import { endSession, sendNotification, sendRequest, sendResponse, type ServerLink } from "./server-link.ts";
 import { relayServerStreams, relaySubscriptions } from "./server-streams.ts";
+import { probeServer } from "./probe-server.ts";
+import type { SilentServers } from "./silent-servers.ts";
 import { openRequestId } from "./session-seal.ts";
 import type { ToolPins } from "./tool-pins.ts";
 import type { UpstreamClient } from "../upstream/upstream-client.ts";
@@ -34,9 +36,10 @@ export class McpEndpoint {
   readonly #connector: ServerConnector;
   readonly #pool: SessionPool;
 
-  constructor(upstream: UpstreamClient, clock: Clock, pins: ToolPins) {
-    this.#parts = { upstream, clock, pins, lists: new ListCache(clock) };
+  constructor(upstream: UpstreamClient, clock: Clock, pins: ToolPins, silences: SilentServers) {
+    this.#parts = { upstream, clock, pins, silences, lists: new ListCache(clock) };
     this.#connector = new ServerConnector(this.#parts);
+    silences.useProbe((subject, what) => probeServer(subject, what, this.#connector, this.#parts));
     this.#pool = new SessionPool(this.#parts);
   }
 
@@ -45,13 +48,17 @@ export class McpEndpoint {
     return this.#pool.count(gatewayId);
   }
 
+  get #connections() {
+    return { connector: this.#connector, silences: this.#parts.silences };
+  }
+
   links(options: LinkOptions): ServerLinks {
     return new ServerLinks(options, this.#pool, this.#connector);
   }
 
   /** Starts the session of a client that sent `initialize`. */
   initialize(context: ClientContext, request: RpcRequest): Promise<StartedSession> {
-    return startSession(context, request, this.#connector, this.#parts.clock.unixNow());
+    return startSession(context, request, this.#connections, this.#parts.clock.unixNow());
   }
 
   /** Rejects with an RpcError. */
@@ -69,7 +76,7 @@ export class McpEndpoint {
       if (method === "ping") return { result: {} };
       if (method === "logging/setLevel") return { result: await this.#setLogLevel(context, params) };
     } else {
-      if (method === "server/discover") return { result: await discoverService(context, this.#connector) };
+      if (method === "server/discover") return { result: await discoverService(context, this.#connections) };
       if (method === "subscriptions/listen") {
         await relaySubscriptions(context, id, params, this.#parts);
         return null;

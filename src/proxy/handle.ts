@@ -17,6 +17,7 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { SilentServers } from "../mcp/silent-servers.ts";
 import type { ToolPins } from "../mcp/tool-pins.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
@@ -79,6 +80,7 @@ export interface DataPlaneParts extends ResourceParts, ShadowParts {
   readonly gameDays: GameDays;
   readonly canaries: CanaryWatch;
   readonly toolPins: ToolPins;
+  readonly silentServers: SilentServers;
   readonly mirrors: OpenMirrors;
 }
 
@@ -176,8 +178,8 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
 }
 
 function createMcp({ upstreamPool: upstream, toolPins: pins, log, ...parts }: DataPlaneParts): LazyMcp {
-  const { current, requireApiKey } = parts;
-  return new LazyMcp({ ...parts, serving: { upstream, pins, log, current, requireApiKey } });
+  const { current, requireApiKey, silentServers: silences } = parts;
+  return new LazyMcp({ ...parts, serving: { upstream, pins, silences, log, current, requireApiKey } });
 }
 
 function watchClientAndTotalTime(exchange: Exchange, { upstream }: CompiledRule): void {

@@ -17,6 +17,8 @@ import { followStore } from "./follow-store.ts";
 import type { Storage } from "./open-storage.ts";
 import { shareShadow, type ShadowSource } from "./shadow-source.ts";
 import type { Siblings } from "../telemetry/siblings.ts";
+import { SilentServers } from "../mcp/silent-servers.ts";
+import { describeSilences } from "./mcp-silences.ts";
 import { StoredToolPins } from "./stored-tool-pins.ts";
 import { Isolation } from "./isolation/isolation.ts";
 import { PluginHosts } from "./plugin-hosts.ts";
@@ -27,6 +29,7 @@ export interface Configuration {
   readonly blocks: Blocks;
   readonly shareShadow: (siblings: Siblings) => ShadowSource;
   readonly toolPins: StoredToolPins;
+  readonly silentServers: SilentServers;
   readonly pluginRestarts: Isolation["restarts"];
   /** Rejects when the store rejects this process permanently; never resolves. */
   readonly failed: Promise<never>;
@@ -45,17 +48,15 @@ export async function loadConfiguration(
   const registry = new PluginRegistry();
   const blocks = new Blocks(store, ledger, settings.MAX_BLOCKS, log, clock);
   const toolPins = new StoredToolPins(store, log, clock);
+  const silentServers = new SilentServers(clock);
   const isolation = new Isolation(settings, registry, log, clock);
   health.faultyPlugins = () => isolation.faults();
   const hosts = new PluginHosts(ledger, blocks, log, offLoop, clock, responses, isolation);
   const compile = { plugins: registry, balance: new BalanceRegistry(), credentials, instances: hosts };
   const current = new CurrentConfiguration(store, compile, health, log);
-  const customPlugins = new CustomPlugins(
-    settings.PLUGINS_DIR,
-    registry,
-    log,
-    (name) => void current.recompilePlugin(name),
-  );
+  health.silentMcpServers = () => describeSilences(silentServers, current);
+  const recompile = (name: string) => void current.recompilePlugin(name);
+  const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, recompile);
   await customPlugins.start();
   // A client that connects right after the start should find the configuration loaded and the plugins ready. An embedded
   // database that cannot be opened ends the start; a database server may become available later.
@@ -86,6 +87,7 @@ export async function loadConfiguration(
     blocks,
     shareShadow: (siblings) => shareShadow(hosts, siblings),
     toolPins,
+    silentServers,
     pluginRestarts: () => isolation.restarts(),
     failed: following.then(() => new Promise<never>(() => undefined)),
     stop,

@@ -16,6 +16,7 @@ import { openTracer } from "../telemetry/traces/open-tracer.ts";
 import { collectBlocks } from "./blocks.ts";
 import type { Configuration } from "./load-configuration.ts";
 import { TrafficRollups } from "./traffic-rollups.ts";
+import { collectSilences } from "./mcp-silences.ts";
 import { collectToolPins } from "./collect-tool-pins.ts";
 import { collectTargets } from "./target-health.ts";
 
@@ -46,7 +47,7 @@ export async function startTelemetry(
     health,
     log,
     clock,
-    configuration: { current, blocks, toolPins, pluginRestarts },
+    configuration: { current, blocks, toolPins, silentServers, pluginRestarts },
   }: TelemetryParts,
   version: string,
   siblings: Siblings | null,
@@ -65,6 +66,7 @@ export async function startTelemetry(
   collectTargets(metrics, current, clock);
   collectBlocks(metrics, blocks, current);
   collectToolPins(metrics, toolPins, current);
+  collectSilences(metrics, silentServers, current);
   metrics.onCollect(() => {
     metrics.dropDeletedGateways([...current.snapshot.gateways.values()].map(({ gateway }) => gateway.name));
   });

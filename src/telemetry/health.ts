@@ -39,6 +39,9 @@ export class Health {
   /** Returns isolated plugins that crash repeatedly, as `GATEWAY_ID/PLUGIN`, with the reason. */
   faultyPlugins: () => ReadonlyMap<string, string> = () => new Map();
 
+  /** Returns MCP servers that do not respond, as `GATEWAY_ID/SERVER`, with what they do not respond to. */
+  silentMcpServers: () => ReadonlyMap<string, string> = () => new Map();
+
   get ready(): boolean {
     return this.phase === "serving" && this.revision !== null;
   }
@@ -54,6 +57,7 @@ export class Health {
     if (path === "/healthz") return { status: 200, headers: {}, body: { status: "ok" } };
     if (path !== "/readyz") return null;
     const faultyPlugins = this.faultyPlugins();
+    const silent = this.silentMcpServers();
     const body = {
       status: this.ready ? "ready" : this.phase === "draining" ? "draining" : "starting",
       revision: this.revision,
@@ -61,6 +65,7 @@ export class Health {
       counters: this.counters,
       ledger: this.ledger,
       ...(this.failedGateways.size > 0 && { faulty_gateways: Object.fromEntries(this.failedGateways) }),
+      ...(silent.size > 0 && { silent_mcp_servers: Object.fromEntries(silent) }),
       ...(faultyPlugins.size > 0 && { faulty_plugins: Object.fromEntries(faultyPlugins) }),
     };
     return { status: this.ready ? 200 : 503, headers: { "Cache-Control": "no-store" }, body };

@@ -38,6 +38,10 @@ export class ScriptedMcpServer {
   tools: Record<string, ScriptedTool>;
   /** Sends nothing at all while it is true. */
   isSilent = false;
+  /** JSON-RPC methods to which it sends nothing. */
+  readonly silentMethods = new Set<string>();
+  /** Whether it sends nothing in response to a message. */
+  isSilentTo: ((message: ReceivedMessage) => boolean) | null = null;
   /** Begins JSON with a byte order mark while it is true. */
   sendsByteOrderMark = false;
   /** Whether it has completions. */
@@ -104,6 +108,8 @@ export class ScriptedMcpServer {
       signal: request.signal,
     };
     this.received.push(message);
+    if (this.silentMethods.has(rpcMethod ?? "") || this.isSilentTo?.(message) === true)
+      return new Promise(() => undefined);
     const meta = isObject(params["_meta"]) ? params["_meta"] : {};
     const isStateless = `${META}protocolVersion` in meta;
     if (isStateless && this.#generation === "session") return error(400, body["id"], -32000, "Bad Request");

@@ -5,6 +5,7 @@ import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { errorText, isRpcId, RpcError } from "../../mcp/json-rpc.ts";
 import { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
 import type { ToolPins } from "../../mcp/tool-pins.ts";
+import type { SilentServers } from "../../mcp/silent-servers.ts";
 import { SessionSeal } from "../../mcp/session-seal.ts";
 import type { TokenVerifier } from "../../mcp/tokens/token-verifier.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
@@ -23,6 +24,7 @@ import { serveMcp, type McpParts } from "./serve-mcp.ts";
 interface McpServing extends PermissionParts {
   readonly upstream: UpstreamClient;
   readonly pins: ToolPins;
+  readonly silences: SilentServers;
   readonly log: Log;
 }
 
@@ -45,7 +47,10 @@ export class McpPlane {
     this.#parts = parts;
     this.#seal = new SessionSeal(parts.secret);
     const { serving } = parts;
-    this.#endpoint = serving === null ? null : new McpEndpoint(serving.upstream, parts.clock, serving.pins);
+    this.#endpoint =
+      serving === null
+        ? null
+        : new McpEndpoint(serving.upstream, parts.clock, serving.pins, serving.silences);
   }
 
   /** Sets the client of a request with a token. Throws 401 if the request has no valid credential and needs one. */

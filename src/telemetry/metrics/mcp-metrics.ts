@@ -38,6 +38,11 @@ export const MCP_METRICS = {
     help: "How often a server was left out of a list or of a new session, because it did not respond within `timeouts.list`.",
     labels: ["gateway", "server", "method"],
   },
+  gatehouse_mcp_server_silent: {
+    type: "gauge",
+    help: "1 for a server that sent no response in time and is asked in the background until it does. Lists and sessions do not wait for it.",
+    labels: ["gateway", "server"],
+  },
   gatehouse_mcp_listed_items: {
     type: "gauge",
     help: "Items of the last list that a server sent: `list` is `tools`, `prompts`, `resources` or `resourceTemplates`. Filters are not applied.",
