@@ -4,6 +4,7 @@ import { BoundedCache } from "../base/bounded-cache.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import { ClientCache, type CacheOwner } from "./client-cache.ts";
 import { objectOf, textOf, type RpcResponse } from "./json-rpc.ts";
 import { NEWEST_SESSION_VERSION, SESSION_VERSIONS, STATELESS_VERSION, type Generation } from "./protocol.ts";
 import {
@@ -31,6 +32,7 @@ interface ConnectOptions {
   readonly version: string;
   readonly credential: ClientCredential | null;
   readonly signal: AbortSignal | null;
+  readonly gatewayId: string;
   /** Whether the session belongs to one session of a client. */
   readonly isClientSession: boolean;
   /** Whether the server is asked even if it is known. */
@@ -46,19 +48,18 @@ interface Remembered {
   readonly until: number;
 }
 
-interface Discovery {
-  readonly server: ConnectedServer;
-  readonly until: number;
-}
+/** What parsed JSON takes for each byte of its text. */
+const MEMORY_PER_BYTE = 4;
 
 export class ServerConnector {
   readonly #parts: ServerCallParts;
   /** The generation of servers that do not have that of the client, by tag and generation of the client. */
   readonly #others = new BoundedCache<string, Remembered>(2000);
-  readonly #discoveries = new BoundedCache<string, Discovery>(2000);
+  readonly #discoveries: ClientCache<ConnectedServer>;
 
   constructor(parts: ServerCallParts) {
     this.#parts = parts;
+    this.#discoveries = new ClientCache(parts.clock);
   }
 
   /** Rejects with an error of `callServer`, or a ServerProtocolError. */
@@ -106,8 +107,7 @@ export class ServerConnector {
   }
 
   #known(server: McpServerTarget, options: ConnectOptions): ConnectedServer | null {
-    const known = this.#discoveries.get(discoveryKey(server, options));
-    return known !== undefined && known.until > this.#parts.clock.now() ? known.server : null;
+    return this.#discoveries.get(ownerOf(options), discoveryKey(server, options)) ?? null;
   }
 
   async #initialize(server: McpServerTarget, options: ConnectOptions): Promise<ConnectedServer> {
@@ -175,9 +175,14 @@ export class ServerConnector {
       typeof ttlMs === "number"
         ? Math.min(Math.max(ttlMs, MIN_DISCOVERY_MS), REMEMBERED_MS)
         : MIN_DISCOVERY_MS;
-    this.#discoveries.set(discoveryKey(server, options), { server: connected, until: now + ttl });
+    const bytes = JSON.stringify(result).length * MEMORY_PER_BYTE;
+    this.#discoveries.set(ownerOf(options), discoveryKey(server, options), connected, bytes, now + ttl);
     return connected;
   }
+}
+
+function ownerOf({ credential, gatewayId }: ConnectOptions): CacheOwner {
+  return credential?.owner ?? { gatewayId, client: null };
 }
 
 function discoveryKey({ tag }: McpServerTarget, { credential }: ConnectOptions): string {

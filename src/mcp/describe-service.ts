@@ -95,7 +95,7 @@ async function connectAll(
     const subject = { gatewayId, server, credential };
     try {
       if (silences.isSilent(subject, "connect")) throw new UpstreamError("first_byte_timeout");
-      const options = { client, version, credential, signal, isClientSession };
+      const options = { client, version, credential, signal, gatewayId, isClientSession };
       const connected = await connector.connect(server, options);
       silences.responded(subject, "connect");
       return connected;

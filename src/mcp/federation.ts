@@ -172,8 +172,7 @@ async function serverList(
   const work = async () => {
     const link = await links.linkTo(server);
     waitsFor = method;
-    const key = links.listKey(server);
-    const list = await parts.lists.get(key, method, fetchPage, isMissing);
+    const list = await parts.lists.get(links.listOwner(server), method, fetchPage, isMissing);
     parts.silences.responded(subject, "connect");
     parts.silences.responded(subject, method);
     observer.listed(server, method, list);

@@ -200,7 +200,7 @@ function notificationParams(
   const { server } = link;
   const changed = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(method)?.[1];
   if (changed !== undefined) {
-    lists.invalidate(links.listKey(server), changed);
+    lists.invalidate(links.listOwner(server), changed);
     // Stateless clients get it only on a stream of subscriptions/listen.
     return client.generation === "session" ? params : null;
   }

@@ -1,8 +1,8 @@
 // The lists of each server: all pages of tools, prompts, and resources, kept for a short time. Concurrent requests for the
 // same list share one request to the server.
-import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Clock } from "../base/clock.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { ClientCache, type CacheOwner } from "./client-cache.ts";
 import { textOf, type RpcResponse } from "./json-rpc.ts";
 import { LISTS, RPC, type ListMethod } from "./protocol.ts";
 import { ServerProtocolError } from "./server-call.ts";
@@ -16,7 +16,14 @@ const REFRESH_MS = 2000;
 const MAX_PAGES = 100;
 const MAX_ITEMS = 5000;
 const MAX_LIST_BYTES = 16 * 1024 * 1024;
-const KEPT_LISTS = 2000;
+/** What parsed JSON takes for each byte of its text. */
+const MEMORY_PER_BYTE = 4;
+
+/** Names the lists that a client sees of a server, and who they are kept for. */
+export interface ListOwner {
+  readonly key: string;
+  readonly owner: CacheOwner;
+}
 
 export interface ServerList {
   readonly items: readonly JsonObject[];
@@ -28,6 +35,8 @@ export interface ServerList {
   readonly until: number;
   /** Whether the server allows sharing the list between clients. */
   readonly isPublic: boolean;
+  /** The length of its text. */
+  readonly bytes: number;
 }
 
 /** Requests one page; `cursor` is null for the first one. */
@@ -35,37 +44,44 @@ type FetchPage = (cursor: string | null) => Promise<RpcResponse | null>;
 
 export class ListCache {
   readonly #clock: Clock;
-  readonly #lists = new BoundedCache<string, ServerList>(KEPT_LISTS);
+  readonly #lists: ClientCache<ServerList>;
   readonly #pending = new Map<string, Promise<ServerList>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#lists = new ClientCache(clock);
   }
 
-  /** Rejects with the error of the server, or with a ServerProtocolError. `key` names server and credential. */
-  async get(key: string, method: ListMethod, fetchPage: FetchPage, isMissing: boolean): Promise<ServerList> {
+  /** Rejects with the error of the server, or with a ServerProtocolError. */
+  async get(
+    { key, owner }: ListOwner,
+    method: ListMethod,
+    fetchPage: FetchPage,
+    isMissing: boolean,
+  ): Promise<ServerList> {
     const listKey = `${method} ${key}`;
-    const known = this.#lists.get(listKey);
+    const known = this.#lists.get(owner, listKey);
     const now = this.#clock.now();
-    if (known !== undefined && known.until > now && (!isMissing || known.fetchedAt + REFRESH_MS > now))
-      return known;
-    const pending = this.#pending.get(listKey);
+    if (known !== undefined && (!isMissing || known.fetchedAt + REFRESH_MS > now)) return known;
+    // Another client may have sent the same credential.
+    const pendingKey = JSON.stringify([owner.client, listKey]);
+    const pending = this.#pending.get(pendingKey);
     if (pending !== undefined) return pending;
     const fetched = this.#fetch(method, fetchPage);
-    this.#pending.set(listKey, fetched);
+    this.#pending.set(pendingKey, fetched);
     try {
       const list = await fetched;
-      this.#lists.set(listKey, list);
+      this.#lists.set(owner, listKey, list, list.bytes * MEMORY_PER_BYTE, list.until);
       return list;
     } finally {
-      this.#pending.delete(listKey);
+      this.#pending.delete(pendingKey);
     }
   }
 
   /** The server has reported that a list has changed. */
-  invalidate(key: string, capability: string): void {
+  invalidate({ key, owner }: ListOwner, capability: string): void {
     for (const [method, list] of Object.entries(LISTS))
-      if (list.capability === capability) this.#lists.delete(`${method} ${key}`);
+      if (list.capability === capability) this.#lists.delete(owner, `${method} ${key}`);
   }
 
   async #fetch(method: ListMethod, fetchPage: FetchPage): Promise<ServerList> {
@@ -103,7 +119,7 @@ export class ListCache {
     }
     const fetchedAt = this.#clock.now();
     const items = [...byKey.values()];
-    return { items, byKey, hashes, fetchedAt, until: fetchedAt + ttlMs, isPublic };
+    return { items, byKey, hashes, fetchedAt, until: fetchedAt + ttlMs, isPublic, bytes: size };
   }
 }
 

@@ -1,6 +1,7 @@
 // Serves the requests and notifications of MCP clients: state of the process that outlives requests, and the table of methods.
 import type { JsonObject } from "../base/json.ts";
 import type { Clock } from "../base/clock.ts";
+import { AcceptedCredentials } from "./accepted-credentials.ts";
 import { ServerConnector } from "./connect-server.ts";
 import type { ClientContext } from "./client-context.ts";
 import { discoverService, startSession, type StartedSession } from "./describe-service.ts";
@@ -16,7 +17,7 @@ import { probeServer } from "./probe-server.ts";
 import type { SilentServers } from "./silent-servers.ts";
 import { openRequestId } from "./session-seal.ts";
 import type { ToolPins } from "./tool-pins.ts";
-import type { UpstreamClient } from "../upstream/upstream-client.ts";
+import type { PooledClient } from "../upstream/upstream-client.ts";
 
 /** Requests that one server responds to, by generation of the client. */
 const FORWARDED: Readonly<Record<Generation, ReadonlySet<string>>> = {
@@ -36,8 +37,9 @@ export class McpEndpoint {
   readonly #connector: ServerConnector;
   readonly #pool: SessionPool;
 
-  constructor(upstream: UpstreamClient, clock: Clock, pins: ToolPins, silences: SilentServers) {
-    this.#parts = { upstream, clock, pins, silences, lists: new ListCache(clock) };
+  constructor(upstream: PooledClient, clock: Clock, pins: ToolPins, silences: SilentServers) {
+    const accepted = new AcceptedCredentials((poolKey) => upstream.forget(poolKey));
+    this.#parts = { upstream, clock, pins, silences, accepted, lists: new ListCache(clock) };
     this.#connector = new ServerConnector(this.#parts);
     silences.useProbe((subject, what) => probeServer(subject, what, this.#connector, this.#parts));
     this.#pool = new SessionPool(this.#parts);

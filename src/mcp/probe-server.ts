@@ -34,7 +34,7 @@ function isUnreachable(error: unknown): boolean {
 }
 
 async function ask(
-  { server, credential }: SilentSubject,
+  { gatewayId, server, credential }: SilentSubject,
   what: Silence,
   connector: ServerConnector,
   parts: ServerCallParts,
@@ -43,6 +43,7 @@ async function ask(
     client: CLIENT,
     version: NEWEST_SESSION_VERSION,
     credential,
+    gatewayId,
     signal: null,
     isClientSession: false,
     isProbe: true,

@@ -9,6 +9,8 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import type { Clock } from "../base/clock.ts";
 import { parseExact } from "../base/exact-json.ts";
+import type { AcceptedCredentials } from "./accepted-credentials.ts";
+import type { CacheOwner } from "./client-cache.ts";
 import { McpEventParser } from "./event-stream.ts";
 import { readBatch, readMessage, type RpcMessage, type RpcResponse } from "./json-rpc.ts";
 import { BATCH_VERSION } from "./protocol.ts";
@@ -20,6 +22,7 @@ const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 export interface ServerCallParts {
   readonly upstream: UpstreamClient;
   readonly clock: Clock;
+  readonly accepted: AcceptedCredentials;
 }
 
 /** A credential of the server that a client sent. */
@@ -27,6 +30,8 @@ export interface ClientCredential {
   readonly authorization: string;
   /** Represents the credential in keys of caches and connection pools. */
   readonly digest: string;
+  /** The client that sent it. */
+  readonly owner: CacheOwner;
 }
 
 interface ServerRequest {
@@ -80,15 +85,17 @@ export interface ServerReply {
 export async function callServer(
   server: McpServerTarget,
   request: ServerRequest,
-  { upstream, clock }: ServerCallParts,
+  { upstream, clock, accepted }: ServerCallParts,
 ): Promise<ServerReply> {
   const { signal, credential, timeoutMs } = request;
   signal?.throwIfAborted();
+  const poolKey = credential === null ? server.poolKey : `${server.poolKey} ${credential.digest}`;
   const sent = upstream.send(
     {
       baseUrl: server.baseUrl,
-      poolKey: credential === null ? server.poolKey : `${server.poolKey} ${credential.digest}`,
+      poolKey,
       usesClientCredential: credential !== null,
+      isTrial: credential !== null && !accepted.has(credential.owner, poolKey),
       credential: credential === null ? server.credential : null,
       path: server.path,
       method: request.method,
@@ -104,6 +111,9 @@ export async function callServer(
   try {
     const response = await sent.headersReceived;
     response.idleTimeoutMs = timeoutMs;
+    if (credential !== null && response.ok) accepted.add(credential.owner, poolKey);
+    else if (credential !== null && (response.status === 401 || response.status === 403))
+      accepted.remove(credential.owner, poolKey);
     return await openReply(response, request.headers["mcp-protocol-version"] === BATCH_VERSION, release);
   } catch (error) {
     release();

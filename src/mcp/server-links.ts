@@ -1,39 +1,51 @@
 // The links of one client to the servers of a service: those in its sealed session, and others that this node keeps: for
 // clients without a session, for servers that were unavailable when the session began, and for sessions that a server lost.
 import { BoundedCache } from "../base/bounded-cache.ts";
+import type { ListOwner } from "./list-cache.ts";
 import type { ServerConnector } from "./connect-server.ts";
 import type { ClientCredential, ServerCallParts } from "./server-call.ts";
 import { endSession, isSessionLost, type ClientDescription, type ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import type { ClientSession, SessionOwner } from "./session-seal.ts";
 
-/** Per gateway. */
-const KEPT_SESSIONS = 1000;
+/** Per client: at least this many, and at most twice as many. Clients without a key share them. */
+const KEPT_SESSIONS = 250;
+const KEPT_CLIENTS = 500;
 const KEPT_GATEWAYS = 1000;
 
 type PendingLink = Promise<ServerLink>;
+type Sessions = BoundedCache<string, PendingLink>;
 
-/** Sessions with servers that this node keeps, by gateway. */
+/** Sessions with servers that this node keeps, by gateway and client. */
 export class SessionPool {
-  readonly #gateways = new BoundedCache<string, BoundedCache<string, PendingLink>>(KEPT_GATEWAYS);
+  readonly #gateways = new BoundedCache<string, BoundedCache<string, Sessions>>(KEPT_GATEWAYS);
   readonly #parts: ServerCallParts;
 
   constructor(parts: ServerCallParts) {
     this.#parts = parts;
   }
 
-  of(gatewayId: string): BoundedCache<string, PendingLink> {
-    let links = this.#gateways.get(gatewayId);
+  of({ gatewayId, client }: SessionOwner): Sessions {
+    let clients = this.#gateways.get(gatewayId);
+    if (clients === undefined) {
+      clients = new BoundedCache<string, Sessions>(KEPT_CLIENTS, (evicted) => {
+        for (const each of evicted.values()) this.#end(each);
+      });
+      this.#gateways.set(gatewayId, clients);
+    }
+    let links = clients.get(client);
     if (links === undefined) {
       links = new BoundedCache<string, PendingLink>(KEPT_SESSIONS, (evicted) => this.#end(evicted));
-      this.#gateways.set(gatewayId, links);
+      clients.set(client, links);
     }
     return links;
   }
 
   /** The number of sessions that are kept for a gateway. */
   count(gatewayId: string): number {
-    return this.#gateways.get(gatewayId)?.size ?? 0;
+    let count = 0;
+    for (const links of this.#gateways.get(gatewayId)?.values() ?? []) count += links.size;
+    return count;
   }
 
   #end(link: PendingLink): void {
@@ -51,12 +63,12 @@ export interface LinkOptions {
 
 export class ServerLinks {
   readonly #options: LinkOptions;
-  readonly #pool: BoundedCache<string, PendingLink>;
+  readonly #pool: Sessions;
   readonly #connector: ServerConnector;
 
   constructor(options: LinkOptions, pool: SessionPool, connector: ServerConnector) {
     this.#options = options;
-    this.#pool = pool.of(options.owner.gatewayId);
+    this.#pool = pool.of(options.owner);
     this.#connector = connector;
   }
 
@@ -65,7 +77,14 @@ export class ServerLinks {
   }
 
   /** Names the lists of a server that the client sees. */
-  listKey(server: McpServerTarget): string {
+  listOwner(server: McpServerTarget): ListOwner {
+    const { owner } = this.credentialOf(server) ?? {
+      owner: { gatewayId: this.#options.owner.gatewayId, client: null },
+    };
+    return { key: this.#listKey(server), owner };
+  }
+
+  #listKey(server: McpServerTarget): string {
     return `${server.tag} ${this.credentialOf(server)?.digest ?? ""}`;
   }
 
@@ -101,16 +120,17 @@ export class ServerLinks {
 
   #key(server: McpServerTarget): string {
     const { owner, session } = this.#options;
-    return JSON.stringify([this.listKey(server), owner.serviceId, owner.client, session?.nonce ?? ""]);
+    return JSON.stringify([this.#listKey(server), owner.serviceId, owner.client, session?.nonce ?? ""]);
   }
 
   async #keep(key: string, server: McpServerTarget): Promise<ServerLink> {
-    const { client, session } = this.#options;
+    const { client, session, owner } = this.#options;
     const pending = this.#connector
       .connect(server, {
         client,
         version: session?.version ?? "",
         credential: this.credentialOf(server),
+        gatewayId: owner.gatewayId,
         // Other requests may wait for the same session.
         signal: null,
         isClientSession: false,

@@ -208,7 +208,7 @@ async function keepSubscription(
     const { method, params } = message;
     const changed = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(method)?.[1];
     if (changed !== undefined) {
-      parts.lists.invalidate(links.listKey(server), changed);
+      parts.lists.invalidate(links.listOwner(server), changed);
       if (honored[`${changed}ListChanged`] === true)
         await sink.send(notificationText(method, { _meta: meta }), null, null);
       return;

@@ -11,6 +11,8 @@ export interface OutgoingRequest {
   readonly poolKey: string;
   /** Whether the key represents a credential that the client sent. */
   readonly usesClientCredential: boolean;
+  /** Whether the connection is closed after the response: nothing is known about the credential yet. */
+  readonly isTrial?: boolean;
   /** Adds headers to the final request; null if `headers` has all of them. */
   readonly credential: RequestCredential | null;
   /** Including the query. Starts with a slash or is empty. */

@@ -12,3 +12,8 @@ export interface UpstreamClient {
   /** Sends a request and returns the response before it has arrived. */
   send(request: OutgoingRequest, timeouts: SendTimeouts, now: number): UpstreamResponse;
 }
+
+export interface PooledClient extends UpstreamClient {
+  /** Closes the idle connections of a client's credential. */
+  forget(poolKey: string): void;
+}

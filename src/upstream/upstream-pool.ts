@@ -12,7 +12,7 @@ import { writeRequestHead, type OutgoingRequest } from "./outgoing-request.ts";
 import { ProviderAddress } from "./provider-address.ts";
 import { credentialHeadersFor, withHeaders } from "./authorize-request.ts";
 import type { Authorize, RequestCredential } from "./request-credential.ts";
-import type { SendTimeouts, UpstreamClient } from "./upstream-client.ts";
+import type { PooledClient, SendTimeouts } from "./upstream-client.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import { UpstreamResponse, type ResponseSource } from "./upstream-response.ts";
 
@@ -23,7 +23,7 @@ const KEPT_CLIENT_ORIGINS = 500;
 const KEPT_ADDRESSES = 4000;
 const SWEEP_MS = 5000;
 
-export class UpstreamPool implements UpstreamClient {
+export class UpstreamPool implements PooledClient {
   readonly #deadlines: CoarseDeadlines;
   readonly #resolver: HostResolver;
   readonly #origins = new BoundedCache<string, Origin>(KEPT_ORIGINS, closeOrigin);
@@ -117,7 +117,17 @@ export class UpstreamPool implements UpstreamClient {
     return [...this.#origins.values()].length + [...this.#clientOrigins.values()].length;
   }
 
-  #originOf({ poolKey, usesClientCredential, baseUrl }: OutgoingRequest): Origin {
+  forget(poolKey: string): void {
+    this.#clientOrigins.get(poolKey)?.close();
+    this.#clientOrigins.delete(poolKey);
+  }
+
+  #originOf({ poolKey, usesClientCredential, baseUrl, isTrial }: OutgoingRequest): Origin {
+    if (isTrial === true) {
+      const origin = new Origin(poolKey, this.#addressOf(baseUrl), this.#resolver, this.#deadlines);
+      origin.close();
+      return origin;
+    }
     const origins = usesClientCredential ? this.#clientOrigins : this.#origins;
     let origin = origins.get(poolKey);
     if (origin === undefined) {

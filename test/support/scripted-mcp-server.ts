@@ -1,6 +1,8 @@
 // An MCP server for tests of the data plane: speaks one generation of the protocol or both, records what it receives, and
 // lets tests decide about tools and about delays.
 
+import { readFileSync } from "node:fs";
+
 type Json = Record<string, unknown>;
 
 interface ReceivedMessage {
@@ -44,6 +46,10 @@ export class ScriptedMcpServer {
   isSilentTo: ((message: ReceivedMessage) => boolean) | null = null;
   /** Begins JSON with a byte order mark while it is true. */
   sendsByteOrderMark = false;
+  /** How long lists of the stateless generation may be kept. */
+  ttlMs = 0;
+  /** Credentials that it responds to with 401. */
+  refuses: RegExp | null = null;
   /** Whether it has completions. */
   completes = false;
   pageSize = Infinity;
@@ -60,6 +66,11 @@ export class ScriptedMcpServer {
       idleTimeout: 0,
       fetch: async (request) => this.#marked(await this.#handle(request)),
     });
+  }
+
+  /** Open connections, by the ports of their clients. */
+  get connections(): number {
+    return connectionsTo(this.#server.port ?? 0);
   }
 
   get url(): string {
@@ -110,6 +121,8 @@ export class ScriptedMcpServer {
     this.received.push(message);
     if (this.silentMethods.has(rpcMethod ?? "") || this.isSilentTo?.(message) === true)
       return new Promise(() => undefined);
+    if (this.refuses?.test(request.headers.get("authorization") ?? "") === true)
+      return error(401, body["id"], -32000, "Unauthorized");
     const meta = isObject(params["_meta"]) ? params["_meta"] : {};
     const isStateless = `${META}protocolVersion` in meta;
     if (isStateless && this.#generation === "session") return error(400, body["id"], -32000, "Bad Request");
@@ -130,7 +143,7 @@ export class ScriptedMcpServer {
         _meta: { [`${META}serverInfo`]: { name: "scripted", version: "1" } },
       });
     if (rpcMethod === "subscriptions/listen") return this.#stream(message.signal);
-    return this.#serve(message, { resultType: "complete", ttlMs: 0, cacheScope: "public" });
+    return this.#serve(message, { resultType: "complete", ttlMs: this.ttlMs, cacheScope: "public" });
   }
 
   #session(message: ReceivedMessage): Promise<Response> | Response {
@@ -258,4 +271,14 @@ function result(id: unknown, value: Json): Response {
 function error(status: number, id: unknown, code: number, message: string): Response {
   const data = code === -32022 ? { supported: ["2026-07-28"] } : undefined;
   return Response.json({ jsonrpc: "2.0", id: id ?? null, error: { code, message, data } }, { status });
+}
+
+/** Returns the number of established connections that a port of this machine has accepted. */
+function connectionsTo(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const lines = readFileSync("/proc/net/tcp", "utf8").split("\n").slice(1);
+  return lines.filter((line) => {
+    const [, address, , state] = line.trim().split(/\s+/);
+    return address?.endsWith(local) === true && state === "01";
+  }).length;
 }

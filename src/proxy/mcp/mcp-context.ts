@@ -1,6 +1,7 @@
 // Builds what serving a request of an MCP client needs from the exchange: the client, what it may use, and its links to servers.
 import type { JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/sha256.ts";
+import type { CacheOwner } from "../../mcp/client-cache.ts";
 import type { ClientContext, ClientSink } from "../../mcp/client-context.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { forwardedCapabilities } from "../../mcp/describe-service.ts";
@@ -37,14 +38,16 @@ export function clientContextOf(
   const { servers, names } = serviceTargets(service);
   const client = describeClient(content);
   const patterns = exchange.apiKey?.tools ?? null;
+  const gatewayId = exchange.gateway?.id ?? "";
+  const owner = { gatewayId, client: exchange.apiKey?.id ?? "" };
   const access = patterns === null ? null : new ItemAccess(patterns);
   const credentialOf = (server: McpServerTarget) => {
     const value = server.authorizationHeader === null ? null : headers.get(server.authorizationHeader);
     // A credential that this gateway accepts never leaves it.
-    return value === null || ownCredentials.areIn(value) ? null : clientCredential(value);
+    return value === null || ownCredentials.areIn(value) ? null : clientCredential(value, owner);
   };
   return {
-    gatewayId: exchange.gateway?.id ?? "",
+    gatewayId,
     servers: access === null ? servers : servers.filter((server) => access.mayUseServer(server)),
     names,
     client,
@@ -62,8 +65,8 @@ export function clientContextOf(
   };
 }
 
-function clientCredential(authorization: string): ClientCredential {
-  return { authorization, digest: sha256(authorization) };
+function clientCredential(authorization: string, owner: CacheOwner): ClientCredential {
+  return { authorization, digest: sha256(authorization), owner };
 }
 
 /** A client describes itself in `initialize`, or in each request. */

@@ -11,7 +11,7 @@ import type { TokenVerifier } from "../../mcp/tokens/token-verifier.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Log } from "../../telemetry/log/log.ts";
-import type { UpstreamClient } from "../../upstream/upstream-client.ts";
+import type { PooledClient } from "../../upstream/upstream-client.ts";
 import type { PermissionParts } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import type { FinishParts } from "../finish.ts";
@@ -22,7 +22,7 @@ import { readMcpBody } from "./read-mcp-body.ts";
 import { serveMcp, type McpParts } from "./serve-mcp.ts";
 
 interface McpServing extends PermissionParts {
-  readonly upstream: UpstreamClient;
+  readonly upstream: PooledClient;
   readonly pins: ToolPins;
   readonly silences: SilentServers;
   readonly log: Log;
