@@ -147,7 +147,8 @@ async function serverList(
 ): Promise<{ readonly list: ServerList; readonly link: ServerLink }> {
   const { links, client, gatewayId, observer } = context;
   const subject = { gatewayId, server, credential: links.credentialOf(server) };
-  let waitsFor: Silence = "connect";
+  /** Null: the server has responded. */
+  let waitsFor: Silence | null = "connect";
   if (parts.silences.isSilent(subject, method))
     throw new ServerProtocolError("the server was silent; it is asked again in the background");
   const aborted = new AbortController();
@@ -173,6 +174,7 @@ async function serverList(
     const link = await links.linkTo(server);
     waitsFor = method;
     const list = await parts.lists.get(links.listOwner(server), method, fetchPage, isMissing);
+    waitsFor = null;
     parts.silences.responded(subject, "connect");
     parts.silences.responded(subject, method);
     observer.listed(server, method, list);
@@ -187,7 +189,7 @@ async function serverList(
   try {
     return await withTimeout(server.timeouts.list, work(), timeout, parts.clock);
   } catch (error) {
-    if (isUnresponsive(error)) parts.silences.report(subject, waitsFor);
+    if (waitsFor !== null && isUnresponsive(error)) parts.silences.report(subject, waitsFor);
     throw error;
   }
 }
