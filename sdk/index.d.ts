@@ -150,12 +150,15 @@ export interface LimitState {
 export type LimitClaim = RequestsLimitClaim | TokensLimitClaim;
 
 /**
- * One request of a limit in a sliding window. It is counted unless a later step rejects the request. Without an `amount`, each message
- * of an MCP batch counts as a request.
+ * One request of a limit in a sliding window. It is counted unless a later step rejects the request. Without
+ * an `amount`, each message of an MCP batch counts as a request.
  */
 export type RequestsLimitClaim = RequestsClaim;
 
-/** Requests in a sliding window. They are counted when they are reserved; `settle` keeps them, `release` removes them. */
+/**
+ * Requests in a sliding window. They are counted when they are reserved; `settle` keeps them, `release`
+ * removes them.
+ */
 interface RequestsClaim extends WindowTarget, ClaimOptions {
     readonly kind: "requests";
     /** Requests allowed in any window; an integer. */

@@ -54,7 +54,10 @@ export const mcpToolListSchema = z.object({
   offset: z.int(),
 });
 
-/** `lookalikeOf` is the tool that a tool without an approval looks like, null if it is not known, and undefined if there is none. */
+/**
+ * `lookalikeOf` is the tool that a tool without an approval looks like, null if it is not known, and
+ * undefined if there is none.
+ */
 export function showTool(tool: StoredTool, pin: McpServer["pin"], lookalikeOf: string | null | undefined) {
   const status = statusOf(tool, pin);
   const isNew = tool.approvedHash === "";

@@ -64,7 +64,7 @@ function reasonOf(
     : "the only server of the service";
 }
 
-/** What a request names; null if it names nothing. */
+/** Returns the name or URI in a request; null if there is none. */
 function givenIn({ method, params }: Exclude<RpcMessage, RpcResponse>): string | null {
   const source = method === "completion/complete" ? (objectOf(params, "ref") ?? {}) : params;
   return textOf(source, "uri") ?? textOf(source, "name");

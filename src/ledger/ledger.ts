@@ -36,7 +36,10 @@ interface ClaimOptions {
   readonly onUnavailable?: UnavailablePolicy;
 }
 
-/** Requests in a sliding window. They are counted when they are reserved; `settle` keeps them, `release` removes them. */
+/**
+ * Requests in a sliding window. They are counted when they are reserved; `settle` keeps them, `release`
+ * removes them.
+ */
 export interface RequestsClaim extends WindowTarget, ClaimOptions {
   readonly kind: "requests";
   /** Requests allowed in any window; an integer. */

@@ -81,7 +81,10 @@ export class MemoryAccounts {
     return claim.endsAt === null ? Infinity : Math.max(1, Math.ceil(claim.endsAt - unixMs));
   }
 
-  /** Counts the requests of a claim. `mayHaveMoved`: a new key was added since the claim was checked, which may move the others. */
+  /**
+   * Counts the requests of a claim. `mayHaveMoved`: a new key was added since the claim was checked, which
+   * may move the others.
+   */
   append(
     { slot, digest, amount }: ClaimCheck,
     claim: RequestsClaim,

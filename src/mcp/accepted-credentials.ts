@@ -1,4 +1,5 @@
-// The credentials of clients that servers have accepted lately. Only for these are connections kept, and only some for each client.
+// The credentials of clients that servers have accepted lately. Only for these are connections kept, and only
+// some for each client.
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { CacheOwner } from "./client-cache.ts";
 

@@ -1,4 +1,4 @@
-// What a client may keep: within its share, and without touching those of others.
+// A client keeps values within its share, and does not touch those of others.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";

@@ -1,13 +1,16 @@
-// Keeps what servers have sent, by gateway and client, within bounds in bytes: a client that invents credentials replaces only what was
-// kept for itself.
+// Keeps what servers have sent, by gateway and client, within bounds in bytes: a client that invents
+// credentials replaces only what was kept for itself.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 
 const SWEEP_MS = 30_000;
-/** Per gateway. What was fetched with the credential of the configuration serves all clients, and is counted apart. */
+/**
+ * Per gateway. What was fetched with the credential of the configuration serves all clients, and is counted
+ * apart.
+ */
 const SHARED_BYTES = 64 * 1024 * 1024;
 const ALL_CLIENTS_BYTES = 32 * 1024 * 1024;
 const CLIENT_BYTES = 8 * 1024 * 1024;
-/** What an entry takes beside its value. */
+/** Memory of an entry beside its value. */
 const ENTRY_BYTES = 1024;
 
 /** Whom a value was fetched for. */

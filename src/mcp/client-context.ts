@@ -15,12 +15,12 @@ export interface ClientSink {
 
 export interface ClientContext {
   readonly gatewayId: string;
-  /** Those of the service that the client may use something of. */
+  /** The servers of the service of which the client may use something. */
   readonly servers: readonly McpServerTarget[];
   readonly names: PublicNames<McpServerTarget>;
   readonly client: ClientDescription;
   readonly links: ServerLinks;
-  /** What the client may use. Null: everything. */
+  /** Null: the client may use everything. */
   readonly access: ItemAccess | null;
   /** Returns a header field of the client's request. */
   readonly header: (name: string) => string | null;

@@ -48,7 +48,7 @@ interface Remembered {
   readonly until: number;
 }
 
-/** What parsed JSON takes for each byte of its text. */
+/** Bytes of parsed JSON in memory for each byte of its text. */
 const MEMORY_PER_BYTE = 4;
 
 export class ServerConnector {

@@ -1,4 +1,4 @@
-// What an API key or a token may use of the servers: its patterns are matched against `prefix__name` of tools and prompts, and
+// Decides what an API key or a token may use of the servers: its patterns are matched against `prefix__name` of tools and prompts, and
 // against `prefix__` followed by the URI of a resource or template as the server names it.
 import { objectOf, textOf, type RpcMessage, type RpcRequest } from "./json-rpc.ts";
 import type { NamedItem, PublicNames } from "./public-names.ts";
@@ -7,14 +7,15 @@ import type { ToolPatterns } from "./tool-patterns.ts";
 
 type Names = PublicNames<McpServerTarget>;
 
-/** What a request names: a tool or a prompt, or a resource. */
+/** A tool or prompt, or a resource, that a request names. */
 export interface RequestedItem extends NamedItem<McpServerTarget> {
   readonly isUri: boolean;
 }
 
 /**
- * A server that resolves such a URI reads another resource than the one that a pattern for a part of its resources matches: dot
- * segments, also escaped ones, backslashes, which some servers take for slashes, and control characters, which some remove.
+ * A server that resolves such a URI reads another resource than the one that a pattern for a part of its
+ * resources matches: dot segments, also escaped ones, backslashes, which some servers take for slashes, and
+ * control characters, which some remove.
  */
 const AMBIGUOUS_URI = /(?:^|[/\\:])\.{1,2}(?:[/\\?#;]|$)|\\|%(?:2e|2f|5c|25|[01])|[\p{Cc} ]/iu;
 
@@ -25,7 +26,10 @@ export class ItemAccess {
     this.#patterns = patterns;
   }
 
-  /** Whether anything of the server may be used. Its lists, messages and streams are none of the client's business otherwise. */
+  /**
+   * Whether anything of the server may be used. Its lists, messages and streams are none of the client's
+   * business otherwise.
+   */
   mayUseServer(server: McpServerTarget): boolean {
     return this.#patterns.mayMatch(qualifiedName(server, ""));
   }

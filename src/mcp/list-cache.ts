@@ -16,7 +16,7 @@ const REFRESH_MS = 2000;
 const MAX_PAGES = 100;
 const MAX_ITEMS = 5000;
 const MAX_LIST_BYTES = 16 * 1024 * 1024;
-/** What parsed JSON takes for each byte of its text. */
+/** Bytes of parsed JSON in memory for each byte of its text. */
 const MEMORY_PER_BYTE = 4;
 
 /** Names the lists that a client sees of a server, and who they are kept for. */

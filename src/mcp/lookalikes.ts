@@ -1,5 +1,5 @@
-// Names of tools that readers, people and models, may take for another one: they differ by case, by characters that look alike, or
-// by invisible ones.
+// Names of tools that readers, people and models, may take for another one: they differ by case, by
+// characters that look alike, or by invisible ones.
 
 /** Names of servers are ASCII in practice. Others have too many lookalikes to know them all. */
 const PLAIN = /^[\x21-\x7e]+$/;

@@ -1,5 +1,5 @@
-// Servers that sent no response in time. Clients do not wait for them again: the gateway asks them in the background until they
-// respond. See docs/decisions/0124-mcp-protocol.md.
+// Servers that sent no response in time. Clients do not wait for them again: the gateway asks them in the
+// background until they respond. See docs/decisions/0124-mcp-protocol.md.
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { ListMethod } from "./protocol.ts";
@@ -8,20 +8,26 @@ import type { McpServerTarget } from "./server-target.ts";
 
 const FIRST_PROBE_MS = 1000;
 const MAX_PROBE_MS = 60_000;
-/** A server that no client wants is not asked. The first client that wants it gets it left out, and starts the probes again. */
+/**
+ * A server that no client wants is not asked. The first client that wants it gets it left out, and starts the
+ * probes again.
+ */
 const WANTED_MS = 10 * 60_000;
-/** For each gateway and kind of credential: those of clients, whom a server may not respond to, and the configured ones. */
+/**
+ * For each gateway and kind of credential: those of clients, whom a server may not respond to, and the
+ * configured ones.
+ */
 const KEPT = 500;
 const KEPT_GATEWAYS = 1000;
 
-/** What a server does not respond to: the beginning of a connection, and therefore everything, or one kind of list. */
+/** A server does not respond to the beginning of a connection, and so to nothing, or to one kind of list. */
 export type Silence = "connect" | ListMethod;
 
 /** Whose silence. Other clients may get responses with another credential. */
 export interface SilentSubject {
   readonly gatewayId: string;
   readonly server: McpServerTarget;
-  /** That of a client; null for the configured one. */
+  /** Sent by a client; null for the configured one. */
   readonly credential: ClientCredential | null;
 }
 
@@ -99,7 +105,10 @@ export class SilentServers {
     states.delete(key);
   }
 
-  /** Returns the servers that are silent now, with the configured credential or that of a client, each of them once for each silence. */
+  /**
+   * Returns the servers that are silent now, with the configured credential or that of a client, each of them
+   * once for each silence.
+   */
   *silent(): Generator<{
     readonly gatewayId: string;
     readonly serverId: string;

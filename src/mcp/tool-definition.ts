@@ -10,7 +10,10 @@ const MAX_DEPTH = 16;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;
 
-/** Returns the same hash for every order of keys. Of `_meta` it has a part of its own: some servers put times and ids there. */
+/**
+ * Returns the same hash for every order of keys. Of `_meta` it has a part of its own: some servers put times
+ * and ids there.
+ */
 export function definitionHash(definition: JsonObject): string {
   const content = Object.entries(definition).filter(([key]) => key !== "_meta");
   const withoutMeta = sha256(canonicalJson(Object.fromEntries(content)));

@@ -9,13 +9,15 @@ export interface SeenTool {
   readonly definition: JsonObject;
 }
 
-/** `new`: the tool was not in the first list of its server, or looks like another one, and was never approved. */
+/**
+ * `new`: the tool was not in the first list of its server, or looks like another one, and was never approved.
+ */
 export type ToolStatus = "approved" | "changed" | "new";
 
 export interface ToolPins {
   /**
-   * Reports the definitions that a server has listed. Returns a promise if they have to be known before tools are offered: for the first
-   * list of a server with `pin: hold`. The promise does not reject.
+   * Reports the definitions that a server has listed. Returns a promise if they have to be known before tools
+   * are offered: for the first list of a server with `pin: hold`. The promise does not reject.
    */
   observe(gatewayId: string, server: McpServerTarget, tools: readonly SeenTool[]): Promise<void> | void;
   /** What is known about a tool, by the name that the server uses; null if no list with it has been seen. */

@@ -1,4 +1,5 @@
-// Errors that say that a server did not respond in time, as opposed to one that cannot be reached or responds with an error.
+// Errors that say that a server did not respond in time, as opposed to one that cannot be reached or responds
+// with an error.
 import { UpstreamError, type UpstreamErrorKind } from "../upstream/upstream-error.ts";
 import { ServerProtocolError } from "./server-call.ts";
 

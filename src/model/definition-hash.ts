@@ -1,5 +1,5 @@
-// Hashes of tool definitions as they are stored: `2.` and two digests, of everything that clients receive and of everything but
-// `_meta`. Hashes of earlier versions are the second digest alone.
+// Hashes of tool definitions as they are stored: `2.` and two digests, of everything that clients receive and
+// of everything but `_meta`. Hashes of earlier versions are the second digest alone.
 
 const MARK = "2.";
 
@@ -17,7 +17,10 @@ export function isSameBesideMeta(left: string, right: string): boolean {
   return left === right || withoutMetaOf(left) === withoutMetaOf(right);
 }
 
-/** Whether a stored hash is that of the definition. An earlier version did not know `_meta`: what it approved stays approved. */
+/**
+ * Whether a stored hash is that of the definition. An earlier version did not know `_meta`: what it approved
+ * stays approved.
+ */
 export function isSameDefinition(stored: string, seen: string): boolean {
   return stored === seen || (isOldHash(stored) && stored !== "" && stored === withoutMetaOf(seen));
 }

@@ -1,5 +1,5 @@
-// Decides whether the client of a request that lasts may continue: the configuration may have changed since it began. A stream or
-// a WebSocket can be open for hours, so a revoked key must not keep it.
+// Decides whether the client of a request that lasts may continue: the configuration may have changed since
+// it began. A stream or a WebSocket can be open for hours, so a revoked key must not keep it.
 import type { ErrorCode } from "../base/errors.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledApiKey } from "../snapshot/compile.ts";
@@ -53,7 +53,10 @@ export class ClientPermission {
     this.#rule = exchange.rule;
   }
 
-  /** The API key as it is now, or the token; null if the client sent none, or the key is revoked. Call `refusal` before. */
+  /**
+   * The API key as it is now, or the token; null if the client sent none, or the key is revoked. Call
+   * `refusal` before.
+   */
   get key(): CompiledApiKey | null {
     return this.#key;
   }

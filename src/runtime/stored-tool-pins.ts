@@ -1,5 +1,6 @@
 // Pinned definitions of tools: which ones are approved, kept in memory for requests, and in the store for all nodes. What servers
-// list is written there a little later, except for the first list of a server with `pin: hold`: nothing is offered before it is stored.
+// list is written there a little later, except for the first list of a server with `pin: hold`: nothing is
+// offered before it is stored.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
 import type { SeenTool, ToolPins, ToolStatus } from "../mcp/tool-pins.ts";
@@ -40,7 +41,10 @@ interface PendingServer {
   readonly gatewayId: string;
   readonly server: Server;
   readonly tools: Map<string, SeenDefinition>;
-  /** The definition of each tool that this process saw first: approved until the store says otherwise, unless `pin` is `hold`. */
+  /**
+   * The definition of each tool that this process saw first: approved until the store says otherwise, unless
+   * `pin` is `hold`.
+   */
   readonly first: Map<string, SeenDefinition>;
 }
 
@@ -117,7 +121,10 @@ export class StoredToolPins implements ToolPins {
     return count;
   }
 
-  /** Returns the tools of a server that were never approved and look like another tool of the gateway: the other one, if it is known. */
+  /**
+   * Returns the tools of a server that were never approved and look like another tool of the gateway: the
+   * other one, if it is known.
+   */
   lookalikes(id: string): ReadonlyMap<string, NamedTool | null> {
     const server = this.#known.get(id);
     if (server === undefined) return new Map();
@@ -134,7 +141,10 @@ export class StoredToolPins implements ToolPins {
     await this.#write().catch(() => undefined);
   }
 
-  /** Records the first list that this process gets from a server with `pin: hold`. It is the first of all nodes, or none. */
+  /**
+   * Records the first list that this process gets from a server with `pin: hold`. It is the first of all
+   * nodes, or none.
+   */
   #meet(gatewayId: string, server: Server, tools: readonly SeenTool[]): Promise<void> | void {
     const storable = tools.filter(({ name }) => isStorableName(name));
     // A server without tools may just be starting. Nothing is offered, so that nothing has to be compared.
@@ -265,7 +275,10 @@ export class StoredToolPins implements ToolPins {
   }
 }
 
-/** Whether the store needs no other hash. Changes of `_meta` alone are not reported with `warn`: some servers put times there. */
+/**
+ * Whether the store needs no other hash. Changes of `_meta` alone are not reported with `warn`: some servers
+ * put times there.
+ */
 function isStored({ hash: stored }: KnownTool, hash: string, { pin }: Server): boolean {
   return stored === hash || (pin !== "hold" && !isOldHash(stored) && isSameBesideMeta(stored, hash));
 }

@@ -7,8 +7,8 @@ export interface NamedTool {
 }
 
 /**
- * Returns which of a server's names look like another one of the gateway, and which one; null for a name that is not plain ASCII and like
- * none that is known. Equal names of several servers differ in their prefix.
+ * Returns which of a server's names look like another one of the gateway, and which one; null for a name that
+ * is not plain ASCII and like none that is known. Equal names of several servers differ in their prefix.
  */
 export function lookalikesIn(
   serverId: string,

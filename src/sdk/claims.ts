@@ -11,8 +11,8 @@ import type { RequestContext } from "./contexts.ts";
 export type { ClaimState, UnavailablePolicy };
 
 /**
- * One request of a limit in a sliding window. It is counted unless a later step rejects the request. Without an `amount`, each message
- * of an MCP batch counts as a request.
+ * One request of a limit in a sliding window. It is counted unless a later step rejects the request. Without
+ * an `amount`, each message of an MCP batch counts as a request.
  */
 export type RequestsLimitClaim = RequestsClaim;
 

@@ -33,7 +33,10 @@ export async function insertTool(
   );
 }
 
-/** Stores another hash of a known tool. Resolves to whether its definition has changed: hashes of earlier versions are replaced. */
+/**
+ * Stores another hash of a known tool. Resolves to whether its definition has changed: hashes of earlier
+ * versions are replaced.
+ */
 export async function updateTool(
   query: Query,
   { serverId, at }: { readonly serverId: string; readonly at: string },

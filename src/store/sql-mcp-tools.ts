@@ -14,7 +14,7 @@ export function isStorableName(name: string): boolean {
 }
 
 /**
- * What becomes of tools that were not seen before. `first`: they are approved if no tool of the server was seen before, and held
+ * Decides about tools that were not seen before. `first`: they are approved if no tool of the server was seen before, and held
  * otherwise. `rest_of_first`: they belong to a first list that is recorded in several parts.
  */
 export type NewTools = "approve" | "hold" | "first" | "rest_of_first";
@@ -72,8 +72,8 @@ export interface McpToolStore {
     newTools: NewTools,
   ): Promise<Recorded>;
   /**
-   * Approves the definitions that were seen last: of one tool, or of all but `except` if `name` is null. `hash` is the only one that is
-   * approved, if it is not null. Returns the names of the approved tools.
+   * Approves the definitions that were seen last: of one tool, or of all but `except` if `name` is null.
+   * `hash` is the only one that is approved, if it is not null. Returns the names of the approved tools.
    */
   approve(
     serverId: string,

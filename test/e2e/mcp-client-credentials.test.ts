@@ -1,4 +1,5 @@
-// Credentials of servers that clients make up: they fill no cache without a bound, and do not take the place of other clients'.
+// Credentials of servers that clients make up: they fill no cache without a bound, and do not take the place
+// of other clients'.
 import { afterAll, expect, test } from "bun:test";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { seedMcp, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
@@ -10,7 +11,7 @@ afterAll(() => gatehouse.stop());
 const servers = useMcpServers({ one: { generation: "stateless" } });
 const HEADER = "X-MCP-one-Authorization";
 
-/** The same list for every credential: about 250 kB. */
+/** Every credential gets this list of about 250 kB. */
 servers.one.tools = Object.fromEntries(
   Array.from({ length: 100 }, (_, index) => [`t${index}`, { definition: { description: "x".repeat(2500) } }]),
 );

@@ -1,4 +1,5 @@
-// The `tools` of an API key, or of a token, govern prompts, resources, completions, subscriptions and streams like tools.
+// The `tools` of an API key, or of a token, govern prompts, resources, completions, subscriptions and streams
+// like tools.
 import { describe, expect, test } from "bun:test";
 import { seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { seedKey } from "../support/proxy-fixtures.ts";

@@ -58,7 +58,9 @@ describe("pin: hold", () => {
   const FIRST = { read: {}, send: { definition: { title: "Send", _meta: { cost: 1 } } } };
   type Definition = Record<string, unknown>;
 
-  /** Leads to the server `one` alone, or to another server of a gateway in which the tools of `one` are known. */
+  /**
+   * Leads to the server `one` alone, or to another server of a gateway in which the tools of `one` are known.
+   */
   async function seedHeld(second: Record<string, object> | null = null) {
     servers.one.tools = FIRST;
     servers.two.tools = second ?? {};

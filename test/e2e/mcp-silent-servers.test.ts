@@ -1,4 +1,5 @@
-// A server that was silent is remembered: later lists and sessions do not wait for it, until it responds to a probe.
+// A server that was silent is remembered: later lists and sessions do not wait for it, until it responds to a
+// probe.
 import { afterAll, expect, test } from "bun:test";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { readMetrics } from "../support/prometheus-text.ts";

@@ -1,4 +1,5 @@
-// Streams of MCP clients and realtime WebSockets end with the key or token that opened them, although neither side sends anything.
+// Streams of MCP clients and realtime WebSockets end with the key or token that opened them, although neither
+// side sends anything.
 import { afterAll, describe, expect, test } from "bun:test";
 import { create } from "../support/admin-fixtures.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
@@ -41,7 +42,10 @@ const CHANGES: Record<string, Change> = {
   },
 };
 
-/** Lets time pass until the body of the response ends, and resolves to it. Fails if that takes longer than LIMIT_MS. */
+/**
+ * Lets time pass until the body of the response ends, and resolves to it. Fails if that takes longer than
+ * LIMIT_MS.
+ */
 async function untilEnd(response: Response): Promise<string> {
   const startedAt = clock.now();
   const text = await passTimeUntil(clock, response.text());

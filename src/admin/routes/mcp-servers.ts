@@ -44,7 +44,10 @@ export const mcpServers: Resource<"mcp_servers", McpServerFields> = {
 
 const approval = { status: 200, schema: "McpToolApproval", description: "The approved tools." } as const;
 
-/** Pins are read again, so that approvals are effective in this process; other nodes read them within a second. */
+/**
+ * Pins are read again, so that approvals are effective in this process; other nodes read them within a
+ * second.
+ */
 export function addMcpServerRoutes(table: RouteTable, current: CurrentConfiguration, pins: Pins): void {
   addResource(table, current, mcpServers);
   const { store } = current;

@@ -26,7 +26,10 @@ const MAX_KEY_SETS = 1000;
 
 export interface VerifiedToken extends TokenClient {
   readonly issuer: string;
-  /** Unix milliseconds. Requests are accepted a little longer, because clocks differ; streams end at this time. */
+  /**
+   * Unix milliseconds. Requests are accepted a little longer, because clocks differ; streams end at this
+   * time.
+   */
   readonly expiresAt: number;
 }
 

@@ -99,7 +99,9 @@ export class McpOutput {
     this.#finish(this.#isRefused ? "refused" : outcome, 200);
   }
 
-  /** Ends a stream while the process drains, unless it ends by itself, and one whose client may not continue. */
+  /**
+   * Ends a stream while the process drains, unless it ends by itself, and one whose client may not continue.
+   */
   #check(): void {
     if (this.#isRefused) return;
     const refusal = this.#parts.refusal();

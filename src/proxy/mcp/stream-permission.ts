@@ -1,4 +1,5 @@
-// Decides whether a stream of an MCP client may stay open: its key or token, what the key may use, and the servers of the service.
+// Decides whether a stream of an MCP client may stay open: its key or token, what the key may use, and the
+// servers of the service.
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { ItemAccess } from "../../mcp/item-access.ts";
 import type { RpcMessage } from "../../mcp/json-rpc.ts";
@@ -22,7 +23,7 @@ export class StreamPermission {
   readonly #client: ClientPermission;
   readonly #tools: ToolPatterns | null;
   readonly #names: PublicNames<McpServerTarget>;
-  /** What a call consists of. Null: the stream belongs to no call, and relays what all servers send. */
+  /** The messages of a call. Null: the stream belongs to no call, and relays what all servers send. */
   readonly #messages: readonly RpcMessage[] | null;
   readonly #tags: readonly string[];
   /** Servers whose tags were compared. */
