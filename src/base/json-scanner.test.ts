@@ -174,7 +174,7 @@ describe.each([
       ['{"model":1,"Model":2}', false],
     ])("%s: %p", (text, expected) => {
       expect(scanner.scan(Buffer.from(text))).toBe("object");
-      expect(scanner.hasDuplicates).toBe(expected);
+      expect(scanner.duplicate !== null).toBe(expected);
     });
   });
 

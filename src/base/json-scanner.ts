@@ -32,8 +32,13 @@ const ESCAPED_KEY_WORK = 32;
 const NEAR_KEY_BYTES = 24;
 
 interface ScannerOptions {
-  /** Only the first so many names, by default all, set `hasDuplicates` and `hasVariants`. */
+  /** Only the first so many names, by default all, set `duplicate` and `hasVariants`. */
   readonly strictCount?: number;
+  /**
+   * The first so many names, by default `strictCount`, set `duplicate`. Of those after the strict ones, a key that differs from the name only
+   * in the case of ASCII letters counts as the name: servers may read either.
+   */
+  readonly uniqueCount?: number;
   /** Ends of keys that `mayHaveSuffixes` reports: two or more ASCII characters, the last one different in each; default none. */
   readonly keySuffixes?: readonly string[];
   readonly textOf?: JsonTextOf;
@@ -44,20 +49,27 @@ type ScanResult = "object" | "other" | "invalid" | "too_deep" | "too_dense";
 
 /** Scans one text at a time: `startOf`, `endOf`, and the fields below describe the text of the last `scan`. */
 export class JsonScanner implements NestedState {
-  /** A watched field occurred more than once. The last one is located, which is the one JSON.parse returns. */
-  hasDuplicates = false;
+  /** The name of a watched field that occurred more than once, else null. The last one is located, which is the one JSON.parse returns. */
+  duplicate: string | null = null;
   /** A key differs from a watched name only in the case of ASCII letters. Some servers take it for the field. */
   hasVariants = false;
   /** A key, at any depth, ends with one of the suffixes, or may do so: it is spelled with escapes, or long. */
   mayHaveSuffixes = false;
   readonly #names: readonly Uint8Array[];
+  /** The names with their letters in lower case. */
+  readonly #lowerNames: readonly Uint8Array[];
+  /** The indexes of the names by their length: most keys have the length of few names. */
+  readonly #byLength: readonly (readonly number[])[];
   readonly #strictCount: number;
+  readonly #uniqueCount: number;
   readonly #textOf: JsonTextOf;
   readonly suffixes: readonly Uint8Array[];
   /** By the last byte of each suffix, the byte before it: nearly all other keys differ in one of both. */
   readonly #beforeLast = new Uint8Array(256);
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
+  /** Whether a unique name occurred, in any case. */
+  readonly #occurred: Uint8Array;
   /** The closing byte that each open object or array needs. */
   readonly #closers = new Uint8Array(MAX_DEPTH + 1);
   /** The watched field whose value is being read, or -1. */
@@ -66,15 +78,27 @@ export class JsonScanner implements NestedState {
 
   constructor(
     names: readonly string[],
-    { strictCount = names.length, keySuffixes = [], textOf = jsonTextOf }: ScannerOptions = {},
+    {
+      strictCount = names.length,
+      uniqueCount = strictCount,
+      keySuffixes = [],
+      textOf = jsonTextOf,
+    }: ScannerOptions = {},
   ) {
     this.suffixes = keySuffixes.map((suffix) => Buffer.from(suffix));
     for (const suffix of this.suffixes) this.#beforeLast[suffix.at(-1) ?? 0] = suffix.at(-2) ?? 0;
     this.#strictCount = strictCount;
+    this.#uniqueCount = uniqueCount;
     this.#textOf = textOf;
     this.#names = names.map((name) => Buffer.from(name));
+    this.#lowerNames = names.map((name) => Buffer.from(name.toLowerCase()));
+    const longest = this.#names.reduce((length, name) => Math.max(length, name.length), 0);
+    this.#byLength = Array.from({ length: longest + 1 }, (_, length) =>
+      [...this.#names.keys()].filter((index) => this.#names[index]?.length === length),
+    );
     this.#starts = new Int32Array(names.length);
     this.#ends = new Int32Array(names.length);
+    this.#occurred = new Uint8Array(names.length);
   }
 
   /**
@@ -84,7 +108,8 @@ export class JsonScanner implements NestedState {
   scan(text: Uint8Array, maxValues = Infinity): ScanResult {
     this.workLeft = maxValues;
     this.#starts.fill(-1);
-    this.hasDuplicates = false;
+    this.#occurred.fill(0);
+    this.duplicate = null;
     this.hasVariants = false;
     this.mayHaveSuffixes = false;
     this.#field = -1;
@@ -197,9 +222,7 @@ export class JsonScanner implements NestedState {
 
   #beginField(bytes: Uint8Array, keyStart: number, keyEnd: number, valueStart: number): void {
     this.#field = this.#fieldNamed(bytes, keyStart, keyEnd);
-    if (this.#field < 0) return;
-    if ((this.#starts[this.#field] ?? -1) >= 0 && this.#field < this.#strictCount) this.hasDuplicates = true;
-    this.#starts[this.#field] = valueStart;
+    if (this.#field >= 0) this.#starts[this.#field] = valueStart;
   }
 
   #endField(end: number): void {
@@ -210,26 +233,35 @@ export class JsonScanner implements NestedState {
 
   /** Returns the index of the name that the key spells, quotes included in its bounds, or -1. */
   #fieldNamed(bytes: Uint8Array, start: number, end: number): number {
-    const names = this.#names;
-    for (let index = 0; index < names.length; index++) {
-      const name = names[index];
-      if (name === undefined || name.length !== end - start - 2) continue;
-      if (hasBytesAt(bytes, start + 1, name)) return index;
-      if (index < this.#strictCount && hasLettersAt(bytes, start + 1, name)) this.hasVariants = true;
-    }
+    const index = this.#indexOf(bytes, start + 1, end - start - 2);
     // A key may spell a name with escapes, such as `"m\u006fdel"`.
-    if (!hasBackslash(bytes, start, end)) return -1;
+    if (index >= 0 || !hasBackslash(bytes, start, end)) return index;
     this.workLeft -= ESCAPED_KEY_WORK;
     const decoded = Buffer.from(String(JSON.parse(utf8Between(bytes, start, end))));
-    let isVariant = false;
-    for (let index = 0; index < names.length; index++) {
-      const name = names[index];
-      if (name === undefined || name.length !== decoded.length) continue;
-      if (decoded.equals(name)) return index;
-      if (index < this.#strictCount && hasLettersAt(decoded, 0, name)) isVariant = true;
+    return this.#indexOf(decoded, 0, decoded.length);
+  }
+
+  /** Returns the index of the name with these bytes, or -1. */
+  #indexOf(bytes: Uint8Array, start: number, length: number): number {
+    const candidates = this.#byLength[length];
+    if (candidates === undefined) return -1;
+    for (const index of candidates) {
+      const [name, lower] = [this.#names[index], this.#lowerNames[index]];
+      if (name === undefined || lower === undefined) continue;
+      if (hasBytesAt(bytes, start, name)) {
+        if (index < this.#uniqueCount) this.#count(index);
+        return index;
+      }
+      if (index >= this.#uniqueCount || !hasLettersAt(bytes, start, lower)) continue;
+      if (index < this.#strictCount) this.hasVariants = true;
+      else this.#count(index);
     }
-    if (isVariant) this.hasVariants = true;
     return -1;
+  }
+
+  #count(index: number): void {
+    if (this.#occurred[index] === 1) this.duplicate ??= this.#names[index]?.toString() ?? null;
+    this.#occurred[index] = 1;
   }
 }
 
@@ -244,7 +276,7 @@ function skipWhitespace(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** Compares without regard to case. The expected bytes are letters in lower case and underscores. */
+/** Compares without regard to case. The expected bytes are in lower case. */
 function hasLettersAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++) {
     const byte = bytes[at + index] ?? 0;

@@ -42,12 +42,6 @@ export const TOO_MANY_PARTS: ModelProblem = {
   message: "The multipart form has more than 2000 parts, so that its model is not read. Send fewer parts.",
   mayNameModel: true,
 };
-export const DUPLICATE_FIELDS: ModelProblem = {
-  code: "invalid_json",
-  message:
-    "The body contains one of the fields model, models, fallbacks, stream, messages, prompt, or stream_options twice.",
-  mayNameModel: true,
-};
 export const SPELLED_DIFFERENTLY: ModelProblem = {
   code: "invalid_json",
   message:
@@ -64,6 +58,14 @@ export const SEVERAL_IN_QUERY: ModelProblem = {
   message: "The query names several models. Send one parameter model.",
   mayNameModel: true,
 };
+
+export function duplicateField(name: string): ModelProblem {
+  return {
+    code: "invalid_json",
+    message: `The body contains the field "${name}" twice. Send it once: servers may read either value.`,
+    mayNameModel: true,
+  };
+}
 
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;

@@ -12,10 +12,11 @@ import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
 import { digestOfBody } from "./body-digest.ts";
 import { modelInForm, type FormModel } from "./form-model.ts";
+import { GENERATION_FIELDS, GenerationReader, type GenerationFields } from "./generation-fields.ts";
 import { readSampling } from "./sampling.ts";
 import {
   AMBIGUOUS_FORM,
-  DUPLICATE_FIELDS,
+  duplicateField,
   JSON_AS_FORM,
   MODEL_NOT_TEXT,
   OTHER_FORM,
@@ -29,10 +30,13 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Servers may disagree on the value of these fields if they occur twice; `user` is only a hint. */
 const AMBIGUITY_MATTERS = ["model", "stream", "messages", "prompt", "stream_options", "models", "fallbacks"];
-const scanner = new JsonScanner([...AMBIGUITY_MATTERS, "user"], {
+const WATCHED = [...AMBIGUITY_MATTERS, ...GENERATION_FIELDS, "user"];
+const scanner = new JsonScanner(WATCHED, {
   strictCount: AMBIGUITY_MATTERS.length,
+  uniqueCount: WATCHED.length - 1,
   keySuffixes: ID_KEY_SUFFIXES,
 });
+const generationReader = new GenerationReader(WATCHED);
 const lastModel = new LastJsonText();
 const MODEL = 0;
 const STREAM = 1;
@@ -41,7 +45,7 @@ const PROMPT = 3;
 const STREAM_OPTIONS = 4;
 const MODELS = 5;
 const FALLBACKS = 6;
-const USER = 7;
+const USER = WATCHED.length - 1;
 
 const OPEN_BRACKET = 0x5b;
 const LETTER_T = 0x74;
@@ -62,6 +66,7 @@ export interface BodyFields {
   /** Whether `messages` is an array, as in the chat requests of all formats. */
   readonly hasMessages: boolean;
   readonly hasPrompt: boolean;
+  readonly generation: GenerationFields;
   /** The value of `stream_options`; undefined if the field is absent. */
   readonly streamOptions: unknown;
   /** Null if it is absent, empty or not a string. */
@@ -83,6 +88,7 @@ export const NO_FIELDS: BodyFields = {
   wantsStream: false,
   hasMessages: false,
   hasPrompt: false,
+  generation: GenerationReader.none,
   streamOptions: undefined,
   user: null,
   mayHaveIds: true,
@@ -219,8 +225,10 @@ function jsonFields(bytes: Uint8Array, maxValues: number): BodyFields | null {
   if (result === "too_dense") return null;
   if (result === "invalid") throw invalidJson("The body is not valid JSON in UTF-8.");
   if (result === "too_deep") throw invalidJson(`The body is nested more than ${MAX_DEPTH} levels deep.`);
-  if (scanner.hasDuplicates) throw invalidJson(DUPLICATE_FIELDS.message);
-  return result === "object" ? scannedFields(bytes) : withProblem(problemOfOther(bytes));
+  if (result === "other") return withProblem(problemOfOther(bytes));
+  const duplicate = scannedDuplicate(bytes);
+  if (duplicate !== null) throw invalidJson(duplicateField(duplicate).message);
+  return scannedFields(bytes);
 }
 
 /** Returns only the model: a body that is not declared as JSON is forwarded unchanged. */
@@ -229,9 +237,10 @@ function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
   // A form may look like JSON and contain another model.
   if (isUrlEncoded(contentType)) return withProblem(isObject ? JSON_AS_FORM : OTHER_FORM);
   if (isObject) {
-    if (scanner.hasDuplicates) return withProblem(DUPLICATE_FIELDS);
-    const { model, modelProblem, furtherModels } = scannedFields(bytes);
-    return { ...NO_FIELDS, model, modelProblem, furtherModels };
+    const duplicate = scannedDuplicate(bytes);
+    if (duplicate !== null) return withProblem(duplicateField(duplicate));
+    const { model, modelProblem, furtherModels, generation } = scannedFields(bytes);
+    return { ...NO_FIELDS, model, modelProblem, furtherModels, generation };
   }
   if (!isMultipart(contentType)) return withProblem(problemOfOther(bytes));
   const found = modelInForm(bytes, contentType);
@@ -241,6 +250,11 @@ function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
 
 function withProblem(modelProblem: ModelProblem): BodyFields {
   return { ...NO_FIELDS, modelProblem };
+}
+
+/** Returns the field that the object has twice; null if there is none. */
+function scannedDuplicate(bytes: Uint8Array): string | null {
+  return scanner.duplicate ?? generationReader.duplicateIn(bytes, scanner);
 }
 
 function scannedFields(bytes: Uint8Array): BodyFields {
@@ -256,6 +270,7 @@ function scannedFields(bytes: Uint8Array): BodyFields {
     wantsStream: bytes[scanner.startOf(STREAM)] === LETTER_T,
     hasMessages: bytes[scanner.startOf(MESSAGES)] === OPEN_BRACKET,
     hasPrompt: scanner.startOf(PROMPT) >= 0,
+    generation: generationReader.read(bytes, scanner),
     streamOptions: scannedValue(bytes, STREAM_OPTIONS),
     user: textIn(scannedValue(bytes, USER)),
     mayHaveIds: scanner.mayHaveSuffixes,

@@ -7,14 +7,12 @@ import { EstimatedFieldReader } from "../../formats/estimated-fields.ts";
 import { estimateCountedTokens, estimateRequestTokens } from "../../formats/token-estimate.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { RequestBody } from "../request-body.ts";
+import { BOUND_FIELDS, MAX_COUNT, outputBoundsOf, type OutputBounds } from "./output-bounds.ts";
 
-export interface RequestSize {
+export interface RequestSize extends OutputBounds {
   readonly inputTokens: number;
   /** What a body that is no JSON object probably has, by its number of bytes: files, of which nothing else is known. */
   readonly fileTokens: number;
-  /** The limit of the request for each of its choices; null if it has none. */
-  readonly maxOutputTokens: number | null;
-  readonly choices: number;
 }
 
 /** The size of a body, which budgets and plugins need one after the other. */
@@ -47,32 +45,10 @@ export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, fileTokens: 0, maxOut
  */
 const BYTES_PER_FILE_TOKEN = 1000;
 
-/** The fields that limit or multiply the output, in the order of the values that are read. */
-const OUTPUT_FIELDS = [
-  "max_completion_tokens",
-  "max_output_tokens",
-  "max_tokens",
-  "n",
-  "best_of",
-  // Gemini accepts this spelling of generationConfig, too.
-  "generation_config",
-];
-const [MAX_COMPLETION_TOKENS, MAX_OUTPUT_TOKENS, MAX_TOKENS, N, BEST_OF] = [0, 1, 2, 3, 4] as const;
-const GENERATION_CONFIG = 5;
-const LIMITS: readonly number[] = [MAX_COMPLETION_TOKENS, MAX_OUTPUT_TOKENS, MAX_TOKENS];
-/** Servers ignore the names of other formats. */
-const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly number[]>> = {
-  chat: [MAX_COMPLETION_TOKENS, MAX_TOKENS],
-  completions: [MAX_TOKENS],
-  messages: [MAX_TOKENS],
-  responses: [MAX_OUTPUT_TOKENS],
-};
+/** `generationConfig` is a field that the estimate of the input reads, too. */
+const OUTPUT_FIELDS: readonly string[] = BOUND_FIELDS.filter((name) => name !== "generationConfig");
 
 const OPENING_BRACE = 0x7b;
-const MAX_COUNT = 100_000_000;
-/** Longer strings are not read as numbers. */
-const MAX_DIGITS = 20;
-
 const fieldReader = new EstimatedFieldReader(OUTPUT_FIELDS);
 
 /** Returns the size of a request whose bytes are a JSON object in UTF-8 that was validated. */
@@ -119,60 +95,27 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/**
- * `values` are those of OUTPUT_FIELDS. `operation` is null if it is not known: then all limits count, and the largest is the one that
- * applies.
- */
+/** `values` are those of OUTPUT_FIELDS. */
 function sizeWith(
   inputTokens: number,
   values: readonly unknown[],
   { generationConfig, prompt }: JsonObject,
   operation: Operation | null,
 ): RequestSize {
-  const snakeCase = values[GENERATION_CONFIG];
-  const limits = (operation === null ? undefined : LIMITS_BY_OPERATION[operation]) ?? LIMITS;
-  let limit = limits === LIMITS ? Math.max(geminiLimitIn(generationConfig), geminiLimitIn(snakeCase)) : 0;
-  for (const at of limits) limit = Math.max(limit, countOf(values[at]));
-  let choices = Math.max(1, choicesOf(values[N]), choicesOf(values[BEST_OF]));
-  choices = Math.max(choices, candidatesIn(generationConfig), candidatesIn(snakeCase));
+  const [max_completion_tokens, max_output_tokens, max_tokens, n, best_of, ...configs] = values;
+  const [generation_config, inferenceConfig, inference_config] = configs;
+  const limits = { max_completion_tokens, max_output_tokens, max_tokens, n, best_of };
+  const fields = { ...limits, generationConfig, generation_config, inferenceConfig, inference_config };
+  const { maxOutputTokens, choices } = outputBoundsOf(fields, operation);
   return {
     inputTokens,
     fileTokens: 0,
-    maxOutputTokens: limit === 0 ? null : limit,
+    maxOutputTokens,
     choices: Math.min(choices * promptsIn(prompt), MAX_COUNT),
   };
-}
-
-function geminiLimitIn(config: unknown): number {
-  return isJsonObject(config)
-    ? Math.max(countOf(config["maxOutputTokens"]), countOf(config["max_output_tokens"]))
-    : 0;
-}
-
-function candidatesIn(config: unknown): number {
-  return isJsonObject(config)
-    ? Math.max(choicesOf(config["candidateCount"]), choicesOf(config["candidate_count"]))
-    : 0;
 }
 
 /** Returns the number of prompts of a completion, each of which gets its own choices. A list of numbers is one prompt. */
 function promptsIn(prompt: unknown): number {
   return Array.isArray(prompt) && prompt.length > 0 && typeof prompt[0] !== "number" ? prompt.length : 1;
-}
-
-/** Returns 0 for what is no count. Larger values are no tokens: the request does not limit its output. */
-function countOf(value: unknown): number {
-  const count = wholeNumberOf(value);
-  return count <= MAX_COUNT ? count : 0;
-}
-
-/** Returns 0 for what is no count. Unlike a limit, a number of choices that no server accepts must not count as one choice. */
-function choicesOf(value: unknown): number {
-  return Math.min(wholeNumberOf(value), MAX_COUNT);
-}
-
-/** Returns 0 for what is no positive whole number. Many servers accept a number in a string: `"n": "50"`. */
-function wholeNumberOf(value: unknown): number {
-  const number = typeof value === "string" && value.length <= MAX_DIGITS ? Number(value) : value;
-  return typeof number === "number" && Number.isInteger(number) && number > 0 ? number : 0;
 }

@@ -80,10 +80,10 @@ function parseBody(bytes: Uint8Array): unknown {
 }
 
 function rejectDuplicates(bytes: Uint8Array): void {
-  let hasDuplicates = scanner.hasDuplicates;
+  let hasDuplicates = scanner.duplicate !== null;
   const start = scanner.startOf(PARAMS);
   if (start >= 0 && paramsScanner.scan(bytes.subarray(start, scanner.endOf(PARAMS))) === "object")
-    hasDuplicates ||= paramsScanner.hasDuplicates;
+    hasDuplicates ||= paramsScanner.duplicate !== null;
   if (hasDuplicates)
     throw new GatehouseError("invalid_json", "The body contains a field of JSON-RPC or MCP twice.");
 }

@@ -1,0 +1,76 @@
+// How much output the fields of a request allow: its limit per choice, in every spelling that an API accepts, and its choices.
+import { isJsonObject } from "../../base/json.ts";
+import type { Operation } from "../../formats/operations.ts";
+
+export interface OutputBounds {
+  /** The limit of the request for each of its choices; null if it has none. */
+  readonly maxOutputTokens: number | null;
+  readonly choices: number;
+}
+
+/** The fields that limit or multiply the output. */
+export const BOUND_FIELDS = [
+  "max_completion_tokens",
+  "max_output_tokens",
+  "max_tokens",
+  "n",
+  "best_of",
+  // Gemini accepts both spellings of its configuration.
+  "generationConfig",
+  "generation_config",
+  // Bedrock's Converse API.
+  "inferenceConfig",
+  "inference_config",
+] as const;
+
+type BoundFields = Readonly<Partial<Record<(typeof BOUND_FIELDS)[number], unknown>>>;
+
+const LIMITS = ["max_completion_tokens", "max_output_tokens", "max_tokens"] as const;
+/** Servers ignore the names of other formats. */
+const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly (typeof LIMITS)[number][]>> = {
+  chat: ["max_completion_tokens", "max_tokens"],
+  completions: ["max_tokens"],
+  messages: ["max_tokens"],
+  responses: ["max_output_tokens"],
+};
+/** Objects with limits of their own, and the names of these. */
+const CONFIGS = ["generationConfig", "generation_config", "inferenceConfig", "inference_config"] as const;
+const CONFIG_LIMITS = ["maxOutputTokens", "max_output_tokens", "maxTokens", "max_tokens"] as const;
+const CONFIG_CHOICES = ["candidateCount", "candidate_count"] as const;
+
+export const MAX_COUNT = 100_000_000;
+/** Longer strings are not read as numbers. */
+const MAX_DIGITS = 20;
+
+/** `operation` is null if it is not known: then all limits count. Of several, the largest is the one that applies. */
+export function outputBoundsOf(fields: BoundFields, operation: Operation | null): OutputBounds {
+  const known = operation === null ? undefined : LIMITS_BY_OPERATION[operation];
+  let limit = 0;
+  for (const name of known ?? LIMITS) limit = Math.max(limit, countOf(fields[name]));
+  let choices = Math.max(1, choicesOf(fields.n), choicesOf(fields.best_of));
+  for (const name of CONFIGS) {
+    const config = fields[name];
+    if (!isJsonObject(config)) continue;
+    if (known === undefined)
+      for (const limitName of CONFIG_LIMITS) limit = Math.max(limit, countOf(config[limitName]));
+    for (const choicesName of CONFIG_CHOICES) choices = Math.max(choices, choicesOf(config[choicesName]));
+  }
+  return { maxOutputTokens: limit === 0 ? null : limit, choices };
+}
+
+/** Returns 0 for what is no count. Larger values are no tokens: the request does not limit its output. */
+function countOf(value: unknown): number {
+  const count = wholeNumberOf(value);
+  return count <= MAX_COUNT ? count : 0;
+}
+
+/** Returns 0 for what is no count. Unlike a limit, a number of choices that no server accepts must not count as one choice. */
+function choicesOf(value: unknown): number {
+  return Math.min(wholeNumberOf(value), MAX_COUNT);
+}
+
+/** Returns 0 for what is no positive whole number. Many servers accept a number in a string: `"n": "50"`. */
+function wholeNumberOf(value: unknown): number {
+  const number = typeof value === "string" && value.length <= MAX_DIGITS ? Number(value) : value;
+  return typeof number === "number" && Number.isInteger(number) && number > 0 ? number : 0;
+}

@@ -1,0 +1,239 @@
+// Reads in the body of a request what decides how much a model generates: limits, choices, and whether the client wants reasoning.
+// A member that occurs twice is found: the provider may read the other one than the gateway counts.
+import { utf8Between } from "../base/byte-search.ts";
+import { isJsonObject } from "../base/json.ts";
+import { JsonScanner } from "../base/json-scanner.ts";
+import { BOUND_FIELDS, outputBoundsOf, type OutputBounds } from "./budgets/output-bounds.ts";
+
+export interface GenerationFields extends OutputBounds {
+  /** Whether the client asks for reasoning or turns it off; null if it says nothing. */
+  readonly reasoning: "on" | "off" | null;
+}
+
+const NONE: GenerationFields = { maxOutputTokens: null, choices: 1, reasoning: null };
+
+const REASONING_FIELDS = [
+  "reasoning_effort",
+  "reasoning",
+  "thinking",
+  "enable_thinking",
+  "thinking_budget",
+  "chat_template_kwargs",
+  "think",
+] as const;
+/** What else the ledger or the router reads, or the price of a request depends on. */
+const OTHER_FIELDS = [
+  "maxTokens",
+  "maxOutputTokens",
+  "candidateCount",
+  "candidate_count",
+  "size",
+  "quality",
+  "seconds",
+  "service_tier",
+  "speed",
+  "store",
+  "background",
+  "previous_response_id",
+  "conversation",
+] as const;
+const DECIDING_FIELDS = [...BOUND_FIELDS, ...REASONING_FIELDS] as const;
+
+/** The top-level fields that a scanner has to watch for a `GenerationReader`. None may occur twice. */
+export const GENERATION_FIELDS: readonly string[] = [...DECIDING_FIELDS, ...OTHER_FIELDS];
+
+/** Objects whose members decide as well, at any level of another such object. */
+const CONTAINERS: ReadonlySet<string> = new Set([
+  "generationConfig",
+  "generation_config",
+  "inferenceConfig",
+  "inference_config",
+  "thinkingConfig",
+  "thinking_config",
+  "reasoning",
+  "thinking",
+  "chat_template_kwargs",
+  "stream_options",
+]);
+const MEMBERS = [
+  "maxOutputTokens",
+  "max_output_tokens",
+  "maxTokens",
+  "max_tokens",
+  "candidateCount",
+  "candidate_count",
+  "thinkingConfig",
+  "thinking_config",
+  "thinkingBudget",
+  "thinking_budget",
+  "thinkingLevel",
+  "thinking_level",
+  "budget_tokens",
+  "type",
+  "effort",
+  "enabled",
+  "enable_thinking",
+  "thinking",
+  "include_usage",
+];
+const memberScanner = new JsonScanner(MEMBERS, { strictCount: 0, uniqueCount: MEMBERS.length });
+
+/** A field whose value is longer is not read: values that decide are short. */
+const MAX_READ_BYTES = 4096;
+const OPEN_BRACE = 0x7b;
+const ZERO = 0x30;
+/** Numbers with as many digits are exact. */
+const MAX_SHORT_DIGITS = 9;
+
+type Scanned = Pick<JsonScanner, "startOf" | "endOf">;
+
+interface WatchedField {
+  readonly name: string;
+  /** Its index among the names of the scanner. */
+  readonly at: number;
+}
+
+export class GenerationReader {
+  /** The fields of a request without any. */
+  static readonly none = NONE;
+  readonly #deciding: readonly WatchedField[];
+  readonly #containers: readonly WatchedField[];
+
+  /** `names` are those that the scanner watches. */
+  constructor(names: readonly string[]) {
+    const watched = names.map((name, at) => ({ name, at }));
+    this.#deciding = watched.filter(({ name }) => (DECIDING_FIELDS as readonly string[]).includes(name));
+    this.#containers = watched.filter(({ name }) => CONTAINERS.has(name));
+  }
+
+  /** Returns a member that occurs twice in one of the containers that the scanner has found; null if there is none. */
+  duplicateIn(bytes: Uint8Array, scanner: Scanned): string | null {
+    for (const { name, at } of this.#containers) {
+      const start = scanner.startOf(at);
+      if (start < 0 || bytes[start] !== OPEN_BRACE) continue;
+      const duplicate = duplicateMember(bytes.subarray(start, scanner.endOf(at)));
+      if (duplicate !== null) return `${name}.${duplicate}`;
+    }
+    return null;
+  }
+
+  read(bytes: Uint8Array, scanner: Scanned): GenerationFields {
+    let fields: Record<string, unknown> | null = null;
+    for (const { name, at } of this.#deciding) {
+      const start = scanner.startOf(at);
+      if (start < 0) continue;
+      const value = readValue(bytes, start, scanner.endOf(at));
+      if (value !== undefined) (fields ??= {})[name] = value;
+    }
+    if (fields === null) return NONE;
+    return { ...outputBoundsOf(fields, null), reasoning: reasoningIn(fields) };
+  }
+}
+
+/** The bytes are a valid JSON object. */
+function duplicateMember(bytes: Uint8Array): string | null {
+  memberScanner.scan(bytes);
+  const { duplicate } = memberScanner;
+  if (duplicate !== null) return duplicate;
+  // Collected first, because the scanner describes one text at a time.
+  const inner = MEMBERS.flatMap((name, at) => {
+    const start = memberScanner.startOf(at);
+    const isContainer = start >= 0 && bytes[start] === OPEN_BRACE && CONTAINERS.has(name);
+    return isContainer ? [{ name, value: bytes.subarray(start, memberScanner.endOf(at)) }] : [];
+  });
+  for (const { name, value } of inner) {
+    const found = duplicateMember(value);
+    if (found !== null) return `${name}.${found}`;
+  }
+  return null;
+}
+
+/** Most of the values are short numbers, for which no string is created. Returns undefined for values that are too long. */
+function readValue(bytes: Uint8Array, start: number, end: number): unknown {
+  if (end - start > MAX_READ_BYTES) return readLongObject(bytes, start, end);
+  let number = 0;
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - ZERO;
+    if (digit < 0 || digit > 9 || end - start > MAX_SHORT_DIGITS)
+      return JSON.parse(utf8Between(bytes, start, end));
+    number = number * 10 + digit;
+  }
+  return number;
+}
+
+/** An object with a schema may be long. Returns its short members that decide. */
+function readLongObject(bytes: Uint8Array, start: number, end: number): unknown {
+  if (bytes[start] !== OPEN_BRACE) return undefined;
+  const object = bytes.subarray(start, end);
+  memberScanner.scan(object);
+  const entries = MEMBERS.flatMap((name, at) => {
+    const [from, to] = [memberScanner.startOf(at), memberScanner.endOf(at)];
+    return from < 0 || to - from > MAX_READ_BYTES ? [] : [[name, utf8Between(object, from, to)] as const];
+  });
+  return Object.fromEntries(entries.map(([name, json]) => [name, JSON.parse(json) as unknown]));
+}
+
+type Wish = GenerationFields["reasoning"];
+
+/** One field that asks for reasoning outweighs others that turn it off: servers read different ones. */
+function reasoningIn(fields: Readonly<Record<string, unknown>>): Wish {
+  const { reasoning_effort, reasoning, thinking, enable_thinking, thinking_budget, think } = fields;
+  const wishes = [
+    wishOfEffort(reasoning_effort),
+    wishOfObject(reasoning),
+    wishOfObject(thinking),
+    wishOfSwitch(enable_thinking),
+    wishOfBudget(thinking_budget),
+    wishOfSwitch(think),
+    wishOfTemplate(fields["chat_template_kwargs"]),
+    ...["generationConfig", "generation_config"].flatMap((name) => wishesOfGemini(fields[name])),
+  ];
+  if (wishes.includes("on")) return "on";
+  return wishes.includes("off") ? "off" : null;
+}
+
+function wishOfEffort(effort: unknown): Wish {
+  return typeof effort === "string" ? (effort === "none" ? "off" : "on") : null;
+}
+
+function wishOfSwitch(value: unknown): Wish {
+  if (typeof value === "string") return wishOfEffort(value);
+  return typeof value === "boolean" ? (value ? "on" : "off") : null;
+}
+
+function wishOfBudget(budget: unknown): Wish {
+  return typeof budget === "number" ? (budget === 0 ? "off" : "on") : null;
+}
+
+/** `reasoning` of the Responses API and of routers, and `thinking` of Anthropic and others. */
+function wishOfObject(value: unknown): Wish {
+  if (!isJsonObject(value)) return wishOfSwitch(value);
+  const { type, effort, enabled, budget_tokens, max_tokens } = value;
+  const isOffType = type === "disabled" || type === "between_tools";
+  const wishes = [
+    typeof type === "string" ? (isOffType ? "off" : "on") : null,
+    wishOfEffort(effort),
+    wishOfSwitch(enabled),
+    // A disabled type may keep its budget.
+    isOffType ? null : wishOfBudget(budget_tokens),
+    wishOfBudget(max_tokens),
+  ];
+  if (wishes.includes("on")) return "on";
+  return wishes.includes("off") ? "off" : null;
+}
+
+function wishOfTemplate(value: unknown): Wish {
+  if (!isJsonObject(value)) return null;
+  return wishOfSwitch(value["enable_thinking"]) ?? wishOfSwitch(value["thinking"]);
+}
+
+function wishesOfGemini(config: unknown): Wish[] {
+  if (!isJsonObject(config)) return [];
+  return ["thinkingConfig", "thinking_config"].flatMap((name) => {
+    const thinking = config[name];
+    if (!isJsonObject(thinking)) return [];
+    const { thinkingBudget, thinking_budget, thinkingLevel, thinking_level } = thinking;
+    const levels = [wishOfEffort(thinkingLevel), wishOfEffort(thinking_level)];
+    return [wishOfBudget(thinkingBudget), wishOfBudget(thinking_budget), ...levels];
+  });
+}
