@@ -11,6 +11,7 @@ import type { Reservations } from "./budgets/reservations.ts";
 import type { GameDays } from "../runtime/game-days/game-days.ts";
 import type { Exchange } from "./exchange.ts";
 import { countForGameDay } from "./enter-game-day.ts";
+import { learnOutput } from "./hidden-output.ts";
 import { finishHedge, hedgeFactsOf } from "./hedging/unused-attempt.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
@@ -44,7 +45,7 @@ export function finish(
 ): void {
   if (exchange.finished) return;
   exchange.finished = true;
-  const failed = exchange.attempts === 0 ? null : settleWithoutResponse(exchange);
+  const failed = exchange.attempts === 0 ? null : settleWithoutResponse(exchange, parts);
   exchange.release();
   parts.inFlight.leave(exchange);
   const { apiKey, gateway, rule } = exchange;
@@ -59,6 +60,7 @@ export function finish(
   if (exchange.recording !== null) exchange.recording.end(exchange, outcome);
   if (exchange.reused !== null) recordReuse(exchange, exchange.reused, parts.usageTotals);
   if (exchange.route !== null) finishRoute(exchange, exchange.route, outcome, now, parts);
+  if (exchange.attempts > 0) learnOutput(exchange, outcome, parts);
   if (exchange.reserved !== null) parts.reservations.settle(exchange, exchange.reserved, now);
   if (exchange.hedge !== null) finishHedge(exchange, exchange.hedge, parts.reservations, parts.usageTotals);
   if (gateway !== null && gateway.gameDays !== null)

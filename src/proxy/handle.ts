@@ -236,7 +236,7 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Outgoing
     const started =
       route === null ? attempt(exchange, rule, observed, parts) : attemptRoute(exchange, route, parts);
     const { pluginWork } = exchange;
-    const attempted = pluginWork === null ? started : afterDecisions(exchange, pluginWork, started);
+    const attempted = pluginWork === null ? started : afterDecisions(exchange, pluginWork, started, parts);
     if (rule.upstream.hedge !== null) {
       const early = await earlyStream(exchange, rule, earlyParts(exchange, attempted, parts));
       if (early !== null) return early;

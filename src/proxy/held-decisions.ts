@@ -6,6 +6,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import { NO_TOKENS } from "../usage/usage-accumulator.ts";
 import { failCall, HookTimeout } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
+import type { SpeedParts } from "./hidden-output.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { createPluginResponse } from "./plugin-response.ts";
 import { checkStatus } from "./plugin-values.ts";
@@ -46,6 +47,7 @@ export async function afterDecisions(
   exchange: Exchange,
   work: PluginWork,
   attempted: Promise<TargetResponse>,
+  parts: SpeedParts,
 ): Promise<TargetResponse> {
   let rejection: Error | null = null;
   const decided = requireDecisions(work).catch((error: unknown) => {
@@ -61,14 +63,14 @@ export async function afterDecisions(
   }
   await decided;
   if (rejection === null && !exchange.isClientDisconnected) return response;
-  discard(exchange, response);
+  discard(exchange, response, parts);
   throw rejection ?? new UpstreamError("client_left");
 }
 
 /** The client does not get the response, but the provider has run the model. */
-function discard(exchange: Exchange, response: TargetResponse): void {
+function discard(exchange: Exchange, response: TargetResponse, parts: SpeedParts): void {
   exchange.response = response;
-  if (response.upstreamResponse.ok)
-    settleUsage(exchange, response.usageSoFar() ?? { ...NO_TOKENS, isPartial: true });
+  const reported = response.usageSoFar() ?? { ...NO_TOKENS, isPartial: true };
+  if (response.upstreamResponse.ok) settleUsage(exchange, reported, false, parts);
   response.discard(exchange.clock.now());
 }

@@ -1,27 +1,78 @@
 // Records the usage of a response: on the exchange, with its cost, and in the totals.
 import { isPromise } from "../base/value-or-promise.ts";
 import type { CompiledPrice } from "../usage/compiled-price.ts";
-import type { PriceTable } from "../usage/price-table.ts";
 import { NO_LABELS } from "../usage/label-set.ts";
+import { usageOfBody, type UsageTap } from "../usage/usage-tap.ts";
 import { RequestSample } from "../usage/request-sample.ts";
 import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { CountedRequest, UsageTotals } from "../usage/usage-totals.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import { fileTokensIn } from "./budgets/request-size.ts";
 import type { Exchange } from "./exchange.ts";
+import { withHiddenOutput, type SpeedParts } from "./hidden-output.ts";
+import { priceFor } from "./price-for.ts";
 import type { ReusedResponse } from "./reuse/reused-response.ts";
 import type { TargetResponse } from "./target-response.ts";
 
 export const NANOS_PER_DOLLAR = 1e9;
 
-/** Sets the usage of the exchange and its cost, at the prices that were in effect when the request started. */
-export function settleUsage(exchange: Exchange, reported: Usage | null): void {
-  const isInputUnknown = reported !== null && reported.isPartial && reported.inputTokens === 0;
-  const usage = isInputUnknown ? { ...reported, inputTokens: estimateInput(exchange) } : reported;
-  exchange.usage = usage;
+/**
+ * Sets the usage of the exchange and its cost, at the prices that were in effect when the request started. `reported` is null if the provider
+ * has reported nothing and nothing was relayed. `isComplete`: the whole response was received.
+ */
+export function settleUsage(
+  exchange: Exchange,
+  reported: Usage | null,
+  isComplete: boolean,
+  parts: SpeedParts,
+): void {
   const { response } = exchange;
-  if (response !== null && response.upstreamResponse.ok)
-    exchange.costNanos = costFor(exchange, response.model, usage);
+  if (response === null || !response.upstreamResponse.ok) {
+    exchange.usage = reported === null ? null : withInput(exchange, reported);
+    return;
+  }
+  exchange.usage = settledUsage(exchange, response, reported, isComplete, parts);
+  exchange.costNanos = costFor(exchange, response.model, exchange.usage);
+}
+
+/** As `settleUsage`, with what was read of the response: by the tap, or of its body if it is in memory. */
+export function settleReceived(
+  exchange: Exchange,
+  response: TargetResponse,
+  tap: UsageTap | null,
+  isComplete: boolean,
+  parts: SpeedParts,
+): void {
+  const reported = tap === null ? usageOfBody(response) : tap.result(isComplete);
+  settleUsage(exchange, reported, isComplete || tap === null, parts);
+}
+
+function settledUsage(
+  exchange: Exchange,
+  response: TargetResponse,
+  reported: Usage | null,
+  isComplete: boolean,
+  parts: SpeedParts,
+): Usage | null {
+  const { facts } = response.report;
+  const known = reported ?? { ...NO_TOKENS, isPartial: true };
+  // The tokens of a complete response without usage are unknown, and so are those of a model that shows all of them.
+  if (facts === null || !known.isPartial || (reported === null && isComplete))
+    return reported === null ? null : withInput(exchange, reported);
+  const { seenAt = null, kind = null } = exchange.firstContent ?? {};
+  const call = {
+    model: facts.model,
+    sentAt: facts.startedAt,
+    endedAt: facts.endedAt ?? exchange.clock.now(),
+    answeredAt: kind === "reasoning" ? null : seenAt,
+  };
+  const usage = withHiddenOutput(exchange, call, known, parts);
+  return reported === null && usage.outputTokens === 0 ? null : withInput(exchange, usage);
+}
+
+function withInput(exchange: Exchange, usage: Usage): Usage {
+  const isUnknown = usage.isPartial && usage.inputTokens === 0;
+  return isUnknown ? { ...usage, inputTokens: estimateInput(exchange) } : usage;
 }
 
 /** Returns the estimated input of a request whose response ended before its usage was reported; 0 without a body. */
@@ -38,18 +89,6 @@ export function estimateInput(exchange: Exchange): number {
 export function costFor(exchange: Exchange, model: string | null, usage: Usage | null): number | null {
   const price = priceFor(exchange, model);
   return price === null ? null : costAt(price, usage);
-}
-
-/** The prices of a request. */
-export interface PricedExchange {
-  readonly gateway: { readonly prices: PriceTable | null } | null;
-  readonly snapshot: { readonly prices: PriceTable };
-}
-
-/** Returns the price of a model that was in effect when the request started; null if it has none. */
-export function priceFor({ gateway, snapshot }: PricedExchange, model: string | null): CompiledPrice | null {
-  if (model === null) return null;
-  return gateway?.prices?.priceOf(model) ?? snapshot.prices.priceOf(model);
 }
 
 /** Returns null if the tokens are unknown and the cost depends on them. */

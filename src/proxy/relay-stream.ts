@@ -65,6 +65,8 @@ export class StreamRelay implements StreamedBody, Deadline {
   readonly #stages: StreamStages;
   readonly #onEnd: EndListener;
   readonly #deadlines: CoarseDeadlines;
+  /** Null if no provider sends the response now. */
+  readonly #response: { hasWaitedForClient: boolean } | null;
   #hasEnded = false;
   #hasPluginFailed = false;
   #isStarted = false;
@@ -77,7 +79,14 @@ export class StreamRelay implements StreamedBody, Deadline {
   /** Null unless plugins hold back text. */
   #holds: HoldDeadline | null = null;
 
-  constructor(reader: BodyReader, stages: StreamStages, onEnd: EndListener, deadlines: CoarseDeadlines) {
+  constructor(
+    reader: BodyReader,
+    stages: StreamStages,
+    onEnd: EndListener,
+    deadlines: CoarseDeadlines,
+    response: { hasWaitedForClient: boolean } | null = null,
+  ) {
+    this.#response = response;
     this.#reader = reader;
     this.#stages = stages;
     this.#onEnd = onEnd;
@@ -184,6 +193,7 @@ export class StreamRelay implements StreamedBody, Deadline {
   }
 
   #waitForClient(written: Promise<void>): Promise<void> {
+    if (this.#response !== null) this.#response.hasWaitedForClient = true;
     const waiting = Promise.withResolvers<undefined>();
     this.#stopWaiting = () => {
       if (this.#isDetached) waiting.resolve(undefined);

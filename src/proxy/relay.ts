@@ -7,7 +7,7 @@ import { fieldNameOf, HeaderFields } from "../http/header-fields.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
-import { tapResponse, usageOfBody, type UsageTap } from "../usage/usage-tap.ts";
+import { tapResponse, type UsageTap } from "../usage/usage-tap.ts";
 import { healthResultOf, type HealthResult } from "./balancer-report.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { Exchange } from "./exchange.ts";
@@ -15,7 +15,7 @@ import { finish, type FinishParts } from "./finish.ts";
 import { toHeaderValue, translatedValue } from "./header-value.ts";
 import { relayHeaders } from "./header-filter.ts";
 import { moveProviderRateLimits } from "./token-limit-headers.ts";
-import { settleUsage } from "./record-usage.ts";
+import { settleReceived } from "./record-usage.ts";
 import { responseKind } from "./reuse/response-kind.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins } from "./pre-response-plugins.ts";
@@ -62,7 +62,7 @@ function relayUnchanged(exchange: Exchange, response: TargetResponse, parts: Fin
   const headers = new HeaderFields();
   addHeaders(headers, exchange, response, now);
   if (body !== null) exchange.recording?.push(body);
-  settleUsage(exchange, usageOfBody(response));
+  settleReceived(exchange, response, null, true, parts);
   exchange.bodies?.takeResponse(body);
   if (exchange.shadow !== null) shadowWhole(exchange, response, status, headers, body, parts);
   response.report.end(healthResultOf(status), now);
@@ -101,7 +101,7 @@ async function relayProcessed(
         : await runPostRequest(exchange, chain, parts, response, response.upstreamResponse.status, headers);
     const end = (outcome: Outcome, isCutByPlugin: boolean) => {
       response.isCutByPlugin = isCutByPlugin;
-      settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(outcome === "complete"));
+      settleReceived(exchange, response, tap, outcome === "complete", parts);
       const result = isCutByPlugin ? "neutral" : healthResultFor(outcome, response.upstreamResponse.status);
       const now = exchange.clock.now();
       response.report.end(result, now);
@@ -125,7 +125,7 @@ async function relayProcessed(
       const stages = { tap, translation, recording, ids, plugins, shadow, bodies, hidesBodies, firstContent };
       if (chain !== null) updateServerTiming(headers, timing, exchange, response);
       exchange.releaseBodyWithSample();
-      const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
+      const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines, response);
       return new OutgoingResponse(streamRelay, { status, headers });
     }
     const body = await wholeBody(exchange, response, plugins, tap, headers, parts);
@@ -137,7 +137,7 @@ async function relayProcessed(
     return new OutgoingResponse(body, { status, headers });
   } catch (error) {
     // No byte has been sent to the client yet, so the caller can still respond with an error.
-    settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(false));
+    settleReceived(exchange, response, tap, false, parts);
     response.reader?.cancel();
     const isProviderFailure = error instanceof UpstreamError && error.kind !== "client_left";
     response.report.end(isProviderFailure ? "failed" : "neutral", exchange.clock.now());

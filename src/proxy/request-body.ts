@@ -38,13 +38,7 @@ const scanner = new JsonScanner(WATCHED, {
 });
 const generationReader = new GenerationReader(WATCHED);
 const lastModel = new LastJsonText();
-const MODEL = 0;
-const STREAM = 1;
-const MESSAGES = 2;
-const PROMPT = 3;
-const STREAM_OPTIONS = 4;
-const MODELS = 5;
-const FALLBACKS = 6;
+const [MODEL, STREAM, MESSAGES, PROMPT, STREAM_OPTIONS, MODELS, FALLBACKS] = [0, 1, 2, 3, 4, 5, 6] as const;
 const USER = WATCHED.length - 1;
 
 const OPEN_BRACKET = 0x5b;
@@ -237,8 +231,8 @@ function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
   // A form may look like JSON and contain another model.
   if (isUrlEncoded(contentType)) return withProblem(isObject ? JSON_AS_FORM : OTHER_FORM);
   if (isObject) {
-    const duplicate = scannedDuplicate(bytes);
-    if (duplicate !== null) return withProblem(duplicateField(duplicate));
+    const twice = scannedDuplicate(bytes);
+    if (twice !== null) return withProblem(duplicateField(twice));
     const { model, modelProblem, furtherModels, generation } = scannedFields(bytes);
     return { ...NO_FIELDS, model, modelProblem, furtherModels, generation };
   }

@@ -108,6 +108,9 @@ export class TargetResponse {
   /** A plugin rejected the rest of the stream, or failed on it: this says nothing about the target. */
   isCutByPlugin = false;
 
+  /** The client was slower than the provider. */
+  hasWaitedForClient = false;
+
   /** The start of the stream while it is held, and afterwards; null if it is not held. */
   #heldStream: HeldStream | null = null;
 

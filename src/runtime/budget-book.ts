@@ -9,6 +9,7 @@ import type { NumberSeries } from "../telemetry/metrics/metric-family.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
 import { InputCalibration } from "../usage/input-calibration.ts";
 import { OutputSizes } from "../usage/output-sizes.ts";
+import { OutputSpeeds } from "../usage/output-speeds.ts";
 import type { BudgetSubjects } from "./budget-subjects.ts";
 import type { BudgetWebhooks } from "./budget-webhooks.ts";
 
@@ -46,6 +47,7 @@ export class BudgetBook {
   readonly ledger: Ledger;
   readonly outputSizes = new OutputSizes();
   readonly inputCalibration = new InputCalibration();
+  readonly outputSpeeds = new OutputSpeeds();
   readonly #subjects: BudgetSubjects;
   readonly #metrics: Metrics;
   readonly #log: Log;

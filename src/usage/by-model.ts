@@ -8,13 +8,15 @@ const KEPT_GATEWAYS = 10_000;
 export class ByModel<Value extends object> {
   readonly #gateways = new BoundedCache<string, BoundedCache<string, Value>>(KEPT_GATEWAYS);
   readonly #create: () => Value;
+  readonly #keptModels: number;
   /** The value that was used last: a request needs it several times. */
   #lastGatewayId: string | null = null;
   #lastModel = "";
   #last: Value | undefined = undefined;
 
-  constructor(create: () => Value) {
+  constructor(create: () => Value, keptModels = KEPT_MODELS) {
     this.#create = create;
+    this.#keptModels = keptModels;
   }
 
   get(gatewayId: string, model: string): Value | undefined {
@@ -28,7 +30,7 @@ export class ByModel<Value extends object> {
     const known = this.get(gatewayId, model);
     if (known !== undefined) return known;
     let models = this.#gateways.get(gatewayId);
-    if (models === undefined) this.#gateways.set(gatewayId, (models = new BoundedCache(KEPT_MODELS)));
+    if (models === undefined) this.#gateways.set(gatewayId, (models = new BoundedCache(this.#keptModels)));
     const value = this.#create();
     models.set(model, value);
     this.#remember(gatewayId, model, value);

@@ -9,6 +9,8 @@ export interface Usage extends TokenCounts {
   readonly isPartial: boolean;
   /** The relayed part of a stream contains audio or images, and their tokens are neither reported nor estimated. */
   readonly hasMedia?: boolean;
+  /** The estimated tokens of the text that was relayed, if the usage is partial. */
+  readonly relayedTokens?: number;
 }
 
 export const NO_TOKENS = tokenCounts(0, 0, {

@@ -153,8 +153,12 @@ class JsonTap extends UsageTap {
     this.#read();
     const usage = super.result(isComplete);
     // A client may disconnect before the last byte, when it has all of the text.
-    if (usage === null || !usage.isPartial || usage.outputTokens >= estimated) return usage;
-    return { ...usage, outputTokens: estimated };
+    if (usage?.isPartial !== true) return usage;
+    return {
+      ...usage,
+      outputTokens: Math.max(estimated, usage.outputTokens),
+      relayedTokens: estimated,
+    };
   }
 
   /** Reads the usage in the chunks, and forgets them. */
@@ -220,11 +224,10 @@ class StreamTap extends UsageTap {
 function withEstimate(reported: Usage | null, relayed: RelayedText, reader: UsageReader): Usage | null {
   if (reported?.isPartial === false) return reported;
   const { tokens, hasMedia } = relayed.estimate(reader);
-  const isMore = tokens > (reported?.outputTokens ?? 0);
-  if (!isMore && !hasMedia) return reported;
+  if (reported === null && tokens === 0 && !hasMedia) return null;
   const known = reported ?? NO_TOKENS;
-  const outputTokens = isMore ? tokens : known.outputTokens;
-  return { ...known, outputTokens, isPartial: true, hasMedia };
+  const outputTokens = Math.max(tokens, known.outputTokens);
+  return { ...known, outputTokens, isPartial: true, hasMedia, relayedTokens: tokens };
 }
 
 /** Decodes a copy of the stream. The client gets the original bytes unless the usage event must be removed from them. */

@@ -53,6 +53,7 @@ const attempt = fc.record({
   purpose: fc.constantFrom("request" as const, "request" as const, "hedge" as const),
   model: fc.constantFrom(...MODELS),
   unusedUsage: fc.constant(null),
+  hiddenTokens: fc.nat(100),
 });
 const exchange = fc
   .record({

@@ -4,23 +4,10 @@ import type { LimitClaim, TokensLimitClaim } from "../../sdk/index.ts";
 import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
-import { priceFor, type PricedExchange } from "../record-usage.ts";
+import { priceFor, type PricedExchange } from "../price-for.ts";
+import { isChargedFailure, unusedTokensOf } from "./charged-failure.ts";
 import { countsModel, type Charge, type PlannedClaim } from "./reserved-claims.ts";
 
-/** The provider may have run the model: the request was sent, and its response did not arrive completely. */
-const CHARGED_FAILURES: ReadonlySet<string> = new Set([
-  "client_left",
-  "first_byte_timeout",
-  "first_content_timeout",
-  "empty_stream",
-  "idle_timeout",
-  "total_timeout",
-  "cut",
-  "content_filter",
-  "hedge_lost",
-  "stopped",
-  "abandoned",
-]);
 /** An unknown amount, for which the reserved one is charged. NaN makes every sum with it unknown, too. */
 const AS_RESERVED = NaN;
 const UNKNOWN_TOKENS = { inputTokens: AS_RESERVED, outputTokens: AS_RESERVED };
@@ -32,7 +19,10 @@ type ChargedExchange = Pick<Exchange, "usage" | "costNanos"> &
     readonly response: ChargedResponse | null;
     readonly attemptFacts: readonly ChargedAttempt[];
   };
-type ChargedAttempt = Pick<AttemptFacts, "fault" | "wasSent" | "purpose" | "model" | "unusedUsage">;
+type ChargedAttempt = Pick<
+  AttemptFacts,
+  "fault" | "wasSent" | "purpose" | "model" | "unusedUsage" | "hiddenTokens"
+>;
 
 interface ChargedResponse {
   readonly model: string | null;
@@ -51,12 +41,8 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
   for (const facts of attemptFacts) {
     // The second attempt of a hedged request has a reservation of its own.
     if (facts === relayed || facts.purpose === "hedge" || !isChargedFailure(facts)) continue;
-    const price = priceFor(exchange, facts.model);
-    const reported = facts.unusedUsage;
-    const tokens = reported ?? { inputTokens, outputTokens: 0 };
-    let nanos = 0;
-    if (price !== null)
-      nanos = reported === null ? price.costToReserve(inputTokens, 0) : price.costOf(reported);
+    const tokens = unusedTokensOf(facts, inputTokens);
+    const nanos = priceFor(exchange, facts.model)?.costOf(tokens) ?? 0;
     const { inputTokens: input, outputTokens: output } = tokens;
     charges.push({ model: facts.model, nanos, inputTokens: input, outputTokens: output, isPartial: false });
   }
@@ -84,11 +70,6 @@ export function hasOneKnownCharge({
   if (attemptFacts[0] !== response.report.facts || !response.upstreamResponse.ok) return false;
   if (usage === null || usage.isPartial || costNanos === null) return false;
   return !Number.isNaN(costNanos + usage.inputTokens + usage.outputTokens);
-}
-
-/** Whether the provider may have run the model, although its response did not arrive. */
-export function isChargedFailure({ fault, wasSent }: Pick<AttemptFacts, "fault" | "wasSent">): boolean {
-  return fault !== null && wasSent && CHARGED_FAILURES.has(fault);
 }
 
 /** The tokens of a response without usage are unknown, and so are those of one that was cut before it reported any. */

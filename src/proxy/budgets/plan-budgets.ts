@@ -10,7 +10,7 @@ import type { CompiledUpstream } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
 import { METHODS_WITHOUT_MODEL } from "../named-models.ts";
-import { priceFor } from "../record-usage.ts";
+import { priceFor } from "../price-for.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
 import { KnownPlans, type ApplyingBudget, type BudgetPlan } from "./known-plans.ts";

@@ -10,7 +10,7 @@ import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
 import { isRun, namedEndpoint } from "./named-operation.ts";
 import { modelRunBy } from "../named-models.ts";
-import { priceFor } from "../record-usage.ts";
+import { priceFor } from "../price-for.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
 import type { VirtualRoute } from "../virtual-models/virtual-route.ts";
 import type * as requestSizeTask from "./request-size-task.ts";

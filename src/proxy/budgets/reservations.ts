@@ -4,6 +4,7 @@ import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Claim, ClaimState, Refusal, Reservation } from "../../ledger/ledger.ts";
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
+import type { OutputSpeeds } from "../../usage/output-speeds.ts";
 import type { Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
 import { estimateInput } from "../record-usage.ts";
@@ -21,6 +22,10 @@ export class Reservations {
 
   constructor(book: BudgetBook) {
     this.#book = book;
+  }
+
+  get outputSpeeds(): OutputSpeeds {
+    return this.#book.outputSpeeds;
   }
 
   /** Reserves claims in the ledger. Those of budgets come last. */

@@ -83,10 +83,11 @@ export async function attemptHedged<P extends HedgeParts>(
   exchange.hedge = hedge;
   const results = [result, attempt.result()] as const;
   const winner = await firstSuccess(results);
-  if (winner === null) return afterFailures(await Promise.all(results), [first, attempt], exchange, hedge);
+  if (winner === null)
+    return afterFailures(await Promise.all(results), [first, attempt], exchange, hedge, parts);
   hedge.result = winner === 1 ? "won" : "lost";
   const loser = winner === 1 ? first : attempt;
-  settleUnused(exchange, hedge, loser.facts, loser.lose());
+  settleUnused(exchange, hedge, loser.facts, loser.lose(), parts);
   exchange.setResponseHeader("X-GW-Hedged", hedge.result);
   return results[winner];
 }
@@ -191,6 +192,7 @@ function afterFailures(
   [first, second]: readonly [UpstreamAttempt, UpstreamAttempt],
   exchange: Exchange,
   hedge: Hedge,
+  parts: HedgeParts,
 ): Result {
   const isFinal = (result: Result) => !(result instanceof Error) && !result.isRetried;
   const relayed = results.find(isFinal) ?? results.find((result) => !(result instanceof Error)) ?? results[0];
@@ -199,7 +201,7 @@ function afterFailures(
   const isWon = relayed === results[1] && isFinal(relayed);
   hedge.result = isWon ? "won" : isFinal(relayed) ? "lost" : "failed";
   const { facts } = isWon ? first : second;
-  settleUnused(exchange, hedge, facts, facts.unusedUsage);
+  settleUnused(exchange, hedge, facts, facts.unusedUsage, parts);
   exchange.setResponseHeader("X-GW-Hedged", isWon ? "won" : "lost");
   return relayed;
 }

@@ -1,11 +1,11 @@
 // What the attempt of a hedged request cost whose response was not used, and where it is recorded.
-import type { TokenCounts } from "../../formats/token-counts.ts";
 import type { AttemptFacts, HedgeFacts } from "../../telemetry/requests/request-facts.ts";
-import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
+import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
-import { isChargedFailure } from "../budgets/charges.ts";
+import { isChargedFailure, unusedTokensOf } from "../budgets/charged-failure.ts";
 import type { Reservations } from "../budgets/reservations.ts";
 import type { Exchange } from "../exchange.ts";
+import { estimateUnused, type SpeedParts } from "../hidden-output.ts";
 import { addToTotals, costFor, estimateInput, NANOS_PER_DOLLAR } from "../record-usage.ts";
 import type { Hedge } from "./hedge.ts";
 
@@ -14,16 +14,16 @@ export function settleUnused(
   exchange: Exchange,
   hedge: Hedge,
   facts: AttemptFacts,
-  reported: TokenCounts | null,
+  reported: Usage | null,
+  parts: SpeedParts,
 ): void {
   facts.purpose = "hedge";
   if (!isChargedFailure(facts) || exchange.gameDay?.isAffected === true) return;
   // Aborted before its first content: without a report, the input is what the provider has read.
-  const tokens =
-    reported !== null && reported.inputTokens > 0
-      ? reported
-      : { ...NO_TOKENS, inputTokens: estimateInput(exchange) };
-  const usage = { ...tokens, isPartial: true };
+  facts.unusedUsage = reported !== null && reported.inputTokens > 0 ? reported : null;
+  estimateUnused(exchange, facts, parts);
+  const input = facts.unusedUsage === null ? estimateInput(exchange) : 0;
+  const usage = { ...unusedTokensOf(facts, input), isPartial: true };
   const costNanos = costFor(exchange, facts.model, usage);
   const { inputTokens, outputTokens } = usage;
   const charge = { model: facts.model, nanos: costNanos ?? 0, inputTokens, outputTokens, isPartial: false };

@@ -21,7 +21,7 @@ import { modelProblemOf } from "../budgets/require-one-model.ts";
 import type { PlannedClaim } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
 import { runOf, type PluginParts } from "../plugin-call.ts";
-import { priceFor } from "../record-usage.ts";
+import { priceFor } from "../price-for.ts";
 import { userKeyOf } from "../user-of.ts";
 import type { LimiterCall } from "./limiter-call.ts";
 

@@ -8,7 +8,8 @@ import { clientCredentials, credentialHash } from "../client-credential.ts";
 import type { Exchange } from "../exchange.ts";
 import { mayBeHedged } from "../hedging/hedgeable.ts";
 import type { OwnCredentials } from "../own-credentials.ts";
-import { estimateInput, priceFor } from "../record-usage.ts";
+import { priceFor } from "../price-for.ts";
+import { estimateInput } from "../record-usage.ts";
 
 /** Why no copy is sent, as a label of a metric and in words. */
 interface MirrorRefusal {

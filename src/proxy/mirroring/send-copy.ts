@@ -7,7 +7,7 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { SkippedMirror } from "../../telemetry/metrics/virtual-model-metrics.ts";
 import { UpstreamError } from "../../upstream/upstream-error.ts";
-import { tapResponse, usageOfBody, type UsageTap } from "../../usage/usage-tap.ts";
+import { tapResponse, type UsageTap } from "../../usage/usage-tap.ts";
 import { prepareTranslations, translationTasks } from "../attempt.ts";
 import { healthResultOf } from "../balancer-report.ts";
 import { reserveForGateway } from "../budgets/reserve-for-gateway.ts";
@@ -17,7 +17,7 @@ import { toGatehouseError } from "../fail.ts";
 import { factsOf } from "../finish.ts";
 import { isRepeatable } from "../hedging/hedgeable.ts";
 import { observeRule } from "../observe-rule.ts";
-import { addToTotals, hasUsage, settleUsage } from "../record-usage.ts";
+import { addToTotals, hasUsage, settleReceived } from "../record-usage.ts";
 import { UpstreamAttempt } from "../upstream-attempt.ts";
 import { settleWithoutResponse } from "../usage-without-response.ts";
 import type { TargetResponse } from "../target-response.ts";
@@ -97,14 +97,14 @@ async function receive(sent: SentCopy, attempt: UpstreamAttempt, parts: MirrorPa
     status = error.status;
     outcome = "failed";
     copy.errorCode = error.code;
-    settleWithoutResponse(copy);
+    settleWithoutResponse(copy, parts);
   } else {
     status = result.upstreamResponse.status;
     copy.response = result;
     copy.releaseBodyWithSample();
     sent.releaseBody();
     if (copy.bodies !== null) captureUpstreamResponse(copy.bodies, result);
-    outcome = await discard(copy, result);
+    outcome = await discard(copy, result, parts);
     const health = outcome === "complete" ? healthResultOf(status) : "failed";
     result.report.end(health, copy.clock.now());
   }
@@ -112,7 +112,7 @@ async function receive(sent: SentCopy, attempt: UpstreamAttempt, parts: MirrorPa
 }
 
 /** Reads the response to its end for its usage. */
-async function discard(copy: Exchange, response: TargetResponse): Promise<Outcome> {
+async function discard(copy: Exchange, response: TargetResponse, parts: MirrorParts): Promise<Outcome> {
   const tap = tapResponse(response);
   const { reader, body, isStream, contentReader } = response;
   if (isStream) copy.firstContent = new FirstContent(contentReader, copy.clock);
@@ -129,7 +129,7 @@ async function discard(copy: Exchange, response: TargetResponse): Promise<Outcom
     if (response.report.facts !== null)
       response.report.facts.fault = error instanceof UpstreamError ? error.kind : "cut";
   }
-  settleUsage(copy, tap === null ? usageOfBody(response) : tap.result(isComplete));
+  settleReceived(copy, response, tap, isComplete, parts);
   return isComplete ? "complete" : "incomplete";
 }
 

@@ -9,7 +9,7 @@ import type { Observation } from "../../telemetry/observation.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import { readWholeBody } from "../../upstream/read-whole-body.ts";
 import { UpstreamError } from "../../upstream/upstream-error.ts";
-import { tapResponse, usageOfBody } from "../../usage/usage-tap.ts";
+import { tapResponse } from "../../usage/usage-tap.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
 import { attempt, prepareTranslations, translationTasks, type AttemptParts } from "../attempt.ts";
 import { healthResultOf } from "../balancer-report.ts";
@@ -22,7 +22,7 @@ import { finishHedge } from "../hedging/unused-attempt.ts";
 import { observeRule } from "../observe-rule.ts";
 import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "../operation.ts";
 import { checkBytes, checkHeaderName, checkHeaderValue } from "../plugin-values.ts";
-import { addToTotals, hasUsage, settleUsage } from "../record-usage.ts";
+import { addToTotals, hasUsage, settleReceived } from "../record-usage.ts";
 import { scanBody } from "../scan-body.ts";
 import type { TargetResponse } from "../target-response.ts";
 import { translateWholeBody } from "../translate-response.ts";
@@ -145,7 +145,7 @@ function ruleOf({ rule }: Exchange): CompiledRule {
 async function receive(
   exchange: Exchange,
   response: TargetResponse,
-  { offLoop }: ServiceCallParts,
+  parts: ServiceCallParts,
 ): Promise<ServiceResponse> {
   exchange.response = response;
   const { reader, translation, isStream, upstreamResponse, target, report } = response;
@@ -157,9 +157,15 @@ async function receive(
     if (typeof body !== "string") {
       if (tap !== null) body = tap.pushWhole(body);
       if (translation !== null)
-        body = await translateWholeBody(translation, target, exchange, { body, isStream, status }, offLoop);
+        body = await translateWholeBody(
+          translation,
+          target,
+          exchange,
+          { body, isStream, status },
+          parts.offLoop,
+        );
     }
-    settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(true));
+    settleReceived(exchange, response, tap, true, parts);
     report.end(healthResultOf(status), exchange.clock.now());
     const bytes = Buffer.from(body);
     const text = bytes.toString();
@@ -170,7 +176,7 @@ async function receive(
       json: parseJson(bytes) ?? (text === "null" ? null : undefined),
     };
   } catch (error) {
-    settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(false));
+    settleReceived(exchange, response, tap, false, parts);
     reader?.cancel();
     report.end(exchange.isOver ? "neutral" : "failed", exchange.clock.now());
     throw error;
@@ -185,7 +191,7 @@ function record(
   parts: ServiceCallParts,
 ): void {
   const { reservations, usageTotals } = parts;
-  const failed = exchange.attempts === 0 ? null : settleWithoutResponse(exchange);
+  const failed = exchange.attempts === 0 ? null : settleWithoutResponse(exchange, parts);
   const { response, usage, costNanos, route, hedge, reserved } = exchange;
   const sent = response?.report.facts ?? failed;
   if (sent !== null && hasUsage(exchange)) {

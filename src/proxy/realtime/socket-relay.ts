@@ -20,7 +20,8 @@ import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import type { TargetResponse } from "../target-response.ts";
 import type { OpenSockets } from "./open-sockets.ts";
-import { priceFor } from "../record-usage.ts";
+import { learnComplete, withHiddenOutput } from "../hidden-output.ts";
+import { priceFor } from "../price-for.ts";
 import { recordSocketUsage } from "./record-socket-usage.ts";
 import { SocketPermission } from "./socket-permission.ts";
 import { SocketReservations, type SocketClaimParts } from "./socket-reservations.ts";
@@ -67,6 +68,8 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   #client: ServerSocket | null = null;
   /** Responses that the model is generating. */
   #running = 0;
+  /** When the first of the running responses has started. */
+  #startedAt = 0;
   #isDraining = false;
   /** Set by the first event that ends the socket. */
   #ending: Ending | null = null;
@@ -216,7 +219,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
       return;
     }
     if (event.type === "started") {
-      this.#running++;
+      if (this.#running++ === 0) this.#startedAt = this.#exchange.clock.now();
       return;
     }
     this.#running = Math.max(0, this.#running - 1);
@@ -229,8 +232,11 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   /** Records and charges a response that has ended; null if it used nothing that is known. */
   #settle(usage: Usage | null): void {
+    const { model } = this.#response;
     this.#parts.reservations.recordOutput(this.#exchange, usage);
-    this.#charge(this.#response.model, usage);
+    const milliseconds = this.#exchange.clock.now() - this.#startedAt;
+    learnComplete(this.#exchange, model, usage, milliseconds, this.#parts);
+    this.#charge(model, usage);
   }
 
   /** Another model runs beside that of the socket. Without a price of its own, it costs as much. */
@@ -255,7 +261,12 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   /** A response without usage: it was canceled or cut off. */
   #settleEstimated(): void {
-    this.#settle({ ...this.#estimate.takeEstimate(), isPartial: true });
+    const estimate = this.#estimate.takeEstimate();
+    const { model } = this.#response;
+    const endedAt = this.#exchange.clock.now();
+    const call = { model, sentAt: this.#startedAt, endedAt, answeredAt: null };
+    const usage = { ...estimate, isPartial: true, relayedTokens: estimate.outputTokens };
+    this.#settle(withHiddenOutput(this.#exchange, call, usage, this.#parts));
   }
 
   #refuse({ code, reason }: Refusal): void {

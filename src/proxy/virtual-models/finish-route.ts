@@ -6,7 +6,8 @@ import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { VirtualModelNames } from "../../telemetry/metrics/observed-gateway.ts";
 import type { Exchange } from "../exchange.ts";
 import type { TargetResponse } from "../target-response.ts";
-import { NANOS_PER_DOLLAR, priceFor } from "../record-usage.ts";
+import { priceFor } from "../price-for.ts";
+import { NANOS_PER_DOLLAR } from "../record-usage.ts";
 import type { VirtualRoute } from "./virtual-route.ts";
 
 export interface CanaryPart {

@@ -11,7 +11,7 @@ import { candidatesFor, type ClientAddressPart } from "../attempt.ts";
 import type * as estimateTokensTask from "../estimate-tokens-task.ts";
 import type { Exchange } from "../exchange.ts";
 import { asksForTokenCount, endpointOf, requireAllowedBody, requireAllowedEndpoint } from "../operation.ts";
-import { priceFor } from "../record-usage.ts";
+import { priceFor } from "../price-for.ts";
 import { toHeaderValue } from "../header-value.ts";
 import { isAssignedToCanary } from "./canary-subject.ts";
 import { conversationHashOf } from "./conversation-key.ts";

@@ -31,6 +31,9 @@ export interface TranslationFacts {
   readonly dropped: readonly string[];
 }
 
+/** `isPartial`: the response was cut off before it had reported everything. */
+type UnusedUsage = TokenCounts & { readonly isPartial: boolean };
+
 /** Times are those of the gateway's clock, like all times in the facts. */
 export class AttemptFacts {
   readonly target: ObservedTarget;
@@ -47,7 +50,9 @@ export class AttemptFacts {
   firstByteAt: number | null = null;
   endedAt: number | null = null;
   /** What its response reported, of which the client got nothing; null if it reported no input. */
-  unusedUsage: TokenCounts | null = null;
+  unusedUsage: UnusedUsage | null = null;
+  /** What its model has probably generated without showing it, if the client got nothing of the response. */
+  hiddenTokens = 0;
   /** `hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy. */
   purpose: "request" | "hedge" | "mirror" = "request";
   /** Set if the request is traced. */

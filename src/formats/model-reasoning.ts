@@ -1,0 +1,62 @@
+// Whether a model reasons, and so generates tokens that its responses do not show. Decided by the name with the tables of the formats.
+import { BoundedCache } from "../base/bounded-cache.ts";
+import { claudeModelOf } from "./anthropic/claude-models.ts";
+import { generationOf } from "./gemini/model-generation.ts";
+
+/**
+ * `always`: a request cannot turn it off. `by_default`: unless the request turns it off. `if_asked`: only if the request asks for it; also
+ * models that are not known. `never`: the model does not reason.
+ */
+export type ModelReasoning = "always" | "by_default" | "if_asked" | "never";
+
+const KNOWN_MODELS = 1000;
+const known = new BoundedCache<string, ModelReasoning>(KNOWN_MODELS);
+
+export function reasoningOfModel(name: string | null): ModelReasoning {
+  if (name === null) return "if_asked";
+  let reasoning = known.get(name);
+  if (reasoning === undefined) known.set(name, (reasoning = lookUp(name.toLowerCase())));
+  return reasoning;
+}
+
+/** Models of other providers, by what their names say. The first match applies. */
+const OTHERS: readonly (readonly [RegExp, ModelReasoning])[] = [
+  [/non-?reasoning|non-?thinking|instruct/, "never"],
+  [/deepseek-(?:r\d|reasoner)|qwq|magistral|-thinking|-reasoning|reasoner|gpt-oss|deep-research/, "always"],
+  [/grok-4(?!-fast)|grok-3-mini|minimax-m\d|kimi-k2-thinking/, "always"],
+  [/qwen-?3|glm-(?:4\.[5-9]|[5-9])|deepseek-v(?:3\.[1-9]|[4-9])|kimi-k[3-9]/, "by_default"],
+];
+
+function lookUp(name: string): ModelReasoning {
+  // Routers put the provider before the name: openai/gpt-5.
+  const model = name.slice(name.lastIndexOf("/") + 1);
+  if (model.includes("claude")) return ofClaude(model);
+  if (model.includes("gemini")) return ofGemini(model);
+  if (/^o\d/.test(model)) return "always";
+  const version = /^gpt-(\d+)(?:\.(\d+))?(?!\d)/.exec(model);
+  if (version !== null) return ofGpt(model, Number(version[1]), Number(version[2] ?? 0));
+  return OTHERS.find(([pattern]) => pattern.test(model))?.[1] ?? "if_asked";
+}
+
+function ofClaude(model: string): ModelReasoning {
+  const { thinking, thinksByDefault, off } = claudeModelOf(model);
+  if (thinking === "none") return "never";
+  if (!thinksByDefault) return "if_asked";
+  return off === null ? "always" : "by_default";
+}
+
+function ofGemini(model: string): ModelReasoning {
+  const generation = generationOf(model);
+  if (generation < 2.5) return "never";
+  if (generation === 2.5 && !model.includes("pro")) return model.includes("lite") ? "if_asked" : "by_default";
+  // The lowest level of Gemini 3 still thinks.
+  return "always";
+}
+
+/** From 5.1 to 5.3, models reason only if the request says so. */
+function ofGpt(model: string, major: number, minor: number): ModelReasoning {
+  if (major < 5 || model.includes("-chat")) return "never";
+  if ((major === 5 && minor === 0) || model.includes("-pro")) return "always";
+  const isAskedFor = major === 5 && minor <= 3 && !model.includes("codex");
+  return isAskedFor ? "if_asked" : "by_default";
+}
