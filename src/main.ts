@@ -15,6 +15,7 @@ import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { ShadowTurns } from "./proxy/shadow/shadow-turns.ts";
+import { DrainedCalls } from "./proxy/drained-calls.ts";
 import { OpenMirrors } from "./proxy/mirroring/open-mirrors.ts";
 import { OpenSockets } from "./proxy/realtime/open-sockets.ts";
 import { listenProxy } from "./proxy/server.ts";
@@ -142,7 +143,6 @@ function readServerSecret(settings: Settings, log: Log): string {
   if (notice !== null) log[notice.level](notice.fields, notice.message);
   return value;
 }
-
 type Listener = Pick<Server<undefined>, "port" | "url" | "stop">;
 
 interface Listeners {
@@ -234,6 +234,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     upstreamPool,
     sockets: parts.sockets,
     mirrors: new OpenMirrors(deadlines.clock, isDraining),
+    drainedCalls: new DrainedCalls(deadlines.clock, telemetry.metrics, isDraining),
     toolPins: configuration.toolPins,
     silentServers: configuration.silentServers,
     canaries: new CanaryWatch(configuration.current, telemetry.metrics, log, deadlines.clock),
@@ -285,14 +286,15 @@ function loadAdminApiOnDemand(
 
 async function stopServers(
   servers: readonly Listener[],
-  { sockets, mirrors, shadowTurns }: DataPlaneParts,
+  { sockets, mirrors, shadowTurns, drainedCalls }: DataPlaneParts,
   seconds: number,
 ): Promise<void> {
   await mirrors.stop();
-  const finished = Promise.all(servers.map((server) => server.stop()));
+  const finished = Promise.all([...servers.map((server) => server.stop()), drainedCalls.finished()]);
   sockets.drain();
   await Promise.race([finished, Bun.sleep(seconds * 1000)]);
   sockets.closeAll();
+  await drainedCalls.stop();
   await Promise.all(servers.map((server) => server.stop(true)));
   await shadowTurns.drain();
 }

@@ -279,6 +279,8 @@ export interface Upstream {
   commit: Commit | null;
   /** Send a request that has no content after some time to another target too. The first content is relayed, the other attempt is aborted. Null: requests are not hedged. */
   hedge: Hedge | null;
+  /** What happens to a response whose client leaves. `settle`: the provider is stopped, and the tokens that it has generated are estimated. `drain`: the provider is read to its usage for at most 30 seconds, without a client, and the request is settled exactly; at most 100 at a time in each process. */
+  on_cancel: "settle" | "drain";
   /** Maximum number of attempts for one request. */
   max_attempts: number;
   id: string;
@@ -424,6 +426,8 @@ export interface UpstreamInput {
   commit?: CommitInput | null;
   /** Send a request that has no content after some time to another target too. The first content is relayed, the other attempt is aborted. Null: requests are not hedged. */
   hedge?: HedgeInput | null;
+  /** What happens to a response whose client leaves. `settle`: the provider is stopped, and the tokens that it has generated are estimated. `drain`: the provider is read to its usage for at most 30 seconds, without a client, and the request is settled exactly; at most 100 at a time in each process. */
+  on_cancel?: "settle" | "drain";
   /** Maximum number of attempts for one request. */
   max_attempts?: number;
 }
@@ -1593,6 +1597,8 @@ export interface DocumentInput {
       commit?: CommitInput | null;
       /** Send a request that has no content after some time to another target too. The first content is relayed, the other attempt is aborted. Null: requests are not hedged. */
       hedge?: HedgeInput | null;
+      /** What happens to a response whose client leaves. `settle`: the provider is stopped, and the tokens that it has generated are estimated. `drain`: the provider is read to its usage for at most 30 seconds, without a client, and the request is settled exactly; at most 100 at a time in each process. */
+      on_cancel?: "settle" | "drain";
       /** Maximum number of attempts for one request. */
       max_attempts?: number;
     }[];
@@ -2305,6 +2311,8 @@ export interface Explanation {
     /** Why the request would not be sent twice. */
     reason: string | null;
   } | null;
+  /** `on_cancel` of the upstream, if a request would be sent: what happens if the client leaves. */
+  on_cancel: "settle" | "drain" | null;
   /** The response, if the gateway itself would respond. */
   answer: {
     status: number;
@@ -2523,6 +2531,8 @@ export interface Replay {
       /** Why the request would not be sent twice. */
       reason: string | null;
     } | null;
+    /** `on_cancel` of the upstream, if a request would be sent: what happens if the client leaves. */
+    on_cancel: "settle" | "drain" | null;
     /** The response, if the gateway itself would respond. */
     answer: {
       status: number;
@@ -2907,6 +2917,8 @@ export interface RequestList {
       dropped: string[];
     } | null;
     stream: boolean;
+    /** The client left, and the provider was read on for its usage (`on_cancel` of the upstream). */
+    drained: boolean;
     attempts: {
       target_id: string;
       provider: string;
@@ -2942,6 +2954,7 @@ export interface RequestList {
       cache_write: number;
       /** Part of the output that is reasoning. */
       reasoning: number;
+      /** The provider did not report all of its usage: the rest is estimated from what was relayed and, for models that reason, from the time. */
       partial: boolean;
     } | null;
     /** US dollars. Null if the model has no price or the tokens are unknown. */

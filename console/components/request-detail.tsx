@@ -68,6 +68,7 @@ function Properties({ record }: { readonly record: RequestRecord }): JSX.Element
       <dd>
         <Badge tone={statusTone(record.status)}>{record.status}</Badge> {OUTCOMES[record.outcome]}
         {record.stream && ", streamed"}
+        {record.drained && ", read to its usage"}
       </dd>
       <dt>Time</dt>
       <dd>

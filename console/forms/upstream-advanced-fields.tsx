@@ -12,6 +12,11 @@ const MODEL_ROUTING = [
   { value: "require", label: "Only targets that serve the model, else 404" },
 ];
 
+const ON_CANCEL = [
+  { value: "settle", label: "Stop the provider; estimate what it has generated" },
+  { value: "drain", label: "Read the provider to its usage, for at most 30 seconds" },
+];
+
 interface FieldsProps {
   readonly form: Form<UpstreamInput>;
 }
@@ -79,7 +84,7 @@ export function UpstreamAdvancedFields({ form }: FieldsProps): JSX.Element {
     <Disclosure
       title="Models, attempts, hedging, timeouts"
       form={form}
-      paths={["model_routing", "max_attempts", "commit", "hedge", "timeouts"]}
+      paths={["model_routing", "max_attempts", "commit", "hedge", "on_cancel", "timeouts"]}
     >
       <ChoiceField form={form} path="model_routing" label="Model routing" choices={MODEL_ROUTING} />
       <NumberField
@@ -91,6 +96,7 @@ export function UpstreamAdvancedFields({ form }: FieldsProps): JSX.Element {
       />
       <HeldStreamFields form={form} />
       <HedgeFields form={form} />
+      <ChoiceField form={form} path="on_cancel" label="When the client leaves" choices={ON_CANCEL} />
       <NumberField form={form} path="timeouts.connect" label="Connect timeout" unit="ms" placeholder="5000" />
       <NumberField
         form={form}

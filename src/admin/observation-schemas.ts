@@ -86,6 +86,9 @@ const request = z.object({
     .nullable()
     .meta({ description: "Null if neither the request nor its response was translated." }),
   stream: z.boolean(),
+  drained: z.boolean().meta({
+    description: "The client left, and the provider was read on for its usage (`on_cancel` of the upstream).",
+  }),
   attempts: z.array(attempt),
   hedge: z
     .object({
@@ -106,7 +109,10 @@ const request = z.object({
       cached_input: count.meta({ description: "Part of the input that the provider read from its cache." }),
       cache_write: count.meta({ description: "Part of the input that the provider wrote to its cache." }),
       reasoning: count.meta({ description: "Part of the output that is reasoning." }),
-      partial: z.boolean(),
+      partial: z.boolean().meta({
+        description:
+          "The provider did not report all of its usage: the rest is estimated from what was relayed and, for models that reason, from the time.",
+      }),
     })
     .nullable(),
   cost: z.number().nullable().meta({

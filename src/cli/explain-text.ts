@@ -27,7 +27,7 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     ...block("model", virtualModel(explanation)),
     ...block("mcp", mcp(explanation)),
     ...block("targets", explanation.targets.map(target)),
-    ...block("upstream", [...upstreamRequest(explanation), ...hedge(explanation)]),
+    ...block("upstream", [...upstreamRequest(explanation), ...hedge(explanation), ...onCancel(explanation)]),
     ...block("response", response(explanation)),
   ].join("\n");
 }
@@ -166,6 +166,10 @@ function hedge({ hedge: explained }: Explanation): string[] {
   if (explained === null) return [];
   const { after_ms, reason } = explained;
   return [reason === null ? `hedged after ${after_ms ?? 0} ms without content` : `not hedged: ${reason}`];
+}
+
+function onCancel({ on_cancel }: Explanation): string[] {
+  return on_cancel === "drain" ? ["read to its usage if the client leaves"] : [];
 }
 
 function translation({ translation: formats }: NonNullable<Explanation["upstream_request"]>): string[] {

@@ -30,6 +30,8 @@ export interface ExplainedAttempt {
   readonly request: UpstreamRequest;
   /** Whether the request would be hedged; null if the upstream does not hedge, or no request would be sent. */
   readonly hedge: Explanation["hedge"];
+  /** What happens if the client leaves; null if no request would be sent. */
+  readonly onCancel: Explanation["on_cancel"];
   /** Why no request would be sent; null if one would. */
   readonly error: GatehouseError | null;
 }
@@ -54,7 +56,7 @@ export function explainTargets(
       const own = operationReason(exchange, target) ?? refusalOf(exchange, rule, target);
       return describeTarget(exchange, rule, target, now, own ?? reason);
     });
-    return { targets, request: null, hedge: null, error };
+    return { targets, request: null, hedge: null, onCancel: null, error };
   }
   const pick = rehearsePick(exchange, rule, chosen ?? candidates, parts, now);
   const targets = upstream.targets.map((target) =>
@@ -67,12 +69,13 @@ export function explainTargets(
       targets,
       request: { ...describeRequest(exchange, rule, target, encoded), translation },
       hedge: explainHedge(exchange, rule, target, candidates, now),
+      onCancel: upstream.onCancel,
       error: null,
     };
   }
   const waitMs = upstream.plan.retryAfterMs(candidates.preferred, candidates.fallback, now);
   const error = [...errors.values()].at(-1) ?? noHealthyTarget(upstream, waitMs);
-  return { targets, request: null, hedge: null, error };
+  return { targets, request: null, hedge: null, onCancel: null, error };
 }
 
 /** Which target would be picked, and the request that would be sent to it. */

@@ -238,6 +238,7 @@ class RequestExplainer {
       targets: this.#attempt?.targets ?? [],
       upstream_request: this.#attempt?.request ?? null,
       hedge: this.#attempt?.hedge ?? null,
+      on_cancel: this.#attempt?.onCancel ?? null,
       answer: end === null ? null : describeEnd(end),
     };
   }

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { BUDGET_UNITS } from "./budget.ts";
 import { FALLBACK_REASONS, STRATEGIES } from "./virtual-model.ts";
 import { headersField } from "./fields.ts";
+import { ON_CANCEL } from "./upstream.ts";
 import { PLUGIN_ISOLATIONS, PLUGIN_STAGES } from "./plugin-stage.ts";
 import { HTTP_METHODS } from "./http-methods.ts";
 
@@ -229,6 +230,10 @@ export const explanationSchema = z.object({
     })
     .nullable()
     .meta({ description: "Null: the upstream has no `hedge`." }),
+  on_cancel: z.enum(ON_CANCEL).nullable().meta({
+    description:
+      "`on_cancel` of the upstream, if a request would be sent: what happens if the client leaves.",
+  }),
   answer: z
     .object({ status: z.int(), code: z.string().nullable(), error: z.string().nullable() })
     .nullable()

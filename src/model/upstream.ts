@@ -15,6 +15,8 @@ const ALGORITHMS = [
   "ip-hash",
 ] as const;
 
+export const ON_CANCEL = ["settle", "drain"] as const;
+
 const DAY_MS = 86_400_000;
 const milliseconds = z.int().min(1).max(DAY_MS);
 
@@ -112,6 +114,10 @@ export const upstreamSchema = z
     hedge: hedgeSchema.nullable().default(null).meta({
       description:
         "Send a request that has no content after some time to another target too. The first content is relayed, the other attempt is aborted. Null: requests are not hedged.",
+    }),
+    on_cancel: z.enum(ON_CANCEL).default("settle").meta({
+      description:
+        "What happens to a response whose client leaves. `settle`: the provider is stopped, and the tokens that it has generated are estimated. `drain`: the provider is read to its usage for at most 30 seconds, without a client, and the request is settled exactly; at most 100 at a time in each process.",
     }),
     max_attempts: z
       .int()

@@ -22,6 +22,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { KnownCandidates } from "./known-candidates.ts";
 import type { KnownEstimates, KnownSize } from "./budgets/request-size.ts";
 import type { ReservedClaims } from "./budgets/reserved-claims.ts";
+import type { DrainedCalls } from "./drained-calls.ts";
 import type { Hedge } from "./hedging/hedge.ts";
 import type { PluginWork } from "./plugin-work.ts";
 import type { GameDayRequest } from "./game-day-request.ts";
@@ -54,7 +55,6 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   readonly pathProblem: string | null;
   /** Includes the question mark; empty if there is no query. */
   readonly query: string;
-
   /** Null until it is first needed; see client-address.ts. */
   clientAddress: string | null = null;
   apiKey: CompiledApiKey | null = null;
@@ -82,8 +82,6 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   sentHeaders: Record<string, string> | null = null;
   #ownHeaders: ResponseHeaders | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
-  /** The exchange whose plugin notes this one shares; null if it has its own. */
-  #notesOwner: Exchange | null = null;
   /** Where the stored objects are that the request names; null if it names none. */
   storedAt: StoredAt | null = null;
   /** Which targets of a virtual model serve the request, in which order; null if it is for another model. */
@@ -155,8 +153,10 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   /** The client has disconnected or the total timeout has expired: no further attempt is made. */
   isOver = false;
   isClientDisconnected = false;
+  /** What the client did when it left, if the provider is read on for its usage: it `waited` for the response, or `read` it. */
+  drained: "waited" | "read" | null = null;
+  drainedCalls: DrainedCalls | null = null;
   finished = false;
-  /** In the set of requests in flight. */
   setPosition = NOT_A_MEMBER;
 
   constructor(
@@ -230,7 +230,6 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** Returns the notes of a plugin on this request, which it keeps from one stage to the next. */
   notesOf(notesKey: string): Map<string, unknown> {
-    if (this.#notesOwner !== null) return this.#notesOwner.notesOf(notesKey);
     const all = (this.#notes ??= new Map<string, Map<string, unknown>>());
     let notes = all.get(notesKey);
     if (notes === undefined) all.set(notesKey, (notes = new Map<string, unknown>()));
@@ -239,7 +238,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
 
   /** For a copy of an exchange: shares the notes of plugins and starts with the response headers that are set so far. */
   adopt(original: Exchange): void {
-    this.#notesOwner = original.#notesOwner ?? original;
+    this.#notes = original.#notes ??= new Map<string, Map<string, unknown>>();
     this.#ownHeaders = original.#ownHeaders?.clone() ?? null;
   }
 
@@ -282,11 +281,12 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   }
 
   #disconnect(): void {
+    if (this.drainedCalls?.begin(this) === true) this.drained = this.response === null ? "waited" : "read";
     this.isOver = true;
+    if (this.drained !== null) return;
     this.isClientDisconnected = true;
     this.onOver?.();
-    this.#attempt?.cancel();
-    this.#hedgeAttempt?.cancel();
+    this.abort(new UpstreamError("client_left"));
     this.mcp?.abort();
     this.pluginWork?.abort();
   }

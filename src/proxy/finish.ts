@@ -12,6 +12,7 @@ import type { GameDays } from "../runtime/game-days/game-days.ts";
 import type { Exchange } from "./exchange.ts";
 import { countForGameDay } from "./enter-game-day.ts";
 import { learnOutput } from "./hidden-output.ts";
+import { CLIENT_DISCONNECTED_STATUS } from "./fail.ts";
 import { finishHedge, hedgeFactsOf } from "./hedging/unused-attempt.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
@@ -38,13 +39,17 @@ export interface FinishParts extends PluginParts, OffLoopPart, CanaryPart {
 /** `now` is the time of the exchange's clock. */
 export function finish(
   exchange: Exchange,
-  outcome: Outcome,
-  status: number,
+  ended: Outcome,
+  sentStatus: number,
   now: number,
   parts: FinishParts,
 ): void {
   if (exchange.finished) return;
   exchange.finished = true;
+  // The rest of the response was read for its usage only.
+  const { drained } = exchange;
+  const outcome = drained === null ? ended : "client_left";
+  const status = drained === "waited" ? CLIENT_DISCONNECTED_STATUS : sentStatus;
   const failed = exchange.attempts === 0 ? null : settleWithoutResponse(exchange, parts);
   exchange.release();
   parts.inFlight.leave(exchange);
@@ -70,6 +75,7 @@ export function finish(
     runPostResponse(exchange, chain, parts, outcome, status);
   if (exchange.shadow !== null)
     shadowEnd(exchange, exchange.shadow, outcome, status, parts, new ShadowSettlement(exchange, parts));
+  if (drained !== null) exchange.drainedCalls?.ended(exchange);
   parts.observation.finished(factsOf(exchange, outcome, status, now, unixNow, parts.observation));
 }
 
@@ -131,6 +137,7 @@ export function factsOf(
     virtualModel: exchange.route === null ? null : routeFacts(exchange, exchange.route),
     mcp: exchange.mcp === null ? null : exchange.mcp.facts(),
     fault: exchange.gameDay?.isAffected === true ? exchange.gameDay.faults.join(", ") : null,
+    isDrained: exchange.drained !== null,
     isStream: exchange.fields.wantsStream || response?.isStream === true,
     firstTokenAt: exchange.firstContent?.seenAt ?? null,
     relaysReasoning: exchange.firstContent?.kind === "reasoning",

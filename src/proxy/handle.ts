@@ -29,6 +29,7 @@ import { addCorsHeaders } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
 import { toGatehouseError } from "./fail.ts";
 import { finish } from "./finish.ts";
+import type { DrainedCalls } from "./drained-calls.ts";
 import { enterGameDay } from "./enter-game-day.ts";
 import { earlyStream, type EarlyParts } from "./hedging/early-stream.ts";
 import type { OpenMirrors } from "./mirroring/open-mirrors.ts";
@@ -82,6 +83,7 @@ export interface DataPlaneParts extends ResourceParts, ShadowParts {
   readonly toolPins: ToolPins;
   readonly silentServers: SilentServers;
   readonly mirrors: OpenMirrors;
+  readonly drainedCalls: DrainedCalls;
 }
 
 type ServingParts = StepParts & MirrorParts & SocketParts & ShadowParts;
@@ -162,7 +164,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     onAuthenticated: (exchange, rule) => {
       exchange.authMs = exchange.clock.now() - exchange.startedAt;
       parts.inFlight.admit(exchange);
-      watchClientAndTotalTime(exchange, rule);
+      watchClientAndTotalTime(exchange, rule, parts);
     },
     runBeforeBody: (exchange) => {
       const links = exchange.gateway?.chain?.beforeBody ?? null;
@@ -182,7 +184,12 @@ function createMcp({ upstreamPool: upstream, toolPins: pins, log, ...parts }: Da
   return new LazyMcp({ ...parts, serving: { upstream, pins, silences, log, current, requireApiKey } });
 }
 
-function watchClientAndTotalTime(exchange: Exchange, { upstream }: CompiledRule): void {
+function watchClientAndTotalTime(
+  exchange: Exchange,
+  { upstream }: CompiledRule,
+  { drainedCalls }: DataPlaneParts,
+): void {
+  exchange.drainedCalls = drainedCalls;
   exchange.request.disconnectListener = exchange;
   const { total } = upstream.timeouts;
   if (total !== null) exchange.startTotalTimeout(total);

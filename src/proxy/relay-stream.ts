@@ -54,6 +54,12 @@ interface PluginStage {
   abort(chunk: Uint8Array): Promise<Uint8Array>;
 }
 
+/** The response of a provider to a request. */
+interface SentStream {
+  readonly exchange: { readonly drained: string | null };
+  readonly response: { hasWaitedForClient: boolean };
+}
+
 /** `isCutByPlugin`: an incomplete response was ended by a plugin, not by the target. */
 type EndListener = (outcome: Outcome, isCutByPlugin: boolean) => void;
 
@@ -66,11 +72,11 @@ export class StreamRelay implements StreamedBody, Deadline {
   readonly #onEnd: EndListener;
   readonly #deadlines: CoarseDeadlines;
   /** Null if no provider sends the response now. */
-  readonly #response: { hasWaitedForClient: boolean } | null;
+  readonly #sent: SentStream | null;
   #hasEnded = false;
   #hasPluginFailed = false;
   #isStarted = false;
-  /** The client has disconnected, and the response is received for others. */
+  /** The client has disconnected, and the response is received for others or for its usage. */
   #isDetached = false;
   /** Rejects the wait for the client to read; null while the relay does not wait. */
   #stopWaiting: (() => void) | null = null;
@@ -84,9 +90,9 @@ export class StreamRelay implements StreamedBody, Deadline {
     stages: StreamStages,
     onEnd: EndListener,
     deadlines: CoarseDeadlines,
-    response: { hasWaitedForClient: boolean } | null = null,
+    sent: SentStream | null = null,
   ) {
-    this.#response = response;
+    this.#sent = sent;
     this.#reader = reader;
     this.#stages = stages;
     this.#onEnd = onEnd;
@@ -119,8 +125,14 @@ export class StreamRelay implements StreamedBody, Deadline {
 
   cancel(): void {
     if (this.#hasEnded || this.#isDetached) return;
-    if (this.#stages.recording?.continuesFor(() => this.#cancel()) === true) this.#detach();
-    else this.#cancel();
+    if (this.#stages.recording?.continuesFor(() => this.#leave()) === true) this.#detach();
+    else this.#leave();
+  }
+
+  /** The exchange has decided before whether the provider is read on. */
+  #leave(): void {
+    if ((this.#sent?.exchange.drained ?? null) === null) this.#cancel();
+    else if (!this.#isDetached) this.#detach();
   }
 
   #detach(): void {
@@ -193,7 +205,7 @@ export class StreamRelay implements StreamedBody, Deadline {
   }
 
   #waitForClient(written: Promise<void>): Promise<void> {
-    if (this.#response !== null) this.#response.hasWaitedForClient = true;
+    if (this.#sent !== null) this.#sent.response.hasWaitedForClient = true;
     const waiting = Promise.withResolvers<undefined>();
     this.#stopWaiting = () => {
       if (this.#isDetached) waiting.resolve(undefined);

@@ -46,7 +46,8 @@ export function relay(
 ): ValueOrPromise<OutgoingResponse> {
   exchange.response = response;
   if (exchange.recording !== null) exchange.recording.begin(responseKind(exchange, response), response);
-  const chain = exchange.gateway?.chain ?? null;
+  // What no client gets needs no plugins.
+  const chain = exchange.drained !== null ? null : (exchange.gateway?.chain ?? null);
   const hasPlugins = chain !== null && (chain.post_request !== null || chain.pre_response !== null);
   // Most responses are complete and stay unchanged; they need no promise.
   return !hasPlugins && response.reader === null && response.translation === null && response.ids === null
@@ -102,7 +103,8 @@ async function relayProcessed(
     const end = (outcome: Outcome, isCutByPlugin: boolean) => {
       response.isCutByPlugin = isCutByPlugin;
       settleReceived(exchange, response, tap, outcome === "complete", parts);
-      const result = isCutByPlugin ? "neutral" : healthResultFor(outcome, response.upstreamResponse.status);
+      const isNeutral = isCutByPlugin || (exchange.drained !== null && outcome !== "complete");
+      const result = isNeutral ? "neutral" : healthResultFor(outcome, response.upstreamResponse.status);
       const now = exchange.clock.now();
       response.report.end(result, now);
       finish(exchange, outcome, status, now, parts);
@@ -125,7 +127,7 @@ async function relayProcessed(
       const stages = { tap, translation, recording, ids, plugins, shadow, bodies, hidesBodies, firstContent };
       if (chain !== null) updateServerTiming(headers, timing, exchange, response);
       exchange.releaseBodyWithSample();
-      const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines, response);
+      const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines, { exchange, response });
       return new OutgoingResponse(streamRelay, { status, headers });
     }
     const body = await wholeBody(exchange, response, plugins, tap, headers, parts);

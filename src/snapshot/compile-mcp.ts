@@ -124,6 +124,7 @@ export function upstreamOfMcp({ id, name }: CompiledMcpService): CompiledUpstrea
     timeouts: { connect: 1, first_byte: 1, first_content: null, idle: 1, total: null },
     commit: null,
     hedge: null,
+    onCancel: "settle",
     usesClientAddress: false,
     readsBody: false,
     requiresModel: false,

@@ -64,6 +64,8 @@ export interface CompiledUpstream {
   readonly commit: Upstream["commit"];
   /** Null: no request is hedged. */
   readonly hedge: Upstream["hedge"];
+  /** Whether the provider is read on when the client has left. */
+  readonly onCancel: Upstream["on_cancel"];
   readonly usesClientAddress: boolean;
   /** Whether a target has models to route by or a format to translate to, so that the request body must be read. */
   readonly readsBody: boolean;
@@ -108,6 +110,7 @@ export function compileUpstream(
     timeouts: upstream.timeouts,
     commit: upstream.commit,
     hedge: upstream.hedge,
+    onCancel: upstream.on_cancel,
     usesClientAddress: upstream.algorithm === "ip-hash",
     readsBody: targets.some(readsBody),
     requiresModel: upstream.model_routing === "require" && targets.some(({ models }) => models !== null),

@@ -28,7 +28,7 @@ const ADDED_FIELDS: {
   readonly [K in Kind]?: { readonly [F in keyof RecordOf[K]]?: Partial<RecordOf[K][F]> };
 } = {
   gateways: { error_format: "gatehouse", cors: null, prices: [], trust_user_header: false, jwt_issuers: [] },
-  upstreams: { commit: null, hedge: null, timeouts: { first_content: null } },
+  upstreams: { commit: null, hedge: null, on_cancel: "settle", timeouts: { first_content: null } },
   services: { virtual_models: "own", mcp_server_ids: [] },
   models: { canary: null, mirror: null },
   rules: { error_format: null, operations: [] },

@@ -70,6 +70,7 @@ export function upstreamRecord(gateway_id: string, fields: Partial<Upstream> = {
     timeouts: { connect: 5000, first_byte: 120_000, first_content: null, idle: 120_000, total: null },
     commit: null,
     hedge: null,
+    on_cancel: "settle",
     max_attempts: 3,
     ...times(),
     ...fields,

@@ -95,6 +95,12 @@ const upstream: FieldTable = {
       ],
     },
     {
+      field: "on_cancel",
+      fallback: "settle",
+      accepts: ["settle", "drain"],
+      rejects: [...NOT_TEXT, null, "", "stop"],
+    },
+    {
       field: "commit",
       fallback: null,
       accepts: [

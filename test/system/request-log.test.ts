@@ -77,6 +77,7 @@ describe("a record", () => {
       virtual_model: null,
       translation: null,
       stream: false,
+      drained: false,
       ...served,
       attempts: [
         {

@@ -27,6 +27,7 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   line.text(',"status":');
   line.number(facts.status);
   writeText(line, ',"outcome":"', facts.outcome);
+  if (facts.isDrained) line.text(',"drained":true');
   writeRoute(line, facts);
   line.text(',"attempts":');
   line.number(facts.attempts.length);

@@ -10,6 +10,7 @@ import {
 } from "./metric-declaration.ts";
 import { MCP_METRICS } from "./mcp-metrics.ts";
 import { CACHE_METRICS } from "./cache-metrics.ts";
+import { UNUSED_CALL_METRICS } from "./unused-call-metrics.ts";
 import { VIRTUAL_MODEL_METRICS } from "./virtual-model-metrics.ts";
 
 const ROUTE = ["gateway", "rule", "provider", "model"] as const;
@@ -128,16 +129,6 @@ export const METRICS = {
     help: "Upstream attempts, by result: a status such as `200`, or an error such as `unreachable`.",
     labels: [...TARGET, "result"],
   },
-  gatehouse_hedges_total: {
-    type: "counter",
-    help: "Second attempts of requests that had no content in time (`hedge` of upstreams), by result: `won` (the second attempt served), `lost` (the first one), `failed` (neither).",
-    labels: ["gateway", "upstream", "result"],
-  },
-  gatehouse_hedge_cost_dollars_total: {
-    type: "counter",
-    help: "Cost of the attempts of hedged requests whose responses were not used, in US dollars; not part of `gatehouse_cost_dollars_total`.",
-    labels: ["gateway", "upstream"],
-  },
   gatehouse_retries_total: {
     type: "counter",
     help: "Upstream attempts after the first one of a request.",
@@ -188,6 +179,7 @@ export const METRICS = {
   },
 
   ...CACHE_METRICS,
+  ...UNUSED_CALL_METRICS,
   gatehouse_plugin_shadow_total: {
     type: "counter",
     help:

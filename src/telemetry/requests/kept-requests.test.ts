@@ -37,6 +37,7 @@ const OTHER: RequestFacts = {
   gatewayId: "gateway-2",
   gatewayName: "other",
   gateway: routes.gateway(null, "other"),
+  isDrained: true,
   rule: null,
   apiKeyId: "key-1",
   apiKeyName: "key",

@@ -216,7 +216,7 @@ function isPlain(facts: RequestFacts): boolean {
   if (outcome !== "complete" && outcome !== "refused") return false;
   if (facts.mirrorOf !== null || facts.virtualModel !== null || facts.mcp !== null || facts.fault !== null)
     return false;
-  if (facts.hedge !== null || facts.bodies !== null) return false;
+  if (facts.hedge !== null || facts.bodies !== null || facts.isDrained) return false;
   if (facts.trace !== null || facts.sampling !== null || attempts.length > 1) return false;
   const [attempt] = attempts;
   if (finalAttempt !== null && finalAttempt !== attempt) return false;

@@ -46,6 +46,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     mcp: null,
     fault: null,
     isStream: false,
+    isDrained: false,
     firstTokenAt: null,
     relaysReasoning: false,
     attempts: [],

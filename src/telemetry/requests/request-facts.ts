@@ -130,6 +130,8 @@ export interface RequestFacts {
   /** The faults that a game day injected, separated by commas; null if none. */
   readonly fault: string | null;
   readonly isStream: boolean;
+  /** The client has left, and the provider was read on for its usage. */
+  readonly isDrained: boolean;
   /** When the first content of a stream was relayed; null if there was none, and for a response that is not streamed. */
   readonly firstTokenAt: number | null;
   /** The first content of a stream is reasoning. */

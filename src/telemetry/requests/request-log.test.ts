@@ -100,6 +100,7 @@ test("a record contains the start and duration of each step", () => {
     fault: null,
     translation: { from: "responses", to: "anthropic", dropped: ["seed"] },
     stream: false,
+    drained: false,
     hedge: null,
     shadow: [],
     attempts: [

@@ -80,6 +80,7 @@ export interface RequestRecord {
   readonly fault: string | null;
   readonly translation: TranslationFacts | null;
   readonly stream: boolean;
+  readonly drained: boolean;
   readonly attempts: readonly AttemptRecord[];
   readonly hedge: {
     readonly result: HedgeResult;
@@ -158,6 +159,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     fault: facts.fault,
     translation: translationOf(facts),
     stream: facts.isStream,
+    drained: facts.isDrained,
     attempts: facts.attempts.map((each) => attemptRecord(each, facts)),
     hedge: hedgeRecord(facts.hedge),
     tokens: tokens === null ? null : tokenRecord(tokens),

@@ -100,6 +100,7 @@ export class SpanBatch implements OpenBatch {
     writeSpanTimes(writer, facts, facts.startedAt, facts.endedAt);
     writeText(writer, SPAN.attributes, "gatehouse.request_id", facts.requestId);
     if (facts.mirrorOf !== null) writeText(writer, SPAN.attributes, "gatehouse.mirror_of", facts.mirrorOf);
+    if (facts.isDrained) writeText(writer, SPAN.attributes, "gatehouse.drained", "true");
     if (facts.firstTokenAt !== null) {
       writeSeconds(writer, "gatehouse.time_to_first_token", facts.firstTokenAt - facts.startedAt);
       writeSeconds(writer, "gatehouse.time_per_output_token", msPerOutputToken(facts));
