@@ -1,16 +1,18 @@
-// Hidden tokens of models that reason in calls whose response no client gets: failed attempts, hedges, mirrors, and calls of plugins.
+// Hidden tokens of models that reason in calls whose response no client gets: failed attempts, hedges, mirrors, calls of plugins, WebSockets.
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { create } from "../support/admin-fixtures.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { asynchronous, pluginsDirectory, scripted, SCRIPTED_PLUGINS } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { passTimeUntil, waitFor } from "../support/waiting.ts";
+import { openRealtime, useRealtimeProvider } from "../support/realtime-provider.ts";
+import { passTimeUntil, waitFor, waitUntil } from "../support/waiting.ts";
 
 const gatehouse = await startGatehouseInProcess({
   env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) },
 });
 const { clock } = gatehouse;
+const realtime = useRealtimeProvider();
 const names = ["one", "two"];
 const [one, two] = (await Promise.all(names.map((name) => startFakeProvider({ name, clock })))) as [
   Awaited<ReturnType<typeof startFakeProvider>>,
@@ -130,4 +132,29 @@ test("a call of a plugin that ends before its response", async () => {
   await create(gatehouse, `${route.gateway}/services`, { name: "judge", upstream_id: judge.id });
   expect(await passTimeUntil(clock, send(route, "gpt-4o"))).toBe(200);
   expect(await spent(route, "plugin")).toBeWithin(30 + INPUT + 200, 30 + INPUT + 400);
+});
+
+test("a response of a WebSocket that its client leaves", async () => {
+  const upstream = { targets: [{ provider: "openai", base_url: realtime.url }] };
+  const route = await seedRoute(gatehouse, {
+    gateway: { prices: [{ model: "*", input: "1", output: "10" }] },
+    upstream,
+    rule: { path: "/reasoning/realtime", methods: ["GET"] },
+  });
+  const gateway = `/gateways/${route.gateway}`;
+  const { id } = await create(gatehouse, `${gateway}/budgets`, {
+    name: "tokens",
+    unit: "tokens",
+    amount: 1_000_000,
+  });
+  const client = await openRealtime(`${gatehouse.proxyUrl}${route.path}?model=o3`);
+  const socket = await realtime.socket();
+  const response = { id: "resp_1", object: "realtime.response", status: "in_progress" };
+  socket.send(JSON.stringify({ type: "response.created", response }));
+  await waitUntil(() => client.messages.length === 1);
+  clock.advance(3000);
+  client.socket.terminate();
+  await waitUntil(() => realtime.closes.length === 1);
+  const budget = `${gateway}/budgets/${id}/state`;
+  expect(await spent({ ...route, gateway, url: "", budget }, "request")).toBeWithin(300, 302);
 });
