@@ -1,6 +1,6 @@
 // Which models reason: a model that is missing here costs money, and one too many makes aborted responses dear.
 import { expect, test } from "bun:test";
-import { reasoningOfModel, type ModelReasoning } from "./model-reasoning.ts";
+import { reasoningOfModel, turnsReasoningOff, type ModelReasoning } from "./model-reasoning.ts";
 
 const MODELS: Readonly<Record<ModelReasoning, readonly string[]>> = {
   always: [
@@ -30,4 +30,23 @@ for (const [kind, models] of Object.entries(MODELS))
 
 test("a model that is not known may be asked to reason", () => {
   expect(reasoningOfModel(null)).toBe("if_asked");
+});
+
+test.each([
+  ["gpt-5.5", "chat", "reasoning_effort", true],
+  ["gpt-5.5", "chat", "enable_thinking", false],
+  ["gpt-5.5", "responses", "reasoning", true],
+  ["gpt-5.5", "responses", "reasoning_effort", false],
+  ["claude-sonnet-5", "messages", "thinking", true],
+  ["claude-sonnet-5", "chat", "thinking", true],
+  ["claude-sonnet-5", "chat", "think", false],
+  ["gemini-2.5-flash", "generate_content", "generationConfig", true],
+  ["gemini-2.5-flash", "chat", "generationConfig", false],
+  ["gemini-2.5-flash", null, "generationConfig", true],
+  ["qwen/qwen3-32b", "chat", "chat_template_kwargs", true],
+  ["qwen/qwen3-32b", "chat", "reasoning_effort", false],
+  ["my-deployment", "chat", "thinking", true],
+  ["my-deployment", "embeddings", "thinking", false],
+] as const)("%s, %p: %s turns reasoning off: %p", (model, operation, field, expected) => {
+  expect(turnsReasoningOff(model, operation, field)).toBe(expected);
 });

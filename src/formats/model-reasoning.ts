@@ -1,5 +1,6 @@
 // Whether a model reasons, and so generates tokens that its responses do not show. Decided by the name with the tables of the formats.
 import { BoundedCache } from "../base/bounded-cache.ts";
+import type { Operation } from "./operations.ts";
 import { claudeModelOf } from "./anthropic/claude-models.ts";
 import { generationOf } from "./gemini/model-generation.ts";
 
@@ -59,4 +60,41 @@ function ofGpt(model: string, major: number, minor: number): ModelReasoning {
   if ((major === 5 && minor === 0) || model.includes("-pro")) return "always";
   const isAskedFor = major === 5 && minor <= 3 && !model.includes("codex");
   return isAskedFor ? "if_asked" : "by_default";
+}
+
+/** The fields of each API that turn reasoning off. Translations read those of the client's format. */
+const OFF_FIELDS: Partial<Record<Operation, readonly string[]>> = {
+  chat: [
+    "reasoning_effort",
+    "thinking",
+    "thinking_budget",
+    "enable_thinking",
+    "chat_template_kwargs",
+    "think",
+  ],
+  messages: ["thinking"],
+  responses: ["reasoning"],
+  generate_content: ["generationConfig", "generation_config"],
+};
+/** The fields of the chat API that a family of models obeys. The first match applies; a model that is not known may obey each. */
+const CHAT_OFF_FIELDS: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^gpt-|^o\d/, ["reasoning_effort"]],
+  [/claude|gemini/, ["reasoning_effort", "thinking"]],
+  [/qwen/, ["thinking_budget", "enable_thinking", "chat_template_kwargs", "think"]],
+  [/deepseek|glm|kimi|minimax/, ["thinking", "chat_template_kwargs"]],
+];
+
+/** Whether a field turns the reasoning of the model off. `operation` is null if it is not known. */
+export function turnsReasoningOff(name: string | null, operation: Operation | null, field: string): boolean {
+  if (operation === null) return turnsOffInAny(name, field);
+  if (OFF_FIELDS[operation]?.includes(field) !== true) return false;
+  if (operation !== "chat" || name === null) return true;
+  const model = name.slice(name.lastIndexOf("/") + 1).toLowerCase();
+  return CHAT_OFF_FIELDS.find(([pattern]) => pattern.test(model))?.[1].includes(field) ?? true;
+}
+
+/** `thinking` is a field of chat requests as well. */
+function turnsOffInAny(name: string | null, field: string): boolean {
+  const operations = ["chat", "responses", "generate_content"] as const;
+  return operations.some((operation) => turnsReasoningOff(name, operation, field));
 }

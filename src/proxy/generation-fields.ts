@@ -8,9 +8,11 @@ import { BOUND_FIELDS, outputBoundsOf, type OutputBounds } from "./budgets/outpu
 export interface GenerationFields extends OutputBounds {
   /** Whether the client asks for reasoning or turns it off; null if it says nothing. */
   readonly reasoning: "on" | "off" | null;
+  /** The fields that turn it off. A server may ignore them: each API has its own. */
+  readonly offFields: readonly string[];
 }
 
-const NONE: GenerationFields = { maxOutputTokens: null, choices: 1, reasoning: null };
+const NONE: GenerationFields = { maxOutputTokens: null, choices: 1, reasoning: null, offFields: [] };
 
 const REASONING_FIELDS = [
   "reasoning_effort",
@@ -126,7 +128,7 @@ export class GenerationReader {
       if (value !== undefined) (fields ??= {})[name] = value;
     }
     if (fields === null) return NONE;
-    return { ...outputBoundsOf(fields, null), reasoning: reasoningIn(fields) };
+    return { ...outputBoundsOf(fields, null), ...reasoningIn(fields) };
   }
 }
 
@@ -176,18 +178,41 @@ function readLongObject(bytes: Uint8Array, start: number, end: number): unknown 
 type Wish = GenerationFields["reasoning"];
 
 /** One field that asks for reasoning outweighs others that turn it off: servers read different ones. */
-function reasoningIn(fields: Readonly<Record<string, unknown>>): Wish {
-  const { reasoning_effort, reasoning, thinking, enable_thinking, thinking_budget, think } = fields;
-  const wishes = [
-    wishOfEffort(reasoning_effort),
-    wishOfObject(reasoning),
-    wishOfObject(thinking),
-    wishOfSwitch(enable_thinking),
-    wishOfBudget(thinking_budget),
-    wishOfSwitch(think),
-    wishOfTemplate(fields["chat_template_kwargs"]),
-    ...["generationConfig", "generation_config"].flatMap((name) => wishesOfGemini(fields[name])),
-  ];
+function reasoningIn(
+  fields: Readonly<Record<string, unknown>>,
+): Pick<GenerationFields, "reasoning" | "offFields"> {
+  const offFields: string[] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    const wish = wishOfField(name, value);
+    if (wish === "on") return { reasoning: "on", offFields: [] };
+    if (wish === "off") offFields.push(name);
+  }
+  return { reasoning: offFields.length > 0 ? "off" : null, offFields };
+}
+
+function wishOfField(name: string, value: unknown): Wish {
+  switch (name) {
+    case "reasoning_effort":
+      return wishOfEffort(value);
+    case "reasoning":
+    case "thinking":
+      return wishOfObject(value);
+    case "enable_thinking":
+    case "think":
+      return wishOfSwitch(value);
+    case "thinking_budget":
+      return wishOfBudget(value);
+    case "chat_template_kwargs":
+      return wishOfTemplate(value);
+    case "generationConfig":
+    case "generation_config":
+      return strongestOf(wishesOfGemini(value));
+    default:
+      return null;
+  }
+}
+
+function strongestOf(wishes: readonly Wish[]): Wish {
   if (wishes.includes("on")) return "on";
   return wishes.includes("off") ? "off" : null;
 }
@@ -210,7 +235,7 @@ function wishOfObject(value: unknown): Wish {
   if (!isJsonObject(value)) return wishOfSwitch(value);
   const { type, effort, enabled, budget_tokens, max_tokens } = value;
   const isOffType = type === "disabled" || type === "between_tools";
-  const wishes = [
+  const wishes: Wish[] = [
     typeof type === "string" ? (isOffType ? "off" : "on") : null,
     wishOfEffort(effort),
     wishOfSwitch(enabled),
@@ -218,8 +243,7 @@ function wishOfObject(value: unknown): Wish {
     isOffType ? null : wishOfBudget(budget_tokens),
     wishOfBudget(max_tokens),
   ];
-  if (wishes.includes("on")) return "on";
-  return wishes.includes("off") ? "off" : null;
+  return strongestOf(wishes);
 }
 
 function wishOfTemplate(value: unknown): Wish {

@@ -198,6 +198,8 @@ test.each([
   ["a model that is asked to think", { model: "claude-sonnet-4-6", thinking: { type: "adaptive" } }, 200],
   ["a request that turns reasoning off", { model: "gpt-5.5", reasoning_effort: "none" }, 0],
   ["the default effort", { model: "gpt-5.5" }, 200],
+  ["a field that its model does not obey", { model: "gpt-5.5", enable_thinking: false }, 200],
+  ["a field of another API", { model: "gpt-5.5", reasoning: { effort: "none" } }, 200],
   ["a model that cannot turn it off", { model: "o3", reasoning_effort: "none" }, 200],
   [
     "fields of which servers read only one",
