@@ -5,16 +5,23 @@ import { reasoningOfModel, turnsReasoningOff, type ModelReasoning } from "./mode
 const MODELS: Readonly<Record<ModelReasoning, readonly string[]>> = {
   always: [
     ...["o1", "o3", "openai/o4-mini", "o3-deep-research", "gpt-5", "gpt-5-mini-2025-08-07", "gpt-5.2-pro"],
+    ...["gpt-5.1-codex-mini", "gpt-7"],
     ...["gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.7-flash", "claude-fable-5-1", "claude-opus-5-5"],
     ...["deepseek-reasoner", "deepseek-ai/DeepSeek-R1", "qwq-32b", "magistral-medium-2509", "grok-4"],
     ...["openai/gpt-oss-120b", "kimi-k2-thinking", "sonar-reasoning-pro"],
   ],
   by_default: [
-    ...["gpt-5.5", "gpt-5.4-mini", "gpt-5.6-sol", "gpt-5.1-codex-mini", "gemini-2.5-flash"],
+    ...["gpt-5.5", "openai/gpt-5.6-sol", "gpt-5.5-2026-05-01", "gemini-2.5-flash"],
     ...["claude-sonnet-5", "anthropic.claude-opus-5-v1:0", "qwen3-32b", "glm-4.6", "deepseek-v3.2"],
   ],
   if_asked: [
-    ...["claude-sonnet-4-6", "claude-3-7-sonnet-20250219", "gpt-5.1", "gpt-5.2", "gemini-2.5-flash-lite"],
+    ...[
+      "claude-sonnet-4-6",
+      "claude-3-7-sonnet-20250219",
+      "gpt-5.1",
+      "gpt-5.4-mini",
+      "gemini-2.5-flash-lite",
+    ],
     ...["my-deployment", "mistral-large-latest", "llama-3.3-70b", ""],
   ],
   never: [

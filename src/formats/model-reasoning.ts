@@ -2,7 +2,9 @@
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Operation } from "./operations.ts";
 import { claudeModelOf } from "./anthropic/claude-models.ts";
-import { generationOf } from "./gemini/model-generation.ts";
+import { bareModelName } from "./models/find-model.ts";
+import { geminiModelNamed } from "./models/gemini-models.ts";
+import { openaiModelNamed } from "./models/openai-models.ts";
 
 /**
  * `always`: a request cannot turn it off. `by_default`: unless the request turns it off. `if_asked`: only if the request asks for it; also
@@ -16,7 +18,7 @@ const known = new BoundedCache<string, ModelReasoning>(KNOWN_MODELS);
 export function reasoningOfModel(name: string | null): ModelReasoning {
   if (name === null) return "if_asked";
   let reasoning = known.get(name);
-  if (reasoning === undefined) known.set(name, (reasoning = lookUp(name.toLowerCase())));
+  if (reasoning === undefined) known.set(name, (reasoning = lookUp(name)));
   return reasoning;
 }
 
@@ -29,14 +31,15 @@ const OTHERS: readonly (readonly [RegExp, ModelReasoning])[] = [
 ];
 
 function lookUp(name: string): ModelReasoning {
-  // Routers put the provider before the name: openai/gpt-5.
-  const model = name.slice(name.lastIndexOf("/") + 1);
+  const model = bareModelName(name);
   if (model.includes("claude")) return ofClaude(model);
   if (model.includes("gemini")) return ofGemini(model);
   if (/^o\d/.test(model)) return "always";
-  const version = /^gpt-(\d+)(?:\.(\d+))?(?!\d)/.exec(model);
-  if (version !== null) return ofGpt(model, Number(version[1]), Number(version[2] ?? 0));
-  return OTHERS.find(([pattern]) => pattern.test(model))?.[1] ?? "if_asked";
+  const known = openaiModelNamed(name);
+  if (known === null) return OTHERS.find(([pattern]) => pattern.test(model))?.[1] ?? "if_asked";
+  const { efforts, reasonsByDefault } = known;
+  if (reasonsByDefault) return efforts.includes("none") ? "by_default" : "always";
+  return efforts.length > 0 ? "if_asked" : "never";
 }
 
 function ofClaude(model: string): ModelReasoning {
@@ -46,20 +49,12 @@ function ofClaude(model: string): ModelReasoning {
   return off === null ? "always" : "by_default";
 }
 
+/** The lowest level still thinks. Flash-Lite thinks only if a request has a budget. */
 function ofGemini(model: string): ModelReasoning {
-  const generation = generationOf(model);
-  if (generation < 2.5) return "never";
-  if (generation === 2.5 && !model.includes("pro")) return model.includes("lite") ? "if_asked" : "by_default";
-  // The lowest level of Gemini 3 still thinks.
-  return "always";
-}
-
-/** From 5.1 to 5.3, models reason only if the request says so. */
-function ofGpt(model: string, major: number, minor: number): ModelReasoning {
-  if (major < 5 || model.includes("-chat")) return "never";
-  if ((major === 5 && minor === 0) || model.includes("-pro")) return "always";
-  const isAskedFor = major === 5 && minor <= 3 && !model.includes("codex");
-  return isAskedFor ? "if_asked" : "by_default";
+  const { thinking } = geminiModelNamed(model);
+  if (thinking === null) return "never";
+  if (thinking.kind === "level" || !thinking.off) return "always";
+  return model.includes("lite") ? "if_asked" : "by_default";
 }
 
 /** The fields of each API that turn reasoning off. Translations read those of the client's format. */
@@ -89,7 +84,7 @@ export function turnsReasoningOff(name: string | null, operation: Operation | nu
   if (operation === null) return turnsOffInAny(name, field);
   if (OFF_FIELDS[operation]?.includes(field) !== true) return false;
   if (operation !== "chat" || name === null) return true;
-  const model = name.slice(name.lastIndexOf("/") + 1).toLowerCase();
+  const model = bareModelName(name);
   return CHAT_OFF_FIELDS.find(([pattern]) => pattern.test(model))?.[1].includes(field) ?? true;
 }
 
