@@ -2,18 +2,15 @@
 // side closes, the idle timeout expires, or the process stops.
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import type { ClockTimer } from "../../base/clock.ts";
-import type { ErrorCode } from "../../base/errors.ts";
 import { RealtimeEstimate } from "../../formats/openai/realtime-estimate.ts";
 import { readRealtimeEvent } from "../../formats/openai/realtime-events.ts";
 import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
 import type { Deadline } from "../../http/coarse-deadlines.ts";
-import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { UpstreamError } from "../../upstream/upstream-error.ts";
 import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
 import type { ServerSocket, ServerSocketEvents } from "../../http/websocket/server-socket.ts";
 import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 import { UpstreamSocket, type UpstreamSocketEvents } from "../../upstream/websocket/upstream-socket.ts";
-import type { HealthResult } from "../balancer-report.ts";
 import { PERMISSION_CHECK_MS, type Refusal } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
@@ -23,6 +20,7 @@ import type { OpenSockets } from "./open-sockets.ts";
 import { learnComplete, withHiddenOutput } from "../hidden-output.ts";
 import { priceFor } from "../price-for.ts";
 import { recordSocketUsage } from "./record-socket-usage.ts";
+import { CLIENT_LEFT, COMPLETE, LOST, TIMED_OUT, type Ending } from "./socket-endings.ts";
 import { SocketPermission } from "./socket-permission.ts";
 import { SocketReservations, type SocketClaimParts } from "./socket-reservations.ts";
 
@@ -37,18 +35,6 @@ const SWITCHING_PROTOCOLS = 101;
 export interface SocketParts extends FinishParts, SocketClaimParts {
   readonly sockets: OpenSockets;
 }
-
-/** Why a socket ended, for telemetry. */
-interface Ending {
-  readonly outcome: Outcome;
-  readonly health: HealthResult;
-  readonly errorCode: ErrorCode | null;
-}
-
-const COMPLETE: Ending = { outcome: "complete", health: "succeeded", errorCode: null };
-const CLIENT_LEFT: Ending = { outcome: "client_left", health: "neutral", errorCode: null };
-const LOST: Ending = { outcome: "incomplete", health: "failed", errorCode: "upstream_unreachable" };
-const TIMED_OUT: Ending = { outcome: "incomplete", health: "neutral", errorCode: "upstream_timeout" };
 
 export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocketEvents {
   dueAt = Infinity;

@@ -1,0 +1,19 @@
+// Why the socket of a client ended: what telemetry and the health of the target take from it.
+import type { ErrorCode } from "../../base/errors.ts";
+import type { Outcome } from "../../telemetry/requests/request-facts.ts";
+import type { HealthResult } from "../balancer-report.ts";
+
+export interface Ending {
+  readonly outcome: Outcome;
+  readonly health: HealthResult;
+  readonly errorCode: ErrorCode | null;
+}
+
+export const COMPLETE: Ending = { outcome: "complete", health: "succeeded", errorCode: null };
+export const CLIENT_LEFT: Ending = { outcome: "client_left", health: "neutral", errorCode: null };
+export const LOST: Ending = { outcome: "incomplete", health: "failed", errorCode: "upstream_unreachable" };
+export const TIMED_OUT: Ending = {
+  outcome: "incomplete",
+  health: "neutral",
+  errorCode: "upstream_timeout",
+};
