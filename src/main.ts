@@ -294,7 +294,6 @@ async function stopServers(
   sockets.drain();
   await Promise.race([finished, Bun.sleep(seconds * 1000)]);
   sockets.closeAll();
-  await drainedCalls.stop();
-  await Promise.all(servers.map((server) => server.stop(true)));
+  await Promise.all([drainedCalls.stop(), ...servers.map((server) => server.stop(true))]);
   await shadowTurns.drain();
 }
