@@ -1,5 +1,6 @@
 // gatehouse serve: runs the gateway until a signal stops it.
 import { systemClock } from "../base/clock.ts";
+import { requireServerSecret } from "../config/server-secret.ts";
 import { RESOURCE_ATTRIBUTES_FIX } from "../config/setting-parsers.ts";
 import { readSettings, type Settings } from "../config/settings.ts";
 import type { Role } from "../config/ports.ts";
@@ -41,6 +42,7 @@ a .env file; docs/settings.md lists them.
     const log = logFor(settings, worker);
     if (worker === null) reportDiscardedAttributes(settings, log);
     if (settings.WORKERS > 1 && worker === null) {
+      requireServerSecret(settings);
       rejectTakenPorts(settings, role);
       if (settings.REDIS_URL === null)
         log.warn(

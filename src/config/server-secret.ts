@@ -6,7 +6,7 @@ import { errorCode } from "../base/error-code.ts";
 import { isLoopback } from "./loopback.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 
-const SHORT_SECRET_BYTES = 32;
+const MIN_SECRET_BYTES = 32;
 
 interface ServerSecret {
   readonly value: string;
@@ -18,19 +18,36 @@ interface ServerSecret {
   } | null;
 }
 
+/** Returns the length in bytes of a secret that could be guessed; null if it is long enough or not set. */
+export function shortSecretBytes(secret: string | null): number | null {
+  const bytes = secret === null ? Infinity : Buffer.byteLength(secret);
+  return bytes < MIN_SECRET_BYTES ? bytes : null;
+}
+
+/** Throws if other machines reach the listeners and SERVER_SECRET_KEY is absent, or short without ALLOW_WEAK_SECRET. */
+export function requireServerSecret(settings: Settings): void {
+  const { SERVER_SECRET_KEY: given, HOST, ALLOW_WEAK_SECRET } = settings;
+  if (isLoopback(HOST)) return;
+  const random = `a random value of at least ${MIN_SECRET_BYTES} bytes, for example the output of \`openssl rand -hex 32\``;
+  if (given === null)
+    throw new SettingsError(
+      `SERVER_SECRET_KEY is not set, and HOST ${HOST} is reachable from other machines: set it to ${random}`,
+    );
+  const bytes = shortSecretBytes(given);
+  if (bytes !== null && !ALLOW_WEAK_SECRET)
+    throw new SettingsError(
+      `SERVER_SECRET_KEY is ${bytes} bytes long and could be guessed, and HOST ${HOST} is reachable from other machines: ` +
+        `set it to ${random}, or set ALLOW_WEAK_SECRET=true`,
+    );
+}
+
 export function resolveServerSecret(settings: Settings): ServerSecret {
+  requireServerSecret(settings);
   const given = settings.SERVER_SECRET_KEY;
   if (given !== null) {
-    const bytes = Buffer.byteLength(given);
-    const message = `SERVER_SECRET_KEY is shorter than ${SHORT_SECRET_BYTES} bytes and could be guessed; use a longer one`;
-    const isShort = bytes < SHORT_SECRET_BYTES;
-    return { value: given, notice: isShort ? { level: "warn", message, fields: { bytes } } : null };
-  }
-  if (!isLoopback(settings.HOST)) {
-    throw new SettingsError(
-      `SERVER_SECRET_KEY is not set, and HOST ${settings.HOST} is reachable from other machines: ` +
-        "set it to a random value of at least 32 bytes, for example the output of `openssl rand -hex 32`",
-    );
+    const bytes = shortSecretBytes(given);
+    const message = `SERVER_SECRET_KEY is shorter than ${MIN_SECRET_BYTES} bytes and could be guessed; use a longer one`;
+    return { value: given, notice: bytes === null ? null : { level: "warn", message, fields: { bytes } } };
   }
   const file = secretFile(settings.DATA_DIR);
   const found = readSecret(file);

@@ -12,6 +12,7 @@ describe("readSettings", () => {
     const { TRUSTED_PROXIES, ...settings } = readSettings({});
     expect(settings).toEqual({
       SERVER_SECRET_KEY: null,
+      ALLOW_WEAK_SECRET: false,
       HOST: "127.0.0.1",
       ADMIN_PORT: 8080,
       ADMIN_FALLTHROUGH: true,

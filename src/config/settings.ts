@@ -34,6 +34,12 @@ export const SETTINGS = {
     "secret that signs and verifies admin tokens",
     optionalText,
   ),
+  ALLOW_WEAK_SECRET: setting(
+    "false",
+    "`true`: the gateway starts with a SERVER_SECRET_KEY below 32 bytes also on a HOST that other machines reach; whoever guesses " +
+      "the secret controls all gateways",
+    boolean(false),
+  ),
   HOST: setting("127.0.0.1", "address that all listeners bind to", (text) => text ?? "127.0.0.1"),
   ADMIN_PORT: setting("8080", "port of the Admin API; 0: a free port", integer(8080, 0, 65535)),
   ADMIN_FALLTHROUGH: setting(

@@ -101,6 +101,13 @@ describe.skipIf(!hasHelm)("the chart's settings", () => {
     );
   });
 
+  test("a secret that could be guessed is rejected, unless it is allowed", () => {
+    const secret = { ...SECRET, SERVER_SECRET_KEY: "x".repeat(31) };
+    expect(() => renderChart({ secret })).toThrow("secret.SERVER_SECRET_KEY is shorter than 32 bytes");
+    const manifests = renderChart({ secret, settings: { ALLOW_WEAK_SECRET: true } });
+    expect(manifests.get("ConfigMap/test-gatehouse").data).toMatchObject({ ALLOW_WEAK_SECRET: "true" });
+  });
+
   test("an existing Secret is used instead", () => {
     const manifests = render({ secret: { existingSecret: "mine" } });
     expect([...manifests.keys()].filter((name) => name.startsWith("Secret/"))).toEqual([]);

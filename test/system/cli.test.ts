@@ -412,6 +412,20 @@ describe("doctor", () => {
     expect(bad.failed).toMatchObject([{ name: "settings", detail: expect.stringContaining("LOG_LEVEL") }]);
     const open = await checksOf({ ...free, HOST: "0.0.0.0", DATA_DIR: join(scratch, "open") });
     expect(open.failed).toMatchObject([{ name: "secret", mend: expect.stringContaining("openssl") }]);
+    const weak = {
+      ...free,
+      HOST: "0.0.0.0",
+      SERVER_SECRET_KEY: "x".repeat(31),
+      DATA_DIR: join(scratch, "weak"),
+    };
+    expect((await checksOf(weak)).failed).toMatchObject([
+      {
+        name: "secret",
+        detail: expect.stringContaining("31 bytes"),
+        mend: expect.stringContaining("openssl"),
+      },
+    ]);
+    expect((await checksOf({ ...weak, ALLOW_WEAK_SECRET: "true" })).failed).toEqual([]);
     const taken = await checksOf({ ...free, PROXY_PORT: String(provider.port) });
     expect(taken.failed).toMatchObject([
       { name: "ports", detail: `PROXY_PORT ${provider.port} is taken by another program` },

@@ -180,6 +180,19 @@ describe("no SERVER_SECRET_KEY", () => {
     const long = await start({ env: { SERVER_SECRET_KEY: "x".repeat(32) } });
     expect(logOf(long).filter((line) => line["level"] === "warn")).toEqual([]);
   });
+
+  test.each(["1", "2"])("%s worker: below 32 bytes, a HOST that is not loopback is refused", (WORKERS) => {
+    const DATA_DIR = join(scratch, "never-made");
+    const weak = { HOST: "0.0.0.0", SERVER_SECRET_KEY: "x".repeat(31), WORKERS, DATA_DIR };
+    expectOneLine(runToEnd(weak), 2, "SERVER_SECRET_KEY is 31 bytes long", "ALLOW_WEAK_SECRET=true");
+    expect(existsSync(DATA_DIR)).toBe(false);
+  });
+
+  test("with ALLOW_WEAK_SECRET=true it starts there with the warning", async () => {
+    const env = { HOST: "0.0.0.0", SERVER_SECRET_KEY: "x".repeat(31), ALLOW_WEAK_SECRET: "true" };
+    const warnings = logOf(await start({ env })).filter((line) => line["level"] === "warn");
+    expect(warnings.map((line) => line["msg"])).toEqual([expect.stringContaining("SERVER_SECRET_KEY")]);
+  });
 });
 
 describe("listeners", () => {

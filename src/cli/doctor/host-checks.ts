@@ -6,13 +6,12 @@ import { z } from "zod";
 import { errorCode } from "../../base/error-code.ts";
 import type { PortSetting } from "../../config/listen.ts";
 import { portsFor } from "../../config/ports.ts";
-import { findServerSecret } from "../../config/server-secret.ts";
+import { findServerSecret, shortSecretBytes } from "../../config/server-secret.ts";
 import { isLoopback } from "../../config/loopback.ts";
 import { SettingsError, type Settings } from "../../config/settings.ts";
 import { gatehouseEnvironment, MAX_REQUESTS_VARIABLE } from "../runtime-environment.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
 
-const MIN_SECRET_BYTES = 32;
 const MIN_OPEN_FILES = 4096;
 const MIN_REQUESTS = 1024;
 const PROBE_MS = 2000;
@@ -27,9 +26,13 @@ export function checkSecret(settings: Settings): CheckResult[] {
     const detail = "SERVER_SECRET_KEY is not set, and the generated secret in DATA_DIR cannot be read";
     return [fail("secret", detail, "make server_secret_key in DATA_DIR readable, or set SERVER_SECRET_KEY")];
   }
-  if (secret !== null && Buffer.byteLength(secret) < MIN_SECRET_BYTES) {
-    const detail = `SERVER_SECRET_KEY is shorter than ${MIN_SECRET_BYTES} bytes`;
-    return [warn("secret", detail, "set a longer one: openssl rand -hex 32")];
+  const bytes = shortSecretBytes(secret);
+  if (bytes !== null) {
+    const detail = `SERVER_SECRET_KEY has ${bytes} bytes, fewer than 32`;
+    const isRejected = !isLoopback(settings.HOST) && !settings.ALLOW_WEAK_SECRET;
+    if (!isRejected) return [warn("secret", detail, "set a longer one: openssl rand -hex 32")];
+    const reason = `${detail}, and HOST ${settings.HOST} is reachable from other machines`;
+    return [fail("secret", reason, "set a longer one: openssl rand -hex 32, or set ALLOW_WEAK_SECRET=true")];
   }
   if (settings.SERVER_SECRET_KEY !== null) return [ok("secret", "SERVER_SECRET_KEY is set")];
   if (isLoopback(settings.HOST)) {
