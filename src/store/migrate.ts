@@ -19,6 +19,7 @@ import { addUsagePurpose } from "./migrations/0016-usage-purpose.ts";
 import { addGameDays } from "./migrations/0017-game-days.ts";
 import { addCanaries } from "./migrations/0018-canaries.ts";
 import { addMcp } from "./migrations/0022-mcp.ts";
+import { addKeptFigures } from "./migrations/0025-kept-figures.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -42,11 +43,13 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addGameDays,
   addCanaries,
   addMcp,
+  addKeptFigures,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-export async function migrate(database: Database): Promise<void> {
+/** Migrates to `target`; tests create databases of earlier versions. */
+export async function migrate(database: Database, target = SCHEMA_VERSION): Promise<void> {
   // An up-to-date database is not locked for writing, so that a node can start while another one writes.
   if ((await schemaVersion(database.query).catch(() => 0)) === SCHEMA_VERSION) return;
   await database.writeTransaction(async (query) => {
@@ -61,7 +64,7 @@ export async function migrate(database: Database): Promise<void> {
       );
     }
     for (const [index, statements] of MIGRATIONS.entries()) {
-      if (index < found) continue;
+      if (index < found || index >= target) continue;
       for (const statement of statements(database.idType, database.jsonField)) await query(statement);
       const appliedAt = new Date().toISOString();
       await query("INSERT INTO schema_versions (version, applied_at) VALUES ($1, $2)", [

@@ -16,7 +16,7 @@ export async function openAndCheck(url: string, cipher: CredentialCipher): Promi
   try {
     await withinDeadline(VIEW_DEADLINE_MS, migrate(database));
     await withinDeadline(DEADLINE_MS, checkEncryptionKey(database, cipher));
-    await sealPlainHeaders(database, cipher);
+    await sealPlainSecrets(database, cipher);
     return database;
   } catch (error) {
     await database.close().catch(() => undefined);
@@ -60,14 +60,14 @@ async function checkEncryptionKey(database: Database, cipher: CredentialCipher):
   }
 }
 
-/** Values of `configuration.sealed_headers`. */
+/** Values of `configuration.sealed_headers`, which covers all secrets that older versions stored in plain text. */
 const [ERASE_PENDING, SEALED] = [-1, 1];
 
 /**
- * Encrypts values of secret headers that an older version stored in plain text, on the first start of this version. A SQLite file
+ * Encrypts secret headers and webhooks that an older version stored in plain text, on the first start of this version. A SQLite file
  * contains replaced values until they are erased, so another process, or the next start, erases them if this one fails to.
  */
-async function sealPlainHeaders(database: Database, cipher: CredentialCipher): Promise<void> {
+async function sealPlainSecrets(database: Database, cipher: CredentialCipher): Promise<void> {
   const readState = async () =>
     (await database.query("SELECT sealed_headers FROM configuration"))[0]?.["sealed_headers"];
   const setState = (state: number) =>

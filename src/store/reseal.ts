@@ -1,14 +1,16 @@
 // Encrypts stored secrets again: those that an older version stored in plain text, and those that are encrypted with an older key.
+import type { Budget } from "../model/budget.ts";
 import type { McpServer } from "../model/mcp-server.ts";
 import type { Upstream } from "../model/upstream.ts";
 import { omit } from "../model/record.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Query, Row } from "./database.ts";
 import { rowChangesIn } from "./revision-columns.ts";
-import { MCP_SERVERS, resealTarget, type SealedRecord } from "./sealed-targets.ts";
+import { MCP_SERVERS, resealTarget, type SealedRecord, type StoredSecretMapper } from "./sealed-targets.ts";
+import { resealWebhook } from "./sealed-webhooks.ts";
 
 /** The tables whose rows have secrets. */
-const TABLES = ["upstreams", "mcp_servers"] as const;
+const TABLES = ["upstreams", "mcp_servers", "budgets"] as const;
 type Table = (typeof TABLES)[number];
 
 /** Rows per transaction, so that other nodes can write in between. */
@@ -67,9 +69,9 @@ async function resealRows(
 }
 
 async function resealRevisions(query: Query, after: number, resealer: Resealer): Promise<number | null> {
+  const hasSecrets = TABLES.map((kind) => `records LIKE '%"kind":"${kind}"%'`).join(" OR ");
   const rows = await query(
-    `SELECT number, records FROM revisions WHERE number > $1
-       AND (records LIKE '%"kind":"upstreams"%' OR records LIKE '%"kind":"mcp_servers"%') ORDER BY number LIMIT ${BATCH}`,
+    `SELECT number, records FROM revisions WHERE number > $1 AND (${hasSecrets}) ORDER BY number LIMIT ${BATCH}`,
     [after],
   );
   for (const { number = null, records } of rows) {
@@ -96,16 +98,21 @@ class Resealer {
   body(table: Table, { id, body }: Row): string {
     const text = String(body);
     let isChanged = false;
+    const reseal: StoredSecretMapper = (value, boundTo, isSealed) => {
+      const result = this.#reseal(value, boundTo, isSealed);
+      isChanged ||= result !== null;
+      return result ?? value;
+    };
     const resealed = <T extends SealedRecord>(record: T, owner: string) =>
-      resealTarget(record, owner, (value, boundTo, isSealed) => {
-        const result = this.#reseal(value, boundTo, isSealed);
-        isChanged ||= result !== null;
-        return result ?? value;
-      });
+      resealTarget(record, owner, reseal);
     // Records were validated before they were written.
     if (table === "mcp_servers") {
       const server = resealed({ ...(JSON.parse(text) as McpServer), id: String(id) }, MCP_SERVERS);
       return isChanged ? JSON.stringify(omit(server, "id")) : text;
+    }
+    if (table === "budgets") {
+      const budget = resealWebhook({ ...(JSON.parse(text) as Budget), id: String(id) }, reseal);
+      return isChanged ? JSON.stringify(omit(budget, "id")) : text;
     }
     const { targets, ...upstream } = JSON.parse(text) as Pick<Upstream, "targets">;
     const resealedTargets = targets.map((target) => resealed(target, String(id)));

@@ -5,8 +5,8 @@ import { isSecretHeader } from "../model/target-secrets.ts";
 import type { Target } from "../model/target.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 
-/** Precedes an encrypted header value. No header value contains this character, which distinguishes it from a plain value. */
-const SEALED = "\u0001";
+/** Precedes an encrypted header value or webhook. Neither contains this character, which distinguishes it from a plain value. */
+export const SEALED = "\u0001";
 
 /** In place of the id of an upstream, for the secrets of MCP servers. */
 export const MCP_SERVERS = "mcp_servers";
@@ -14,8 +14,8 @@ export const MCP_SERVERS = "mcp_servers";
 /** A target or an MCP server. */
 export type SealedRecord = Pick<Target, "id" | "headers" | "credentials">;
 
-/** Converts one secret. Headers may be stored in plain text by older versions; a credential is always encrypted. */
-type StoredSecretMapper = (value: string, boundTo: string, isSealed: boolean) => string;
+/** Converts one secret. Headers and webhooks may be stored in plain text by older versions; a credential is always encrypted. */
+export type StoredSecretMapper = (value: string, boundTo: string, isSealed: boolean) => string;
 
 export function sealTarget<T extends SealedRecord>(
   target: T,

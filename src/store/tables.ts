@@ -4,6 +4,7 @@ import type { StoredPluginConfig } from "../model/plugin-config.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Row } from "./database.ts";
 import { MCP_SERVERS, openTarget, sealTarget, type SealedRecord } from "./sealed-targets.ts";
+import { openWebhook, sealWebhook } from "./sealed-webhooks.ts";
 import type { Kind, RecordOf, StoredPrices } from "./store.ts";
 
 /** Columns in addition to id, gateway_id, body, created_at, and updated_at. All other fields are stored in the body. */
@@ -73,7 +74,10 @@ export function columnsOf(kind: Kind): string[] {
 }
 
 export function toRow<K extends Kind>(kind: K, record: RecordOf[K], cipher: CredentialCipher): Row {
-  const encrypted = mapSecretsOf(kind, record, (target, id) => sealTarget(target, id, cipher));
+  const encrypted = mapSecretsOf(kind, record, {
+    target: (target, id) => sealTarget(target, id, cipher),
+    budget: (budget) => sealWebhook(budget, cipher),
+  });
   const fields = new Map<string, unknown>(Object.entries(encrypted));
   const columnsOnly = kind === "api_keys" ? KEY_COLUMNS : RECORD_COLUMNS;
   const body = [...fields].filter(([name]) => !columnsOnly.includes(name));
@@ -93,7 +97,10 @@ export function fromRow<K extends Kind>(kind: K, row: Row, cipher: CredentialCip
     created_at,
     updated_at,
   });
-  return mapSecretsOf(kind, record, (target, upstreamId) => openTarget(target, upstreamId, cipher));
+  return mapSecretsOf(kind, record, {
+    target: (target, upstreamId) => openTarget(target, upstreamId, cipher),
+    budget: (budget) => openWebhook(budget, cipher),
+  });
 }
 
 function toParameter(value: unknown): Parameter {
@@ -101,29 +108,33 @@ function toParameter(value: unknown): Parameter {
   return typeof value === "string" || typeof value === "number" ? value : null;
 }
 
-/** Encrypts or decrypts the secrets of a target of an upstream, or of an MCP server. */
-type TargetMapper = <T extends SealedRecord>(target: T, owner: string) => T;
+/** Encrypts or decrypts secrets. */
+interface SecretMapper {
+  /** Those of a target of an upstream, or of an MCP server. */
+  readonly target: <T extends SealedRecord>(target: T, owner: string) => T;
+  readonly budget: (budget: RecordOf["budgets"]) => RecordOf["budgets"];
+}
 
 type SecretMappers = {
-  readonly [K in Kind]: (record: RecordOf[K], map: TargetMapper) => RecordOf[K];
+  readonly [K in Kind]: (record: RecordOf[K], map: SecretMapper) => RecordOf[K];
 };
 
 const SECRETS: SecretMappers = {
   gateways: (record) => record,
   upstreams: (record, map) => ({
     ...record,
-    targets: record.targets.map((target) => map(target, record.id)),
+    targets: record.targets.map((target) => map.target(target, record.id)),
   }),
-  mcp_servers: (record, map) => map(record, MCP_SERVERS),
+  mcp_servers: (record, map) => map.target(record, MCP_SERVERS),
   services: (record) => record,
   rules: (record) => record,
   models: (record) => record,
-  budgets: (record) => record,
+  budgets: (record, map) => map.budget(record),
   game_days: (record) => record,
   api_keys: (record) => record,
 };
 
-function mapSecretsOf<K extends Kind>(kind: K, record: RecordOf[K], map: TargetMapper): RecordOf[K] {
+function mapSecretsOf<K extends Kind>(kind: K, record: RecordOf[K], map: SecretMapper): RecordOf[K] {
   const mapper: SecretMappers[K] = SECRETS[kind];
   return mapper(record, map);
 }

@@ -4,8 +4,16 @@ import type { Credentials } from "../../src/model/credentials.ts";
 import { CredentialCipher } from "../../src/store/credential-cipher.ts";
 import { countSecrets, rewrapSecrets } from "../../src/store/rewrap.ts";
 import { StoreRejected, type Store } from "../../src/store/store.ts";
-import { closeOpened, openForTest, type StoreMaker } from "./store-fixture.ts";
-import { ENCRYPTION_SECRET, gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
+import { closeOpened, openForTest, whenOpen, type StoreMaker } from "./store-fixture.ts";
+import { writeOldBudgets } from "./older-schema.ts";
+import {
+  budgetRecord,
+  ENCRYPTION_SECRET,
+  gatewayRecord,
+  targetRecord,
+  upstreamRecord,
+  withSql,
+} from "./store-records.ts";
 
 const [OLD, NEW] = ["the old key", "the new key"];
 const KEY = "planted-header-0123456789";
@@ -22,12 +30,25 @@ async function writeUpstream(store: Store) {
   return upstream;
 }
 
-/** Returns everything that the tables contain about upstreams. */
+const HOOK = "https://hooks.example.com/services/planted-hook-0123456789?token=planted-hook-token";
+
+async function writeBudget(store: Store) {
+  const gateway = gatewayRecord();
+  const budget = budgetRecord(gateway.id, { webhook: HOOK });
+  await store.write(async (transaction) => {
+    await transaction.insert("gateways", gateway);
+    await transaction.insert("budgets", budget);
+  });
+  return budget;
+}
+
+/** Returns everything that the tables contain about upstreams and budgets. */
 async function storedText(url: string): Promise<string> {
   return withSql(url, async (sql) => {
     const bodies: unknown = await sql.unsafe("SELECT body FROM upstreams");
+    const budgets: unknown = await sql.unsafe("SELECT body FROM budgets");
     const records: unknown = await sql.unsafe("SELECT records FROM revisions");
-    return JSON.stringify([bodies, records]);
+    return JSON.stringify([bodies, budgets, records]);
   });
 }
 
@@ -37,7 +58,7 @@ const rejectionMessage = async (work: Promise<unknown>) => {
   return (error as StoreRejected).message;
 };
 
-export function describeStoreSecrets({ database, createMigrated }: StoreMaker): void {
+export function describeStoreSecrets({ database, createEmpty, createMigrated }: StoreMaker): void {
   describe(`${database}: secrets at rest`, () => {
     test("headers that carry a credential are encrypted, in the record and in its history", async () => {
       const url = await createMigrated();
@@ -93,6 +114,54 @@ export function describeStoreSecrets({ database, createMigrated }: StoreMaker): 
       });
       expect(swapped).toBe(true);
       expect(store.get("upstreams", upstream.id)).rejects.toThrow();
+    });
+
+    test("webhooks of budgets are encrypted, in the record and in its history, and bound to their budget", async () => {
+      const url = await createMigrated();
+      const store = openForTest(url);
+      const budget = await writeBudget(store);
+      expect(await store.get("budgets", budget.id)).toStrictEqual(budget);
+      const changed = { ...budget, amount: "13.00" };
+      await store.write((transaction) => transaction.update("budgets", changed));
+      expect((await store.getRevision(2))?.records).toMatchObject([{ before: budget, after: changed }]);
+      expect(await storedText(url)).not.toContain("planted-hook");
+      await store.write((transaction) => transaction.rollBackTo(1));
+      expect(await store.get("budgets", budget.id)).toMatchObject({ amount: "12.50", webhook: HOOK });
+      // A value that is copied to another budget cannot be decrypted.
+      const other = budgetRecord(budget.gateway_id, {
+        name: "other",
+        webhook: "https://hooks.example.com/other",
+      });
+      await store.write((transaction) => transaction.insert("budgets", other));
+      await withSql(url, async (sql) => {
+        const copy = "(SELECT body FROM budgets WHERE id = $1)";
+        await sql.unsafe(`UPDATE budgets SET body = ${copy} WHERE id = $2`, [budget.id, other.id]);
+      });
+      expect(store.get("budgets", other.id)).rejects.toThrow("cannot be decrypted");
+    });
+
+    test("rewrap encrypts webhooks with the newest key, in the history too", async () => {
+      const url = await createMigrated();
+      const budget = await writeBudget(openForTest(url, { secret: OLD }));
+      const { before, after } = await rewrapSecrets(url, new CredentialCipher(NEW, OLD));
+      expect(before).toEqual({ newest: 0, older: 2, plain: 0, unreadable: 0 });
+      expect(after).toMatchObject({ newest: 2, isCheckNewest: true });
+      expect(await openForTest(url, { secret: NEW }).get("budgets", budget.id)).toStrictEqual(budget);
+    });
+
+    test("webhooks that an older version stored in plain text are encrypted on the first start", async () => {
+      const url = await createEmpty();
+      const gateway = gatewayRecord();
+      const budget = budgetRecord(gateway.id, { webhook: HOOK });
+      await writeOldBudgets(url, gateway, [budget]);
+      expect(await storedText(url)).toContain("planted-hook");
+      const store = openForTest(url);
+      await whenOpen(store);
+      expect(await store.get("budgets", budget.id)).toStrictEqual(budget);
+      expect(await storedText(url)).not.toContain("planted-hook");
+      expect((await store.getRevision(1))?.records).toMatchObject([{ after: { webhook: HOOK } }]);
+      if (database === "SQLite")
+        expect(await Bun.file(url.slice("sqlite://".length)).text()).not.toContain("planted-hook");
     });
 
     test("a node with several keys reads what each of them encrypted, and writes with the first", async () => {
