@@ -946,7 +946,7 @@ export interface VirtualModelInput {
 }
 
 export interface Budget {
-  /** Name of the budget, in responses and metrics. */
+  /** Name of the budget, in responses and metrics. Unique in the gateway. */
   name: string;
   /** What is counted: US dollars or tokens. */
   unit: "usd" | "tokens";
@@ -960,7 +960,7 @@ export interface Budget {
   scope: "gateway" | "api_key" | "label" | "user" | "model";
   /** With the scope `label`: the name of the label. */
   label: string | null;
-  /** Id of the API key, value of the label, id of the user, or name of the model. */
+  /** Id or name of the API key, value of the label, id of the user, or name of the model. */
   value: string | null;
   /** Instead of `value`: every API key, value of the label, user or model has this amount. */
   each: boolean;
@@ -997,7 +997,7 @@ export interface BudgetList {
 }
 
 export interface BudgetInput {
-  /** Name of the budget, in responses and metrics. */
+  /** Name of the budget, in responses and metrics. Unique in the gateway. */
   name: string;
   /** What is counted: US dollars or tokens. */
   unit: "usd" | "tokens";
@@ -1011,7 +1011,7 @@ export interface BudgetInput {
   scope?: "gateway" | "api_key" | "label" | "user" | "model";
   /** With the scope `label`: the name of the label. */
   label?: string | null;
-  /** Id of the API key, value of the label, id of the user, or name of the model. */
+  /** Id or name of the API key, value of the label, id of the user, or name of the model. */
   value?: string | null;
   /** Instead of `value`: every API key, value of the label, user or model has this amount. */
   each?: boolean;

@@ -3,27 +3,23 @@
 import { validationError } from "../base/errors.ts";
 import { apiKeyPrefix, hashApiKey, newApiKey } from "../base/ids.ts";
 import { nextTurn } from "../base/yield-turns.ts";
-import { apiKeyForm, gatewayForm, namesById, ruleForm, upstreamForm } from "../model/document-export.ts";
+import { apiKeyForm, gatewayForm, namesById, ruleForm } from "../model/document-export.ts";
 import type { ConfigurationDocument, DocumentApiKey, DocumentGateway } from "../model/document.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { withPluginIds } from "../model/plugin-config.ts";
-import { hideSecrets } from "../model/record-diff.ts";
 import { omit } from "../model/record.ts";
 import { ruleLabel, RuleNames } from "../model/rule-names.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
-import type { Upstream } from "../model/upstream.ts";
 import { configurationWarnings } from "../snapshot/warnings/configuration-warnings.ts";
 import type { ConfigurationWarning } from "../snapshot/warnings/warning.ts";
 import type { GatewayParts, Kind, RecordOf, StoredApiKey, Transaction } from "../store/store.ts";
-import { putBudgets } from "./apply-budgets.ts";
+import { countsKeys, putBudgets } from "./apply-budgets.ts";
 import { putVirtualModels } from "./apply-models.ts";
-import { putMcpServers, putServices } from "./apply-services.ts";
-import { ambiguousNameError, findByName, idOfName, matchKeys, matchRules } from "./document-matching.ts";
-import { withTargetIds } from "./document-targets.ts";
+import { putMcpServers, putServices, putUpstreams } from "./apply-services.ts";
+import { ambiguousNameError, idOfName, matchKeys, matchRules } from "./document-matching.ts";
 import { DocumentWriter } from "./document-writer.ts";
 import { newChild } from "./record-fields.ts";
-import { toStoredTargets } from "./stored-targets.ts";
 import { withOthers } from "./warnings.ts";
 
 const PAGE = 1000;
@@ -102,22 +98,25 @@ export class DocumentApplication {
     const parts = before === null ? null : await this.#transaction.gatewayParts(before.id);
     const scope: Scope = { wanted, gateway, place, before: parts };
     const knownRules = matchRules(wanted.rules, parts?.rules ?? [], place);
-    const knownKeys =
-      wanted.api_keys === undefined || before === null ? [] : await this.#activeKeys(before.id);
-    const upstreams = await this.#putUpstreams(scope);
+    const needsKeys = wanted.api_keys !== undefined || wanted.budgets.some(countsKeys);
+    const knownKeys = before === null || !needsKeys ? [] : await this.#activeKeys(before.id);
+    const upstreams = await putUpstreams(this.writer, scope);
     const mcp_servers = await putMcpServers(this.writer, scope);
     const services = await putServices(this.writer, scope, upstreams, mcp_servers);
     const rules = await this.#putRules(scope, services, knownRules);
     const models = await putVirtualModels(this.writer, scope, upstreams);
-    const budgets = await putBudgets(this.writer, gateway, wanted.budgets, parts?.budgets ?? [], place);
+    const budgets = await putBudgets(this.writer, scope, knownKeys);
     const matchedKeys = matchKeys(wanted.api_keys ?? [], knownKeys, place);
     const keys = await this.#putKeys(scope, rules, matchedKeys);
     const applied = { gateway, upstreams, mcp_servers, services, rules, models, budgets };
     const after = withOthers(applied, this.#options.prune ? null : parts);
     await nextTurn();
-    for (const warning of configurationWarnings(after, keys)) this.warnings.push(warning);
+    const isPruned = this.#options.prune && wanted.api_keys !== undefined;
+    const counted = isPruned ? keys : [...knownKeys, ...keys];
+    for (const warning of configurationWarnings(after, keys, counted)) this.warnings.push(warning);
     if (!this.#options.prune || parts === null) return;
-    for (const key of knownKeys) if (!matchedKeys.includes(key)) await this.writer.revoke(wanted.name, key);
+    for (const key of isPruned ? knownKeys : [])
+      if (!matchedKeys.includes(key)) await this.writer.revoke(wanted.name, key);
     await this.#pruneGateway(wanted, parts, knownRules);
   }
 
@@ -145,27 +144,6 @@ export class DocumentApplication {
       toForm: gatewayForm,
       build: (base) => ({ ...fields, required_plugins, ...base }),
     });
-  }
-
-  async #putUpstreams({ wanted, gateway, place, before }: Scope): Promise<Upstream[]> {
-    const stored: Upstream[] = [];
-    for (const [index, upstream] of wanted.upstreams.entries()) {
-      const at = `${place}.upstreams[${index}]`;
-      const known = findByName(before?.upstreams ?? [], upstream.name, "upstreams", `${at}.name`);
-      const sent = withTargetIds(upstream.targets, known?.targets ?? []);
-      stored.push(
-        await this.writer.put({
-          kind: "upstreams",
-          gateway: wanted.name,
-          name: upstream.name,
-          place: at,
-          before: known,
-          toForm: (record) => hideSecrets(upstreamForm(record)),
-          build: (base) => newChild(base, gateway.id, { ...upstream, targets: toStoredTargets(sent, known) }),
-        }),
-      );
-    }
-    return stored;
   }
 
   async #putRules(

@@ -1,25 +1,51 @@
-// Writes the MCP servers and the services of a document.
-import { mcpServerForm, namesById, serviceForm } from "../model/document-export.ts";
+// Writes the upstreams, MCP servers and services of a document.
+import { mcpServerForm, namesById, serviceForm, upstreamForm } from "../model/document-export.ts";
 import type { DocumentGateway } from "../model/document.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { McpServer, McpServerFields } from "../model/mcp-server.ts";
-import { hideOwnSecrets } from "../model/record-diff.ts";
+import { hideOwnSecrets, hideSecrets } from "../model/record-diff.ts";
 import { HIDDEN, maskSecret } from "../model/secret-mask.ts";
 import type { Service } from "../model/service.ts";
 import { mapSecrets, secretAt } from "../model/target-secrets.ts";
 import type { Upstream } from "../model/upstream.ts";
 import type { GatewayParts } from "../store/store.ts";
 import { findByName, idOfName } from "./document-matching.ts";
+import { withTargetIds } from "./document-targets.ts";
 import type { DocumentWriter } from "./document-writer.ts";
 import { newChild } from "./record-fields.ts";
 import { toStoredMcpServer } from "./stored-mcp-server.ts";
+import { toStoredTargets } from "./stored-targets.ts";
 
 interface ServiceScope {
   readonly gateway: Pick<Gateway, "id" | "name">;
-  readonly wanted: Pick<DocumentGateway, "mcp_servers" | "services">;
+  readonly wanted: Pick<DocumentGateway, "upstreams" | "mcp_servers" | "services">;
   /** Path of the gateway in the document. */
   readonly place: string;
   readonly before: Pick<GatewayParts, "mcp_servers" | "services" | "upstreams"> | null;
+}
+
+export async function putUpstreams(
+  writer: DocumentWriter,
+  { gateway, wanted, place, before }: ServiceScope,
+): Promise<Upstream[]> {
+  const stored: Upstream[] = [];
+  for (const [index, upstream] of wanted.upstreams.entries()) {
+    const at = `${place}.upstreams[${index}]`;
+    const known = findByName(before?.upstreams ?? [], upstream.name, "upstreams", `${at}.name`);
+    const sent = withTargetIds(upstream.targets, known?.targets ?? []);
+    stored.push(
+      await writer.put({
+        kind: "upstreams",
+        gateway: gateway.name,
+        name: upstream.name,
+        place: at,
+        before: known,
+        toForm: (record) => hideSecrets(upstreamForm(record)),
+        build: (base) => newChild(base, gateway.id, { ...upstream, targets: toStoredTargets(sent, known) }),
+      }),
+    );
+  }
+  return stored;
 }
 
 export async function putMcpServers(

@@ -2,6 +2,7 @@
 import type { ErrorDetail } from "../base/errors.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import { configurationWarnings, warningsAbout } from "../snapshot/warnings/configuration-warnings.ts";
+import type { CountedKey } from "../snapshot/warnings/budget-warnings.ts";
 import type { DocumentParts, Kind, RecordOf } from "../store/store.ts";
 
 /** The field of the response that has the warnings about a written record. Absent without warnings. */
@@ -15,8 +16,15 @@ export function recordWarnings(current: CurrentConfiguration, record: RecordOf[K
   const parts = current.snapshot.gateways.get(gatewayId)?.parts;
   if (parts === undefined) return {};
   const keys = "policies" in record ? [record] : [];
-  const warnings = warningsAbout(record.id, configurationWarnings(parts, keys));
+  // Only warnings about budgets depend on all keys, of which a gateway may have very many.
+  const counted = "webhook" in record ? countedKeys(current, gatewayId) : null;
+  const warnings = warningsAbout(record.id, configurationWarnings(parts, keys, counted));
   return warnings.length === 0 ? {} : { warnings };
+}
+
+function countedKeys({ snapshot }: CurrentConfiguration, gatewayId: string): CountedKey[] {
+  const keys = snapshot.apiKeysByGateway.get(gatewayId)?.values() ?? [];
+  return [...keys].map(({ id, name, labelValues }) => ({ id, name, labels: labelValues }));
 }
 
 /** Returns the records of a gateway after a document was applied that contains `applied`; null: all others are deleted. */

@@ -66,5 +66,6 @@ function gatewayWarnings(
   const required_plugins = wanted.required_plugins.map((plugin, index) => ({ ...plugin, id: String(index) }));
   const gateway = { ...wanted, ...base(gatewayId), required_plugins };
   const parts = { gateway, upstreams, mcp_servers, services, rules, models, budgets };
-  return configurationWarnings(parts, keys);
+  const counted = wanted.api_keys?.map(({ name, labels }) => ({ id: "", name, labels })) ?? null;
+  return configurationWarnings(parts, keys, counted);
 }

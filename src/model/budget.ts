@@ -89,7 +89,7 @@ const whoFields = {
     .default(null)
     .meta({ description: "With the scope `label`: the name of the label." }),
   value: nameField.nullable().default(null).meta({
-    description: "Id of the API key, value of the label, id of the user, or name of the model.",
+    description: "Id or name of the API key, value of the label, id of the user, or name of the model.",
   }),
   each: z.boolean().default(false).meta({
     description: "Instead of `value`: every API key, value of the label, user or model has this amount.",
@@ -109,7 +109,9 @@ const whoFields = {
 
 export const budgetSchema = z
   .strictObject({
-    name: budgetNameField.meta({ description: "Name of the budget, in responses and metrics." }),
+    name: budgetNameField.meta({
+      description: "Name of the budget, in responses and metrics. Unique in the gateway.",
+    }),
     ...whatField,
     ...whoFields,
     mode: z.enum(["enforce", "warn"]).default("enforce").meta({

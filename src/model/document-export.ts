@@ -84,6 +84,20 @@ export function budgetForm(budget: Budget) {
   return ownFields(budget);
 }
 
+/** Returns the names of API keys by their ids, without those that several keys have. */
+export function uniqueKeyNames(
+  keys: readonly { readonly id: string; readonly name: string }[],
+): ReadonlyMap<string | null, string> {
+  const groups = [...Map.groupBy(keys, ({ name }) => name).values()];
+  return new Map(groups.flatMap(([key, other]) => (key && !other ? [[key.id, key.name]] : [])));
+}
+
+/** Ids of keys mean nothing in another installation. */
+function budgetWithKeyName(budget: Budget, keyNames: ReadonlyMap<string | null, string>) {
+  const { scope, value } = budget;
+  return budgetForm(scope === "api_key" ? { ...budget, value: keyNames.get(value) ?? value } : budget);
+}
+
 export function apiKeyForm(
   { hash, ...key }: ApiKeyWithHash,
   rules: ReadonlyMap<string, Rule>,
@@ -165,6 +179,7 @@ function gatewayWithRecords({ gateway, upstreams, mcp_servers, services, rules, 
   const serviceNames = namesById(services);
   const rulesById = new Map(rules.map((rule) => [rule.id, rule]));
   const ruleNames = new RuleNames(rules);
+  const keyNames = uniqueKeyNames(others.apiKeys);
   return {
     ...gatewayForm(gateway),
     upstreams: upstreams.map(upstreamForm),
@@ -172,7 +187,7 @@ function gatewayWithRecords({ gateway, upstreams, mcp_servers, services, rules, 
     services: services.map((service) => serviceForm(service, upstreamNames, serverNames)),
     rules: rules.map((rule) => ruleForm(rule, serviceNames)),
     models: others.models.map((model) => virtualModelForm(model, upstreamNames)),
-    budgets: others.budgets.map(budgetForm),
+    budgets: others.budgets.map((budget) => budgetWithKeyName(budget, keyNames)),
     api_keys: others.apiKeys.map((key) => apiKeyForm(key, rulesById, (rule) => ruleNames.policyFor(rule))),
   };
 }

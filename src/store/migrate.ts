@@ -22,8 +22,11 @@ import { addMcp } from "./migrations/0022-mcp.ts";
 import { addKeptFigures } from "./migrations/0025-kept-figures.ts";
 import { StoreRejected } from "./store.ts";
 
+/** A statement, or a change of rows that SQL cannot express in both databases. */
+type Step = string | ((query: Query) => Promise<void>);
+
 /** In order. A released step is never changed; later changes are new steps. */
-const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) => string[])[] = [
+const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) => readonly Step[])[] = [
   initialSchema,
   addBlocks,
   addUsage,
@@ -63,9 +66,10 @@ export async function migrate(database: Database, target = SCHEMA_VERSION): Prom
           "Start the newer Gatehouse that migrated it, or set DATABASE_URL to another database.",
       );
     }
-    for (const [index, statements] of MIGRATIONS.entries()) {
+    for (const [index, stepsOf] of MIGRATIONS.entries()) {
       if (index < found || index >= target) continue;
-      for (const statement of statements(database.idType, database.jsonField)) await query(statement);
+      for (const step of stepsOf(database.idType, database.jsonField))
+        await (typeof step === "string" ? query(step) : step(query));
       const appliedAt = new Date().toISOString();
       await query("INSERT INTO schema_versions (version, applied_at) VALUES ($1, $2)", [
         index + 1,

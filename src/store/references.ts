@@ -27,7 +27,7 @@ const CHECKS: ReferenceChecks = {
     if (mirror !== null) references.push({ path: "mirror.target.upstream", id: mirror.target.upstream });
     return requireAll(query, "upstreams", gateway_id, references);
   },
-  budgets: () => Promise.resolve(),
+  budgets: checkBudget,
   game_days: checkGameDay,
   api_keys: (query, { gateway_id, policies }) => {
     const references = policies.map((id, index) => ({ path: `policies[${index}]`, id }));
@@ -53,6 +53,24 @@ async function checkSubdomain(query: Query, { id, subdomain }: RecordOf["gateway
   throw new GatehouseError("duplicate", `subdomain: ${message}`, {
     details: [{ path: "subdomain", message }],
   });
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A name is not checked: a key of that name may be created later. */
+async function checkBudget(query: Query, { id, gateway_id, ...budget }: RecordOf["budgets"]): Promise<void> {
+  const { name, scope, value } = budget;
+  const taken = await query("SELECT id, name FROM budgets WHERE gateway_id = $1 AND name = $2", [
+    gateway_id,
+    name,
+  ]);
+  const other = taken.find((each) => each["id"] !== id);
+  if (other !== undefined) {
+    const message = `"${name}" is already the name of budget ${describe(other)}`;
+    throw new GatehouseError("duplicate", `name: ${message}`, { details: [{ path: "name", message }] });
+  }
+  if (scope === "api_key" && value !== null && UUID.test(value))
+    await requireAll(query, "api_keys", gateway_id, [{ path: "value", id: value }]);
 }
 
 /** Only while it is enabled: what a game day refers to may be deleted, and stopping it must always be possible. */

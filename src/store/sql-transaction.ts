@@ -2,6 +2,7 @@
 import { newId } from "../base/ids.ts";
 import { createYielder } from "../base/yield-turns.ts";
 import { removeBlocks } from "./blocks.ts";
+import { renamedDuplicates, withName } from "./budget-names.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Parameter, Query, Row } from "./database.ts";
 import { removeGameDayRuns } from "./game-days.ts";
@@ -165,8 +166,25 @@ export class SqlTransaction extends SqlReader implements Transaction {
     }
     for (const kind of ["budgets", "models", "rules", "services", "mcp_servers", "upstreams"] as const)
       for (const row of removed(kind)) await this.#deleteRow(kind, row);
+    await this.#renameDuplicates(
+      stepsOf("budgets").map(({ now, then }) => gatewayOf("budgets", then ?? now)),
+    );
     for (const row of removed("gateways")) await this.removeGateway(String(row["id"]), true);
     return unrestored;
+  }
+
+  /** Budgets of versions that accepted any name may be restored. */
+  async #renameDuplicates(gatewayIds: readonly string[]): Promise<void> {
+    for (const gatewayId of new Set(gatewayIds)) {
+      const rows = await this.rows("budgets", "WHERE gateway_id = $1 ORDER BY created_at, id", [gatewayId]);
+      const budgets = rows.map((row) => ({ id: String(row["id"]), name: String(row["name"]), row }));
+      const renamed = renamedDuplicates(budgets);
+      for (const { id, row } of budgets) {
+        const name = renamed.get(id);
+        if (name !== undefined)
+          await this.#updateRow("budgets", row, { ...row, name, body: withName(row["body"], name) });
+      }
+    }
   }
 
   async #setPricesRow(row: Row | null): Promise<void> {

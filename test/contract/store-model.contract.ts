@@ -110,6 +110,10 @@ class Oracle {
     } else if (kind === "models") {
       const { targets, gateway_id } = record as RecordOf["models"];
       if (!targets.every(({ upstream }) => this.#has("upstreams", upstream, gateway_id))) return 400;
+    } else if (kind === "budgets") {
+      const { id, name, gateway_id } = record as RecordOf["budgets"];
+      const others = this.all("budgets").filter((each) => each.id !== id && each.gateway_id === gateway_id);
+      if (others.some((each) => each.name === name)) return 409;
     } else if (kind === "api_keys") {
       const { policies, gateway_id } = record as StoredApiKey;
       if (!policies.every((id) => this.#has("rules", id, gateway_id))) return 400;
@@ -302,7 +306,8 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
     const upstream = oracle.pick("upstreams", parent)?.id ?? "none";
     return put(oracle, "insert", kind, virtualModelRecord(gatewayId, upstream));
   }
-  if (kind === "budgets") return put(oracle, "insert", kind, budgetRecord(gatewayId));
+  if (kind === "budgets")
+    return put(oracle, "insert", kind, budgetRecord(gatewayId, { name: `budget ${parent % 3}` }));
   if (kind === "game_days") return put(oracle, "insert", kind, gameDayRecord(gatewayId));
   const policies = oracle.all("rules").slice(parent % 3, (parent % 3) + 1);
   return put(oracle, "insert", kind, apiKeyRecord(gatewayId, { policies: policies.map(({ id }) => id) }));

@@ -4,6 +4,7 @@ import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
 import { describeStoreAudit } from "./store-audit.contract.ts";
 import { describeStoreBlocks } from "./store-blocks.contract.ts";
+import { describeStoreBudgets } from "./store-budgets.contract.ts";
 import { describeStoreCanaries } from "./store-canaries.contract.ts";
 import { describeStoreHistory } from "./store-history.contract.ts";
 import { describeStoreIdentities } from "./store-identities.contract.ts";
@@ -55,6 +56,7 @@ for (const maker of [sqlite, postgres]) {
     describeStoreSpending(maker);
     describeStoreKilled(maker);
     describeStoreKilledUsage(maker);
+    describeStoreBudgets(maker);
     describeStoreCanaries(maker);
     describeStoreBlocks(maker);
     describeStoreIdentities(maker);

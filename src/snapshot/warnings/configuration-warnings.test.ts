@@ -44,7 +44,7 @@ function build({ rules = [], targets = [{}], upstream: fields = {}, budgets = []
     budgets: budgets.map((budget, index) => budgetRecord(gateway.id, { id: `budgets[${index}]`, ...budget })),
   };
   const records = keys.map((key, index) => apiKeyRecord(gateway.id, { id: `api_keys[${index}]`, ...key }));
-  return configurationWarnings(parts, records);
+  return configurationWarnings(parts, records, null);
 }
 
 /** Returns one line per warning, as in a document in which the ids are places. */

@@ -2,7 +2,7 @@
 import type { ErrorDetail } from "../../base/errors.ts";
 import type { Upstream } from "../../model/upstream.ts";
 import type { DocumentParts } from "../../store/store.ts";
-import { budgetWarnings } from "./budget-warnings.ts";
+import { budgetWarnings, type CountedKey } from "./budget-warnings.ts";
 import { keyWarnings, type KeyGrants } from "./key-warnings.ts";
 import { mcpRules, mcpWarnings } from "./mcp-warnings.ts";
 import { modelWarnings } from "./model-warnings.ts";
@@ -14,10 +14,14 @@ import type { ConfigurationWarning } from "./warning.ts";
 /** How many warnings a response or a command reports. */
 const MAX_WARNINGS = 100;
 
-/** Returns the warnings about the records of a gateway and these of its API keys. */
+/**
+ * Returns the warnings about the records of a gateway and these of its API keys. `counted` are all its active keys, for the warnings
+ * about budgets; null if they are not known.
+ */
 export function configurationWarnings(
   parts: DocumentParts,
   keys: readonly KeyGrants[],
+  counted: readonly CountedKey[] | null,
 ): ConfigurationWarning[] {
   const rules = routedRules(parts);
   const unreachable = unreachableRules(rules);
@@ -29,7 +33,7 @@ export function configurationWarnings(
     ...parts.upstreams.flatMap(upstreamWarnings),
     ...rules.flatMap((rule) => ruleWarnings(rule, withPost, unreachable.get(rule.rule.id) ?? null)),
     ...parts.models.flatMap((model) => modelWarnings(model, parts.upstreams, services)),
-    ...parts.budgets.flatMap(budgetWarnings),
+    ...budgetWarnings(parts, counted),
     ...mcpWarnings(parts, keys),
     ...keyWarnings(keys, reachable, new Set(mcpRules(parts).map(({ id }) => id))),
   ];

@@ -1,21 +1,12 @@
 // Warnings about API keys: keys that can reach no rule, and allowed models that no target serves.
-import type { Upstream } from "../../model/upstream.ts";
 import type { StoredApiKey } from "../../store/store.ts";
 import { ModelAllowList } from "../model-allow-list.ts";
-import { usedTargets, type RoutedRule } from "./routed-rule.ts";
+import type { RoutedRule } from "./routed-rule.ts";
+import { matchesAny, servedModels, type ServedModels } from "./served-models.ts";
 import type { ConfigurationWarning } from "./warning.ts";
 
 /** What an API key is valid for. */
 export type KeyGrants = Pick<StoredApiKey, "id" | "policies" | "models" | "tools">;
-
-/** The models that the targets of an upstream serve. */
-interface ServedModels {
-  /** Whether a target serves every model. */
-  readonly all: boolean;
-  readonly names: ReadonlySet<string>;
-  /** Models that replace those that no target serves. */
-  readonly substitutes: readonly string[];
-}
 
 /** `rules` are those that requests can reach, and `mcpRules` the ids of those that lead to MCP servers. */
 export function keyWarnings(
@@ -65,21 +56,4 @@ function modelWarnings(
     const message = `no target that the key can reach serves "${pattern}"`;
     return isServed ? [] : [{ places: [{ recordId, path: `models[${index}]` }], message }];
   });
-}
-
-function matchesAny(pattern: string, names: ReadonlySet<string>): boolean {
-  if (!pattern.endsWith("*")) return names.has(pattern);
-  const prefix = pattern.slice(0, -1);
-  for (const name of names) if (name.startsWith(prefix)) return true;
-  return false;
-}
-
-function servedModels(upstream: Upstream): ServedModels {
-  const targets = usedTargets(upstream).map(({ target }) => target);
-  const defaults = targets.flatMap(({ default_model }) => default_model ?? []);
-  return {
-    all: targets.some(({ models }) => models.length === 0),
-    names: new Set([...targets.flatMap(({ models }) => models), ...defaults]),
-    substitutes: upstream.model_routing === "require" ? [] : defaults,
-  };
 }

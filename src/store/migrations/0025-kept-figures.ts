@@ -1,5 +1,8 @@
-// Webhooks of budgets are encrypted from this version on: the next step of the start encrypts those that are stored.
+// Names of budgets are unique in their gateway. Webhooks of budgets are encrypted: the next step of the start encrypts those that are
+// stored.
+import { renameStoredDuplicates } from "../budget-names.ts";
+import type { Query } from "../database.ts";
 
-export function addKeptFigures(): string[] {
-  return [`UPDATE configuration SET sealed_headers = 0 WHERE sealed_headers = 1`];
+export function addKeptFigures(): (string | ((query: Query) => Promise<void>))[] {
+  return [renameStoredDuplicates, `UPDATE configuration SET sealed_headers = 0 WHERE sealed_headers = 1`];
 }
