@@ -2063,7 +2063,10 @@ export interface UsageReport {
     /** `request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies. `cached`: requests that kept responses served. `plugin`: calls of plugins to services. */
     purpose?: string | null;
     gateway_id?: string;
+    /** Name of the gateway; the last one if it was deleted. Null if it is not known. */
     gateway?: string | null;
+    /** The gateway no longer exists. Its usage is kept, and continues if a rollback restores it. */
+    gateway_deleted?: true;
     /** The labels that the sums are grouped by, as the API key had them at the time of the request. */
     labels?: Record<string, string | null>;
     /** Chat requests with a response, and other requests that used tokens. */

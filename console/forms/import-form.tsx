@@ -121,7 +121,7 @@ function send(text: string, { prune, pruneGateways }: Options, isDryRun: boolean
 function confirmDeletion(count: number): Promise<boolean> {
   return confirmAction({
     title: `Delete ${count} ${count === 1 ? "record" : "records"}?`,
-    text: "The document does not contain them. The plan lists them. Usage of deleted gateways is deleted too.",
+    text: "The document does not contain them. The plan lists them. Usage of deleted gateways is kept.",
     confirm: "Apply",
     isDangerous: true,
   });

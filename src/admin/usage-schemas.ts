@@ -43,7 +43,12 @@ const usageGroups = {
       "`request`: calls for the responses to requests. `hedge`: calls of hedged requests whose responses were not used. `mirror`: copies. `cached`: requests that kept responses served. `plugin`: calls of plugins to services.",
   }),
   gateway_id: z.string().optional(),
-  gateway: z.string().nullable().optional(),
+  gateway: z.string().nullable().optional().meta({
+    description: "Name of the gateway; the last one if it was deleted. Null if it is not known.",
+  }),
+  gateway_deleted: z.literal(true).optional().meta({
+    description: "The gateway no longer exists. Its usage is kept, and continues if a rollback restores it.",
+  }),
   labels: z.record(z.string(), z.string().nullable()).optional().meta({
     description:
       "The labels that the sums are grouped by, as the API key had them at the time of the request.",

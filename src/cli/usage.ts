@@ -1,7 +1,7 @@
 // gatehouse usage: prints the requests, tokens, and cost of a gateway, or of all, grouped.
 import { z } from "zod";
 import { isUsageGroup, labelIn, USAGE_GROUPS, type UsageGroup } from "../model/usage-group.ts";
-import { adminClient, CLIENT_HELP, CLIENT_OPTIONS } from "./admin-client.ts";
+import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./admin-client.ts";
 import { parseArguments } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
 import { findGateway } from "./find-gateway.ts";
@@ -17,7 +17,13 @@ const sums = {
 };
 /** Rows also have the fields that they are grouped by. */
 const reportSchema = z.object({
-  usage: z.array(z.looseObject({ ...sums, labels: z.record(z.string(), z.string().nullable()).optional() })),
+  usage: z.array(
+    z.looseObject({
+      ...sums,
+      labels: z.record(z.string(), z.string().nullable()).optional(),
+      gateway_deleted: z.boolean().optional(),
+    }),
+  ),
   from: z.string(),
   to: z.string(),
   total: z.object(sums),
@@ -26,6 +32,7 @@ const reportSchema = z.object({
 type Sums = z.output<typeof reportSchema>["total"];
 
 const SUM_TITLES = ["REQUESTS", "PARTIAL", "INPUT TOKENS", "OUTPUT TOKENS", "UNPRICED", "COST"];
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MS_PER_DAY = 86_400_000;
 /** The flag says "key", as the command `keys` does. */
 const GROUP_NAMES: readonly string[] = [
@@ -39,7 +46,7 @@ export const usage: Command = {
 
 Prints sums per group and in total. Days are in UTC. PARTIAL counts requests whose tokens are a lower bound, because the response
 was cut off. The cost is in US dollars. UNPRICED counts requests that are not in it, because their model has no price or their
-tokens are unknown; "-" is the cost where all requests are unpriced.
+tokens are unknown; "-" is the cost where all requests are unpriced. The usage of deleted gateways is kept: --by gateway prints their ids.
 
   --gateway G    name or id; optional if there is only one gateway
   --all          all gateways; the default with --by gateway
@@ -70,12 +77,18 @@ ${CLIENT_HELP}
     if (isAll && values.gateway !== undefined)
       throw new UsageError("--all and --gateway exclude each other; give one");
     const client = await adminClient(values);
-    const place = isAll ? "" : `/gateways/${(await findGateway(client, values.gateway)).id}`;
+    const place = isAll ? "" : `/gateways/${await gatewayIdIn(client, values.gateway)}`;
     const report = await client.get(`${place}/usage?${query.toString()}`, reportSchema);
     console.log(values.json ? JSON.stringify(report) : describe(report, groups));
     return 0;
   },
 };
+
+/** The usage of a deleted gateway is kept under its id. */
+async function gatewayIdIn(client: AdminClient, nameOrId: string | undefined): Promise<string> {
+  if (nameOrId === undefined || !UUID.test(nameOrId)) return (await findGateway(client, nameOrId)).id;
+  return nameOrId;
+}
 
 /** Returns the names of the groups as the Admin API has them. */
 function groupsIn(list: string): UsageGroup[] {
@@ -113,7 +126,9 @@ function describe(
 
 function valueOf(row: z.output<typeof reportSchema>["usage"][number], group: UsageGroup): unknown {
   const label = labelIn(group);
-  return label === null ? row[group] : row.labels?.[label];
+  if (label !== null) return row.labels?.[label];
+  if (group !== "gateway" || row.gateway_deleted !== true) return row[group];
+  return `${groupText(row[group])} (deleted, ${String(row["gateway_id"])})`;
 }
 
 /** Requests without a model or an API key are one group. */

@@ -10,6 +10,8 @@ import type { Database, Query } from "./database.ts";
 import { finishUsage } from "./finish-usage.ts";
 import { expiredWrite, guarded } from "./guarded.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
+import { recordKeyUses } from "./key-uses.ts";
+import { pastGatewayName } from "./past-gateways.ts";
 import { getRevision, listRevisions, readRevision, readVersion } from "./revisions.ts";
 import { readChangesBetween } from "./revision-range.ts";
 import { SqlAudit, type AuditStore } from "./sql-audit.ts";
@@ -259,6 +261,10 @@ class SqlStore implements Store {
 
   sumUsage(query: UsageQuery): Promise<UsageSum[]> {
     return guarded(DEADLINE_MS, async () => sumUsage(await this.#open(), query));
+  }
+
+  pastGatewayName(id: string): Promise<string | null> {
+    return guarded(DEADLINE_MS, async () => pastGatewayName((await this.#open()).query, id));
   }
 
   async close(): Promise<void> {

@@ -3,11 +3,11 @@ import { omit } from "../model/record.ts";
 import { mergePoints } from "../telemetry/requests/traffic.ts";
 import type { TrafficSecond } from "../telemetry/requests/second-ring.ts";
 import type { Database, Parameter, Query } from "./database.ts";
-import { claimBatch, existingGateways } from "./usage.ts";
+import { claimBatch } from "./usage.ts";
 
 /** In place of a gateway id: all requests, with and without a gateway. */
 export const ALL_GATEWAYS = "";
-export const TRAFFIC_TABLE = "traffic_rollups";
+const TRAFFIC_TABLE = "traffic_rollups";
 
 /** The length of a rollup, and how long it is kept, in seconds. At most 416 rows per gateway. */
 const ROLLUP_STEPS = [
@@ -83,10 +83,7 @@ interface Rollup {
 
 async function addBatch(query: Query, { writer, number, minutes, now }: TrafficBatch): Promise<void> {
   if (!(await claimBatch(query, writer, number))) return;
-  const existing = await existingGateways(query, [...minutes.keys()]);
-  const rollups = [...minutes].flatMap(([gatewayId, points]) =>
-    gatewayId === ALL_GATEWAYS || existing.has(gatewayId) ? rollUp(gatewayId, points) : [],
-  );
+  const rollups = [...minutes].flatMap(([gatewayId, points]) => rollUp(gatewayId, points));
   for (let at = 0; at < rollups.length; at += ROWS_PER_STATEMENT)
     await addRollups(query, rollups.slice(at, at + ROWS_PER_STATEMENT));
   for (const { step, kept } of ROLLUP_STEPS)

@@ -7,6 +7,7 @@ import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Parameter, Query, Row } from "./database.ts";
 import { removeGameDayRuns } from "./game-days.ts";
 import { removeMcpTools } from "./sql-mcp-tools.ts";
+import { rememberGateway } from "./past-gateways.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
 import { toRecordChanges } from "./revisions.ts";
 import { asNewVersion, preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
@@ -24,8 +25,6 @@ import type {
 } from "./store.ts";
 import { fromRow, columnsOf, toRow } from "./tables.ts";
 import { TransactionRecorder } from "./transaction-recorder.ts";
-import { TRAFFIC_TABLE } from "./sql-traffic.ts";
-import { USAGE_TABLES } from "./usage.ts";
 
 /** The records of a gateway are deleted in this order. */
 const CASCADE_ORDER = [
@@ -114,8 +113,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
       if (kind === "mcp_servers") await removeMcpTools(this.query, "gateway_id", id);
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
-    for (const table of [...USAGE_TABLES, TRAFFIC_TABLE])
-      await this.query(`DELETE FROM ${table} WHERE gateway_id = $1`, [id]);
+    await rememberGateway(this.query, id, String(gateway["name"]));
     await this.#deleteRow("gateways", gateway);
   }
 

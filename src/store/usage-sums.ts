@@ -43,7 +43,9 @@ export async function sumUsage(database: Database, usageQuery: UsageQuery): Prom
     if (names === null) continue;
     joins.push(`LEFT JOIN ${names} n${index} ON n${index}.id = u.${column}`);
     selected.push(`MAX(n${index}.name) AS name_${index}`);
-    if (names !== "gateways") selected.push(`MAX(u.${column.replace("_id", "_name")}) AS kept_${index}`);
+    if (names === "gateways") joins.push(`LEFT JOIN past_gateways p ON p.id = u.${column}`);
+    const kept = names === "gateways" ? "p.name" : `u.${column.replace("_id", "_name")}`;
+    selected.push(`MAX(${kept}) AS kept_${index}`);
   }
   const sums = [...SUMMED, DOLLARS].map((column) => `SUM(${usedOf(column)}) AS ${column}`);
   for (const [name, column] of Object.entries(SAVED))
@@ -93,7 +95,10 @@ function toSum(row: Row, groupBy: readonly UsageGroup[]): UsageSum {
     }
     const { column, names } = columnOf(group);
     groups[column] = value;
-    if (names !== null) groups[group] = textOrNull(row[`name_${index}`]) ?? textOrNull(row[`kept_${index}`]);
+    if (names === null) continue;
+    const name = textOrNull(row[`name_${index}`]);
+    groups[group] = name ?? textOrNull(row[`kept_${index}`]);
+    if (names === "gateways" && name === null) groups["gateway_deleted"] = true;
   }
   return {
     ...groups,

@@ -68,6 +68,8 @@ export interface UsageSum {
   readonly purpose?: string | null;
   readonly gateway_id?: string;
   readonly gateway?: string | null;
+  /** The gateway no longer exists. */
+  readonly gateway_deleted?: true;
   /** Those labels that the sums are grouped by; null where the API key has none of that name. */
   readonly labels?: Readonly<Record<string, string | null>>;
   readonly requests: number;
@@ -109,17 +111,13 @@ const COLUMNS = [
 ];
 const KEY = COLUMNS.slice(0, 7);
 export const SUMMED = COLUMNS.slice(11);
-/** The second one holds what earlier versions wrote. */
-export const USAGE_TABLES = ["usage_rows", "usage_totals"] as const;
 
 /** Must run in a transaction, so that the number of the batch and its totals become durable together. */
 export async function addUsage(query: Query, { writer, number, totals }: UsageBatch): Promise<void> {
   if (!(await claimBatch(query, writer, number))) return;
-  const existing = await existingGateways(query, [...new Set(totals.map(({ gatewayId }) => gatewayId))]);
-  // The usage of a gateway is deleted with it. Totals that arrive later must not create rows for it again.
-  const counted = totals.filter(({ gatewayId }) => existing.has(gatewayId));
-  for (let at = 0; at < counted.length; at += ROWS_PER_STATEMENT)
-    await upsert(query, counted.slice(at, at + ROWS_PER_STATEMENT));
+  // Usage outlives its gateway, so totals of one that was deleted meanwhile count, too.
+  for (let at = 0; at < totals.length; at += ROWS_PER_STATEMENT)
+    await upsert(query, totals.slice(at, at + ROWS_PER_STATEMENT));
 }
 
 /** Records that the batch is written in this transaction. Returns false if an earlier attempt has written it. */
@@ -138,21 +136,6 @@ export async function claimBatch(query: Query, writer: string, number: number): 
     await query("DELETE FROM usage_writers WHERE written_at < $1", [oldest]);
   }
   return true;
-}
-
-/** Returns those of the ids whose gateways exist. */
-export async function existingGateways(
-  query: Query,
-  ids: readonly string[],
-): Promise<ReadonlySet<Parameter | undefined>> {
-  const existing = new Set<Parameter | undefined>();
-  for (let at = 0; at < ids.length; at += ROWS_PER_STATEMENT) {
-    const batch = ids.slice(at, at + ROWS_PER_STATEMENT);
-    const places = batch.map((_, index) => `$${index + 1}`).join(", ");
-    for (const row of await query(`SELECT id FROM gateways WHERE id IN (${places})`, batch))
-      existing.add(row["id"]);
-  }
-  return existing;
 }
 
 /** The primary key of the table has no purpose, because SQLite cannot change the key of a table. */

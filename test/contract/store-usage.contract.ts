@@ -268,7 +268,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
         { provider: "openai", labels: { team: null }, requests: 1 },
       ]);
       await store.write((transaction) => transaction.removeGateway(gateway.id, true));
-      expect(await sums("day")).toEqual([]);
+      expect(await sums("api_key")).toMatchObject([{ requests: 6 }]);
     });
 
     test("stores the longest labels and names", async () => {
@@ -386,16 +386,33 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
       expect(await store.get("gateways", gateway.id)).toMatchObject({ prices: [] });
     });
 
-    test("is deleted with its gateway, and later batches do not create it again", async () => {
+    test("outlives its gateway, with its name, and later batches count", async () => {
       const store = await openEmpty();
       const { gateway } = await insertWhole(store);
-      const other = await insert(store, "gateways", gatewayRecord());
-      await store.addUsage({ writer: "a", number: 1, totals: [total(gateway.id), total(other.id)] });
+      await store.write((tx) => tx.update("gateways", { ...gateway, name: "renamed" }));
+      await store.addUsage({ writer: "a", number: 1, totals: [total(gateway.id)] });
+      expect(await store.sumUsage(usageQuery(null, "gateway"))).toMatchObject([
+        { gateway: "renamed", requests: 1 },
+      ]);
+      expect(await store.pastGatewayName(gateway.id)).toBeNull();
+      const before = await store.revision();
       await store.write((transaction) => transaction.removeGateway(gateway.id, true));
-      expect(await store.sumUsage(usageQuery(gateway.id, "day"))).toEqual([]);
-      await store.addUsage({ writer: "a", number: 2, totals: [total(gateway.id), total(other.id)] });
-      expect(await store.sumUsage(usageQuery(gateway.id, "day"))).toEqual([]);
-      expect(await store.sumUsage(usageQuery(other.id, "day"))).toMatchObject([{ requests: 2 }]);
+      expect(await store.sumUsage(usageQuery(gateway.id, "day"))).toMatchObject([{ requests: 1 }]);
+      await store.addUsage({ writer: "a", number: 2, totals: [total(gateway.id)] });
+      expect(await store.sumUsage(usageQuery(null, "gateway"))).toMatchObject([
+        { gateway_id: gateway.id, gateway: "renamed", gateway_deleted: true, requests: 2 },
+      ]);
+      expect(await store.pastGatewayName(gateway.id)).toBe("renamed");
+      expect(await store.pastGatewayName("unknown")).toBeNull();
+      // Restored, it continues with its usage; deleted again, it has its newest name.
+      await store.write((tx) => tx.rollBackTo(before), { action: "rollback" });
+      await store.addUsage({ writer: "a", number: 3, totals: [total(gateway.id)] });
+      expect(await store.sumUsage(usageQuery(null, "gateway"))).toMatchObject([
+        { gateway: "renamed", requests: 3 },
+      ]);
+      await store.write((tx) => tx.update("gateways", { ...gateway, name: "newest" }));
+      await store.write((transaction) => transaction.removeGateway(gateway.id, true));
+      expect(await store.pastGatewayName(gateway.id)).toBe("newest");
     });
 
     test("creates no revision", async () => {

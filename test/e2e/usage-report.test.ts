@@ -101,13 +101,17 @@ describe("GET /gateways/{id}/usage", () => {
     );
   });
 
-  test("is deleted with its gateway", async () => {
+  test("outlives its gateway", async () => {
     const route = await routeTo();
     one.behave(USED);
     await (await postChat(gatehouse, route)).text();
     await totalAfter(gatehouse, route, 1);
     expect((await gatehouse.api("DELETE", `/gateways/${route.gateway}?cascade=true`)).status).toBe(204);
-    expect((await gatehouse.api("GET", `/gateways/${route.gateway}/usage`)).status).toBe(404);
+    const report = await gatehouse.api("GET", `/gateways/${route.gateway}/usage?group_by=api_key,rule`);
+    expect(report).toMatchObject({ status: 200, body: { total: { requests: 1 } } });
+    expect((await gatehouse.api("GET", "/gateways/01890a5d-ac96-774b-bcce-b302099a8057/usage")).status).toBe(
+      404,
+    );
   });
 
   test.each([

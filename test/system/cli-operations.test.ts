@@ -286,6 +286,15 @@ describe("usage", () => {
     const reversed = ["usage", "--gateway", "metered", "--from", "2026-02-01", "--to", "2026-01-01"];
     expectOneLine(await run(reversed), 1, "from", "must not be later than 2026-01-01");
   });
+
+  test("of a deleted gateway is kept, under its id", async () => {
+    const { gateways } = (await gatehouse.api("GET", "/gateways?name=metered")).body;
+    expect((await gatehouse.api("DELETE", `/gateways/${gateways[0].id}?cascade=true`)).status).toBe(204);
+    expect(await print("usage", "--by", "gateway")).toMatch(
+      new RegExp(`\nmetered \\(deleted, ${gateways[0].id}\\) +3 `),
+    );
+    expect(await print("usage", "--gateway", gateways[0].id, "--by", "model")).toContain("small");
+  });
 });
 
 describe("requests", () => {

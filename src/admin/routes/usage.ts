@@ -4,6 +4,7 @@ import { validationError } from "../../base/errors.ts";
 import { isUsageGroup, labelIn, USAGE_GROUPS, type UsageGroup } from "../../model/usage-group.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
+import type { Store } from "../../store/store.ts";
 import type { UsageSum } from "../../store/usage.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
@@ -55,7 +56,7 @@ export function addUsageRoutes(
   const report = async (gatewayId: string | null, query: UsageParameters): Promise<Response> => {
     const { from, to } = rangeOf(query, dayOf(table.deadlines.clock.unixNow()));
     const groupBy = query.group_by.split(",").filter(isUsageGroup);
-    if (gatewayId !== null) await requireGateway(current.store, gatewayId);
+    if (gatewayId !== null) await requireRecordedGateway(current.store, gatewayId);
     // The response includes all usage that this process has counted; other processes flush on their own schedule.
     await usageTotals.flush();
     const usage = await current.store.sumUsage({ gatewayId, from, to, groupBy, limit: MAX_ROWS });
@@ -69,7 +70,7 @@ export function addUsageRoutes(
     method: "get",
     path: "/gateways/{gateway_id}/usage",
     tag: "usage",
-    summary: "Sum the tokens and the cost of a gateway",
+    summary: "Sum the tokens and the cost of a gateway, which may have been deleted",
     access: { role: "viewer" },
     query: gatewayUsageQuery,
     response,
@@ -79,12 +80,17 @@ export function addUsageRoutes(
     method: "get",
     path: "/usage",
     tag: "usage",
-    summary: "Sum the tokens and the cost of all gateways",
+    summary: "Sum the tokens and the cost of all gateways, deleted ones included",
     access: { role: "viewer" },
     query: allUsageQuery,
     response,
     handle: ({ query }) => report(null, query),
   });
+}
+
+/** Usage outlives its gateway. */
+async function requireRecordedGateway(store: Store, id: string): Promise<void> {
+  if ((await store.pastGatewayName(id)) === null) await requireGateway(store, id);
 }
 
 function isDay(text: string): boolean {
