@@ -857,7 +857,7 @@ declare class GatehouseError extends Error {
     readonly code: ErrorCode;
     readonly details: readonly ErrorDetail[] | undefined;
     readonly headers: Readonly<Record<string, string>>;
-    readonly fields: Readonly<Record<string, string | number | null>> | undefined;
+    readonly fields: ErrorFields | undefined;
     constructor(code: ErrorCode, message: string, extras?: ErrorExtras);
     get status(): number;
 }
@@ -878,9 +878,13 @@ interface ErrorDetail {
     readonly column?: number;
 }
 
+type ErrorFields = Readonly<Record<string, ErrorField | Readonly<Record<string, ErrorField>>>>;
+
+type ErrorField = string | number | null;
+
 interface ErrorExtras {
     /** Further fields of the body. */
-    readonly fields?: Readonly<Record<string, string | number | null>>;
+    readonly fields?: ErrorFields;
     readonly details?: readonly ErrorDetail[];
     readonly headers?: Readonly<Record<string, string>>;
     readonly cause?: unknown;

@@ -60,6 +60,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   request_timeout: "Less than 64 KiB of the body arrived within 60 seconds.",
   duplicate: "The value must be unique and is already used.",
   in_use: "Other records refer to this record; the error names them.",
+  confirmation_required:
+    "The call would lose something that is recorded. `losses` has the figures by kind; repeat the call with `?confirm=` and the value of `confirm`. Also if the plan has changed since.",
   game_day_active: "Another game day of the gateway has not ended.",
   not_in_shadow_mode: "Only a plugin in shadow mode can be promoted, and this one takes effect already.",
   tool_changed: "The definition of the tool is not the one that is to be approved.",

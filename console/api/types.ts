@@ -2706,6 +2706,33 @@ export interface Rollback {
   left_out?: number;
 }
 
+export interface LossPlan {
+  /** What the call would lose. Empty: it needs no confirmation. */
+  losses: {
+    /** US dollars that a budget has counted as spent in the current period. */
+    budget_spent_usd?: string | number;
+    /** Tokens that a budget has counted as spent in the current period. */
+    budget_spent_tokens?: string | number;
+  };
+  /** Digest of the plan. Send it as `?confirm=`. */
+  confirm: string;
+}
+
+export interface ConfirmationRequired {
+  error: string;
+  code: "confirmation_required";
+  request_id: string;
+  /** What the call would lose. Empty: it needs no confirmation. */
+  losses: {
+    /** US dollars that a budget has counted as spent in the current period. */
+    budget_spent_usd?: string | number;
+    /** Tokens that a budget has counted as spent in the current period. */
+    budget_spent_tokens?: string | number;
+  };
+  /** Digest of the plan. Send it as `?confirm=`. */
+  confirm: string;
+}
+
 export interface Error {
   /** A sentence for people. */
   error: string;
@@ -2753,6 +2780,7 @@ export interface Error {
     | "request_timeout"
     | "duplicate"
     | "in_use"
+    | "confirmation_required"
     | "game_day_active"
     | "not_in_shadow_mode"
     | "tool_changed"

@@ -1,6 +1,7 @@
 // The Admin API as one function from request to response: authentication, routes, OpenAPI document, errors.
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { errorResponse } from "../base/error-response.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import type { SignInSettings } from "../config/sign-in-settings.ts";
 import type { BodyBudget } from "../http/body-budget.ts";

@@ -10,9 +10,12 @@ import type { BudgetBook } from "../runtime/budget-book.ts";
 import { boundedSubject, SHARED_SUBJECT } from "../runtime/budget-subjects.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
+import type { LossPlan } from "./confirmation.ts";
 import { namedSubject } from "./budget-subject.ts";
 
 const MAX_SPENDERS = 10;
+/** Of the amount of a budget: less is not a material loss. */
+const MATERIAL_SHARE = 0.01;
 
 const amount = z.union([z.string(), z.int()]);
 const spenderSchema = z.object({
@@ -141,6 +144,24 @@ export class BudgetStates {
     };
   }
 
+  /** Returns what a reset or an adjustment would overwrite. `subject` is absent for all subjects, or if there is only one amount. */
+  async losses(gatewayId: string, budgetId: string, subject: string | undefined): Promise<LossPlan> {
+    const budget = this.#find(gatewayId, budgetId);
+    const period = budget.periods.at(this.#clock.unixNow());
+    const only = subject === undefined ? undefined : this.#subjectIn(gatewayId, budget, subject);
+    let amount = 0;
+    for await (const page of this.#pagesOf(gatewayId, budget, period, only)) {
+      const amounts = await ledgerCall(async () => this.#book.ledger.read(gatewayId, page.map(targetOf)));
+      for (const { spent } of amounts) amount += spent;
+    }
+    const kind = budget.record.unit === "usd" ? "budget_spent_usd" : "budget_spent_tokens";
+    const slack = Math.floor(budget.limit * MATERIAL_SHARE);
+    return {
+      scope: this.#book.target(budget, "", period).period,
+      losses: [{ kind, amount: Math.min(amount, MAX_AMOUNT), slack }],
+    };
+  }
+
   /** Drops what is spent in the current period. Reservations of requests in progress stay. */
   async reset(gatewayId: string, budgetId: string, subject: string | undefined): Promise<void> {
     const budget = this.#find(gatewayId, budgetId);
@@ -162,16 +183,27 @@ export class BudgetStates {
   ): Promise<void> {
     const budget = this.#find(gatewayId, budgetId);
     const period = budget.periods.at(this.#clock.unixNow());
-    if (budget.hasSubjects && subject === undefined)
-      throw validationError([
-        { path: "subject", message: "is required, because every subject has its own amount" },
-      ]);
     const name = subject === undefined ? "" : this.#subjectIn(gatewayId, budget, subject);
     const account = this.#book.accountOf(budget, name, period);
     const { target } = account;
     await this.#book.ledger.refresh?.(gatewayId, [target]);
     await ledgerCall(async () => this.#book.ledger.adjust(gatewayId, target, changeOf(budget, change)));
     this.#book.admitted({ ...target, budget, subject: account.subject });
+  }
+
+  /** Validates an adjustment, and returns what it would overwrite. */
+  async adjustmentLosses(
+    gatewayId: string,
+    budgetId: string,
+    { subject, amount }: z.output<typeof adjustInput>,
+  ): Promise<LossPlan> {
+    const budget = this.#find(gatewayId, budgetId);
+    if (budget.hasSubjects && subject === undefined)
+      throw validationError([
+        { path: "subject", message: "is required, because every subject has its own amount" },
+      ]);
+    changeOf(budget, amount);
+    return this.losses(gatewayId, budgetId, subject);
   }
 
   #gateway(gatewayId: string) {

@@ -1,6 +1,7 @@
 // Serves the console at /console. It is built on the first request and kept in memory, compressed.
 import type { ConsoleFile } from "../../scripts/build-console.ts";
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { errorResponse } from "../base/error-response.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { unknownPathError } from "./unknown-path.ts";
 

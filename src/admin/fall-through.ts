@@ -1,6 +1,7 @@
 // Protects the console's origin from responses of providers: the admin listener passes unclaimed paths on to the data plane, so that
 // one address serves both. A provider's page or script must not run where operators sign in.
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { errorResponse } from "../base/error-response.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { isIP } from "node:net";
 

@@ -50,6 +50,8 @@ export interface Operation<Query> extends BodyRules {
   readonly bodyExample?: unknown;
   /** The response has an ETag. `read` honors If-None-Match, `changed` and `configuration` honor If-Match. */
   readonly etag?: "read" | "created" | "changed" | "configuration";
+  /** It needs a confirmation: a dry run responds with the plan, and a call without confirmation is 409. */
+  readonly losesRecords?: true;
   readonly response: {
     readonly status: 200 | 201 | 204;
     /** Name of a component schema. */
@@ -149,16 +151,28 @@ function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path
   };
 }
 
-function describeResponses<Query>({ response, etag }: Operation<Query>): RouteConfig["responses"] {
+function describeResponses<Query>({
+  response,
+  etag,
+  losesRecords,
+}: Operation<Query>): RouteConfig["responses"] {
   return {
     [response.status]: {
       description: response.description,
-      ...(response.schema !== undefined && { content: contentOf(response.schema) }),
+      ...(response.schema !== undefined && {
+        content: losesRecords ? contentOfEither(response.schema, "LossPlan") : contentOf(response.schema),
+      }),
       ...(etag !== undefined && response.status !== 204 && { headers: ETAG_HEADER }),
     },
     ...(etag === "read" && { 304: { description: "The current version matches If-None-Match." } }),
     ...((etag === "changed" || etag === "configuration") && {
       412: { description: "The current version does not match If-Match.", content: contentOf("Error") },
+    }),
+    ...(losesRecords && {
+      409: {
+        description: "The call would lose something that is recorded, and is not confirmed.",
+        content: contentOf("ConfirmationRequired"),
+      },
     }),
     default: { description: "An error.", content: contentOf("Error") },
   };
@@ -170,6 +184,11 @@ function contentOf(schema: string, example?: unknown, yaml?: true) {
     ...(example !== undefined && { example }),
   };
   return { "application/json": media, ...(yaml && { "application/yaml": media }) };
+}
+
+function contentOfEither(...names: readonly string[]) {
+  const anyOf = names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  return { "application/json": { schema: { anyOf } } };
 }
 
 const ETAG_HEADER = {

@@ -1,5 +1,6 @@
 // Component schemas of the OpenAPI document that are not derived from a resource declaration.
 import { z } from "zod";
+import { confirmationRequiredSchema, lossPlanSchema } from "./confirmation.ts";
 import { ERRORS } from "../base/errors.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { OPERATIONS } from "../formats/operations.ts";
@@ -226,6 +227,8 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   RevisionDiff: z.object({ from: z.int(), to: z.int(), records: recordChanges, left_out: leftOut }),
   Applied: appliedSchema,
   Rollback: rollbackSchema,
+  LossPlan: lossPlanSchema,
+  ConfirmationRequired: confirmationRequiredSchema,
   Error: errorSchema,
   ...OBSERVATION_SCHEMAS,
 };

@@ -1,7 +1,8 @@
 // The admin listener: health, metrics, console, Admin API, and (for deployments with one address) the data plane.
 import type { Server } from "bun";
 import type { BlockList } from "node:net";
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { errorResponse } from "../base/error-response.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { clientAddressOf } from "../http/forwarded-address.ts";
 import { rejectInvalidHost } from "../http/host-field.ts";

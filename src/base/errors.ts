@@ -131,6 +131,11 @@ export const ERRORS = {
   request_timeout: { status: 408, meaning: "Less than 64 KiB of the body arrived within 60 seconds." },
   duplicate: { status: 409, meaning: "The value must be unique and is already used." },
   in_use: { status: 409, meaning: "Other records refer to this record; the error names them." },
+  confirmation_required: {
+    status: 409,
+    meaning:
+      "The call would lose something that is recorded. `losses` has the figures by kind; repeat the call with `?confirm=` and the value of `confirm`. Also if the plan has changed since.",
+  },
   game_day_active: { status: 409, meaning: "Another game day of the gateway has not ended." },
   not_in_shadow_mode: {
     status: 409,
@@ -229,9 +234,12 @@ export interface ErrorDetail {
   readonly column?: number;
 }
 
+type ErrorField = string | number | null;
+type ErrorFields = Readonly<Record<string, ErrorField | Readonly<Record<string, ErrorField>>>>;
+
 interface ErrorExtras {
   /** Further fields of the body. */
-  readonly fields?: Readonly<Record<string, string | number | null>>;
+  readonly fields?: ErrorFields;
   readonly details?: readonly ErrorDetail[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
@@ -241,7 +249,7 @@ export class GatehouseError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  readonly fields: Readonly<Record<string, string | number | null>> | undefined;
+  readonly fields: ErrorFields | undefined;
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -273,27 +281,4 @@ function errorWithDetails(code: ErrorCode, details: readonly ErrorDetail[]): Gat
   const place = first.path === "" ? "" : `${first.path}: `;
   const others = details.length === 1 ? "" : ` (and ${details.length - 1} more, see details)`;
   return new GatehouseError(code, `${place}${first.message}${others}`, { details });
-}
-
-export function errorResponse(error: GatehouseError, requestId: string): Response {
-  return Response.json(errorBodyOf(error, requestId), {
-    status: error.status,
-    headers: errorHeadersOf(error, requestId),
-  });
-}
-
-/** Returns the body of the error in the gateway's own format. */
-export function errorBodyOf({ message, code, details, fields }: GatehouseError, requestId: string) {
-  return {
-    error: message,
-    code,
-    request_id: requestId,
-    ...(details !== undefined && { details }),
-    ...fields,
-  };
-}
-
-/** Anthropic's clients read the id of a request from `Request-Id`. */
-export function errorHeadersOf({ headers }: GatehouseError, requestId: string): Record<string, string> {
-  return { ...headers, "X-Request-Id": requestId, "Request-Id": requestId };
 }

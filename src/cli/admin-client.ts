@@ -37,17 +37,20 @@ const TOKEN_SECONDS = 300;
 
 const errorBodySchema = z.object({
   error: z.string(),
+  code: z.string().default(""),
   details: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
 });
 
 /** The Admin API rejected a request; the message and the details are those of its error response. */
 export class RejectedRequest extends Error {
   readonly details: readonly ErrorDetail[];
+  readonly code: string;
 
-  constructor(message: string, details: readonly ErrorDetail[]) {
+  constructor(message: string, details: readonly ErrorDetail[], code = "") {
     super(message);
     this.name = "RejectedRequest";
     this.details = details;
+    this.code = code;
   }
 }
 
@@ -179,7 +182,7 @@ function errorFor(status: number, text: string, url: string): Error {
     );
   }
   const { success, data } = errorBodySchema.safeParse(parseJson(text));
-  if (success) return new RejectedRequest(data.error, data.details);
+  if (success) return new RejectedRequest(data.error, data.details, data.code);
   return new Error(
     `${url} responded ${status} without a Gatehouse error body; give the address of an Admin API with --url`,
   );

@@ -4,6 +4,7 @@ import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./ad
 import { parseArguments, required } from "./arguments.ts";
 import { budgetFieldsIn, budgetLines, budgetSchema, stateLines, stateSchema } from "./budget-records.ts";
 import { UsageError, type Command } from "./command.ts";
+import { CONFIRM_HELP, CONFIRM_OPTIONS, postConfirmed } from "./confirm-losses.ts";
 import { findGateway } from "./find-gateway.ts";
 import { printable, table } from "./terminal.ts";
 
@@ -18,6 +19,7 @@ const parseBudgetArguments = (args: readonly string[]) =>
   parseArguments(args, {
     options: {
       ...CLIENT_OPTIONS,
+      ...CONFIRM_OPTIONS,
       gateway: { type: "string" },
       name: { type: "string" },
       unit: { type: "string" },
@@ -68,11 +70,12 @@ export const budgets: Command = {
        gatehouse budgets create --name NAME --unit UNIT --amount AMOUNT [FIELDS]
        gatehouse budgets update BUDGET [FIELDS]
        gatehouse budgets delete BUDGET
-       gatehouse budgets reset BUDGET [--subject S]
-       gatehouse budgets adjust BUDGET --amount=AMOUNT [--subject S]
+       gatehouse budgets reset BUDGET [--subject S] [--yes|--dry-run]
+       gatehouse budgets adjust BUDGET --amount=AMOUNT [--subject S] [--yes|--dry-run]
 
 BUDGET is a name or an id. show prints what is spent in the current period. reset starts the period again with nothing spent.
-adjust adds to what is spent; write --amount=-5.00 to subtract.
+adjust adds to what is spent; write --amount=-5.00 to subtract. Both overwrite a recorded figure: they print it and ask on a terminal, and need
+--yes elsewhere.
 
   --gateway G    name or id; optional if there is only one gateway
   --name NAME    name of the budget
@@ -91,6 +94,7 @@ adjust adds to what is spent; write --amount=-5.00 to subtract.
   --on-unknown-price P  refuse or free
   --on-store-failure P  closed, local, or open
   --subject S    reset, adjust: one subject of a budget with --each or the scope user, as show prints it, or the name of an API key
+${CONFIRM_HELP}
 ${CLIENT_HELP}
   --json         print the record, or the state, as JSON`,
   run: async (args) => {
@@ -152,20 +156,27 @@ async function remove(place: Place, given: BudgetArguments): Promise<string> {
 }
 
 async function reset(place: Place, given: BudgetArguments): Promise<string> {
-  const { subject, json } = given.values;
-  const { id, name } = await find(place, given);
-  const request = subject === undefined ? {} : { subject };
-  const state = await place.client.post(`${place.path}/${id}/reset`, request, stateSchema);
-  return json ? JSON.stringify(state) : stateLines(name, state);
+  const { subject } = given.values;
+  return changeState(place, given, "reset", subject === undefined ? {} : { subject });
 }
 
 async function adjust(place: Place, given: BudgetArguments): Promise<string> {
-  const { subject, json } = given.values;
+  const { subject } = given.values;
   const amount = required("--amount", given.values.amount);
+  return changeState(place, given, "adjust", { amount, ...(subject !== undefined && { subject }) });
+}
+
+async function changeState(
+  place: Place,
+  given: BudgetArguments,
+  action: string,
+  body: object,
+): Promise<string> {
   const { id, name } = await find(place, given);
-  const request = { amount, ...(subject !== undefined && { subject }) };
-  const state = await place.client.post(`${place.path}/${id}/adjust`, request, stateSchema);
-  return json ? JSON.stringify(state) : stateLines(name, state);
+  const path = `${place.path}/${id}/${action}`;
+  const done = await postConfirmed(place.client, path, body, stateSchema, given.values);
+  if ("plan" in done) return done.plan;
+  return given.values.json ? JSON.stringify(done.response) : stateLines(name, done.response);
 }
 
 async function find(place: Place, { positionals }: BudgetArguments): Promise<BudgetRecord> {

@@ -2,7 +2,8 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { eventLoopTurns, waitUntil } from "../../test/support/waiting.ts";
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { errorResponse } from "../base/error-response.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { CoarseDeadlines } from "./coarse-deadlines.ts";

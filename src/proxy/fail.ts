@@ -1,5 +1,6 @@
 // Converts any error of the data plane to an error response.
-import { errorBodyOf, errorHeadersOf, GatehouseError, type ErrorCode } from "../base/errors.ts";
+import { errorBodyOf, errorHeadersOf } from "../base/error-response.ts";
+import { GatehouseError, type ErrorCode } from "../base/errors.ts";
 import { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { Log } from "../telemetry/log/log.ts";

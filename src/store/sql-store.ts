@@ -10,7 +10,6 @@ import type { Database, Query } from "./database.ts";
 import { finishUsage } from "./finish-usage.ts";
 import { expiredWrite, guarded } from "./guarded.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
-import { recordKeyUses } from "./key-uses.ts";
 import { pastGatewayName } from "./past-gateways.ts";
 import { getRevision, listRevisions, readRevision, readVersion } from "./revisions.ts";
 import { readChangesBetween } from "./revision-range.ts";
@@ -29,7 +28,7 @@ import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store
 import type { Transaction, WriteOptions, Written } from "./store.ts";
 import { recordKeyUses, writeNothing } from "./small-writes.ts";
 import { sumUsage } from "./usage-sums.ts";
-import { addUsage, type UsageQuery, type UsageSum } from "./usage.ts";
+import { addUsage, recordKeyUses, type UsageQuery, type UsageSum } from "./usage.ts";
 
 /** Returns the store at this URL. Its database is opened, and created or migrated if necessary, on first use. */
 export function openStore(

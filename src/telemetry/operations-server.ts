@@ -1,7 +1,8 @@
 // The operations listener: health checks and metrics, and nothing else. A monitoring system can reach it where the Admin API is
 // out of reach, or does not run.
 import type { Server } from "bun";
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { errorResponse } from "../base/error-response.ts";
+import { GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { requestTargetOf } from "../http/request-target.ts";
 import type { Health } from "./health.ts";

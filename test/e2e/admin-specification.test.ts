@@ -148,16 +148,18 @@ describe.each(STORES)("the specification's table of endpoints over %s", (_, envi
   test("lists of every resource have pages, a name filter, and a count", async () => {
     for (const resource of RESOURCES) {
       const collection = resource.collection(ids);
-      for (const name of ["one", "two", "two"]) {
+      // Of all resources, only budgets have unique names.
+      const count = resource.plural === "budgets" ? 1 : 2;
+      for (const name of ["one", ...Array<string>(count).fill("two")])
         await create(gatehouse, collection, { ...resource.minimal(ids), name });
-      }
-      const named = await gatehouse.api("GET", `${collection}?name=two&limit=1&offset=1`);
+      const offset = count - 1;
+      const named = await gatehouse.api("GET", `${collection}?name=two&limit=1&offset=${offset}`);
       expect(named.status).toBe(200);
       expect(named.body).toEqual({
         [resource.plural]: [expect.objectContaining({ name: "two" })],
-        count: 2,
+        count,
         limit: 1,
-        offset: 1,
+        offset,
       });
     }
   });

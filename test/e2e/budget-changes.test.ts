@@ -1,5 +1,6 @@
 // Budgets, API keys and gateways that change while a request is in progress: it is charged once, to the budget that it was reserved of.
 import { expect, test } from "bun:test";
+import { confirmed } from "../support/confirmed.ts";
 import { create } from "../support/admin-fixtures.ts";
 import { startWithProviders } from "../support/gatehouse-in-process.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
@@ -63,9 +64,9 @@ test.each<[string, (places: Places) => ReturnType<typeof gatehouse.api>, number]
   ["is lowered below what is reserved", ({ budget }) => gatehouse.api("PATCH", budget, { amount: 5 }), 50],
   ["is raised", ({ budget }) => gatehouse.api("PATCH", budget, { amount: 5000 }), 50],
   ["is renamed", ({ budget }) => gatehouse.api("PATCH", budget, { name: "other" }), 50],
-  ["is reset", ({ budget }) => gatehouse.api("POST", `${budget}/reset`, {}), 50],
-  ["is lowered to 0 spent", ({ budget }) => gatehouse.api("POST", `${budget}/adjust`, { amount: -9 }), 50],
-  ["is charged by hand", ({ budget }) => gatehouse.api("POST", `${budget}/adjust`, { amount: 7 }), 57],
+  ["is reset", ({ budget }) => confirmed(gatehouse, `${budget}/reset`, {}), 50],
+  ["is lowered to 0 spent", ({ budget }) => confirmed(gatehouse, `${budget}/adjust`, { amount: -9 }), 50],
+  ["is charged by hand", ({ budget }) => confirmed(gatehouse, `${budget}/adjust`, { amount: 7 }), 57],
   ["only warns from now on", ({ budget }) => gatehouse.api("PATCH", budget, { mode: "warn" }), 50],
   ["loses its API key", ({ key }) => gatehouse.api("DELETE", key), 50],
   ["loses its rule", ({ rule }) => gatehouse.api("DELETE", rule), 50],

@@ -1,6 +1,7 @@
 // Budgets: what counts, what is rejected, exactness under concurrency, settlement, periods, subjects, warnings, and state.
 import { describe, expect, test } from "bun:test";
 import { omit } from "../../src/model/record.ts";
+import { confirmed } from "../support/confirmed.ts";
 import { create, expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { connectRaw } from "../support/raw-client.ts";
@@ -177,7 +178,7 @@ describe("a budget in dollars", () => {
     for (const budget of [{ amount: "0.01" }, { unit: "tokens", amount: 5 }]) {
       const { route, id } = await routeWith(budget);
       provider.behave({ usage: { input: 3, output: 2 } });
-      await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/adjust`, {
+      await confirmed(gatehouse, `/gateways/${route.gateway}/budgets/${id}/adjust`, {
         amount: budget.amount,
       });
       const early = await sendHead(route, "");
@@ -188,7 +189,7 @@ describe("a budget in dollars", () => {
       expect(early.toLowerCase()).toContain(
         `x-gw-budget-remaining: ${late.headers.get("x-gw-budget-remaining")}`,
       );
-      const reset = await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/reset`, {});
+      const reset = await confirmed(gatehouse, `/gateways/${route.gateway}/budgets/${id}/reset`, {});
       expect(reset.status).toBe(200);
     }
     expect(provider.requests).toHaveLength(0);
@@ -196,7 +197,7 @@ describe("a budget in dollars", () => {
       { amount: "0.01" },
       { prices: [{ model: "gpt-fake", input: "0", output: "0" }] },
     );
-    await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/adjust`, { amount: "0.01" });
+    await confirmed(gatehouse, `/gateways/${route.gateway}/budgets/${id}/adjust`, { amount: "0.01" });
     expect(await sendHead(route, JSON.stringify(CHAT).slice(1))).toStartWith("HTTP/1.1 200 ");
   });
 
@@ -469,9 +470,9 @@ describe("the scope of a budget", () => {
     const { route, id } = await routeWith({ ...TIGHT, scope: "label", label: "team", each: true });
     const { key } = await seedKey(gatehouse, route.gateway, { labels: { team: "søk" } });
     const at = `/gateways/${route.gateway}/budgets/${id}`;
-    await gatehouse.api("POST", `${at}/adjust`, { subject: "søk", amount: "0.01" });
+    await confirmed(gatehouse, `${at}/adjust`, { subject: "søk", amount: "0.01" });
     expect(await spend(route, { key })).toEqual([402]);
-    await gatehouse.api("POST", `${at}/reset`, { subject: "søk" });
+    await confirmed(gatehouse, `${at}/reset`, { subject: "søk" });
     expect(await spend(route, { key })).toEqual([200]);
     expect(await settled(route, id)).toMatchObject({ spent: "0.01" });
   });
@@ -512,11 +513,11 @@ describe("the scope of a budget", () => {
       subjects.sort(),
     );
     const at = `/gateways/${route.gateway}/budgets/${id}`;
-    await gatehouse.api("POST", `${at}/adjust`, { subject: `${one.id}/ana`, amount: "-0.01" });
+    await confirmed(gatehouse, `${at}/adjust`, { subject: `${one.id}/ana`, amount: "-0.01" });
     expect(await spend(route, ...calls)).toEqual([200, 402, 402]);
     for (const body of [undefined, "", {}]) {
       const headers = body === "" ? { "Content-Type": "application/x-www-form-urlencoded" } : {};
-      await gatehouse.api("POST", `${at}/reset`, body, headers);
+      await confirmed(gatehouse, `${at}/reset`, body, headers);
       expect(await spend(route, ...calls)).toEqual([200, 402, 200]);
     }
   });
@@ -527,7 +528,7 @@ describe("the scope of a budget", () => {
     const key = await seedKey(gatehouse, route.gateway, { name: "søk app" });
     const at = `/gateways/${route.gateway}/budgets`;
     const change = (budget: string, subject: string) =>
-      gatehouse.api("POST", `${at}/${budget}/adjust`, { subject, amount: "0.01" });
+      confirmed(gatehouse, `${at}/${budget}/adjust`, { subject, amount: "0.01" });
     expect((await change(id, "søk app")).body.top_spenders).toMatchObject([
       { subject: key.id, name: "søk app", spent: "0.01" },
     ]);
@@ -535,10 +536,10 @@ describe("the scope of a budget", () => {
     for (const budget of [id, users.id])
       for (const subject of ["søk", "mobile", "ana/ben"]) {
         expectProblemsAt(await change(budget, subject), "subject");
-        expectProblemsAt(await gatehouse.api("POST", `${at}/${budget}/reset`, { subject }), "subject");
+        expectProblemsAt(await confirmed(gatehouse, `${at}/${budget}/reset`, { subject }), "subject");
       }
     expect(await stateOf(route, users.id)).toMatchObject({ spent: "0.00", top_spenders: [] });
-    await gatehouse.api("POST", `${at}/${id}/reset`, { subject: "søk app" });
+    await confirmed(gatehouse, `${at}/${id}/reset`, { subject: "søk app" });
     for (const subject of [`${key.id}/ana`, "anonymous/søk", "/ana", "*"])
       expect((await change(users.id, subject)).status).toBe(200);
     expect(await spend(route, { key: key.key, body: { user: "ana" } })).toEqual([402]);
@@ -623,7 +624,7 @@ describe("warnings of a budget", () => {
       [1, amount],
     ];
     await spend(2, both("0.02"));
-    await gatehouse.api("POST", `${at}/reset`, {});
+    await confirmed(gatehouse, `${at}/reset`, {});
     await spend(2, both("0.02"));
     await gatehouse.api("PATCH", at, { amount: "0.06" });
     await spend(2, [[0.5, "0.06"]]);
@@ -701,12 +702,12 @@ describe("the state of a budget", () => {
     await sendAndRead(route);
     await sendAndRead(route);
     expect((await send(route)).status).toBe(402);
-    expect((await gatehouse.api("POST", `${at}/reset`, {})).body).toMatchObject({ spent: "0.00" });
+    expect((await confirmed(gatehouse, `${at}/reset`, {})).body).toMatchObject({ spent: "0.00" });
     expect((await sendAndRead(route)).status).toBe(200);
-    const adjusted = await gatehouse.api("POST", `${at}/adjust`, { amount: "0.01" });
+    const adjusted = await confirmed(gatehouse, `${at}/adjust`, { amount: "0.01" });
     expect(adjusted.body).toMatchObject({ spent: "0.02", remaining: "0.00" });
     expect((await send(route)).status).toBe(402);
-    expect((await gatehouse.api("POST", `${at}/adjust`, { amount: "-5" })).body).toMatchObject({
+    expect((await confirmed(gatehouse, `${at}/adjust`, { amount: "-5" })).body).toMatchObject({
       spent: "0.00",
     });
     const { body } = await gatehouse.api("GET", `/audit?resource=budget_state`);
@@ -736,7 +737,7 @@ describe("the state of a budget", () => {
       [tokens.id, Number.MAX_SAFE_INTEGER + 1],
     ] as const)
       expectProblemsAt(
-        await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${budget}/adjust`, { amount }),
+        await confirmed(gatehouse, `/gateways/${route.gateway}/budgets/${budget}/adjust`, { amount }),
         "amount",
       );
   });
@@ -753,7 +754,7 @@ describe("the state of a budget", () => {
     const { id: second } = await addBudget(route, { name: "tokens", unit: "tokens", amount: 500 });
     const { id: unlisted } = await addBudget(route, { name: "third" });
     const { id: foreign } = await routeWith({});
-    await gatehouse.api("POST", `/gateways/${route.gateway}/budgets/${id}/adjust`, { amount: "0.25" });
+    await confirmed(gatehouse, `/gateways/${route.gateway}/budgets/${id}/adjust`, { amount: "0.25" });
     const path = `/gateways/${route.gateway}/budget-states`;
     const { status, body } = await gatehouse.api("GET", `${path}?ids=${id},${second},${foreign},none`);
     expect(status).toBe(200);

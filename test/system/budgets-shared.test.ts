@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { confirmed } from "../support/confirmed.ts";
 import { create } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
@@ -138,7 +139,7 @@ test(
     // Requests without an API key are a subject, too.
     const ofKeys = `/gateways/${route.gateway}/budgets/${id}`;
     expect(await spentIn(after, `${ofKeys}/state`)).toMatchObject({ spent: "0.03" });
-    await after.api("POST", `${ofKeys}/reset`, {});
+    await confirmed(after, `${ofKeys}/reset`, {});
     expect(await spentIn(after, `${ofKeys}/state`)).toMatchObject({ spent: "0.00" });
     const statuses = [];
     for (let sent = 0; sent < 3; sent++) statuses.push(await statusOf(after, route));

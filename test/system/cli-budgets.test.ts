@@ -60,7 +60,18 @@ describe("budgets", () => {
     expect(await print("budgets", "show", "state", ...at)).toContain(
       "spent 40 tokens, reserved 0 tokens, remaining 960 tokens",
     );
-    expect(await printJson("budgets", "adjust", "state", ...at, "--amount=-10")).toMatchObject({ spent: 30 });
+    const plan = "this would lose budget_spent_tokens 40";
+    expectOneLine(await run("budgets", "adjust", "state", ...at, "--amount=-10"), 1, plan, "--yes");
+    expect(await print("budgets", "adjust", "state", ...at, "--amount=-10", "--dry-run")).toBe(`${plan}\n`);
+    expect(await printJson("budgets", "reset", "state", ...at, "--dry-run")).toMatchObject({
+      losses: { budget_spent_tokens: 40 },
+    });
+    expect(await printJson("budgets", "adjust", "state", ...at, "--amount=-10", "--yes")).toMatchObject({
+      spent: 30,
+    });
+    expectOneLine(await run("budgets", "reset", "state", ...at), 1, "budget_spent_tokens 30", "--yes");
+    expect(await printJson("budgets", "reset", "state", ...at, "--yes")).toMatchObject({ spent: 0 });
+    // Nothing is lost any more.
     expect(await printJson("budgets", "reset", "state", ...at)).toMatchObject({ spent: 0 });
     await print("budgets", "delete", "state", ...at);
   });

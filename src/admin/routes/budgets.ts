@@ -9,6 +9,7 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import { adjustInput, BudgetStates, subjectInput } from "../budget-states.ts";
 import { requireSameUnit } from "../budget-unit.ts";
+import { addLossyOperation } from "../confirmation.ts";
 import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
 import { idsField } from "../list-query.ts";
 import { newChild } from "../record-fields.ts";
@@ -72,7 +73,7 @@ export function addBudgetRoutes(
     response: state,
     handle: async ({ params }) => Response.json(await states.read(...idsIn(params))),
   });
-  addOperation(table, {
+  addLossyOperation(table, {
     ...shared,
     method: "post",
     path: `${pathOfOne(budgets)}/reset`,
@@ -81,14 +82,15 @@ export function addBudgetRoutes(
     body: "BudgetReset",
     isBodyOptional: true,
     response: state,
-    handle: async ({ params, body, caller }) => {
+    plan: ({ params, body }) => states.losses(...idsIn(params), validate(subjectInput, body).subject),
+    handle: async ({ params, body, caller }, lost) => {
       const { subject } = validate(subjectInput, body);
       await states.reset(...idsIn(params), subject);
-      await recordChange(caller, idsIn(params), { reset: subject ?? "all" });
+      await recordChange(caller, idsIn(params), { reset: subject ?? "all", lost });
       return Response.json(await states.read(...idsIn(params)));
     },
   });
-  addOperation(table, {
+  addLossyOperation(table, {
     ...shared,
     method: "post",
     path: `${pathOfOne(budgets)}/adjust`,
@@ -97,12 +99,14 @@ export function addBudgetRoutes(
     body: "BudgetAdjustment",
     bodyExample: { amount: "-5.00" },
     response: state,
-    handle: async ({ params, body, caller }) => {
+    plan: ({ params, body }) => states.adjustmentLosses(...idsIn(params), validate(adjustInput, body)),
+    handle: async ({ params, body, caller }, lost) => {
       const change = validate(adjustInput, body);
       await states.adjust(...idsIn(params), change);
       await recordChange(caller, idsIn(params), {
         adjust: String(change.amount),
         subject: change.subject ?? null,
+        lost,
       });
       return Response.json(await states.read(...idsIn(params)));
     },

@@ -1,5 +1,6 @@
 // A response that the gateway sends to a client.
-import { errorBodyOf, errorHeadersOf, type GatehouseError } from "../../base/errors.ts";
+import { errorBodyOf, errorHeadersOf } from "../../base/error-response.ts";
+import { type GatehouseError } from "../../base/errors.ts";
 import { HeaderFields } from "../header-fields.ts";
 
 /** Where a streamed body is written to. */

@@ -1,6 +1,7 @@
 // The response to a stream request that waits for its first content: status 200 and comments, which commit no target. If all attempts
 // fail afterwards, an error event in the client's format ends the stream.
-import { errorBodyOf, GatehouseError } from "../../base/errors.ts";
+import { errorBodyOf } from "../../base/error-response.ts";
+import { GatehouseError } from "../../base/errors.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Format } from "../../formats/format.ts";
 import { NO_CONTEXT } from "../../formats/translator.ts";
