@@ -1,7 +1,7 @@
 // Admin API client. Adds the token to each request and turns error responses into `ApiError` with the API's message.
 import { reportUnreachable } from "../state/connection.ts";
 import { isTokenRejected, token } from "../state/session.ts";
-import type { Me } from "./types.ts";
+import type { LossPlan, Me } from "./types.ts";
 
 export interface ErrorDetail {
   readonly path: string;
@@ -13,6 +13,8 @@ interface ErrorBody {
   readonly error?: string;
   readonly code?: string;
   readonly details?: readonly ErrorDetail[];
+  readonly losses?: LossPlan["losses"];
+  readonly confirm?: string;
 }
 
 /** An error response of the API. */
@@ -20,6 +22,8 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly details: readonly ErrorDetail[];
+  /** What the call would lose, if it needs a confirmation. */
+  readonly plan: LossPlan | null;
 
   constructor(status: number, body: ErrorBody) {
     super(body.error ?? `The gateway responded with status ${status}.`);
@@ -27,6 +31,8 @@ export class ApiError extends Error {
     this.status = status;
     this.code = body.code ?? "unknown";
     this.details = body.details ?? [];
+    const { losses, confirm } = body;
+    this.plan = losses === undefined || confirm === undefined ? null : { losses, confirm };
   }
 }
 

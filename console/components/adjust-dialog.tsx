@@ -1,11 +1,13 @@
 // Dialog that adds to what is spent of a budget, or subtracts from it, and shows the result before it is confirmed.
 import type { JSX } from "preact";
-import { call } from "../api/client.ts";
-import type { Budget, BudgetState } from "../api/types.ts";
+import { useState } from "preact/hooks";
+import { ApiError } from "../api/client.ts";
+import type { Budget, BudgetState, LossPlan } from "../api/types.ts";
 import { TextField } from "../forms/inputs.tsx";
 import { formatUnits, parseAmount } from "../state/amounts.ts";
 import { hasSubjects } from "../state/budgets.ts";
 import { showToast } from "../state/dialogs.ts";
+import { fetchPlan, lossesText, postConfirmed } from "../state/losses.ts";
 import { useForm } from "../state/form.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -23,13 +25,13 @@ interface AdjustDialogProps {
 
 export function AdjustDialog({ path, budget, spenders, subject, onClose }: AdjustDialogProps): JSX.Element {
   const form = useForm({ subject, amount: "" }, { warnOnLeave: false });
+  const { amount, subject: chosen } = form.value;
+  const body = { amount: amount.trim(), ...(hasSubjects(budget) && { subject: chosen }) };
+  const { losses, send } = useConfirmedPost(`${path}/adjust`, body);
   const submit = async () => {
-    const isDone = await form.submit((value) =>
-      call("POST", `${path}/adjust`, {
-        body: { amount: value.amount.trim(), ...(hasSubjects(budget) && { subject: value.subject }) },
-      }),
-    );
-    if (!isDone) return;
+    let isAdjusted = false;
+    await form.submit(async () => (isAdjusted = await send()));
+    if (!isAdjusted) return;
     showToast(`Adjusted budget “${budget.name}”.`);
     onClose(true);
   };
@@ -69,15 +71,47 @@ export function AdjustDialog({ path, budget, spenders, subject, onClose }: Adjus
           hint={`${budget.unit === "usd" ? "US dollars" : "Tokens"}. A negative number gives more.`}
         />
         <p role="status">{preview}</p>
+        {losses !== null && (
+          <Notice kind="warning">
+            <p>This overwrites a recorded figure: {losses}.</p>
+          </Notice>
+        )}
         <div class="actions end">
           <Button onClick={() => onClose(false)}>Cancel</Button>
           <Button submit kind="primary" isBusy={form.isBusy}>
-            Adjust
+            {losses === null ? "Adjust" : "Overwrite"}
           </Button>
         </div>
       </form>
     </Dialog>
   );
+}
+
+/**
+ * Returns the losses that are shown, and a function that shows those of the call if it has any, and otherwise, or when they are shown,
+ * sends it. It resolves to whether the call was sent and has succeeded.
+ */
+function useConfirmedPost(path: string, body: object) {
+  const of = JSON.stringify(body);
+  const [shown, setShown] = useState<{ readonly plan: LossPlan; readonly of: string } | null>(null);
+  // A plan is only that of the call that it was made for.
+  const plan = shown?.of === of ? shown.plan : null;
+  const send = async (): Promise<boolean> => {
+    const known = plan ?? (await fetchPlan(path, body));
+    if (plan === null && lossesText(known.losses) !== null) {
+      setShown({ plan: known, of });
+      return false;
+    }
+    try {
+      await postConfirmed(path, body, known);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.plan === null) throw error;
+      setShown({ plan: error.plan, of });
+      return false;
+    }
+  };
+  return { losses: plan === null ? null : lossesText(plan.losses), send };
 }
 
 /** Returns what the adjustment results in, as a sentence. */

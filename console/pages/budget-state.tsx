@@ -1,7 +1,7 @@
 // State of one budget in the current period: spent, reserved, remaining, and who has spent most. Resets and adjusts it.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, get } from "../api/client.ts";
+import { get } from "../api/client.ts";
 import { childPath, listKeys } from "../api/resources.ts";
 import type { Budget, BudgetState } from "../api/types.ts";
 import { AdjustDialog } from "../components/adjust-dialog.tsx";
@@ -13,7 +13,8 @@ import { Table } from "../components/table.tsx";
 import { mayCall } from "../state/administrator.ts";
 import { formatAmount } from "../state/amounts.ts";
 import { describeScope, hasSubjects, PERIODS } from "../state/budgets.ts";
-import { confirmAction, showToast } from "../state/dialogs.ts";
+import { showToast } from "../state/dialogs.ts";
+import { confirmLosses } from "../state/losses.ts";
 import { usePoll } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
 
@@ -80,7 +81,7 @@ function StateView({ path, budget, state, reload }: StateViewProps): JSX.Element
   const [adjusted, setAdjusted] = useState<Spender | "new" | null>(null);
   const { unit, amount, spent, reserved, remaining } = state;
   const reset = async (subject?: string) => {
-    const isDone = await confirmAction({
+    const isDone = await confirmLosses(`${path}/reset`, subject === undefined ? {} : { subject }, {
       title: subject === undefined ? `Reset budget “${budget.name}”?` : `Reset “${subject}”?`,
       text:
         (hasSubjects(budget) && subject === undefined
@@ -88,8 +89,6 @@ function StateView({ path, budget, state, reload }: StateViewProps): JSX.Element
           : "Nothing is spent any more in the current period. ") +
         "What requests in progress have reserved stays. The audit log records it. This cannot be undone.",
       confirm: "Reset",
-      isDangerous: true,
-      action: () => call("POST", `${path}/reset`, { body: subject === undefined ? {} : { subject } }),
     });
     if (!isDone) return;
     showToast(`Reset budget “${budget.name}”.`);

@@ -96,11 +96,15 @@ export function testBudgets(context: GetContext): void {
     await dialog.getByText("Spent: $0.20 → $0.30.").waitFor();
     await ui.expectAccessible();
     await dialog.getByRole("button", { name: "Adjust", exact: true }).click();
+    await dialog.getByText("This overwrites a recorded figure: $0.20 recorded as spent.").waitFor();
+    await ui.expectAccessible();
+    await dialog.getByRole("button", { name: "Overwrite", exact: true }).click();
     await ui.waitForToast("Adjusted budget “each team”");
     await spender.getByRole("img", { name: "$0.30 of $0.30 spent" }).waitFor();
     expect(await send(context(), key)).toBe(402);
     await ui.button("Reset search").click();
     await dialog.getByText("This cannot be undone").waitFor();
+    await dialog.getByText("This loses: $0.30 recorded as spent.").waitFor();
     await dialog.getByRole("button", { name: "Reset", exact: true }).click();
     await page.getByText("Nothing is spent in this period.").waitFor();
     expect(await send(context(), key)).toBe(200);
