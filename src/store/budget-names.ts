@@ -1,4 +1,4 @@
-// Gives budgets of a gateway that have the name of an older one a suffix. Versions before schema 20 accepted any name.
+// Gives budgets of a gateway that have the name of an older one a suffix. Earlier versions accepted any name.
 import type { Query } from "./database.ts";
 
 /** Names are at most this long, because a response header contains them. */

@@ -9,10 +9,3 @@ export async function rememberGateway(query: Query, id: string, name: string): P
     [id, name, new Date().toISOString()],
   );
 }
-
-/** Resolves to the last name of a gateway that has been deleted, and may have been restored since; null for any other id. */
-export async function pastGatewayName(query: Query, id: string): Promise<string | null> {
-  if (id.includes("\0")) return null; // PostgreSQL rejects this character even in parameters
-  const [row] = await query("SELECT name FROM past_gateways WHERE id = $1", [id]);
-  return row === undefined ? null : String(row["name"]);
-}

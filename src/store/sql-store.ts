@@ -10,7 +10,6 @@ import type { Database, Query } from "./database.ts";
 import { finishUsage } from "./finish-usage.ts";
 import { expiredWrite, guarded } from "./guarded.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
-import { pastGatewayName } from "./past-gateways.ts";
 import { getRevision, listRevisions, readRevision, readVersion } from "./revisions.ts";
 import { readChangesBetween } from "./revision-range.ts";
 import { SqlAudit, type AuditStore } from "./sql-audit.ts";
@@ -28,7 +27,7 @@ import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store
 import type { Transaction, WriteOptions, Written } from "./store.ts";
 import { recordKeyUses, writeNothing } from "./small-writes.ts";
 import { sumUsage } from "./usage-sums.ts";
-import { addUsage, recordKeyUses, type UsageQuery, type UsageSum } from "./usage.ts";
+import { addUsage, type UsageQuery, type UsageSum } from "./usage.ts";
 
 /** Returns the store at this URL. Its database is opened, and created or migrated if necessary, on first use. */
 export function openStore(
@@ -260,10 +259,6 @@ class SqlStore implements Store {
 
   sumUsage(query: UsageQuery): Promise<UsageSum[]> {
     return guarded(DEADLINE_MS, async () => sumUsage(await this.#open(), query));
-  }
-
-  pastGatewayName(id: string): Promise<string | null> {
-    return guarded(DEADLINE_MS, async () => pastGatewayName((await this.#open()).query, id));
   }
 
   async close(): Promise<void> {

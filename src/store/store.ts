@@ -266,8 +266,6 @@ export interface Store extends Reader, BlockStore {
    */
   finishUsage(writer: string, batchAfter: (written: number) => UsageBatch | null): Promise<void>;
   sumUsage(query: UsageQuery): Promise<UsageSum[]>;
-  /** Resolves to the last name of a gateway that was deleted; null if there was none. */
-  pastGatewayName(id: string): Promise<string | null>;
   close(): Promise<void>;
 }
 

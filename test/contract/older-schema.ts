@@ -3,10 +3,18 @@ import { openDatabase } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import type { Budget } from "../../src/model/budget.ts";
 import type { Gateway } from "../../src/model/gateway.ts";
-import { withSql } from "./store-records.ts";
+import { temporarySqliteUrl, withSql } from "./store-records.ts";
 
-/** The last version in which budgets could have the name of another one and webhooks were stored in plain text. */
-const BEFORE_UNIQUE_BUDGETS = 19;
+/** Returns the last version in which budgets could have the name of another one and webhooks were stored in plain text. */
+async function versionBeforeUniqueBudgets(): Promise<number> {
+  for (let version = 19; ; version++) {
+    const database = openDatabase(temporarySqliteUrl());
+    await migrate(database, version);
+    const tables = await database.query("SELECT name FROM sqlite_master WHERE name = 'past_gateways'");
+    await database.close();
+    if (tables.length > 0) return version - 1;
+  }
+}
 
 /** Writes a gateway and its budgets as that version did, in one revision. */
 export async function writeOldBudgets(
@@ -15,7 +23,7 @@ export async function writeOldBudgets(
   budgets: readonly Budget[],
 ): Promise<void> {
   const database = openDatabase(url);
-  await migrate(database, BEFORE_UNIQUE_BUDGETS);
+  await migrate(database, await versionBeforeUniqueBudgets());
   await database.close();
   await withSql(url, async (sql) => {
     const { id, name, subdomain, created_at, updated_at, ...fields } = gateway;

@@ -88,9 +88,12 @@ export function addUsageRoutes(
   });
 }
 
-/** Usage outlives its gateway. */
-async function requireRecordedGateway(store: Store, id: string): Promise<void> {
-  if ((await store.pastGatewayName(id)) === null) await requireGateway(store, id);
+/** Usage outlives its gateway, so one that was deleted is known by its usage. */
+async function requireRecordedGateway(store: Store, gatewayId: string): Promise<void> {
+  if ((await store.get("gateways", gatewayId)) !== null) return;
+  const everything = { from: "0000-01-01", to: "9999-12-31", groupBy: ["gateway"], limit: 1 } as const;
+  const [used] = await store.sumUsage({ gatewayId, ...everything });
+  if (used === undefined) await requireGateway(store, gatewayId);
 }
 
 function isDay(text: string): boolean {
