@@ -1,5 +1,6 @@
 // The end of a budget's period: requests that are in progress then, and what the Admin API shows and changes before and after it.
 import { beforeEach, expect, test } from "bun:test";
+import { confirmed } from "../support/confirmed.ts";
 import { create } from "../support/admin-fixtures.ts";
 import { startWithProviders } from "../support/gatehouse-in-process.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
@@ -25,7 +26,8 @@ async function seed(amount: string) {
   const { id } = await create(gatehouse, budgets, { name: "hourly", unit: "usd", amount, period: "hour" });
   const budget = `${budgets}/${id}`;
   const call = async (action: "adjust" | "reset", body: object) =>
-    (await gatehouse.api("POST", `${budget}/${action}`, body)).body;
+    (await confirmed(gatehouse, `${budget}/${action}`, body)).body;
+  const reset = (query = "") => gatehouse.api("POST", `${budget}/reset${query}`, {});
   const state = async () => (await gatehouse.api("GET", `${budget}/state`)).body;
   const settled = () =>
     waitFor(async () => {
@@ -41,7 +43,7 @@ async function seed(amount: string) {
     await response.text();
     return response.status;
   };
-  return { call, state, settled, send };
+  return { call, reset, state, settled, send };
 }
 
 test("a request that ends in the next hour is charged to the hour in which it began", async () => {
@@ -80,4 +82,17 @@ test("a reset and an adjustment concern the hour in which they are made", async 
   expect(await call("reset", {})).toMatchObject({ spent: "0.00", remaining: "0.05" });
   clock.shiftDate(-60_000);
   expect(await state()).toEqual(before);
+});
+
+test("a confirmation of a reset is of the hour of its plan", async () => {
+  const { call, settled, reset, send } = await seed("0.05");
+  expect(await send()).toBe(200);
+  await settled();
+  const { losses, confirm } = (await reset()).body;
+  expect(losses).toEqual({ budget_spent_usd: "0.01" });
+  clock.shiftDate(60_000);
+  await call("adjust", { amount: "0.01" });
+  expect((await reset(`?confirm=${confirm}`)).body).toMatchObject({ code: "confirmation_required", losses });
+  clock.shiftDate(-60_000);
+  expect((await reset(`?confirm=${confirm}`)).body).toMatchObject({ spent: "0.00" });
 });
