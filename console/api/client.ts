@@ -22,7 +22,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly details: readonly ErrorDetail[];
-  /** What the call would lose, if it needs a confirmation. */
+  /** The losses of the call, if it needs a confirmation. */
   readonly plan: LossPlan | null;
 
   constructor(status: number, body: ErrorBody) {

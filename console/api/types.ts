@@ -2707,7 +2707,7 @@ export interface Rollback {
 }
 
 export interface LossPlan {
-  /** What the call would lose. Empty: it needs no confirmation. */
+  /** Figures that the call would lose. Empty: it needs no confirmation. */
   losses: {
     /** US dollars that a budget has counted as spent in the current period. */
     budget_spent_usd?: string | number;
@@ -2722,7 +2722,7 @@ export interface ConfirmationRequired {
   error: string;
   code: "confirmation_required";
   request_id: string;
-  /** What the call would lose. Empty: it needs no confirmation. */
+  /** Figures that the call would lose. Empty: it needs no confirmation. */
   losses: {
     /** US dollars that a budget has counted as spent in the current period. */
     budget_spent_usd?: string | number;

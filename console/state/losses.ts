@@ -27,7 +27,10 @@ export function postConfirmed(path: string, body: unknown, { confirm }: LossPlan
   return call("POST", `${path}?confirm=${encodeURIComponent(confirm)}`, { body });
 }
 
-/** Asks with the losses, and sends the call. Resolves to whether it has succeeded. If the figures change meanwhile, it asks again. */
+/**
+ * Asks with the losses, and sends the call. Resolves to whether it has succeeded. If the figures change
+ * meanwhile, it asks again.
+ */
 export async function confirmLosses(
   path: string,
   body: unknown,

@@ -144,7 +144,10 @@ export class BudgetStates {
     };
   }
 
-  /** Returns what a reset or an adjustment would overwrite. `subject` is absent for all subjects, or if there is only one amount. */
+  /**
+   * Returns what a reset or an adjustment would overwrite. `subject` is absent for all subjects, or if
+   * there is only one amount.
+   */
   async losses(gatewayId: string, budgetId: string, subject: string | undefined): Promise<LossPlan> {
     const budget = this.#find(gatewayId, budgetId);
     const period = budget.periods.at(this.#clock.unixNow());

@@ -1,4 +1,5 @@
-// Operations that lose something that is recorded: they show what would be lost, and run when the caller confirms that.
+// Operations that lose something that is recorded: they show what would be lost, and run when the caller
+// confirms that.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { dollarsOf } from "../base/decimal.ts";
@@ -31,7 +32,10 @@ interface Loss {
 }
 
 export interface LossPlan {
-  /** What the losses belong to besides the request itself, such as the period of a budget. Another one is another plan. */
+  /**
+   * Belongs to the plan besides the request itself, such as the period of a budget: another one is another
+   * plan.
+   */
   readonly scope: string;
   readonly losses: readonly Loss[];
 }
@@ -39,7 +43,7 @@ export interface LossPlan {
 /** Losses by kind, as responses show them. */
 type ShownLosses = Readonly<Record<string, string | number>>;
 
-/** The share by which a figure may grow between the plan and the call: that of a busy budget never stands still. */
+/** The share by which a figure may grow between plan and call: a busy budget never stands still. */
 const MAX_GROWTH = 0.1;
 
 const lossField = z.union([z.string(), z.number()]);
@@ -50,7 +54,9 @@ const lossesSchema = z.strictObject({
 const confirmField = z.string().meta({ description: "Digest of the plan. Send it as `?confirm=`." });
 
 export const lossPlanSchema = z.object({
-  losses: lossesSchema.meta({ description: "What the call would lose. Empty: it needs no confirmation." }),
+  losses: lossesSchema.meta({
+    description: "Figures that the call would lose. Empty: it needs no confirmation.",
+  }),
   confirm: confirmField,
 });
 
@@ -122,8 +128,9 @@ function confirmationOf(subject: string, losses: readonly Pick<Loss, "kind" | "a
 }
 
 /**
- * Whether `confirm` is of a plan with the same kinds, whose amounts were not above those of now, and not materially below. An amount
- * that has become smaller is another plan: somebody else has changed it, or the call is repeated.
+ * Whether `confirm` is of a plan with the same kinds, whose amounts were not above those of now, and not
+ * materially below. An amount that has become smaller is another plan: somebody else has changed it, or the
+ * call is repeated.
  */
 function isConfirmed(confirm: string | undefined, subject: string, losses: readonly Loss[]): boolean {
   const [, text] = /^(\d{1,16}(?:-\d{1,16})*)\./.exec(confirm ?? "") ?? [];

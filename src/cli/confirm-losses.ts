@@ -34,8 +34,8 @@ interface Asking {
 const TERMINAL: Asking = { input: process.stdin, output: process.stderr };
 
 /**
- * Sends a call that may lose something recorded. Resolves to the response, or with --dry-run to the text of the plan. Throws if the
- * losses are not confirmed.
+ * Sends a call that may lose something recorded. Resolves to the response, or with --dry-run to the text of
+ * the plan. Throws if the losses are not confirmed.
  */
 export async function postConfirmed<T>(
   client: Pick<AdminClient, "post">,

@@ -24,7 +24,10 @@ export function shortSecretBytes(secret: string | null): number | null {
   return bytes < MIN_SECRET_BYTES ? bytes : null;
 }
 
-/** Throws if other machines reach the listeners and SERVER_SECRET_KEY is absent, or short without ALLOW_WEAK_SECRET. */
+/**
+ * Throws if other machines reach the listeners and SERVER_SECRET_KEY is absent, or short without
+ * ALLOW_WEAK_SECRET.
+ */
 export function requireServerSecret(settings: Settings): void {
   const { SERVER_SECRET_KEY: given, HOST, ALLOW_WEAK_SECRET } = settings;
   if (isLoopback(HOST)) return;

@@ -60,12 +60,16 @@ async function checkEncryptionKey(database: Database, cipher: CredentialCipher):
   }
 }
 
-/** Values of `configuration.sealed_headers`, which covers all secrets that older versions stored in plain text. */
+/**
+ * Values of `configuration.sealed_headers`, which covers all secrets that older versions stored in plain
+ * text.
+ */
 const [ERASE_PENDING, SEALED] = [-1, 1];
 
 /**
- * Encrypts secret headers and webhooks that an older version stored in plain text, on the first start of this version. A SQLite file
- * contains replaced values until they are erased, so another process, or the next start, erases them if this one fails to.
+ * Encrypts secret headers and webhooks that an older version stored in plain text, on the first start of this
+ * version. A SQLite file contains replaced values until they are erased, so another process, or the next
+ * start, erases them if this one fails to.
  */
 async function sealPlainSecrets(database: Database, cipher: CredentialCipher): Promise<void> {
   const readState = async () =>

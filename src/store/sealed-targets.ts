@@ -5,7 +5,10 @@ import { isSecretHeader } from "../model/target-secrets.ts";
 import type { Target } from "../model/target.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 
-/** Precedes an encrypted header value or webhook. Neither contains this character, which distinguishes it from a plain value. */
+/**
+ * Precedes an encrypted header value or webhook. Neither contains this character, which distinguishes it
+ * from a plain value.
+ */
 export const SEALED = "\u0001";
 
 /** In place of the id of an upstream, for the secrets of MCP servers. */
@@ -14,7 +17,10 @@ export const MCP_SERVERS = "mcp_servers";
 /** A target or an MCP server. */
 export type SealedRecord = Pick<Target, "id" | "headers" | "credentials">;
 
-/** Converts one secret. Headers and webhooks may be stored in plain text by older versions; a credential is always encrypted. */
+/**
+ * Converts one secret. Headers and webhooks may be stored in plain text by older versions; a credential is
+ * always encrypted.
+ */
 export type StoredSecretMapper = (value: string, boundTo: string, isSealed: boolean) => string;
 
 export function sealTarget<T extends SealedRecord>(

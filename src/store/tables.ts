@@ -110,7 +110,7 @@ function toParameter(value: unknown): Parameter {
 
 /** Encrypts or decrypts secrets. */
 interface SecretMapper {
-  /** Those of a target of an upstream, or of an MCP server. */
+  /** The secrets of a target of an upstream, or of an MCP server. */
   readonly target: <T extends SealedRecord>(target: T, owner: string) => T;
   readonly budget: (budget: RecordOf["budgets"]) => RecordOf["budgets"];
 }

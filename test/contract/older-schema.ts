@@ -5,7 +5,10 @@ import type { Budget } from "../../src/model/budget.ts";
 import type { Gateway } from "../../src/model/gateway.ts";
 import { temporarySqliteUrl, withSql } from "./store-records.ts";
 
-/** Returns the last version in which budgets could have the name of another one and webhooks were stored in plain text. */
+/**
+ * Returns the last version in which budgets could have the name of another one and webhooks were stored in
+ * plain text.
+ */
 async function versionBeforeUniqueBudgets(): Promise<number> {
   for (let version = 19; ; version++) {
     const database = openDatabase(temporarySqliteUrl());

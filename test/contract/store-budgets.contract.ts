@@ -1,4 +1,5 @@
-// Names of budgets are unique in their gateway: in writes, at the upgrade from versions that accepted any, and in rollbacks.
+// Names of budgets are unique in their gateway: in writes, at the upgrade from versions that accepted any,
+// and in rollbacks.
 import { describe, expect, test } from "bun:test";
 import { newId } from "../../src/base/ids.ts";
 import { writeOldBudgets } from "./older-schema.ts";

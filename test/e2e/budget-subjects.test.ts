@@ -1,4 +1,5 @@
-// Names of budgets, and budgets that no request can match: an error where the mistake is certain, else a warning.
+// Names of budgets, and budgets that no request can match: an error where the mistake is certain, else a
+// warning.
 import { afterAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";

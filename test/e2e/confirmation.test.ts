@@ -1,4 +1,5 @@
-// Calls that lose something recorded: 409 with the losses, a dry run, and the digest that confirms exactly what was shown.
+// Calls that lose something recorded: 409 with the losses, a dry run, and the digest that confirms exactly
+// what was shown.
 import { describe, expect, test } from "bun:test";
 import { create, expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";

@@ -1,4 +1,5 @@
-// What is recorded outlives configuration: usage, spent amounts and the audit log after deletions, rollbacks and prunes.
+// Records outlive configuration: usage, spent amounts and the audit log after deletions, rollbacks and
+// prunes.
 import { describe, expect, test } from "bun:test";
 import { create } from "../support/admin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";

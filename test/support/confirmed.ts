@@ -2,7 +2,10 @@
 import { expect } from "bun:test";
 import type { ApiResponse, RunningGatehouse } from "./gatehouse-process.ts";
 
-/** Sends the call, and confirms the losses that its first response names, if any. A figure that grows meanwhile is confirmed again. */
+/**
+ * Sends the call, and confirms the losses that its first response names, if any. A figure that grows
+ * meanwhile is confirmed again.
+ */
 export async function confirmed(
   gatehouse: Pick<RunningGatehouse, "api">,
   path: string,

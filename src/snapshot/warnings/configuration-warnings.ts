@@ -15,8 +15,8 @@ import type { ConfigurationWarning } from "./warning.ts";
 const MAX_WARNINGS = 100;
 
 /**
- * Returns the warnings about the records of a gateway and these of its API keys. `counted` are all its active keys, for the warnings
- * about budgets; null if they are not known.
+ * Returns the warnings about the records of a gateway and these of its API keys. `counted` are all its active
+ * keys, for the warnings about budgets; null if they are not known.
  */
 export function configurationWarnings(
   parts: DocumentParts,

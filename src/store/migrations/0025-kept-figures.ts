@@ -1,5 +1,5 @@
-// The names of deleted gateways, whose usage is kept. Names of budgets are unique in their gateway. Webhooks of budgets are
-// encrypted: the next step of the start encrypts those that are stored.
+// The names of deleted gateways, whose usage is kept. Names of budgets are unique in their gateway. Webhooks
+// of budgets are encrypted: the next step of the start encrypts those that are stored.
 import { renameStoredDuplicates } from "../budget-names.ts";
 import type { Query } from "../database.ts";
 
