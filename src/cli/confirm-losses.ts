@@ -50,8 +50,8 @@ export async function postConfirmed<T>(
     if (flags["dry-run"]) return { plan: flags.json ? JSON.stringify(plan) : planText(plan) };
     if (!flags.yes && hasLosses(plan)) await ask(plan, asking);
     try {
-      const confirm = encodeURIComponent(plan.confirm);
-      return { response: await client.post(`${path}?confirm=${confirm}`, body, schema) };
+      const digest = encodeURIComponent(plan.confirm);
+      return { response: await client.post(`${path}?confirm=${digest}`, body, schema) };
     } catch (error) {
       const hasChanged = error instanceof RejectedRequest && error.code === "confirmation_required";
       if (!hasChanged || number === MAX_PLANS) throw error;

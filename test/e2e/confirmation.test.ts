@@ -49,16 +49,16 @@ describe.each(OPERATIONS)("budget %s with %j", (action, body, after) => {
     await spend(5);
     const refused = await call(action, body);
     expectError(refused, 409, "confirmation_required");
-    const { error, losses, confirm } = refused.body;
+    const { error, losses, confirm: digest } = refused.body;
     expect(error).toContain("would lose budget_spent_usd 0.05");
     expect(losses).toEqual({ budget_spent_usd: "0.05" });
-    expect(confirm).toMatch(/^[\w.-]{8,}$/);
+    expect(digest).toMatch(/^[\w.-]{8,}$/);
     expect(await spent()).toBe("0.05");
     const plan = await call(action, body, "?dry_run=true");
     expect(plan.status).toBe(200);
-    expect(plan.body).toEqual({ losses, confirm });
+    expect(plan.body).toEqual({ losses, confirm: digest });
     expect(await spent()).toBe("0.05");
-    const done = await call(action, body, `?confirm=${confirm}`);
+    const done = await call(action, body, `?confirm=${digest}`);
     expect(done).toMatchObject({ status: 200, body: { spent: after } });
     const { audit_entries } = (
       await gatehouse.api("GET", `/audit?gateway_id=${gateway}&resource=budget_state`)
@@ -77,10 +77,10 @@ describe("a confirmation", () => {
   test("of a plan that has changed since is 409 again: more is lost, less is left, another call", async () => {
     const { call, spend } = await budgetWith();
     await spend(5);
-    const { confirm } = (await call("reset")).body;
+    const { confirm: digest } = (await call("reset")).body;
     // 1 % of the amount, or 10 % of the figure, is not material; more is.
     await spend(11);
-    const stale = await call("reset", {}, `?confirm=${confirm}`);
+    const stale = await call("reset", {}, `?confirm=${digest}`);
     expectError(stale, 409, "confirmation_required");
     expect(stale.body).toMatchObject({
       error: expect.stringContaining("has changed since it was confirmed"),
@@ -106,9 +106,9 @@ describe("a confirmation", () => {
   test("covers what a busy budget spends meanwhile, up to 10 % of what was shown or 1 % of the amount", async () => {
     const { call, spend } = await budgetWith();
     await spend(5);
-    const { confirm } = (await call("reset")).body;
+    const { confirm: digest } = (await call("reset")).body;
     await spend(10);
-    expect((await call("reset", {}, `?confirm=${confirm}`)).body).toMatchObject({ spent: "0.00" });
+    expect((await call("reset", {}, `?confirm=${digest}`)).body).toMatchObject({ spent: "0.00" });
     await spend(120);
     const plan = (await call("reset")).body;
     await spend(12);
@@ -119,8 +119,8 @@ describe("a confirmation", () => {
     const [one, other] = [await budgetWith(), await budgetWith()];
     await one.spend(2);
     await other.spend(2);
-    const { confirm } = (await other.call("reset")).body;
-    const forged = ["true", "20000000.0", confirm, `9${confirm}`, "-.", "1".repeat(256)];
+    const { confirm: digest } = (await other.call("reset")).body;
+    const forged = ["true", "20000000.0", digest, `9${digest}`, "-.", "1".repeat(256)];
     for (const each of forged)
       expectError(await one.call("reset", {}, `?confirm=${each}`), 409, "confirmation_required");
     expectProblemsAt(await one.call("reset", {}, `?confirm=${"1".repeat(257)}`), "?confirm");

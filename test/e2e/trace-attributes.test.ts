@@ -156,15 +156,15 @@ describe("a whole response", () => {
         incomplete_details: { reason: "max_output_tokens" },
         usage: {
           input_tokens: 9,
-          output_tokens: 8,
+          output_tokens: 16,
           total_tokens: 17,
           input_tokens_details: { cached_tokens: 4 },
         },
       }),
     };
-    const body = { model: "gpt-fake", input: "hi", max_output_tokens: 8, temperature: 0 };
+    const body = { model: "gpt-fake", input: "hi", max_output_tokens: 16, temperature: 0 };
     expect(await attributesOf(responses, behavior, body)).toMatchObject({
-      "gen_ai.request.max_tokens": 8,
+      "gen_ai.request.max_tokens": 16,
       "gen_ai.request.temperature": 0,
       "gen_ai.response.id": "resp_1",
       "gen_ai.response.finish_reasons": ["max_output_tokens"],
