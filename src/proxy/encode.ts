@@ -23,6 +23,7 @@ import type { OwnCredentials } from "./own-credentials.ts";
 import { modelFor, sentModel } from "./model-for.ts";
 import { onlyModelInUrl } from "./named-models.ts";
 import { takesDefaultModel } from "./operation.ts";
+import { isJsonType } from "./read-body.ts";
 import type { RequestBody } from "./request-body.ts";
 import { endpointAt, type RequestEndpoint } from "./request-endpoint.ts";
 import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
@@ -142,7 +143,7 @@ export function readsFilter({ route }: Exchange): boolean {
 }
 
 function headersFor(
-  { request, sentHeaders }: Exchange,
+  { request, sentHeaders, body }: Exchange,
   { rule }: CompiledRule,
   target: CompiledTarget,
   { format, requestFormat }: RequestEndpoint,
@@ -152,6 +153,9 @@ function headersFor(
   const headers =
     sentHeaders === null ? forwardedHeaders(request.headers, ownCredentials) : { ...sentHeaders };
   if (requestFormat !== null) removeOwnHeaders(headers, requestFormat);
+  // At the endpoints of providers, JSON is read as such whatever the client declares.
+  if (body?.isJson === true && target.endpoints !== null && !isJsonType(headers["content-type"] ?? null))
+    headers["content-type"] = "application/json";
   // Without Accept-Encoding the target may use any encoding (RFC 9110, 12.5.3), also one that the client cannot decode.
   if (readsResponse || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
   headers["user-agent"] ??= "gatehouse";

@@ -11,7 +11,7 @@ import { usesForwardProxy } from "../upstream/forward-proxy.ts";
 import type { Exchange } from "./exchange.ts";
 import { mayBeObject } from "./budgets/request-size.ts";
 import { operationWithIds } from "./operation.ts";
-import { RequestBody } from "./request-body.ts";
+import { RequestBody, type BodyFields } from "./request-body.ts";
 import { scanBody } from "./scan-body.ts";
 import { mayContainEncodedIds } from "./stored-ids/encoded-ids.ts";
 
@@ -89,12 +89,17 @@ export function takeRequestBody(
     mayNameVirtualModel(exchange, rule) ||
     // The price depends on the model.
     (!isJson && mayNameModel(exchange) && (isMultipart(type) || mayBeObject(bytes)));
-  const contentType = isRead ? (type ?? "") : null;
+  const isApi = !isJson && isApiRequest(exchange, rule);
+  const isUndeclaredJson = isApi && mayBeObject(bytes);
+  const contentType = isUndeclaredJson ? "" : isRead ? (type ?? "") : null;
   const source = { bytes, isJson, contentType, isTraced: exchange.trace !== null };
   const scanned = scanBody(source, offLoop, sendsBodyAsItIs(exchange));
-  const body = isPromise(scanned)
-    ? scanned.then((read) => asJsonOfVirtualModel(read, exchange, rule, offLoop))
-    : asJsonOfVirtualModel(scanned, exchange, rule, offLoop);
+  const checked = (read: RequestBody): ValueOrPromise<RequestBody> => {
+    if (isApi && rule.upstream.readsBody) requireKnownModel(read.fields);
+    if (isUndeclaredJson && read.fields.modelProblem === null) return asJson(read, offLoop);
+    return asJsonOfVirtualModel(read, exchange, rule, offLoop);
+  };
+  const body = isPromise(scanned) ? scanned.then(checked) : checked(scanned);
   if (isPromise(body)) return setScannedBody(exchange, body);
   exchange.setBody(body);
   return undefined;
@@ -102,6 +107,20 @@ export function takeRequestBody(
 
 async function setScannedBody(exchange: Exchange, body: Promise<RequestBody>): Promise<void> {
   exchange.setBody(await body);
+}
+
+/**
+ * Whether the request is for an endpoint of a provider's API. A body that starts as JSON does is JSON there,
+ * whatever its content type: the model decides about target and format. Files to store keep their type.
+ */
+function isApiRequest({ method, endpoint }: Exchange, { upstream, pathKind }: CompiledRule): boolean {
+  if (method !== "POST" || !upstream.hasEndpoints) return false;
+  return endpoint === null ? pathKind !== "prefix" : endpoint.operation !== "files";
+}
+
+/** Throws if a server may read a model in the body that the gateway does not know. */
+function requireKnownModel({ modelProblem }: BodyFields): void {
+  if (modelProblem?.mayNameModel === true) throw new GatehouseError(modelProblem.code, modelProblem.message);
 }
 
 /**
@@ -116,15 +135,17 @@ function asJsonOfVirtualModel(
 ): ValueOrPromise<RequestBody> {
   const { virtualModels } = rule;
   if (virtualModels === null) return body;
-  const { bytes, isJson, isTraced, fields } = body;
+  const { isJson, fields } = body;
   const { model, formModel, modelProblem } = fields;
   if (model !== null && virtualModels.chainOf(model) !== null)
-    return isJson || formModel !== null
-      ? body
-      : scanBody({ bytes, isJson: true, contentType: null, isTraced }, offLoop);
+    return isJson || formModel !== null ? body : asJson(body, offLoop);
   const isUnknown = modelProblem !== null && modelProblem.mayNameModel;
   if (!isUnknown || !mayNameVirtualModel(exchange, rule)) return body;
   throw new GatehouseError(modelProblem.code, modelProblem.message);
+}
+
+function asJson({ bytes, isTraced }: RequestBody, offLoop: OffLoop): ValueOrPromise<RequestBody> {
+  return scanBody({ bytes, isJson: true, contentType: null, isTraced }, offLoop);
 }
 
 /** Whether the body that final_request hooks see is that of the client: no other plugin runs before them. */
@@ -171,12 +192,13 @@ function unsupportedEncoding(encoding: string): GatehouseError {
 
 /**
  * Plugins may read any body, and so do budgets and the check of the models of an API key. Model routing reads any body where it is
- * required, else it and format translation only JSON.
+ * required and at the endpoints of providers, else it and format translation only JSON.
  */
 function readsBody(exchange: Exchange, rule: CompiledRule, isJson: boolean): boolean {
   const { upstream } = rule;
   if (exchange.gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
-  return upstream.requiresModel || ((upstream.readsBody || rule.virtualModels !== null) && isJson);
+  if (upstream.requiresModel || (upstream.readsBody && isApiRequest(exchange, rule))) return true;
+  return (upstream.readsBody || rule.virtualModels !== null) && isJson;
 }
 
 /** Whether the body may have the name of a virtual model although it is not declared as JSON. */
@@ -209,7 +231,7 @@ function hasLimitsOfModels({ gateway }: Exchange): boolean {
   return chain !== null && chain.limiters !== null && chain.needsRequestBody;
 }
 
-function isJsonType(type: string | null): boolean {
+export function isJsonType(type: string | null): boolean {
   return type === "application/json" || (type !== null && JSON_TYPE.test(type));
 }
 

@@ -256,10 +256,10 @@ describe("token limits", () => {
 
   test.each([
     [
-      "JSON that is declared as a form",
+      "a form that is not multipart",
       "application/x-www-form-urlencoded",
-      JSON.stringify(CHAT),
-      "Send it with Content-Type: application/json.",
+      "model=gpt-fake",
+      "Send a JSON object or a multipart form.",
     ],
     [
       "a field that differs in case",

@@ -107,7 +107,6 @@ test("the models of an API key are compared with the model that is sent", async 
 });
 
 test.each([
-  ["JSON that is declared as a form", "application/x-www-form-urlencoded", '{"model":"voice"}'],
   ["a form that is not multipart", "application/x-www-form-urlencoded", "model=voice"],
   ["JSON with text after it", "text/plain", '{"model":"voice"} text'],
   ["JSON in UTF-16", "text/plain", Buffer.from('{"model":"voice"}', "utf16le")],
@@ -117,4 +116,11 @@ test.each([
   const { response } = await send(Buffer.from(body), "/v1/chat/completions", { "Content-Type": type });
   expect(response.status).toBe(400);
   expect(one.requestCount + two.requestCount).toBe(0);
+});
+
+test("JSON that is declared as a form is read as JSON", async () => {
+  const type = { "Content-Type": "application/x-www-form-urlencoded" };
+  const { response } = await send(Buffer.from('{"model":"voice"}'), "/v1/chat/completions", type);
+  expect(response.headers.get("x-gw-virtual-model")).toBe("voice");
+  expect(JSON.parse(one.requests[0]!.body.toString())).toEqual({ model: "whisper-1" });
 });
