@@ -55,8 +55,12 @@ have \`retry_after\`.
 
 Typed clients of providers cannot read this shape. \`error_format\` of a gateway, or of a rule, selects another one for the responses of the
 data plane: \`openai\`, \`anthropic\`, or \`auto\`, which is the format of the request (Anthropic's for paths that end in \`/messages\` and for
-requests with \`anthropic-version\`, otherwise OpenAI's). The status stays the same. Errors that occur before the gateway is known keep the
-shape above.
+requests with \`anthropic-version\`, otherwise OpenAI's). The status stays the same.
+
+If neither the key nor the Host selects one of several gateways, no \`error_format\` applies. A request to the path of an operation, such as
+\`/v1/chat/completions\` or \`/v1/models\`, then gets the format of the request, with \`code\` and \`request_id\` of the shape above beside it; other
+requests get the shape above. An unknown \`gw_\` key is 401 \`invalid_api_key\`. A provider's own key (\`sk-…\`) selects no gateway: 400
+\`ambiguous_gateway\` where several have a rule for the request.
 
 | \`error_format\` | body |
 | --- | --- |

@@ -1,5 +1,6 @@
 // Writes an error that the gateway or a plugin returns in the format that the rule or the gateway selects (`error_format`).
 import type { ErrorFormat } from "../formats/gateway-error.ts";
+import { endpointIn } from "../formats/operations.ts";
 import { formatNamed, formatOfClient } from "../formats/registry.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { Exchange } from "./exchange.ts";
@@ -24,12 +25,14 @@ export function inErrorFormat(
   gateway: CompiledGateway | null = exchange.gateway,
 ): object {
   if (exchange.rule !== null && exchange.rule.mcp !== null) return rpcErrorBody(body, exchange);
-  const selected = errorFormatFor(exchange, gateway);
-  if (selected === "gatehouse") return body;
   const { path, request, requestId } = exchange;
-  const format = selected === "auto" ? formatOfClient(path, request.headers) : formatNamed(selected);
+  const selected = errorFormatFor(exchange, gateway) ?? formatWithoutGateway(path);
+  if (selected === "gatehouse") return body;
+  const isAuto = selected === "auto" || selected === "marks";
+  const format = isAuto ? formatOfClient(path, request.headers) : formatNamed(selected);
   const { error: message, code, details } = body;
-  return format.encodeError({ status, message, code, field: fieldOf(details), requestId });
+  const encoded = format.encodeError({ status, message, code, field: fieldOf(details), requestId });
+  return selected === "marks" ? { ...encoded, code, request_id: requestId } : encoded;
 }
 
 /** Whether the body is in the gateway's own error format, which built-in plugins use. */
@@ -44,9 +47,17 @@ export function isErrorBody(body: unknown): body is ErrorBody {
   );
 }
 
-/** If no gateway is known, the only one decides. */
-function errorFormatFor({ rule, snapshot }: Exchange, gateway: CompiledGateway | null): ErrorFormat {
-  return rule?.rule.error_format ?? (gateway ?? snapshot.onlyGateway)?.gateway.error_format ?? "gatehouse";
+/** If no gateway is known, the only one decides. Null if there are several, or none. */
+function errorFormatFor({ rule, snapshot }: Exchange, gateway: CompiledGateway | null): ErrorFormat | null {
+  return rule?.rule.error_format ?? (gateway ?? snapshot.onlyGateway)?.gateway.error_format ?? null;
+}
+
+/**
+ * Without a gateway, the path of an operation marks the request of an SDK: "marks" is the format of the request, with
+ * the fields of the gateway's own format in it, which programs read as before.
+ */
+function formatWithoutGateway(path: string): "marks" | "gatehouse" {
+  return endpointIn(path) === null ? "gatehouse" : "marks";
 }
 
 /** Returns the path of the first detail. */

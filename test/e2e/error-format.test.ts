@@ -1,6 +1,6 @@
 // error_format of gateways and rules: the gateway's own errors as typed clients of providers read them, and by default as before.
 import Anthropic from "@anthropic-ai/sdk";
-import { describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
@@ -163,8 +163,64 @@ test("the gateway that the Host names decides before the API key has selected on
   expect(await (await post(url, twoKeys)).json()).toMatchObject(authentication);
   const badPath = await post(`${gatehouse.proxyUrl}/v1%5c/messages`, { Host: "typed.example.com" });
   expect(await badPath.json()).toMatchObject({ type: "error", error: { code: "invalid_path" } });
-  expect(await (await post(url, { ...key, Host: "other.example.com" })).json()).toMatchObject({
+  expect(
+    await (await post(`${gatehouse.proxyUrl}/elsewhere`, { ...key, Host: "other.example.com" })).json(),
+  ).toEqual({
     error: expect.any(String),
     code: "invalid_api_key",
+    request_id: expect.any(String),
+  });
+});
+
+describe("with several gateways and no error_format, a request that selects none has the errors of its SDK:", () => {
+  const WRONG = `gw_${"a".repeat(43)}`;
+  const own = (code: string) => ({ code, request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+  beforeAll(async () => {
+    for (let count = 0; count < 2; count++)
+      await seedRoute(gatehouse, {
+        upstream: { targets: [targetAt(provider)] },
+        rule: { path: "/v1/*", methods: ["*"] },
+      });
+  });
+
+  test("a wrong key of the OpenAI client is a typed 401", async () => {
+    const client = new OpenAI({ apiKey: WRONG, baseURL: `${gatehouse.proxyUrl}/v1`, maxRetries: 0 });
+    for (const call of [() => client.chat.completions.create(CHAT), () => client.models.list()]) {
+      const error = await thrownBy(call());
+      expect(error).toBeInstanceOf(OpenAI.AuthenticationError);
+      expect(error).toMatchObject({ code: "invalid_api_key", type: "authentication_error", param: null });
+      expect(String(error)).toContain("The API key is unknown, expired or revoked.");
+    }
+  });
+
+  test("a key of the provider is a typed 400 that says how to select a gateway", async () => {
+    const error = await thrownBy(openAi(`${gatehouse.proxyUrl}/v1`).chat.completions.create(CHAT));
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error).toMatchObject({ code: "ambiguous_gateway", type: "invalid_request_error" });
+    expect(String(error)).toMatch(/Host .*API key/);
+  });
+
+  test("the Anthropic client gets its typed errors", async () => {
+    const client = new Anthropic({ apiKey: WRONG, baseURL: gatehouse.proxyUrl, maxRetries: 0 });
+    const error = await thrownBy(client.messages.create(MESSAGE));
+    expect(error).toBeInstanceOf(Anthropic.AuthenticationError);
+    expect(error).toMatchObject({
+      error: { type: "error", error: { type: "authentication_error" }, ...own("invalid_api_key") },
+    });
+  });
+
+  test.each([
+    ["/v1/chat/completions", { message: expect.any(String), type: "authentication_error", param: null }],
+    ["/v1/responses", { message: expect.any(String), type: "authentication_error", param: null }],
+    ["/v1/models", { message: expect.any(String), type: "authentication_error", param: null }],
+    ["/v1/messages", { message: expect.any(String), type: "authentication_error" }],
+    [
+      "/v1beta/models/gemini-fake:generateContent",
+      { code: 401, message: expect.any(String), status: "UNAUTHENTICATED" },
+    ],
+  ])("%s, with the fields of the gateway's own errors", async (path, error) => {
+    const response = await post(gatehouse.proxyUrl + path, { Authorization: `Bearer ${WRONG}` });
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ error, ...own("invalid_api_key") });
   });
 });
