@@ -11,6 +11,7 @@ import { redact } from "../telemetry/log/redact.ts";
 import { modelRefusal } from "../proxy/allowed-models.ts";
 import { BalancerReport } from "../proxy/balancer-report.ts";
 import { candidatesFor, clientHashFor, noHealthyTarget, type AttemptParts } from "../proxy/attempt.ts";
+import { hasOwnApi } from "../proxy/upload-candidates.ts";
 import { explainHedge } from "./explain-hedge.ts";
 import type { EncodedRequest } from "../proxy/encode.ts";
 import type { Exchange } from "../proxy/exchange.ts";
@@ -174,9 +175,11 @@ function routingReason({ endpoint, fields: { model, modelProblem } }: Exchange):
 }
 
 /** Returns why the operation of the request excludes the target; null if it does not. */
-function operationReason({ endpoint }: Exchange, { endpoints, provider }: CompiledTarget): string | null {
-  if (endpoint === null || endpoints === null || endpoints.has(endpoint)) return null;
-  return `${provider} does not have the operation ${endpoint.operation}`;
+function operationReason(exchange: Exchange, target: CompiledTarget): string | null {
+  const { endpoint } = exchange;
+  if (endpoint === null || hasOwnApi(exchange, endpoint, target)) return null;
+  const api = endpoint.operation === "files" ? " in the API of the request" : "";
+  return `${target.provider} does not have the operation ${endpoint.operation}${api}`;
 }
 
 /** Returns why the ids of stored objects in the request exclude the target; null if they do not. */

@@ -52,6 +52,11 @@ export class EndpointTable {
     return this.find(endpoint) !== null;
   }
 
+  /** As `has`, for an operation whose path is that of several APIs. */
+  hasInApi({ operation }: Endpoint, format: FormatName): boolean {
+    return this.#apis.some((each) => each.format === format && each.operations.includes(operation));
+  }
+
   /** Returns null if the provider does not have the operation. */
   find(endpoint: Endpoint): ProviderEndpoint | null {
     if (endpoint !== this.#lastEndpoint) {

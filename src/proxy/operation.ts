@@ -8,10 +8,12 @@ import {
   type Endpoint,
   type Operation,
 } from "../formats/operations.ts";
+import { HUB_FORMAT } from "../formats/format-names.ts";
 import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { modelFor } from "./model-for.ts";
 import type { Exchange } from "./exchange.ts";
+import { hasOwnApi, modelOfBatch } from "./upload-candidates.ts";
 import { isStoredAt, type StoredAt } from "./stored-ids/stored-at.ts";
 
 /** Returns what the path names; null if it names no operation, or if no target of the rule needs to know. */
@@ -96,13 +98,39 @@ export function servingCandidates(
 ): Candidates {
   const { endpoint } = exchange;
   if (endpoint === null) return candidates;
-  const serving = candidatesWith(endpoint, rule, candidates);
+  const serving = candidatesWith(exchange, endpoint, rule, candidates);
   if (isEmpty(serving)) {
     // A rule for one path is not for a whole API. It leads to the chat endpoint.
     if (rule.pathKind !== "prefix") return candidates;
     throw operationNotSupported(endpoint, rule);
   }
-  return endpoint.operation === "embeddings" ? sameModelCandidates(exchange, rule, serving) : serving;
+  if (endpoint.operation === "embeddings") return sameModelCandidates(exchange, rule, serving);
+  const isStored = endpoint.operation === "files" || endpoint.operation === "batches";
+  return isStored && exchange.storedAt === null ? batchCandidates(exchange, rule, serving) : serving;
+}
+
+const CREATE_BATCH: Endpoint = {
+  operation: "batches",
+  format: HUB_FORMAT,
+  tail: "/batches",
+  model: null,
+  wantsStream: null,
+};
+
+/** Returns the candidates that can run a batch whose first model is known, if there are any. */
+function batchCandidates(exchange: Exchange, { upstream }: CompiledRule, candidates: Candidates): Candidates {
+  const model = modelOfBatch(exchange);
+  if (model === null) return candidates;
+  const running = filterCandidates(candidates, (index) => {
+    const target = upstream.targets[index];
+    if (target === undefined || target.models?.has(model) === false) return false;
+    return (
+      target.endpoints === null ||
+      exchange.endpoint?.operation === "batches" ||
+      target.endpoints.has(CREATE_BATCH)
+    );
+  });
+  return isEmpty(running) ? candidates : running;
 }
 
 /** Whether the gateway estimates the number of tokens if no target counts them. */
@@ -116,8 +144,18 @@ export function isServedBy(indexes: readonly number[], endpoint: Endpoint, rule:
 }
 
 /** Returns the candidates that have the endpoint, or a `path` for all requests: mostly all of them, which needs no closure. */
-function candidatesWith(endpoint: Endpoint, rule: CompiledRule, candidates: Candidates): Candidates {
+function candidatesWith(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  rule: CompiledRule,
+  candidates: Candidates,
+): Candidates {
   const { preferred, fallback } = candidates;
+  if (endpoint.operation === "files")
+    return filterCandidates(candidates, (index) => {
+      const target = rule.upstream.targets[index];
+      return target !== undefined && hasOwnApi(exchange, endpoint, target);
+    });
   if (allHave(endpoint, rule, preferred) && allHave(endpoint, rule, fallback)) return candidates;
   return filterCandidates(candidates, (index) => allHave(endpoint, rule, [index]));
 }
