@@ -13,7 +13,7 @@ import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { modelFor } from "./model-for.ts";
 import type { Exchange } from "./exchange.ts";
-import { hasOwnApi, modelOfBatch } from "./upload-candidates.ts";
+import { apiOfFiles, hasOwnApi, modelOfBatch } from "./upload-candidates.ts";
 import { isStoredAt, type StoredAt } from "./stored-ids/stored-at.ts";
 
 /** Returns what the path names; null if it names no operation, or if no target of the rule needs to know. */
@@ -151,12 +151,27 @@ function candidatesWith(
   candidates: Candidates,
 ): Candidates {
   const { preferred, fallback } = candidates;
-  if (endpoint.operation === "files")
-    return filterCandidates(candidates, (index) => {
-      const target = rule.upstream.targets[index];
-      return target !== undefined && hasOwnApi(exchange, endpoint, target);
-    });
+  if (endpoint.operation === "files") return fileCandidates(exchange, endpoint, rule, candidates);
   if (allHave(endpoint, rule, preferred) && allHave(endpoint, rule, fallback)) return candidates;
+  return filterCandidates(candidates, (index) => allHave(endpoint, rule, [index]));
+}
+
+/**
+ * Files of an upstream whose targets all have another API go there, as long as the paths are the same, which those of
+ * Gemini are not.
+ */
+function fileCandidates(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  rule: CompiledRule,
+  candidates: Candidates,
+): Candidates {
+  const { targets } = rule.upstream;
+  const own = filterCandidates(candidates, (index) => {
+    const target = targets[index];
+    return target !== undefined && hasOwnApi(exchange, endpoint, target);
+  });
+  if (!isEmpty(own) || apiOfFiles(exchange) === "gemini") return own;
   return filterCandidates(candidates, (index) => allHave(endpoint, rule, [index]));
 }
 

@@ -29,7 +29,8 @@ export function hasOwnApi(
   return endpoints.hasInApi(endpoint, apiOfFiles(exchange));
 }
 
-function apiOfFiles({ sentPath, request }: UploadRequest): FormatName {
+/** Returns the API that the client of a request for files uses. */
+export function apiOfFiles({ sentPath, request }: UploadRequest): FormatName {
   if (UPLOAD_OF_GEMINI.test(sentPath)) return "gemini";
   return request.headers.has("anthropic-version") ? "anthropic" : "openai";
 }
