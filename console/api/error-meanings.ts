@@ -54,7 +54,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   request_log_off: "The request log is off because REQUEST_LOG_SIZE is 0.",
   rule_not_found: "No rule matches the request.",
   model_not_found:
-    "No target of the upstream serves the model, and `model_routing` is `require` or the request is for embeddings; or there is no such model to describe.",
+    "No target of the upstream serves the model; the message suggests similar names that the client may use. Or there is no such model to describe.",
   method_not_allowed: "The path does not support this method; see `Allow`.",
   not_acceptable: "The Accept header lacks the content types of MCP responses.",
   request_timeout: "Less than 64 KiB of the body arrived within 60 seconds.",

@@ -272,8 +272,8 @@ export interface Upstream {
   algorithm:
     "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
   health_checks: HealthChecks;
-  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
-  model_routing: "prefer" | "any" | "require";
+  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. Null: a target without `path` gets only requests for models that it serves, or that name none; targets with a `path` are used as with `prefer`. */
+  model_routing: "prefer" | "any" | "require" | null;
   timeouts: Timeouts;
   /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
   commit: Commit | null;
@@ -419,8 +419,8 @@ export interface UpstreamInput {
   algorithm?:
     "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
   health_checks?: HealthChecksInput;
-  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
-  model_routing?: "prefer" | "any" | "require";
+  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. Null: a target without `path` gets only requests for models that it serves, or that name none; targets with a `path` are used as with `prefer`. */
+  model_routing?: "prefer" | "any" | "require" | null;
   timeouts?: TimeoutsInput;
   /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
   commit?: CommitInput | null;
@@ -1590,8 +1590,8 @@ export interface DocumentInput {
         | "lowest-latency"
         | "ip-hash";
       health_checks?: HealthChecksInput;
-      /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
-      model_routing?: "prefer" | "any" | "require";
+      /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. Null: a target without `path` gets only requests for models that it serves, or that name none; targets with a `path` are used as with `prefer`. */
+      model_routing?: "prefer" | "any" | "require" | null;
       timeouts?: TimeoutsInput;
       /** Hold the events of a stream that have no content until the first content. A stream that breaks, ends or reports an error before is tried at another target. Null: only where the response is translated, with the default limits. */
       commit?: CommitInput | null;

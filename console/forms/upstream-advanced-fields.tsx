@@ -7,6 +7,7 @@ import { Disclosure } from "./disclosure.tsx";
 import { ChoiceField, NumberField } from "./inputs.tsx";
 
 const MODEL_ROUTING = [
+  { value: null, label: "Exactly the requested model, else 404 (as Prefer at targets with a path)" },
   { value: "prefer", label: "Prefer targets that serve the model" },
   { value: "any", label: "Any target; replace the model by the target's default if needed" },
   { value: "require", label: "Only targets that serve the model, else 404" },

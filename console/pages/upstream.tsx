@@ -34,7 +34,6 @@ const NEW_TARGET = { provider: "", weight: 1, priority: 1 };
 const NEW_UPSTREAM: UpstreamInput = {
   name: "",
   algorithm: "round-robin",
-  model_routing: "prefer",
   targets: [NEW_TARGET],
   health_checks: { passive: true, threshold: 3, interval: 60 },
 };

@@ -124,7 +124,7 @@ export const ERRORS = {
   model_not_found: {
     status: 404,
     meaning:
-      "No target of the upstream serves the model, and `model_routing` is `require` or the request is for embeddings; or there is no such model to describe.",
+      "No target of the upstream serves the model; the message suggests similar names that the client may use. Or there is no such model to describe.",
   },
   method_not_allowed: { status: 405, meaning: "The path does not support this method; see `Allow`." },
   not_acceptable: { status: 406, meaning: "The Accept header lacks the content types of MCP responses." },

@@ -5,17 +5,23 @@ const MAX_COMPARED_CHARACTERS = 64;
 
 /** Returns the known name with the smallest edit distance to `name`, or null if none is similar enough. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
+  return nearestNames(name, known, 1)[0] ?? null;
+}
+
+/** Returns up to `count` known names that are similar enough, the one with the smallest edit distance first. */
+export function nearestNames(name: string, known: Iterable<string>, count: number): string[] {
   const wanted = comparable(name);
-  let best: string | null = null;
-  let bestDistance = Math.max(2, Math.ceil(wanted.length / 2)) + 1;
+  const found: { readonly candidate: string; readonly distance: number }[] = [];
+  let limit = Math.max(2, Math.ceil(wanted.length / 2)) + 1;
   for (const candidate of known) {
-    const distance = editDistance(wanted, comparable(candidate), bestDistance);
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
+    const distance = editDistance(wanted, comparable(candidate), limit);
+    if (distance >= limit) continue;
+    const at = found.findIndex((each) => each.distance > distance);
+    found.splice(at < 0 ? found.length : at, 0, { candidate, distance });
+    if (found.length > count) found.pop();
+    if (found.length === count) limit = found.at(-1)?.distance ?? limit;
   }
-  return best;
+  return found.map(({ candidate }) => candidate);
 }
 
 function comparable(name: string): string {

@@ -5,7 +5,7 @@ import { GatehouseError } from "../base/errors.ts";
 import type { ExplainedTarget, Explanation } from "../model/explanation.ts";
 import { isSecretHeader } from "../model/target-secrets.ts";
 import { HIDDEN, maskSecret } from "../model/secret-mask.ts";
-import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { redact } from "../telemetry/log/redact.ts";
 import { modelRefusal } from "../proxy/allowed-models.ts";
@@ -52,7 +52,7 @@ export function explainTargets(
     candidates = candidatesFor(exchange, rule);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
-    const reason = routingReason(exchange);
+    const reason = routingReason(exchange, upstream);
     const targets = upstream.targets.map((target) => {
       const own = operationReason(exchange, target) ?? refusalOf(exchange, rule, target);
       return describeTarget(exchange, rule, target, now, own ?? reason);
@@ -167,11 +167,14 @@ function explainTarget(
   return { ...describeTarget(exchange, rule, target, now, reason), eligible: true, next: isNext };
 }
 
-function routingReason({ endpoint, fields: { model, modelProblem } }: Exchange): string {
+function routingReason(
+  { endpoint, fields: { model, modelProblem } }: Exchange,
+  { requiresModel }: CompiledUpstream,
+): string {
   if (endpoint?.operation === "embeddings") return `would replace the model ${model ?? ""}`;
   const problem =
     modelProblem === null ? `does not serve the model ${model ?? ""}` : "the model cannot be determined";
-  return `${problem}, and model_routing is require`;
+  return `${problem}, and model_routing is ${requiresModel ? "require" : "null"}`;
 }
 
 /** Returns why the operation of the request excludes the target; null if it does not. */

@@ -102,9 +102,9 @@ export const upstreamSchema = z
       .meta({ description: "Provider endpoints." }),
     algorithm: z.enum(ALGORITHMS).default("round-robin").meta({ description: "Load balancing algorithm." }),
     health_checks: healthChecksSchema.prefault({}),
-    model_routing: z.enum(["prefer", "any", "require"]).default("prefer").meta({
+    model_routing: z.enum(["prefer", "any", "require"]).nullable().default(null).meta({
       description:
-        "How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected.",
+        "How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. Null: a target without `path` gets only requests for models that it serves, or that name none; targets with a `path` are used as with `prefer`.",
     }),
     timeouts: timeoutsSchema.prefault({}),
     commit: commitSchema.nullable().default(null).meta({

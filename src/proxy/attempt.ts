@@ -3,7 +3,6 @@
 import type { BalancePlan } from "../balance/balance-plan.ts";
 import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
-import { shorten } from "../base/shorten.ts";
 import { isPromise } from "../base/value-or-promise.ts";
 import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -24,6 +23,7 @@ import type { TargetResponse } from "./target-response.ts";
 import type { TranslationTask } from "./translate-request.ts";
 import { Translations } from "./translations.ts";
 import { isUntranslatable } from "./untranslatable.ts";
+import { unknownModelProblem, unservedModel } from "./unserved-model.ts";
 import { UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
 export interface ClientAddressPart {
@@ -151,12 +151,12 @@ export function candidatesFor(exchange: Exchange, rule: CompiledRule): KnownCand
 
 function findCandidates(exchange: Exchange, rule: CompiledRule): Candidates {
   const { upstream } = rule;
-  const { model, modelProblem } = exchange.fields;
-  if (modelProblem !== null && upstream.requiresModel)
-    throw new GatehouseError(modelProblem.code, modelProblem.message);
+  const problem = unknownModelProblem(exchange, upstream);
+  if (problem !== null) throw new GatehouseError(problem.code, problem.message);
+  // Files to store name no model.
+  const model = exchange.endpoint?.operation === "files" ? null : exchange.fields.model;
   const candidates = upstream.candidatesFor(model);
-  if (candidates === null)
-    throw new GatehouseError("model_not_found", `No target serves the model "${shorten(model ?? "")}".`);
+  if (candidates === null) throw unservedModel(exchange, exchange.rule ?? rule);
   const { storedAt } = exchange;
   const storing = storedAt === null ? candidates : storingCandidates(rule, candidates, storedAt);
   const serving = servingCandidates(exchange, rule, storing);

@@ -12,6 +12,7 @@ import type { EstimateParts } from "./budgets/request-estimate.ts";
 import type { Exchange } from "./exchange.ts";
 import { isServedBy } from "./operation.ts";
 import type { RequestBody } from "./request-body.ts";
+import { unknownModelProblem } from "./unserved-model.ts";
 
 const TASK = new URL("./estimate-tokens-task.ts", import.meta.url);
 
@@ -24,7 +25,7 @@ export function estimateWithoutEndpoint(
   const { endpoint, body, fields } = exchange;
   const { upstream } = rule;
   if (endpoint === null) return null;
-  if (fields.modelProblem !== null && upstream.requiresModel) return null;
+  if (unknownModelProblem(exchange, upstream) !== null) return null;
   const candidates = upstream.candidatesFor(fields.model);
   // Targets of other models would reject the model, or count with their own.
   if (candidates === null || isServedBy(candidates.preferred, endpoint, rule)) return null;

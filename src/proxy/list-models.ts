@@ -71,16 +71,32 @@ function usableModels(
   const owners = new Map<string, string>();
   for (const rule of rules) {
     if (!isUsable(rule, apiKey)) continue;
-    for (const { name, provider } of visibleModels(rule, apiKey, withAliases))
+    for (const [name, provider] of ownersOf(rule, apiKey, withAliases))
       if (!owners.has(name)) owners.set(name, provider);
-    for (const { models, defaultModel, provider } of rule.upstream.targets) {
-      for (const model of [defaultModel, ...(models ?? [])])
-        if (model !== null && !owners.has(model) && apiKey?.models?.allows(model) !== false)
-          owners.set(model, provider);
-    }
   }
   const createdAt = Date.parse(gateway.created_at);
   return [...owners].map(([id, owner]) => ({ id, owner, createdAt }));
+}
+
+/** Returns the names that a client with this key may send to the rule. */
+export function modelsOfRule(rule: CompiledRule, apiKey: CompiledApiKey | null): string[] {
+  return [...ownersOf(rule, apiKey, false).keys()];
+}
+
+function ownersOf(
+  rule: CompiledRule,
+  apiKey: CompiledApiKey | null,
+  withAliases: boolean,
+): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const { name, provider } of visibleModels(rule, apiKey, withAliases))
+    if (!owners.has(name)) owners.set(name, provider);
+  for (const { models, defaultModel, provider } of rule.upstream.targets) {
+    for (const model of [defaultModel, ...(models ?? [])])
+      if (model !== null && !owners.has(model) && apiKey?.models?.allows(model) !== false)
+        owners.set(model, provider);
+  }
+  return owners;
 }
 
 /** A rule may require an API key although its gateway does not. */

@@ -4,6 +4,7 @@ import { utf8Between } from "../base/byte-search.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { FormatName } from "../formats/format-names.ts";
 import type { Endpoint } from "../formats/operations.ts";
+import { formatOfClient } from "../formats/registry.ts";
 import { multipartDelimiter } from "../http/multipart.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { Exchange } from "./exchange.ts";
@@ -32,7 +33,7 @@ export function hasOwnApi(
 /** Returns the API that the client of a request for files uses. */
 export function apiOfFiles({ sentPath, request }: UploadRequest): FormatName {
   if (UPLOAD_OF_GEMINI.test(sentPath)) return "gemini";
-  return request.headers.has("anthropic-version") ? "anthropic" : "openai";
+  return formatOfClient(sentPath, request.headers).name;
 }
 
 /** Returns the model of the first request of a batch that is uploaded or created; null if it is not found cheaply. */

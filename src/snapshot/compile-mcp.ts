@@ -128,6 +128,7 @@ export function upstreamOfMcp({ id, name }: CompiledMcpService): CompiledUpstrea
     usesClientAddress: false,
     readsBody: false,
     requiresModel: false,
+    requiresReadableModel: false,
     hasEndpoints: false,
     hasSeveralFormats: false,
     candidatesFor: () => none,

@@ -71,11 +71,16 @@ export interface CompiledUpstream {
   readonly readsBody: boolean;
   /** Whether a request is rejected unless its model is known: `model_routing` is `require`, and a target has models. */
   readonly requiresModel: boolean;
+  /**
+   * Whether a request is rejected if a server may read a model in it that the gateway does not know:
+   * `model_routing` is null, and a target without a `path` has models.
+   */
+  readonly requiresReadableModel: boolean;
   /** Whether a target has endpoints, so that the operation of a request matters. */
   readonly hasEndpoints: boolean;
   /** Whether the chat formats of the targets differ, so that a conversation may move from one format to another. */
   readonly hasSeveralFormats: boolean;
-  /** Returns null if no target serves the model and `model_routing` is `require`. */
+  /** Returns null if no target serves the model, and `model_routing` allows no other. */
   candidatesFor(model: string | null): Candidates | null;
 }
 
@@ -114,6 +119,7 @@ export function compileUpstream(
     usesClientAddress: upstream.algorithm === "ip-hash",
     readsBody: targets.some(readsBody),
     requiresModel: upstream.model_routing === "require" && targets.some(({ models }) => models !== null),
+    requiresReadableModel: upstream.model_routing === null && targets.some(servesOnlyListed),
     hasSeveralFormats: new Set(targets.map(({ format }) => format)).size > 1,
     hasEndpoints: targets.some(({ endpoints }) => endpoints !== null),
     candidatesFor: compileCandidates(targets, upstream.model_routing),
@@ -188,22 +194,25 @@ function readsBody({ models, defaultModel, format }: CompiledTarget): boolean {
   return models !== null || defaultModel !== null || format.name !== HUB_FORMAT;
 }
 
+/** Whether the target gets no request for other models, if `model_routing` is null. */
+function servesOnlyListed({ models, endpoints }: CompiledTarget): boolean {
+  return models !== null && endpoints !== null;
+}
+
 function compileCandidates(
   targets: readonly CompiledTarget[],
   routing: Upstream["model_routing"],
 ): CompiledUpstream["candidatesFor"] {
   const all: Candidates = { preferred: targets.map((target) => target.index), fallback: [] };
   if (routing === "any") return () => all;
+  const others = (target: CompiledTarget) =>
+    routing === null ? !servesOnlyListed(target) : routing !== "require";
   const candidatesOf = (model: string | null): Candidates | null => {
-    const preferred = targets.filter(
-      ({ models }) => models === null || (model !== null && models.has(model)),
-    );
-    if (preferred.length === 0) return routing === "require" ? null : all;
-    const fallback = routing === "require" ? [] : targets.filter((target) => !preferred.includes(target));
-    return {
-      preferred: preferred.map((target) => target.index),
-      fallback: fallback.map((target) => target.index),
-    };
+    const serves = ({ models }: CompiledTarget) => models === null || (model !== null && models.has(model));
+    const preferred = targets.filter(serves).map(({ index }) => index);
+    const fallback = targets.filter((each) => !serves(each) && others(each)).map(({ index }) => index);
+    if (preferred.length > 0) return { preferred, fallback };
+    return fallback.length === 0 ? null : { preferred: fallback, fallback: [] };
   };
   const byModel = new Map<string, Candidates | null>();
   for (const { models } of targets) for (const model of models ?? []) byModel.set(model, candidatesOf(model));

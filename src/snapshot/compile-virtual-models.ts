@@ -162,6 +162,7 @@ function serving(
     ...upstream,
     targets,
     requiresModel: false,
+    requiresReadableModel: false,
     candidatesFor: model === null ? candidatesOf : () => candidates,
   };
 }

@@ -20,6 +20,7 @@ import { addGameDays } from "./migrations/0017-game-days.ts";
 import { addCanaries } from "./migrations/0018-canaries.ts";
 import { addMcp } from "./migrations/0022-mcp.ts";
 import { addKeptFigures } from "./migrations/0025-kept-figures.ts";
+import { unsetModelRouting } from "./migrations/0026-model-routing.ts";
 import { StoreRejected } from "./store.ts";
 
 /** A statement, or a change of rows that SQL cannot express in both databases. */
@@ -47,6 +48,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addCanaries,
   addMcp,
   addKeptFigures,
+  unsetModelRouting,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

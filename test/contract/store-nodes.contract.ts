@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { StoreRejected, type Store } from "../../src/store/store.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
-import { ALL, openForTest, whenOpen, type StoreMaker } from "./store-fixture.ts";
+import { ALL, insert, openForTest, whenOpen, type StoreMaker } from "./store-fixture.ts";
 
 const OPENER = join(import.meta.dir, "store-opener.ts");
 
@@ -70,6 +70,29 @@ export function describeStoreNodes({ database, createEmpty, createMigrated }: St
       const { records } = await openForTest(url).list("gateways", ALL);
       expect(records.map(({ id }) => id)).toEqual(written.map(({ id }) => id).sort());
     }, 60_000);
+  });
+
+  test(`${database}: upstreams with the old default of model_routing get the new one, others keep theirs`, async () => {
+    const url = await createMigrated();
+    const writer = openForTest(url);
+    const gateway = await insert(writer, "gateways", gatewayRecord());
+    const header = { targets: [targetRecord({ headers: { model_routing: "prefer" } })] };
+    const stored = [
+      upstreamRecord(gateway.id, { name: "default", model_routing: "prefer" }),
+      upstreamRecord(gateway.id, { name: "strict", model_routing: "require" }),
+      upstreamRecord(gateway.id, { name: "header", model_routing: "require", ...header }),
+      upstreamRecord(gateway.id, { name: "both", model_routing: "prefer", ...header }),
+    ];
+    for (const upstream of stored) await insert(writer, "upstreams", upstream);
+    await withSql(url, (sql) => sql.unsafe("DELETE FROM schema_versions WHERE version >= 21"));
+    const store = openForTest(url);
+    const { records } = await store.list("upstreams", ALL);
+    const kept = stored.map((upstream) =>
+      upstream.name === "default" ? { ...upstream, model_routing: null } : upstream,
+    );
+    const byName = (list: readonly { readonly name: string }[]) =>
+      list.toSorted((a, b) => a.name.localeCompare(b.name));
+    expect(byName(records)).toEqual(byName(kept));
   });
 
   // SQLite has no notifications between processes.

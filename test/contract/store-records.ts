@@ -66,7 +66,7 @@ export function upstreamRecord(gateway_id: string, fields: Partial<Upstream> = {
     targets: [targetRecord()],
     algorithm: "round-robin",
     health_checks: { passive: false, threshold: 3, interval: 60 },
-    model_routing: "prefer",
+    model_routing: null,
     timeouts: { connect: 5000, first_byte: 120_000, first_content: null, idle: 120_000, total: null },
     commit: null,
     hedge: null,

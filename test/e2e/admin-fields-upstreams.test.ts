@@ -71,9 +71,9 @@ const upstream: FieldTable = {
     },
     {
       field: "model_routing",
-      fallback: "prefer",
-      accepts: ["prefer", "any", "require"],
-      rejects: [...NOT_TEXT, null, "", "never"],
+      fallback: null,
+      accepts: [null, "prefer", "any", "require"],
+      rejects: [...NOT_TEXT, "", "never"],
     },
     {
       field: "timeouts",

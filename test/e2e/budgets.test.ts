@@ -572,7 +572,10 @@ describe("the scope of a budget", () => {
       targetAt(provider, { default_model: "cheap", models: ["cheap"], priority: 1 }),
       targetAt(provider, { default_model: "dear", models: ["dear"], priority: 2 }),
     ];
-    const { route, id } = await routeWith({ amount: "0.51" }, { prices, upstream: { targets } });
+    const { route, id } = await routeWith(
+      { amount: "0.51" },
+      { prices, upstream: { targets, model_routing: "prefer" } },
+    );
     const first = await sendAndRead(route, { body: { model: "any" } });
     expect(first.headers.get("x-gw-budget-remaining")).toBe("team=0.01");
     expect(await settled(route, id)).toMatchObject({ spent: "0.01" });

@@ -181,7 +181,7 @@ describe("the gateway estimates for a provider that has no such endpoint", () =>
     const prefix = await api([targetAt(provider, { provider: "openai" })]);
     for (const [type, body] of [
       ["application/json", "[]"],
-      ["text/plain", JSON.stringify(MESSAGES)],
+      ["text/plain", "How many tokens?"],
     ] as const) {
       const response = await rawCall(gatehouse.proxyUrl, {
         target: prefix + COUNT_TOKENS,

@@ -244,7 +244,8 @@ describe("the model that a target gets instead", () => {
       expect((await mixed.send({ body: json("allowed") })).status).toBe(200);
     expect(new Set(provider.requests.map(({ target }) => target))).toEqual(new Set(["/echo"]));
     provider.reset();
-    const none = await client([targetAt(provider, { models: ["x"], default_model: "other" })]);
+    const target = targetAt(provider, { models: ["x"], default_model: "other" });
+    const none = await client([target], { upstream: { model_routing: "any" } });
     await expectRefused({ body: json("allowed") }, '"other"', none);
   });
 

@@ -28,10 +28,10 @@ const TOOL_TURNS = {
   ],
 };
 
-async function connect(fields: object) {
+async function connect(fields: object, upstream: object = {}) {
   const route = await seedRoute(gatehouse, {
     gateway: { error_format: "auto" },
-    upstream: { targets: [targetAt(provider, { ...fields })], max_attempts: 1 },
+    upstream: { targets: [targetAt(provider, { ...fields })], max_attempts: 1, ...upstream },
     rule: { path: "/v1/*", methods: ["*"] },
   });
   const { key } = await seedKey(gatehouse, route.gateway);
@@ -107,7 +107,7 @@ describe("a messages client with tools", () => {
 
   test("gets them if the model is the default of the target, or that of a virtual model", async () => {
     const fields = { provider: "openai", models: ["gpt-5.4", "gpt-5.6-sol"], default_model: "gpt-5.4" };
-    const { anthropic, route } = await connect(fields);
+    const { anthropic, route } = await connect(fields, { model_routing: "prefer" });
     const service = `/gateways/${route.gateway}/services/${route.service}`;
     await gatehouse.api("PATCH", service, { virtual_models: "any" });
     await create(gatehouse, `/gateways/${route.gateway}/models`, {

@@ -122,6 +122,7 @@ describe("an OpenAI chat request to an anthropic target is translated", () => {
     const { path } = await seedRoute(gatehouse, {
       upstream: {
         targets: [targetAt(provider, { provider: "anthropic", default_model: "claude-d", models: ["x"] })],
+        model_routing: "prefer",
       },
     });
     await post(path, SYSTEM_CHAT);

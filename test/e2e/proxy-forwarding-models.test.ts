@@ -64,19 +64,19 @@ describe("the model", () => {
 });
 
 describe("model_routing", () => {
-  test("prefer is the default, and balances over the targets that serve the model", async () => {
-    const path = await route();
+  test.each([null, "prefer"])("%p balances over the targets that serve the model", async (model_routing) => {
+    const path = await route({ model_routing });
     expect(await recipients(path, { model: "a2", messages })).toEqual(["Ada a2"]);
     expect(await recipients(path, { model: "b1", messages })).toEqual(["Ada a2", "Bob b1"]);
   });
 
   test("prefer: a target without models serves all models", async () => {
-    const path = await route({}, true);
+    const path = await route({ model_routing: "prefer" }, true);
     expect(await recipients(path, { model: "a2", messages })).toEqual(["Ada a2", "Cleo a2"]);
   });
 
   test("prefer: a model that only a target without models serves goes to that target", async () => {
-    const path = await route({}, true);
+    const path = await route({ model_routing: "prefer" }, true);
     expect(await recipients(path, { model: "unknown-model", messages })).toEqual(["Cleo unknown-model"]);
   });
 
@@ -90,6 +90,7 @@ describe("model_routing", () => {
     const path = await route({
       health_checks: { passive: true, threshold: 1, interval: 600 },
       max_attempts: 1,
+      model_routing: "prefer",
     });
     expect((await rawJson(gatehouse.proxyUrl, path, { model: "a2", messages })).status).toBe(500);
     ada.reset();
@@ -131,7 +132,7 @@ describe("model_routing", () => {
       targetAt(bob, { default_model: "b1", models: ["b1", "shared"], priority: 2 }),
       targetAt(cleo, { default_model: "c1", models: ["c1", "shared"], priority: 3 }),
     ];
-    const { path } = await seedRoute(gatehouse, { upstream: { targets } });
+    const { path } = await seedRoute(gatehouse, { upstream: { targets, model_routing: "prefer" } });
     bob.behave({ status: 500 });
     cleo.behave({ status: 500 });
     const response = await rawJson(gatehouse.proxyUrl, path, { model: "shared", messages });
@@ -160,7 +161,10 @@ describe("the body is changed only where necessary", () => {
 
   test("a changed model leaves large numbers, key order and everything else unchanged", async () => {
     const { path } = await seedRoute(gatehouse, {
-      upstream: { targets: [targetAt(ada, { default_model: "a1", models: ["a1"] })] },
+      upstream: {
+        targets: [targetAt(ada, { default_model: "a1", models: ["a1"] })],
+        model_routing: "prefer",
+      },
     });
     expect((await rawJson(gatehouse.proxyUrl, path, ODD)).status).toBe(200);
     expect(Buffer.from(onlyRequest(ada).body).toString()).toBe(ODD.replace("MODEL", "a1"));

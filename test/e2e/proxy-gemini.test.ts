@@ -194,8 +194,9 @@ describe("Gemini's own clients", () => {
     expect(sent.json()).toEqual(body);
   });
 
-  test("get the default model of the target if it does not serve theirs", async () => {
-    const { prefix } = await api({ models: ["gemini-a"], default_model: "gemini-b" });
+  test("get the default model of the target if it does not serve theirs, and the upstream prefers models", async () => {
+    const target = { models: ["gemini-a"], default_model: "gemini-b" };
+    const { prefix } = await api(target, { model_routing: "prefer" });
     await post(`${prefix}/v1beta/models/gemini-c:streamGenerateContent`, { contents: [] });
     expect(onlyRequest(provider).target).toBe("/v1beta/models/gemini-b:streamGenerateContent");
   });

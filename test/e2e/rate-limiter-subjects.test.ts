@@ -250,10 +250,11 @@ describe("per_key, per_label and per_model", () => {
     });
 
     test("with several of them, together", async () => {
-      const route = await seedModels([
+      const targets = [
         { default_model: "small", models: ["small"] },
         { default_model: "large", models: ["large"] },
-      ]);
+      ];
+      const route = await seedModels(targets, { model_routing: "prefer" });
       const sent = ["invented 1", "invented 2", undefined, "small", "large", "large"];
       expect(await statusesOf(route, sent)).toEqual([200, 429, 429, 200, 200, 429]);
     });

@@ -142,6 +142,7 @@ describe("a socket is closed with 1008 when a limit is exhausted", () => {
     };
     await gatehouse.api("PATCH", `/gateways/${route.gateway}/upstreams/${route.upstream}`, {
       targets: [target],
+      model_routing: "prefer",
     });
     const id = await addBudget(route, { amount: 400, models: ["gpt-rt"] });
     const client = await openRealtime(gatehouse.proxyUrl + route.path + query);

@@ -132,6 +132,7 @@ describe("prices", () => {
       const route = await seedRoute(gatehouse, {
         upstream: {
           targets: [targetAt(provider, { default_model: "gpt-4o-mini", models: ["gpt-4o-mini"] })],
+          model_routing: "prefer",
         },
       });
       const builtin = await gatehouse.api("GET", "/prices");

@@ -76,7 +76,7 @@ const route = fc.record({
       "lowest-latency",
       "ip-hash",
     ),
-    model_routing: fc.constantFrom("prefer", "any", "require"),
+    model_routing: fc.constantFrom(null, "prefer", "any", "require"),
     health_checks: fc.constantFrom({ passive: true, threshold: 1, interval: 600 }, { passive: false }),
     max_attempts: fc.integer({ min: 1, max: 3 }),
   }),

@@ -248,7 +248,7 @@ describe("an explanation reports", () => {
       targetAt(provider, { weight: 3 }),
     ];
     const health_checks = { passive: true, threshold: 1, interval: 600 };
-    const upstream = { targets, health_checks, max_attempts: 1 };
+    const upstream = { targets, health_checks, max_attempts: 1, model_routing: "prefer" };
     const route = await seedRoute(gatehouse, { upstream });
     const reportedTargets = async () => {
       const { targets: all } = await explain(route);
@@ -299,6 +299,11 @@ describe("an explanation reports", () => {
       eligible: false,
       reason: expect.stringContaining("model_routing"),
     });
+    const byDefault = await explain(await seedRoute(gatehouse, { upstream: { targets } }));
+    expect(byDefault.answer).toMatchObject({ status: 404, code: "model_not_found" });
+    expect(byDefault.targets[0].reason).toBe(
+      `does not serve the model ${CHAT.model}, and model_routing is null`,
+    );
     const foreign = [targetAt(provider, { format: "anthropic" })];
     const translated = await seedRoute(gatehouse, { upstream: { targets: foreign } });
     const { answer, targets: explained } = await explain(translated, { body: { ...CHAT, n: 2 } });
@@ -352,7 +357,12 @@ describe("an explanation reports", () => {
     const text = '{ "n": 12345678901234567890,\n "é": 1 }';
     const headers = { "Content-Type": "application/json" };
     expect((await explain(route, { body: text, headers })).upstream_request.body).toBe(text);
-    expect((await explain(route, { body: text })).upstream_request.headers["content-type"]).toBeUndefined();
+    // Without a type it is JSON all the same, and is sent as JSON.
+    const untyped = await explain(route, { body: text });
+    expect(untyped.upstream_request).toMatchObject({
+      body: text,
+      headers: { "content-type": "application/json" },
+    });
     expect((await explain(route, { body: [1] })).upstream_request).toMatchObject({
       body: "[1]",
       headers: { "content-type": "application/json" },

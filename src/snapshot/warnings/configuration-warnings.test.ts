@@ -200,6 +200,8 @@ describe("upstreams and API keys", () => {
     // The default model replaces one that the target does not serve, except where routing requires that it does.
     expect(warningsIn(sketch({ default_model: "gpt-4o" }))).toEqual([]);
     expect(warningsIn(sketch({ default_model: "gpt-4o" }, "require"))).toEqual(unserved);
+    expect(warningsIn(sketch({ default_model: "gpt-4o" }, null))).toEqual(unserved);
+    expect(warningsIn(sketch({ default_model: "gpt-4o", path: "" }, null))).toEqual([]);
     expect(warningsIn(sketch({ default_model: "other" }))).toEqual(unserved);
   });
 });

@@ -1,4 +1,5 @@
 // The models that upstreams serve, as far as their targets list them.
+import type { Target } from "../../model/target.ts";
 import type { Upstream } from "../../model/upstream.ts";
 import { usedTargets } from "./routed-rule.ts";
 
@@ -14,10 +15,12 @@ export interface ServedModels {
 export function servedModels(upstream: Upstream): ServedModels {
   const targets = usedTargets(upstream).map(({ target }) => target);
   const defaults = targets.flatMap(({ default_model }) => default_model ?? []);
+  const replaces = ({ path }: Target) =>
+    upstream.model_routing === null ? path !== null : upstream.model_routing !== "require";
   return {
     all: targets.some(({ models }) => models.length === 0),
     names: new Set([...targets.flatMap(({ models }) => models), ...defaults]),
-    substitutes: upstream.model_routing === "require" ? [] : defaults,
+    substitutes: targets.filter(replaces).flatMap(({ default_model }) => default_model ?? []),
   };
 }
 
