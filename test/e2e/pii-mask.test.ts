@@ -1,5 +1,6 @@
 // pii_mask in a gateway: the provider gets placeholders, the client gets its values, and nothing else ever shows them.
 import { expect, test } from "bun:test";
+import { newAdminToken, newApiKey } from "../../src/base/ids.ts";
 import { isJsonObject } from "../../src/base/json.ts";
 import { postChat, STREAMED_CHAT, type Fields } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
@@ -54,6 +55,24 @@ test("the provider gets placeholders, and the client its values, whole and strea
   expect(shown).not.toContain("zq7391x");
   const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
   expect(metrics + gatehouse.output()).not.toContain("zq7391x");
+});
+
+test("keys of this gateway, private keys and numbers in other characters are masked and restored", async () => {
+  repeatMessages();
+  const route = await seed();
+  const secrets = [
+    newApiKey(),
+    newAdminToken(),
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----",
+    "4111\u00a01111\u200b\u202f1111\u20091111",
+    "ＧＢ８２　ＷＥＳＴ　１２３４　５６９８　７６５４　３２",
+  ];
+  const text = `${secrets.join("; ")}; even = xs[1::2]; Add::add`;
+  const response = await postChat(gatehouse, route, { body: { model: "m", messages: ask(text) } });
+  expect(readWholeResponse("openai", await response.text()).content).toBe(text);
+  expect(JSON.parse(Buffer.from(provider.requests.at(-1)?.body ?? []).toString())).toMatchObject({
+    messages: ask("<SECRET_1>; <SECRET_2>; <SECRET_3>; <CREDIT_CARD_1>; <IBAN_1>; even = xs[1::2]; Add::add"),
+  });
 });
 
 test("values are restored in the transcript of audio, whole and streamed", async () => {

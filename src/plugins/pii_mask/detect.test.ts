@@ -42,6 +42,23 @@ describe("values that are found", () => {
   });
 });
 
+describe("addresses of IPv6", () => {
+  test.each([
+    ["listen on ::1 only", "::1"],
+    ["http://[::1]:8080/", "::1"],
+    ["ping fe80::1.", "fe80::1"],
+    ["fe80::1%eth0", "fe80::1"],
+    ["2001:db8::1", "2001:db8::1"],
+    ["fd00::/8", "fd00::"],
+    ["fd00::5/64", "fd00::5"],
+    ["::ffff:10.1.2.3", "::ffff:10.1.2.3"],
+    ["64:ff9b::192.0.2.33", "64:ff9b::192.0.2.33"],
+    ['hosts["::1"]', "::1"],
+  ])("%s", (text, expected) => {
+    expect(found(text)).toEqual([`ip ${expected}`]);
+  });
+});
+
 test("checksums and rules of issue", () => {
   const harmless = [
     "4111 1111 1111 1112",
@@ -65,6 +82,14 @@ test("checksums and rules of issue", () => {
     "sk-short",
     "+12",
     "v1.2.3",
+    "even = xs[1::2]; rows[2000::2]; all[:, 0x3f, ::1]; x[a[0]:fd00::2]",
+    "Add::add, Bad::face and dead::beef::Feed are scopes; a::b1, Fee::d2, feed::bee",
+    "every second: [::2]",
+    "sha1 key = da39a3ee5e6b4b0d3255bfef95601890afd80709",
+    "key: src/components/account/settings/AccountSettings",
+    '"integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="',
+    "-----BEGIN PUBLIC KEY-----",
+    "how to work with hooks.slack.com",
   ];
   for (const text of harmless) expect(found(text)).toEqual([]);
 });
@@ -110,11 +135,34 @@ const unitsOf = (units: string) => fc.string({ unit: fc.constantFrom(...Array.fr
 const piece = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.constantFrom(...Array.from("@ .-:+()/_,'%ü×ß漢\n"), "::", ".com", ".aaaaaaaaaa", "xn--"),
+    arbitrary: fc.constantFrom(
+      ...Array.from("@ .-:+()/_,'%ü×ß漢\n"),
+      "::",
+      '"',
+      "[",
+      "]",
+      "xs[",
+      "fe80::1",
+      "::1",
+      ".com",
+      ".aaaaaaaaaa",
+      "xn--",
+    ),
   },
   {
     weight: 2,
-    arbitrary: fc.constantFrom("sk-", "eyJ", "eyJ-eyJ-", "ghp_", "AKIA", "a".repeat(36), "fe80", "a::b"),
+    arbitrary: fc.constantFrom(
+      "sk-",
+      "eyJ",
+      "eyJ-eyJ-",
+      "ghp_",
+      "AKIA",
+      "a".repeat(36),
+      "fe80",
+      "a::b",
+      "SG.",
+      "gw_",
+    ),
   },
   {
     weight: 2,

@@ -12,8 +12,11 @@ import {
   WORD,
 } from "./characters.ts";
 import { customPattern } from "./custom-pattern.ts";
+import type { Finding } from "./finding.ts";
+import { foldText } from "./fold.ts";
 import { emailAround, hasColonAfterGroup, ipv6End } from "./match-addresses.ts";
 import { ibanEnd, mayCodeBegin, secretEnd, TokenRuns } from "./match-codes.ts";
+import { namedSecrets } from "./match-named-secrets.ts";
 import { creditCardEnd, ipv4End, mayCardBegin, MIN_CARD_DIGITS, phoneEnd, ssnEnd } from "./match-numbers.ts";
 import type { PiiMaskSettings, PiiType } from "./settings.ts";
 
@@ -22,15 +25,8 @@ const HYPHEN = 0x2d;
 const DOT = 0x2e;
 const COLON = 0x3a;
 
-export interface Finding {
-  /** A built-in type or the name of a custom pattern. */
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Returns the findings in order, without overlaps. */
-export type Detect = (text: string) => Finding[];
+/** Returns the findings in order, without overlaps. `name`: the JSON field that has the text. */
+export type Detect = (text: string, name?: string) => Finding[];
 
 interface Matcher {
   readonly type: PiiType;
@@ -71,15 +67,47 @@ export function compileDetector({ types, custom }: Pick<PiiMaskSettings, "types"
     hasEmail: selected.has("email"),
     matchers: MATCHERS.map((matchers) => matchers.filter(({ type }) => selected.has(type))),
   };
+  const findBuiltIn: Detect = selected.has("secret")
+    ? (text, name = "") => joined(scan(text, scanner), namedSecrets(text, name))
+    : (text) => scan(text, scanner);
   const patterns = custom.map(({ name, pattern }) => ({ name, pattern: customPattern(pattern) }));
-  return (text) => {
-    const found = scan(text, scanner);
+  return (text, name) => {
+    const found = withFolded(text, name, findBuiltIn);
     if (patterns.length === 0) return found;
     const own = patterns.flatMap(({ name, pattern }) =>
       pattern.matches(text).map(({ start, end }) => ({ type: name, start, end })),
     );
     return own.length === 0 ? found : withoutOverlaps([...own, ...found]);
   };
+}
+
+/**
+ * Adds the findings in the folded text. Folding only adds findings: a character without a width may separate a
+ * value from the word before it.
+ */
+function withFolded(text: string, name: string | undefined, find: Detect): Finding[] {
+  const found = find(text, name);
+  const folded = foldText(text);
+  if (folded === null) return found;
+  const { positions } = folded;
+  const further = find(folded.text, name).map(({ type, start, end }) => ({
+    type,
+    start: positions[start] ?? 0,
+    end: (positions[end - 1] ?? 0) + 1,
+  }));
+  return joined(found, further);
+}
+
+/** Findings that overlap become one, with the type of the one that begins first. */
+function joined(findings: Finding[], further: readonly Finding[]): Finding[] {
+  if (further.length === 0) return findings;
+  const kept: Finding[] = [];
+  for (const finding of [...findings, ...further].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = kept.at(-1);
+    if (last === undefined || finding.start >= last.end) kept.push(finding);
+    else if (finding.end > last.end) kept[kept.length - 1] = { ...last, end: finding.end };
+  }
+  return kept;
 }
 
 interface Scanner {

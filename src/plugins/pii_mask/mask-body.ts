@@ -1,6 +1,7 @@
 // Searches the texts of a request body, and replaces what is found by placeholders.
 import { JsonStrings, RequestTexts, type RequestText } from "../../sdk/index.ts";
-import { compileDetector, type Detect, type Finding } from "./detect.ts";
+import { compileDetector, type Detect } from "./detect.ts";
+import type { Finding } from "./finding.ts";
 import type { ValuesOfType } from "./masked-values.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { PiiMaskSettings } from "./settings.ts";
@@ -64,8 +65,8 @@ class BodySearch {
     return (isJson ? this.#maskJson(text) : null) ?? this.#maskPlain(text);
   }
 
-  #maskPlain(text: string): string {
-    const findings = this.#detect(text);
+  #maskPlain(text: string, name?: string): string {
+    const findings = this.#detect(text, name);
     return findings.length === 0 ? text : this.#replace(text, findings);
   }
 
@@ -87,10 +88,14 @@ class BodySearch {
     const strings = new JsonStrings(bytes);
     let masked = "";
     let from = 0;
+    let name = "";
     while (strings.next()) {
       const value = String(JSON.parse(bytes.toString("utf8", strings.start - 1, strings.end + 1)));
-      if (isKey(bytes, strings.end + 1)) continue;
-      const replaced = this.#maskPlain(value);
+      if (isKey(bytes, strings.end + 1)) {
+        name = value;
+        continue;
+      }
+      const replaced = this.#maskPlain(value, name);
       if (replaced === value) continue;
       masked += bytes.toString("utf8", from, strings.start - 1) + JSON.stringify(replaced);
       from = strings.end + 1;

@@ -9,10 +9,18 @@ import {
   isLocal,
   isWord,
 } from "./characters.ts";
+import { ipv4End } from "./match-numbers.ts";
 
 const MAX_LOCAL = 64;
 const MAX_DOMAIN = 253;
-const MIN_IPV6_LENGTH = 4;
+/** How far before an address the bracket of a subscript is searched. */
+const MAX_SUBSCRIPT = 64;
+const LINE_FEED = 0x0a;
+const CLOSING_PARENTHESIS = 0x29;
+const QUOTE = 0x22;
+const APOSTROPHE = 0x27;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
 const SPACE = 0x20;
@@ -70,7 +78,10 @@ function isAlphanumericOrLatin(unit: number): boolean {
   return isAlphanumeric(unit) || isLatin(unit);
 }
 
-/** Eight groups of up to four hex digits, or fewer with one "::". Stops at the first character that no address has at its place. */
+/**
+ * Eight groups of up to four hex digits, or fewer with one "::", of which the last two may be an IPv4 address. Stops
+ * at the first character that no address has at its place.
+ */
 export function ipv6End(text: string, start: number): number {
   if (text.charCodeAt(start) === COLON && text.charCodeAt(start + 1) !== COLON) return -1;
   let groups = 0;
@@ -97,9 +108,46 @@ export function ipv6End(text: string, start: number): number {
     }
   }
   // A single colon at the end is punctuation.
-  const end = colons === 1 ? at - 1 : at;
-  const isComplete = maxGroups < 8 ? groups > 0 : groups === 8;
-  return isComplete && end - start >= MIN_IPV6_LENGTH ? end : -1;
+  let end = colons === 1 ? at - 1 : at;
+  const embedded = digits > 0 && groups < maxGroups ? ipv4End(text, at - digits) : -1;
+  if (embedded > 0) {
+    end = embedded;
+    groups++;
+  }
+  if (maxGroups === 8) return groups === 8 ? end : -1;
+  return groups > 2 || (groups > 0 && isShortAddress(text, start, end)) ? end : -1;
+}
+
+/**
+ * Whether two groups or fewer with "::" are an address: slices (`xs[1::2]`) and scopes (`Add::add`) look like one.
+ * An address is `::1`, or begins with an assigned prefix (RFC 4291, and IANA's registry of special-purpose
+ * addresses) and has a digit.
+ */
+function isShortAddress(text: string, start: number, end: number): boolean {
+  const address = text.slice(start, end);
+  return (address === "::1" || SHORT_ADDRESS.test(address)) && !isInSubscript(text, start);
+}
+
+/** Global unicast, unique local, link-local and multicast addresses, NAT64, and the discard prefix. */
+const SHORT_ADDRESS = /^(?=.*\d)(?:[23]...|f[cdf]..|fe[89ab].|64|100)::/i;
+
+/** Whether a bracket that follows a name or an expression is open before `start`, outside of a string. */
+function isInSubscript(text: string, start: number): boolean {
+  const before = text.charCodeAt(start - 1);
+  if (before === QUOTE || before === APOSTROPHE) return false;
+  const first = Math.max(0, start - MAX_SUBSCRIPT);
+  let closed = 0;
+  for (let at = start - 1; at >= first; at--) {
+    const unit = text.charCodeAt(at);
+    if (unit === LINE_FEED) return false;
+    if (unit === CLOSING_BRACKET) closed++;
+    else if (unit === OPENING_BRACKET && closed-- === 0) return isSubscripted(text.charCodeAt(at - 1));
+  }
+  return false;
+}
+
+function isSubscripted(unit: number): boolean {
+  return isWord(unit) || unit === CLOSING_BRACKET || unit === CLOSING_PARENTHESIS;
 }
 
 /** Whether at most four hex digits and a colon follow. */

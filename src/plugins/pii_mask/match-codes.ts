@@ -1,11 +1,11 @@
 // Matchers of values that begin with letters: IBANs and credentials. Each returns where a value that begins at a position ends, or -1.
-import { isAlphanumeric, isDigit, isLetter, isToken, isWord } from "./characters.ts";
+import { isAlphanumeric, isDigit, isToken, isWord } from "./characters.ts";
 import { addToRemainder, ibanLength } from "./number-checks.ts";
+import { SECRET_PREFIXES, SENDGRID } from "./secret-prefixes.ts";
 
-const MAY_BE_IBAN = 1;
-const MAY_BE_SECRET = 2;
 const MAX_SECRET = 4096;
 const MIN_WEB_TOKEN_PART = 10;
+const MIN_SENDGRID_SECRET = 20;
 const DOT = 0x2e;
 const SPACE = 0x20;
 
@@ -29,55 +29,29 @@ export function ibanEnd(text: string, start: number): number {
   return remainder % 97 === 1 ? at : -1;
 }
 
-/** How credentials of well-known services begin, and how many characters follow at least. */
-const SECRETS: readonly (readonly [prefix: string, atLeast: number])[] = [
-  ["sk-", 20],
-  ["sk_live_", 16],
-  ["rk_live_", 16],
-  ["pk_live_", 16],
-  ["whsec_", 16],
-  ["ghp_", 36],
-  ["gho_", 36],
-  ["ghu_", 36],
-  ["ghs_", 36],
-  ["ghr_", 36],
-  ["github_pat_", 22],
-  ["glpat-", 20],
-  ["npm_", 36],
-  ["hf_", 30],
-  ["gsk_", 20],
-  ["xai-", 20],
-  ["xoxb-", 10],
-  ["xoxp-", 10],
-  ["xoxa-", 10],
-  ["xoxr-", 10],
-  ["xoxs-", 10],
-  ["AKIA", 16],
-  ["ASIA", 16],
-  ["AIza", 35],
-];
 /** The prefixes by their first two characters: most words have other ones. */
-const SECRETS_BY_START = Map.groupBy(SECRETS, ([prefix]) => pairAt(prefix, 0));
+const SECRETS_BY_START = Map.groupBy(SECRET_PREFIXES, ([prefix]) => pairAt(prefix, 0));
 
 function pairAt(text: string, at: number): number {
   return text.charCodeAt(at) * 256 + text.charCodeAt(at + 1);
 }
 
-/** By the first two characters, of seven bits each: whether an IBAN or a credential may begin with them. */
-const CODE_STARTS = Uint8Array.from({ length: 128 * 128 }, (_, pair) =>
-  isLetter(pair >> 7) && ibanLength(pair >> 7, pair & 127) > 0 ? MAY_BE_IBAN : 0,
-);
-for (const prefix of [...SECRETS.map(([each]) => each), "eyJ"])
-  CODE_STARTS[(prefix.charCodeAt(0) << 7) | prefix.charCodeAt(1)] = MAY_BE_SECRET;
+/** A bit for every sequence of three ASCII characters that a credential may begin with. */
+const SECRET_STARTS = new Uint32Array(128 * 128 * 4);
+for (const prefix of [...SECRET_PREFIXES.map(([each]) => each), "eyJ"]) {
+  const third = prefix.charCodeAt(2);
+  const index = (((prefix.charCodeAt(0) << 7) | prefix.charCodeAt(1)) << 2) | (third >> 5);
+  SECRET_STARTS[index] = (SECRET_STARTS[index] ?? 0) | (1 << (third & 31));
+}
 
-/** Whether an IBAN or a credential may begin with the letter `first` at a position. Few words need a look at more than two characters. */
+/** Whether an IBAN or a credential may begin with the letter `first` at a position. */
 export function mayCodeBegin(text: string, start: number, first: number): boolean {
   const second = text.charCodeAt(start + 1);
-  const flags = second < 128 ? CODE_STARTS[(first << 7) | second] : 0;
-  if (flags === 0) return false;
-  return (
-    flags === MAY_BE_SECRET || (isDigit(text.charCodeAt(start + 2)) && isDigit(text.charCodeAt(start + 3)))
-  );
+  const third = text.charCodeAt(start + 2);
+  if (!(second < 128 && third < 128)) return false;
+  const bits = SECRET_STARTS[(((first << 7) | second) << 2) | (third >> 5)] ?? 0;
+  if ((bits & (1 << (third & 31))) !== 0) return true;
+  return isDigit(third) && isDigit(text.charCodeAt(start + 3)) && ibanLength(first, second) > 0;
 }
 
 /** `runs` are those of the text, for one search from its start to its end. */
@@ -88,10 +62,25 @@ export function secretEnd(text: string, start: number, runs: TokenRuns): number 
   for (const [prefix, atLeast] of candidates) {
     if (!text.startsWith(prefix, start)) continue;
     const from = start + prefix.length;
-    const end = Math.min(runs.endFrom(start), from + MAX_SECRET);
-    if (end - from >= atLeast) return end;
+    // The run of a prefix with a dot begins after it.
+    const runEnd = prefix.includes(".") ? ownRunEnd(text, from) : runs.endFrom(start);
+    const end = Math.min(runEnd, from + MAX_SECRET);
+    if (end - from < atLeast) continue;
+    return prefix === SENDGRID ? sendGridEnd(text, end) : end;
   }
   return -1;
+}
+
+function ownRunEnd(text: string, start: number): number {
+  let at = start;
+  while (at - start < MAX_SECRET && isToken(text.charCodeAt(at))) at++;
+  return at;
+}
+
+/** Two parts: an id, and a secret of 43 characters. */
+function sendGridEnd(text: string, idEnd: number): number {
+  const end = text.charCodeAt(idEnd) === DOT ? ownRunEnd(text, idEnd + 1) : idEnd;
+  return end - idEnd > MIN_SENDGRID_SECRET ? end : -1;
 }
 
 /**
@@ -136,7 +125,6 @@ export class TokenRuns {
 
 /** Returns the end of a part of a web token, or -1. */
 function partEnd(text: string, start: number): number {
-  let at = start;
-  while (at - start < MAX_SECRET && isToken(text.charCodeAt(at))) at++;
-  return at - start < MIN_WEB_TOKEN_PART ? -1 : at;
+  const end = ownRunEnd(text, start);
+  return end - start < MIN_WEB_TOKEN_PART ? -1 : end;
 }

@@ -1,5 +1,6 @@
 // Finds values of the built-in types with regular expressions, slowly: the oracle for tests of detect.ts.
-import type { Finding } from "./detect.ts";
+import type { Finding } from "./finding.ts";
+import { SECRET_PREFIXES } from "./secret-prefixes.ts";
 
 const LATIN = "\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u024f";
 const LOCAL = new RegExp(`[\\w.%+'${LATIN}-]{0,64}$`);
@@ -15,15 +16,13 @@ const PATTERNS = {
   international: /^\+[1-9](?:[ \-./()]{0,2}\d)*/,
   webToken: /^eyJ[\w-]{7,4093}\.[\w-]{10,4096}\.[\w-]{10,4096}/,
 };
-const SECRETS: readonly (readonly [prefix: RegExp, atLeast: number])[] = [
-  [/^(?:sk|xai|glpat)-|^gsk_/, 20],
-  [/^(?:[srp]k_live|whsec)_|^A[KS]IA/, 16],
-  [/^gh[pousr]_|^npm_/, 36],
-  [/^github_pat_/, 22],
-  [/^hf_/, 30],
-  [/^xox[bpars]-/, 10],
-  [/^AIza/, 35],
-];
+const SECRETS = SECRET_PREFIXES.map(([prefix, atLeast]) => ({
+  prefix,
+  rest: new RegExp(`^[\\w-]{${atLeast},4096}${prefix === "SG." ? "\\.[\\w-]{20,4096}" : ""}`),
+}));
+/** Compressed addresses with one or two groups, of which a slice or a scope of a program may have the form. */
+const SHORT_IPV6 = /^::1$|^(?=.*\d)(?:[23][\da-f]{3}|f[cdf][\da-f]{2}|fe[89ab][\da-f]|64|100)::/i;
+const SUBSCRIPT = /[\w\])]\[(?:[^\n[\]]|\[[^\n[\]]*\])*$/;
 const IBANS =
   "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 FO18 FR27 " +
   "GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 " +
@@ -76,7 +75,7 @@ function valueAt(text: string, start: number): Finding | null {
     found("phone", PATTERNS.american.exec(rest)?.[0].length ?? internationalLength(rest)) ??
     found("secret", secretLength(rest)) ??
     found("iban", ibanLength(rest)) ??
-    found("ip", ipv6Length(rest))
+    found("ip", ipv6Length(rest, text.slice(0, start)))
   );
 }
 
@@ -106,11 +105,10 @@ function internationalLength(rest: string): number | undefined {
 }
 
 function secretLength(rest: string): number | undefined {
-  for (const [prefix, atLeast] of SECRETS) {
-    const found = prefix.exec(rest)?.[0];
-    if (found === undefined) continue;
-    const token = /^[\w-]{0,4096}/.exec(rest.slice(found.length))?.[0] ?? "";
-    if (token.length >= atLeast) return found.length + token.length;
+  for (const { prefix, rest: pattern } of SECRETS) {
+    if (!rest.startsWith(prefix)) continue;
+    const found = pattern.exec(rest.slice(prefix.length))?.[0];
+    if (found !== undefined) return prefix.length + found.length;
   }
   return PATTERNS.webToken.exec(rest)?.[0].length;
 }
@@ -128,17 +126,34 @@ function ibanLength(rest: string): number | undefined {
   return BigInt(number) % 97n === 1n ? iban.length : undefined;
 }
 
-function ipv6Length(rest: string): number | undefined {
+function ipv6Length(rest: string, before: string): number | undefined {
   const run = /^[\da-fA-F:]*/.exec(rest)?.[0] ?? "";
   if (/^\w/.test(rest.slice(run.length))) return undefined;
+  const last = /[\da-fA-F]*$/.exec(run)?.[0] ?? "";
+  const lastAt = run.length - last.length;
+  const ipv4 = last === "" ? undefined : PATTERNS.ipv4.exec(rest.slice(lastAt))?.[0];
+  const hasRoom = run.includes("::") ? groupsOf(run).length < 7 : groupsOf(run).length < 8;
+  const embedded = ipv4 === undefined || !hasRoom ? 0 : ipv4.length;
   const address = run.replace(/(?<!:):$/, "");
   const halves = address.split("::");
-  const groups = halves.flatMap((half) => (half === "" ? [] : half.split(":")));
+  const groups = groupsOf(address);
+  const count = groups.length + (embedded > 0 ? 1 : 0);
+  const end = embedded > 0 ? lastAt + embedded : address.length;
   const isAddress =
-    address.length >= 4 &&
+    !/^:(?!:)/.test(address) &&
     groups.every((group) => /^\w{1,4}$/.test(group)) &&
     (halves.length === 1
-      ? groups.length === 8
-      : halves.length === 2 && groups.length > 0 && groups.length < 8);
-  return isAddress ? address.length : undefined;
+      ? count === 8
+      : halves.length === 2 &&
+        groups.length < 8 &&
+        (count > 2 || (count > 0 && SHORT_IPV6.test(rest.slice(0, end)) && !isSubscripted(before))));
+  return isAddress ? end : undefined;
+}
+
+function groupsOf(address: string): string[] {
+  return address.split("::").flatMap((half) => (half === "" ? [] : half.split(":")));
+}
+
+function isSubscripted(before: string): boolean {
+  return !/["']$/.test(before) && SUBSCRIPT.test(before.slice(-65));
 }

@@ -16,6 +16,9 @@ const VALUES = [
   "GB82 WEST 1234 5698 7654 32",
   "078-05-1120",
   "10.1.2.3",
+  "4111\u00a01111\u200b\u202f1111 １１１１",
+  "bob\u200b@exam\u00adple.com",
+  "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----",
 ];
 const part = fc.oneof(
   fc.constantFrom(...VALUES),
@@ -112,6 +115,18 @@ test("the arguments of a tool are searched as they are read", async () => {
     isJson: true,
   });
   expect(restored.text).toBe('{"to":"a@b.cc","q":"\\\\u003cEMAIL_1>"}');
+});
+
+test("the name of a field identifies a secret in the arguments of a tool", async () => {
+  const secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+  const call = (name: string) => ({
+    id: "c",
+    type: "function",
+    function: { name: "f", arguments: JSON.stringify({ region: "eu", [name]: secret }) },
+  });
+  const { body } = await mask([{ role: "assistant", tool_calls: [call("SecretAccessKey"), call("title")] }]);
+  expect(body).toContain(JSON.stringify('"SecretAccessKey":"<SECRET_1>"').slice(1, -1));
+  expect(body).toContain(JSON.stringify(`"title":"${secret}"`).slice(1, -1));
 });
 
 test("a large text is restored like a small one, and rejected if no thread is available", async () => {
