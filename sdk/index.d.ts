@@ -917,6 +917,8 @@ export declare class RequestTexts {
     private constructor();
     /** Returns null if the body is no JSON. */
     static read(body: Uint8Array): RequestTexts | null;
+    /** The field by which the request continues a conversation that its provider keeps; null if it does not. */
+    get keptConversation(): string | null;
     /** Returns the body with the texts at these positions replaced; all other bytes stay. */
     replace(replacements: ReadonlyMap<number, string>): Uint8Array;
 }

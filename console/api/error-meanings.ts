@@ -33,6 +33,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   code_injection_detected:
     "code_sanitation found code in the request; `details` names pattern, role and path. The settings of the plugin determine the status.",
   pii_detected: "pii_mask found personal data or a secret in the request.",
+  conversation_not_maskable:
+    "pii_mask masks values, and the request continues a conversation that the provider keeps (`previous_response_id`, `conversation`). Send the items of the conversation in `input` instead.",
   tool_denied: "tool_policy denies a tool that was offered, called, or used.",
   judge_failed: "The judge of prompt_guard gave no verdict in time.",
   prompt_rejected: "prompt_guard found a prompt injection; `details` names rules.",

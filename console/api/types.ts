@@ -2760,6 +2760,7 @@ export interface Error {
     | "rate_limit_blocked"
     | "code_injection_detected"
     | "pii_detected"
+    | "conversation_not_maskable"
     | "tool_denied"
     | "judge_failed"
     | "prompt_rejected"

@@ -79,6 +79,11 @@ export const ERRORS = {
       "code_sanitation found code in the request; `details` names pattern, role and path. The settings of the plugin determine the status.",
   },
   pii_detected: { status: 400, meaning: "pii_mask found personal data or a secret in the request." },
+  conversation_not_maskable: {
+    status: 400,
+    meaning:
+      "pii_mask masks values, and the request continues a conversation that the provider keeps (`previous_response_id`, `conversation`). Send the items of the conversation in `input` instead.",
+  },
   tool_denied: { status: 403, meaning: "tool_policy denies a tool that was offered, called, or used." },
   judge_failed: { status: 503, meaning: "The judge of prompt_guard gave no verdict in time." },
   prompt_rejected: { status: 403, meaning: "prompt_guard found a prompt injection; `details` names rules." },

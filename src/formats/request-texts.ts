@@ -1,6 +1,7 @@
 // The texts of a request body by role, in every format, and replacing them. A field that the gateway does not know counts as text of the
 // user: it must not be a way around an inspection.
 import { applySplices, JsonDocument, type JsonNode, type Splice } from "../base/json-nodes.ts";
+import { keptConversationOf } from "./kept-conversation.ts";
 import { toolOfItem } from "./nameless-tools.ts";
 import {
   OPAQUE_KEYS,
@@ -56,6 +57,11 @@ export class RequestTexts {
   static read(body: Uint8Array): RequestTexts | null {
     const json = JsonDocument.parse(body);
     return json === null ? null : new RequestTexts(json, new Reader(json));
+  }
+
+  /** The field by which the request continues a conversation that its provider keeps; null if it does not. */
+  get keptConversation(): string | null {
+    return keptConversationOf(this.#json);
   }
 
   /** Returns the body with the texts at these positions replaced; all other bytes stay. */

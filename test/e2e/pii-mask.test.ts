@@ -1,5 +1,5 @@
 // pii_mask in a gateway: the provider gets placeholders, the client gets its values, and nothing else ever shows them.
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { newAdminToken, newApiKey } from "../../src/base/ids.ts";
 import { isJsonObject } from "../../src/base/json.ts";
 import { postChat, STREAMED_CHAT, type Fields } from "../support/plugin-fixtures.ts";
@@ -14,11 +14,12 @@ const [gatehouse, provider] = await Promise.all([
 ]);
 const CANARY = "zq7391x@example.com";
 
-function seed(settings: Fields = {}, gateway: Fields = {}): Promise<SeededRoute> {
+function seed(settings: Fields = {}, gateway: Fields = {}, rule: Fields = {}): Promise<SeededRoute> {
   const plugins = [{ name: "pii_mask", stage: "pre_request", settings }];
   return seedRoute(gatehouse, {
     gateway: { required_plugins: plugins, log_bodies: true, ...gateway },
     upstream: { targets: [targetAt(provider)] },
+    rule,
   });
 }
 
@@ -94,6 +95,60 @@ test("values are restored in the transcript of audio, whole and streamed", async
     ([, text]) => text,
   );
   expect(transcripts.join("")).toBe(`Say ${CANARY}.`);
+});
+
+describe("a conversation that the provider keeps", () => {
+  const seedResponses = (settings: Fields = {}) =>
+    seed(settings, {}, { path: `/kept-${crypto.randomUUID()}/*` });
+  const create = (route: SeededRoute, body: Fields) =>
+    fetch(gatehouse.proxyUrl + route.path.replace("*", "v1/responses"), {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ model: "m", ...body }),
+    });
+
+  test.each([
+    ["previous_response_id", "resp_1"],
+    ["conversation", "conv_1"],
+    ["conversation", { id: "conv_1" }],
+  ])("is not continued with %s", async (field, value) => {
+    const route = await seedResponses();
+    provider.reset();
+    for (const input of [`Write to ${CANARY}`, "Write again", "x ".repeat(200_000)]) {
+      const response = await create(route, { input, [field]: value });
+      const { code, error } = (await response.json()) as { code: string; error: unknown };
+      expect({ status: response.status, code }).toEqual({ status: 400, code: "conversation_not_maskable" });
+      expect(JSON.stringify(error)).toContain(field);
+    }
+    expect(provider.requests).toHaveLength(0);
+  });
+
+  test("is not continued after a turn with another value", async () => {
+    provider.behave({ text: "Sent to <EMAIL_1>." });
+    const route = await seedResponses();
+    const first = await create(route, { input: `Write to ${CANARY}` });
+    const { id, output } = (await first.json()) as { id: string; output: unknown };
+    expect(JSON.stringify(output)).toContain(`Sent to ${CANARY}.`);
+    const second = await create(route, { input: "Not to a@b.cc", previous_response_id: id });
+    expect(second.status).toBe(400);
+    expect(await second.text()).not.toContain("Sent to a@b.cc");
+  });
+
+  test("is continued by its items, and with other actions", async () => {
+    provider.reset();
+    const route = await seedResponses();
+    const items = [`Write to ${CANARY}`, "to a@b.cc"].map((content) => ({ role: "user", content }));
+    const response = await create(route, { input: items, previous_response_id: null, conversation: null });
+    expect(response.status).toBe(200);
+    expect(provider.requests.at(-1)?.json()).toMatchObject({
+      input: [{ content: "Write to <EMAIL_1>" }, { content: "to <EMAIL_2>" }],
+    });
+    for (const action of ["block", "tag"]) {
+      const other = await seedResponses({ action });
+      const first = (await (await create(other, { input: "Hi" })).json()) as { id: string };
+      expect((await create(other, { input: "And?", previous_response_id: first.id })).status).toBe(200);
+    }
+  });
 });
 
 test("a blocked request is not sent, and its body is not logged", async () => {

@@ -12,6 +12,8 @@ export interface SearchedBody {
   readonly values: readonly ValuesOfType[];
   /** Number of findings by type. */
   readonly counts: ReadonlyMap<string, number>;
+  /** The field because of which the request cannot be masked: the provider keeps the conversation. Else null. */
+  readonly keptConversation: string | null;
 }
 
 type Selection = Pick<PiiMaskSettings, "types" | "custom" | "roles" | "action">;
@@ -20,7 +22,7 @@ type Selection = Pick<PiiMaskSettings, "types" | "custom" | "roles" | "action">;
 export function compileSearch(settings: Selection): (body: Uint8Array) => SearchedBody {
   const detect = compileDetector(settings);
   const roles = new Set<string>(settings.roles);
-  const isMasking = settings.action === "mask";
+  const isMasking = settings.action === "mask" && settings.types.length + settings.custom.length > 0;
   return (body) => new BodySearch(detect, roles, isMasking).run(body);
 }
 
@@ -39,6 +41,8 @@ class BodySearch {
 
   run(body: Uint8Array): SearchedBody {
     const texts = RequestTexts.read(body);
+    const keptConversation = this.#isMasking ? (texts?.keptConversation ?? null) : null;
+    if (keptConversation !== null) return { body: null, values: [], counts: this.#counts, keptConversation };
     const replacements = new Map<number, string>();
     // Signed reasoning may contain placeholders of this plugin, which restores none there. They are no placeholders of the client.
     for (const text of texts?.texts ?? []) if (!text.isReadOnly) this.#reserve(text);
@@ -52,6 +56,7 @@ class BodySearch {
       body: isChanged && texts !== null ? texts.replace(replacements) : null,
       values: this.#placeholders.values,
       counts: this.#counts,
+      keptConversation,
     };
   }
 

@@ -60,8 +60,16 @@ async function searchOffLoop(
 function apply(
   context: RequestContext,
   settings: PiiMaskSettings,
-  { body, values, counts }: SearchedBody,
+  { body, values, counts, keptConversation }: SearchedBody,
 ): void {
+  if (keptConversation !== null) {
+    context.setDetail(`mask: ${keptConversation}`);
+    context.respond({
+      status: 400,
+      body: { error: conversationMessage(keptConversation), code: "conversation_not_maskable" },
+    });
+    return;
+  }
   if (counts.size === 0) return;
   const { action, status_code: status, error_message: error } = settings;
   for (const [type, count] of counts) context.count(action === "mask" ? "masked" : "found", type, count);
@@ -74,6 +82,11 @@ function apply(
     context.replaceBody(body);
     context.notes.set(VALUES, new MaskedValues(values));
   }
+}
+
+/** Placeholders are numbered per request: those of an earlier request would be restored to values of this one. */
+function conversationMessage(field: string): string {
+  return `The request has "${field}", but pii_mask cannot continue the placeholders of a conversation that the provider keeps. Send the items of the conversation in "input" instead, or have the action of pii_mask set to "block" or "tag".`;
 }
 
 /** Compiles the hook that restores masked values in the text of responses. */

@@ -154,6 +154,20 @@ test("a request is blocked or tagged instead, without its values", async () => {
   expect(tagged.body).toContain("a@b.cc");
 });
 
+test("a conversation that the provider keeps is rejected, however its field is written", async () => {
+  for (const body of [
+    '{"input":"Hi","previous\\u005fresponse_id":"resp_1"}',
+    '{"input":"Hi","Conversation":{"id":"conv_1"}}',
+    '{"input":"Hi","conversation":"conv_1","conversation":null}',
+  ]) {
+    const plugin = testPlugin(piiMask);
+    const { response } = await plugin.preRequest({ body });
+    expect(response).toMatchObject({ status: 400, body: { code: "conversation_not_maskable" } });
+    const none = await testPlugin(piiMask, { types: [] }).preRequest({ body });
+    expect(none.response).toBeNull();
+  }
+});
+
 test("only the selected types and roles are searched", async () => {
   const messages = [{ role: "system", content: "a@b.cc" }, user("a@b.cc 10.0.0.1")];
   const { sent } = await mask(messages, { types: ["ip"], roles: ["user"] });
