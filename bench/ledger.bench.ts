@@ -2,6 +2,7 @@
 import type { Claim, Ledger } from "../src/ledger/ledger.ts";
 import { MemoryLedger } from "../src/ledger/memory-ledger.ts";
 import { RedisLedger } from "../src/ledger/redis-ledger.ts";
+import { openLedgerStore } from "../test/support/ledger-store.ts";
 import { hasRedis, startRedis } from "../test/support/redis.ts";
 import { median, printTable, quantile, type Measurement } from "./report.ts";
 
@@ -54,7 +55,11 @@ function memoryCost(outcome: string, limit: number): Measurement {
 
 async function redisRows(): Promise<Measurement[]> {
   const redis = await startRedis(["--appendonly", "no"]);
-  const ledger: Ledger & { settled: Promise<void> } = new RedisLedger(redis.url, { silenceTimeoutMs: 1000 });
+  const store = openLedgerStore();
+  const ledger: Ledger & { settled: Promise<void> } = new RedisLedger(redis.url, {
+    journal: store.journal,
+    silenceTimeoutMs: 1000,
+  });
   await ledger.settled;
   try {
     const times: number[] = [];
@@ -78,6 +83,7 @@ async function redisRows(): Promise<Measurement[]> {
     ];
   } finally {
     await ledger.close();
+    await store.close();
     await redis.stop();
   }
 }

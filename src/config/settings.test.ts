@@ -22,6 +22,7 @@ describe("readSettings", () => {
       DATABASE_URL: null,
       REDIS_URL: null,
       REDIS_SILENT_MS: 16,
+      REDIS_CLOSED_MS: 1000,
       WORKERS: 1,
       PLUGINS_DIR: "plugins",
       PLUGIN_USER: null,

@@ -27,6 +27,7 @@ export class SettingsError extends Error {
 
 /** Including timer lag, a request waits less than 25 ms for a Redis server that does not respond. */
 export const REDIS_SILENT_MS = 16;
+export const REDIS_CLOSED_MS = 1000;
 
 export const SETTINGS = {
   SERVER_SECRET_KEY: setting(
@@ -72,6 +73,11 @@ export const SETTINGS = {
     String(REDIS_SILENT_MS),
     "milliseconds without a response from Redis after which limits are checked locally; increase it for a distant server",
     integer(REDIS_SILENT_MS, 1, 4000),
+  ),
+  REDIS_CLOSED_MS: setting(
+    String(REDIS_CLOSED_MS),
+    "milliseconds after the last response of Redis for which a request waits that would be rejected without it, such as one with an enforced budget; later it is rejected at once",
+    integer(REDIS_CLOSED_MS, 0, 60_000),
   ),
   WORKERS: setting(
     "1; with REDIS_URL the number of cores",

@@ -18,6 +18,10 @@ export class Budget implements BudgetAmounts {
   reservedByUncertain = 0;
   /** The part of `spent` that has not been written to the journal. */
   unwritten = 0;
+  /** What all processes had spent when the journal was last read. */
+  written = 0;
+  /** How often operators had changed the amount by then. */
+  version = 0;
   /** The running sum of what was spent here; includes `unwritten`. */
   spentHere = 0;
   /** The part of `reservedHere` that the journal has. */
@@ -67,7 +71,9 @@ export class Budget implements BudgetAmounts {
   }
 
   /** Takes over the amounts of the journal. */
-  apply({ spent, reservedElsewhere }: JournalTotal): void {
+  apply({ spent, reservedElsewhere, version }: JournalTotal): void {
+    this.written = spent;
+    this.version = version;
     this.spent = Math.max(0, add(spent, this.unwritten));
     this.reservedElsewhere = reservedElsewhere;
   }

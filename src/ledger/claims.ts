@@ -46,6 +46,11 @@ export function policyOf({ onUnavailable }: Claim, policy: UnavailablePolicy): U
   return onUnavailable ?? policy;
 }
 
+/** Whether the claims are refused while the shared ledger is unavailable. */
+export function isClosed(claims: readonly Claim[], policy: UnavailablePolicy): boolean {
+  return claims.some((claim) => policyOf(claim, policy) === "closed");
+}
+
 /** Returns the decision of the policies that do not reserve. `refusedBy` is the claim whose policy is `closed`. */
 export function forecastUnreserved(
   claims: readonly Claim[],

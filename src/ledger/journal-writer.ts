@@ -15,8 +15,14 @@ const MAX_BATCH_CHANGES = 1000;
 const RECHECK_MS = 1000;
 /** How often open reservations are written again, so that others know that this process is alive. */
 const RENEWAL_MS = LEASE_MS / 3;
+/** How often a process without requests writes, so that the journal keeps its sums. */
+const IDLE_MS = 86_400_000;
 
-interface JournalWriterOptions {
+export interface JournalWriterOptions {
+  /** Identifies this process in the journal. */
+  readonly writer?: string;
+  /** The amounts are also in Redis: those of earlier processes are not loaded, and batches contain sums. */
+  readonly isShared?: boolean;
   /** Where to keep what is not written yet, for the case that this process is killed. */
   readonly directory?: string;
   /** Called once if no file can be created there. */
@@ -34,7 +40,7 @@ interface PendingBatch extends JournalBatch {
 export class JournalWriter {
   /** Resolves after the first attempt to load. */
   readonly settled: Promise<void>;
-  readonly #writer = crypto.randomUUID();
+  readonly #writer: string;
   readonly #journal: SpentJournal;
   readonly #budgets: Budgets;
   readonly #clock: Clock;
@@ -59,19 +65,24 @@ export class JournalWriter {
   /** Whether a process has ended and the amounts in the journal were not read since. */
   #isReloadDue = false;
   #isFailing = false;
+  /** A budget of the last batch. */
+  #last: Budget | null = null;
+  #lastWrittenAt = 0;
 
   constructor(journal: SpentJournal, budgets: Budgets, clock: Clock, options: JournalWriterOptions) {
     this.#journal = journal;
     this.#budgets = budgets;
     this.#clock = clock;
     this.#options = options;
+    this.#writer = options.writer ?? crypto.randomUUID();
     const { directory, onDamagedFile = () => undefined } = options;
     if (directory === undefined) this.#file = null;
     const parts = { journal, budgets, clock, ownWriter: this.#writer, onDamagedFile };
     this.#recovery = directory === undefined ? null : new SpendingRecovery({ ...parts, directory });
     this.#renewal = clock.setInterval(() => this.#renew(), RENEWAL_MS);
     this.#renewal.unref();
-    this.settled = this.#load();
+    this.#isLoaded = options.isShared === true;
+    this.settled = this.#isLoaded ? Promise.resolve() : this.#load();
   }
 
   /** Whether the amounts of earlier processes are known. */
@@ -185,6 +196,8 @@ export class JournalWriter {
     if (this.#isLoaded && !this.#isRecovering)
       this.#recover().catch((error: unknown) => this.#reportFailure(error));
     for (const budget of this.#open) this.mark(budget);
+    // The journal forgets the sums of a process that has not written for a month.
+    if (this.#last !== null && this.#clock.now() - this.#lastWrittenAt > IDLE_MS) this.mark(this.#last);
   }
 
   /** Other processes may have been killed. */
@@ -236,6 +249,8 @@ export class JournalWriter {
       const totals = await this.#journal.writeSpending(written);
       this.#pending = null;
       this.#isFailing = false;
+      this.#last = budgets[0] ?? null;
+      this.#lastWrittenAt = this.#clock.now();
       for (const [at, budget] of budgets.entries()) {
         budget.unwritten -= batch.changes[at]?.spentChange ?? 0;
         budget.reservedWritten = batch.changes[at]?.reserved ?? 0;
@@ -275,11 +290,12 @@ export class JournalWriter {
     for (const budget of budgets)
       if (budget.reservedHere > 0) this.#open.add(budget);
       else this.#open.delete(budget);
-    const changes = budgets.map(({ target, unwritten, reservedHere, reservedWritten }) => ({
+    const changes = budgets.map(({ target, unwritten, spentHere, reservedHere, reservedWritten }) => ({
       budget: target,
       spentChange: unwritten,
       reserved: reservedHere,
       reservedBefore: reservedWritten,
+      ...(this.#options.isShared === true && { sum: spentHere }),
     }));
     const [number, writtenAt] = [++this.#batches, this.#clock.unixNow()];
     for (const { slot, spentHere, reservedHere } of budgets)

@@ -26,27 +26,19 @@ import type {
   UnavailablePolicy,
   WindowTarget,
 } from "./ledger.ts";
-import { JournalWriter } from "./journal-writer.ts";
+import { JournalWriter, type JournalWriterOptions } from "./journal-writer.ts";
 import { ClaimCheck, MemoryAccounts, type Account } from "./memory-accounts.ts";
 import { MemoryReservation } from "./memory-reservation.ts";
 import { RepeatedClaims } from "./repeated-claims.ts";
-import type { SpentJournal } from "./spent-journal.ts";
+import type { JournalAccount, SpentJournal } from "./spent-journal.ts";
 import { WallOffset } from "./wall-offset.ts";
 import { add } from "./window.ts";
 
 /** Windows are measured with `now`. `unixNow` is only for the reset time that clients see, and for periods. */
-interface MemoryLedgerOptions {
+interface MemoryLedgerOptions extends JournalWriterOptions {
   readonly clock?: Clock;
   /** Where spent amounts of budgets are kept; without it, they end with the process. */
   readonly journal?: SpentJournal;
-  /** Called with the first failure of an outage of the journal. Reading and writing are tried again every second. */
-  readonly onJournalError?: (error: unknown) => void;
-  /** Where a process keeps what it has not written to the journal yet, for the case that it is killed. */
-  readonly directory?: string;
-  /** Called once if no file can be created there. */
-  readonly onFileError?: (error: unknown) => void;
-  /** Called with the new path of a file of another process that could not be read. */
-  readonly onDamagedFile?: (path: string) => void;
   /** Maximum number of windows; see Windows and RequestLogs for what happens then. */
   readonly maxKeys?: number;
 }
@@ -115,14 +107,28 @@ export class MemoryLedger implements Ledger {
     // Last, because it moves what the checks refer to.
     this.#sweepSometimes(now);
     if (refusedBy !== -1) {
-      this.#recheck(claims[refusedBy]);
+      this.recheck(claims[refusedBy]);
       return { reserved: false, refusedBy, states, source: "memory" };
     }
     return new MemoryReservation(states, claims, accounts, now, this.#endReservation);
   }
 
-  /** Another process may have reset the budget that refuses a request. */
-  #recheck(refusing: Claim | undefined): void {
+  /** What is known of a budget, if it is known here. */
+  knownOf(target: BudgetTarget): Budget | undefined {
+    return this.#accounts.budgets.find(target);
+  }
+
+  /** Takes over what the journal has of a budget. */
+  learn({ budget: target, spent, version }: JournalAccount): void {
+    const budget = this.#accounts.budgets.findOrCreate(target);
+    if (version < budget.version || (version === budget.version && spent < budget.written)) return;
+    budget.written = spent;
+    budget.version = version;
+    budget.spent = add(spent, budget.unwritten);
+  }
+
+  /** Call with the claim that refuses a request: if it is on a budget, another process may have reset it. */
+  recheck(refusing: Claim | undefined): void {
     const budget = refusing?.kind === "budget" ? this.#accounts.budgets.find(refusing) : undefined;
     if (budget !== undefined) this.#journal?.recheck(budget);
   }
@@ -138,7 +144,7 @@ export class MemoryLedger implements Ledger {
     const now = this.#clock.now();
     const refusedBy = this.#check(claims, now);
     if (refusedBy === -1) return null;
-    this.#recheck(claims[refusedBy]);
+    this.recheck(claims[refusedBy]);
     return { reserved: false, refusedBy, states: this.#states(claims, now, false), source: "memory" };
   }
 
@@ -156,7 +162,9 @@ export class MemoryLedger implements Ledger {
     this.#sweepSometimes(now);
     for (const [at, claim] of claims.entries()) {
       const budget = claim.kind === "budget" ? this.#accounts.budgets.find(claim) : undefined;
-      const used = states[at]?.used ?? 0;
+      const state = states[at];
+      if (state === undefined || state.isUnknown === true) continue;
+      const { used } = state;
       if (budget !== undefined)
         budget.reservedElsewhere = Math.max(0, used - add(budget.spent, budget.reservedHere));
     }

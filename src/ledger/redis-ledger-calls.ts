@@ -3,6 +3,7 @@ import { digestName } from "../base/digest-name.ts";
 import { amountOf, chargeOf, isExact, secondsOf } from "./claims.ts";
 import {
   LEASE_MS,
+  type BudgetClaim,
   type BudgetTarget,
   type Claim,
   type ClaimState,
@@ -11,7 +12,7 @@ import {
 } from "./ledger.ts";
 import { add } from "./window.ts";
 
-/** Keys and other arguments of a script, without the two keys and two arguments that all scripts share. */
+/** Keys and other arguments of a script, without the three keys and arguments that all scripts share. */
 export interface ScriptCall {
   readonly gatewayId: string;
   readonly keys: readonly string[];
@@ -42,18 +43,34 @@ export function keysOf(gatewayId: string, claims: readonly Claim[]): readonly st
   return claims.map((claim) => keyOf(gatewayId, claim));
 }
 
-/** Returns the arguments after the SHA in EVALSHA, or after the text in EVAL. */
-export function scriptArguments(call: ScriptCall, processId: string, timeMs: number): string[] {
-  const prefix = prefixOf(call.gatewayId);
+/** The epoch of a gateway: see RedisEpochs. */
+export function epochKey(gatewayId: string): string {
+  return `${prefixOf(gatewayId)}epoch`;
+}
+
+/** Returns the arguments after the SHA in EVALSHA, or after the text in EVAL. An empty epoch is not checked. */
+export function scriptArguments(
+  call: ScriptCall,
+  processId: string,
+  epoch: string,
+  timeMs: number,
+): string[] {
+  const process = `${processId}.${epoch}`;
   return [
-    String(2 + call.keys.length),
+    String(3 + call.keys.length),
     leasesKey(call.gatewayId),
-    `${prefix}open:${processId}`,
+    `${prefixOf(call.gatewayId)}open:${process}`,
+    epochKey(call.gatewayId),
     ...call.keys,
-    String(Math.round(timeMs * 1000)),
-    processId,
+    microseconds(timeMs),
+    process,
+    epoch,
     ...call.args,
   ];
+}
+
+export function microseconds(milliseconds: number): string {
+  return String(Math.round(milliseconds * 1000));
 }
 
 function kindOf(claim: Claim): string {
@@ -62,37 +79,92 @@ function kindOf(claim: Claim): string {
   return claim.enforced ? "b" : "w";
 }
 
+type WindowClaim = Exclude<Claim, BudgetClaim>;
+
 /** The window in µs, or the end of the period in ms; 0 if it does not end. */
-function spanOf(claim: Claim): number {
+function spanOf(claim: WindowClaim | BudgetTarget): number {
   return claim.kind === "budget" ? Math.round(claim.endsAt ?? 0) : Math.round(claim.windowMs * 1000);
 }
 
-/** `reservationId` is null to reserve nothing. */
+/** What the process knows of a budget in the database. */
+export interface KnownAmount {
+  readonly written: number;
+  readonly version: number;
+}
+
+export const NOTHING_KNOWN: KnownAmount = { written: 0, version: 0 };
+/** As `written`: the database was read, and has nothing. */
+export const NOTHING_WRITTEN: KnownAmount = { written: -1, version: 0 };
+
+interface ReserveOptions {
+  /** Null to reserve nothing. */
+  readonly reservationId: string | null;
+  readonly keys?: readonly string[];
+  readonly amountKnown?: (claim: BudgetClaim) => KnownAmount;
+}
+
 export function reserveCall(
   gatewayId: string,
   claims: readonly Claim[],
-  reservationId: string | null,
-  keys = keysOf(gatewayId, claims),
+  { reservationId, keys = keysOf(gatewayId, claims), amountKnown }: ReserveOptions,
 ): ScriptCall {
   const parts: string[] = [];
-  const charges: (readonly [string, string, number, number])[] = [];
-  for (const [at, claim] of claims.entries()) {
-    const [amount, span] = [amountOf(claim), spanOf(claim)];
-    parts.push(kindOf(claim), String(claim.limit), String(amount), String(span));
-    if (claim.kind !== "requests")
-      charges.push([claim.kind === "budget" ? "b" : "t", keys[at] ?? "", amount, span]);
+  for (const claim of claims) {
+    const known = claim.kind === "budget" ? amountKnown?.(claim) : undefined;
+    const { written, version } = known ?? NOTHING_KNOWN;
+    parts.push(kindOf(claim), String(claim.limit), String(amountOf(claim)), String(spanOf(claim)));
+    parts.push(String(written), String(version));
   }
-  const charge = charges.length === 0 ? "" : JSON.stringify(charges);
+  const charge = chargeIfDead(claims, keys);
   return { gatewayId, keys, args: [reservationId ?? "", charge, LEASE_US, ...parts] };
 }
 
-/** How a reservation ends. `times` are those of its requests by claim; null: not reserved in Redis. */
-export interface ReservationEnd {
+/** Returns what to charge if the process dies; empty if nothing. */
+function chargeIfDead(claims: readonly Claim[], keys: readonly string[]): string {
+  const charges = claims.flatMap((claim, at) =>
+    claim.kind === "requests"
+      ? []
+      : [[claim.kind === "budget" ? "b" : "t", keys[at] ?? "", claim.amount, spanOf(claim)] as const],
+  );
+  return charges.length === 0 ? "" : JSON.stringify(charges);
+}
+
+/** Returns the call that adds an open reservation again; null if nothing is reserved. */
+export function restoreCall(
+  { gatewayId, claims, keys, reservationId }: OpenClaims,
+  processId: string,
+): ScriptCall | null {
+  const charge = chargeIfDead(claims, keys);
+  if (charge === "") return null;
+  const restored: string[] = [];
+  const parts: string[] = [];
+  for (const [at, claim] of claims.entries()) {
+    if (claim.kind === "requests") continue;
+    restored.push(keys[at] ?? "");
+    parts.push(claim.kind === "budget" ? "b" : "t", String(claim.amount), String(spanOf(claim)));
+  }
+  return {
+    gatewayId,
+    keys: [...restored, doneKey(gatewayId, processId, reservationId)],
+    args: [reservationId, charge, LEASE_US, ...parts],
+  };
+}
+
+function doneKey(gatewayId: string, processId: string, reservationId: string): string {
+  return `${prefixOf(gatewayId)}done:${processId}:${reservationId}`;
+}
+
+/** What is reserved, and how Redis names it. */
+export interface OpenClaims {
   readonly gatewayId: string;
   readonly claims: readonly Claim[];
   /** The keys of the claims. */
   readonly keys: readonly string[];
   readonly reservationId: string;
+}
+
+/** How a reservation ends. `times` are those of its requests by claim; null: it was decided without Redis. */
+export interface ReservationEnd extends OpenClaims {
   /** The reply to the reservation was lost: Redis may have it, or may get it later. */
   readonly isUnconfirmed?: boolean;
   readonly times: readonly number[] | null;
@@ -100,10 +172,13 @@ export interface ReservationEnd {
   readonly actualAmounts: readonly number[] | null;
 }
 
-/** Returns null if there is nothing to do. */
-export function endCall(end: ReservationEnd, processId: string): ScriptCall | null {
+/** Returns null if there is nothing to do. `totalOf`: what this process has spent of a budget, with this reservation. */
+export function endCall(
+  end: ReservationEnd,
+  processId: string,
+  totalOf: (claim: BudgetClaim) => number,
+): ScriptCall | null {
   const { gatewayId, claims, reservationId, times, actualAmounts } = end;
-  if (times === null && actualAmounts === null) return null;
   const keys: string[] = [];
   const parts: string[] = [];
   let mode = "uncharge";
@@ -112,17 +187,16 @@ export function endCall(end: ReservationEnd, processId: string): ScriptCall | nu
     if (claim.kind === "requests" && (actualAmounts !== null || time === 0)) continue;
     keys.push(end.keys[at] ?? "");
     if (claim.kind === "requests") {
-      parts.push("r", String(amountOf(claim)), "0", String(spanOf(claim)), String(time));
+      parts.push(kindOf(claim), String(amountOf(claim)), "0", String(spanOf(claim)), String(time));
       continue;
     }
     mode = times === null ? "charge" : end.isUnconfirmed === true ? "cancel" : "end";
-    const reserved = times === null ? 0 : claim.amount;
     const charge = actualAmounts === null ? 0 : chargeOf(claim, actualAmounts[at]);
-    const kind = claim.kind === "budget" ? "b" : "t";
-    parts.push(kind, String(reserved), String(charge), String(spanOf(claim)), "0");
+    const [kind, charged] = claim.kind === "budget" ? ["b", totalOf(claim)] : ["t", charge];
+    parts.push(kind, String(claim.amount), String(charged), String(spanOf(claim)), "0");
   }
   if (keys.length === 0) return null;
-  if (mode === "charge") keys.push(`${prefixOf(gatewayId)}done:${processId}:${reservationId}`);
+  if (mode === "charge") keys.push(doneKey(gatewayId, processId, reservationId));
   return {
     gatewayId,
     keys,
@@ -131,11 +205,32 @@ export function endCall(end: ReservationEnd, processId: string): ScriptCall | nu
   };
 }
 
+/** Returns the call that counts requests that were admitted without Redis; null if there are none. */
+export function countCall(open: OpenClaims, processId: string): ScriptCall | null {
+  const { gatewayId, claims, reservationId } = open;
+  const keys: string[] = [];
+  const parts: string[] = [];
+  for (const [at, claim] of claims.entries()) {
+    if (claim.kind !== "requests") continue;
+    keys.push(open.keys[at] ?? "");
+    parts.push(kindOf(claim), String(amountOf(claim)), "0", String(spanOf(claim)), "0");
+  }
+  if (keys.length === 0) return null;
+  // The settlement has a mark of its own.
+  const id = `${reservationId} requests`;
+  return { gatewayId, keys: [...keys, doneKey(gatewayId, processId, id)], args: [id, "charge", ...parts] };
+}
+
 export interface ReserveReply extends Forecast {
   /** Times of requests by claim, to release them. */
   readonly times: readonly number[];
   /** By claim: how long not even an amount of 1 fits, whatever happens to open reservations. */
   readonly fullMs: readonly number[];
+}
+
+/** Returns the indices of the claims on budgets that must be compared with the database first, or null. */
+export function unseededIn(reply: unknown): readonly number[] | null {
+  return Array.isArray(reply) && reply[0] === -1 ? requireNumbers(reply.slice(1), reply.length - 1) : null;
 }
 
 /** Returns the forecast of the reply of the reserve script. Throws if the reply is invalid. */

@@ -5,24 +5,28 @@ import { toError } from "../base/to-error.ts";
 import { RedisUnavailable } from "../redis/redis-connection.ts";
 import { SharedRedis } from "../redis/shared-redis.ts";
 import type { LedgerState } from "./ledger.ts";
+import { RedisEpochs, type EpochLoss } from "./redis-epochs.ts";
 import {
-  endCall,
   leasesKey,
   parseReserveReply,
   reserveCall,
   scriptArguments,
-  type ReservationEnd,
   type ScriptCall,
 } from "./redis-ledger-calls.ts";
-import { CLEAR_WINDOW_SCRIPT, END_SCRIPT, RESERVE_SCRIPT } from "./redis-ledger-scripts.ts";
+import { CLEAR_WINDOW_SCRIPT, RESERVE_SCRIPT } from "./redis-ledger-scripts.ts";
 
 interface LinkOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly silenceTimeoutMs: number;
+  /** How long after the last reply of Redis `untilConnected` waits. */
+  readonly closedTimeoutMs: number;
   /** Milliseconds to use instead of Redis's clock, so that tests can control the time of the production scripts. */
   readonly time: () => number;
   readonly onStateChange: ((state: LedgerState) => void) | undefined;
+  /** Called when a server is available again, after what has waited for it was sent. */
+  readonly onAvailable: () => void;
+  readonly onLost: (loss: EpochLoss) => void;
 }
 
 /** Ends to repeat when Redis is available again. Others are charged as reserved when the lease of this process ends. */
@@ -30,6 +34,8 @@ const MAX_WAITING_ENDS = 100_000;
 const CLOSE_TIMEOUT_MS = 1000;
 const VERIFY_WINDOW_MS = 1000;
 const RETRY_MS = 1000;
+/** Another epoch may begin while the last one is read; more often it does not. */
+const MAX_EPOCHS = 3;
 
 const shaByScript = new Map<string, string>();
 
@@ -46,17 +52,25 @@ export class RedisLedgerLink {
   #waiting: { readonly script: string; readonly call: ScriptCall }[] = [];
   #retry: ClockTimer | null = null;
   readonly #sending = new Set<Promise<void>>();
+  readonly epochs: RedisEpochs;
+  /** By gateway: what waits until its server is connected. */
+  readonly #waits = new Map<string, PromiseWithResolvers<boolean>>();
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    const { url, clock, silenceTimeoutMs } = options;
+    const { url, clock, silenceTimeoutMs, time, onLost } = options;
     this.#redis = new SharedRedis(url, {
       clock,
       silenceTimeoutMs,
       verify: (client, hashTag) => this.#verify(client, hashTag),
       onStateChange: options.onStateChange,
-      onAvailable: () => this.#sendWaiting(),
+      onAvailable: () => {
+        this.#sendWaiting();
+        options.onAvailable();
+        this.#endWaits();
+      },
     });
+    this.epochs = new RedisEpochs({ redis: this.#redis, time, onLost });
   }
 
   get state(): LedgerState {
@@ -72,25 +86,39 @@ export class RedisLedgerLink {
     return this.#redis.settled;
   }
 
+  /** Resolves when the server of a gateway is connected, or to false at the end of the time for it. */
+  untilConnected(gatewayId: string): boolean | Promise<boolean> {
+    if (this.isConnectedFor(gatewayId)) return true;
+    const { clock, closedTimeoutMs } = this.#options;
+    const now = clock.now();
+    const until = (this.#redis.unavailableSince(leasesKey(gatewayId)) ?? now) + closedTimeoutMs;
+    if (now >= until) return false;
+    const known = this.#waits.get(gatewayId);
+    if (known !== undefined) return known.promise;
+    const wait = Promise.withResolvers<boolean>();
+    this.#waits.set(gatewayId, wait);
+    const timer = clock.setTimeout(() => this.#endWait(gatewayId, false), until - now);
+    void wait.promise.then(() => timer.close());
+    return wait.promise;
+  }
+
   /** Rejects if Redis is unavailable. A Redis that replies but cannot run the script (read-only, full) is unavailable too. */
   async run(script: string, call: ScriptCall): Promise<unknown> {
-    const args = scriptArguments(call, this.processId, this.#options.time());
     try {
-      const key = leasesKey(call.gatewayId);
-      // Clearing must not be overtaken by later reservations, which it would be if Redis did not know the script yet.
-      if (script === CLEAR_WINDOW_SCRIPT) return await this.#redis.send(key, "EVAL", [script, ...args]);
-      return await this.#evaluate(key, script, args);
+      for (let tries = 1; ; tries++) {
+        const { id } = this.epochs.current(call.gatewayId) ?? (await this.epochs.join(call.gatewayId));
+        try {
+          return await this.#runIn(id, script, call);
+        } catch (error) {
+          if (!toError(error).message.startsWith("EPOCH") || tries === MAX_EPOCHS) throw error;
+          this.epochs.end(call.gatewayId, id);
+        }
+      }
     } catch (error) {
       if (!(error instanceof RedisUnavailable))
         this.#redis.disconnect(leasesKey(call.gatewayId), `returned an error: ${toError(error).message}`);
       throw error;
     }
-  }
-
-  /** Ends a reservation without waiting. If Redis is unavailable, this is repeated when it is available again. */
-  end(end: ReservationEnd): void {
-    const call = endCall(end, this.processId);
-    if (call !== null) void this.runOrRepeat(END_SCRIPT, call);
   }
 
   /** Resolves also if Redis is unavailable: then the call is repeated when it is available again. */
@@ -118,6 +146,25 @@ export class RedisLedgerLink {
     timer.close();
     this.#retry?.close();
     this.#redis.close();
+    for (const gatewayId of [...this.#waits.keys()]) this.#endWait(gatewayId, false);
+  }
+
+  #endWaits(): void {
+    for (const gatewayId of [...this.#waits.keys()])
+      if (this.isConnectedFor(gatewayId)) this.#endWait(gatewayId, true);
+  }
+
+  #endWait(gatewayId: string, isConnected: boolean): void {
+    this.#waits.get(gatewayId)?.resolve(isConnected);
+    this.#waits.delete(gatewayId);
+  }
+
+  #runIn(epoch: string, script: string, call: ScriptCall): Promise<unknown> {
+    const args = scriptArguments(call, this.processId, epoch, this.#options.time());
+    const key = leasesKey(call.gatewayId);
+    // Clearing must not be overtaken by later reservations, which it would be if Redis did not know the script yet.
+    if (script === CLEAR_WINDOW_SCRIPT) return this.#redis.send(key, "EVAL", [script, ...args]);
+    return this.#evaluate(key, script, args);
   }
 
   /** Sends the calls whose server is connected. */
@@ -149,12 +196,30 @@ export class RedisLedgerLink {
     }
   }
 
-  /** Counts a request with a new key, which tests that Redis can write, and loads the script. */
-  async #verify(client: RedisClient, hashTag: string): Promise<void> {
+  /**
+   * Counts a request with a new key, which tests that Redis can write, and loads the script. Resolves to what identifies the process of
+   * Redis; empty if it does not say that.
+   */
+  async #verify(client: RedisClient, hashTag: string): Promise<string> {
     const key = `proof ${crypto.randomUUID()}`;
     const claims = [{ kind: "requests", key, limit: 1, windowMs: VERIFY_WINDOW_MS } as const];
-    const args = scriptArguments(reserveCall(hashTag, claims, "1"), this.processId, 0);
+    const call = reserveCall(hashTag, claims, { reservationId: "1" });
+    const args = scriptArguments(call, this.processId, "", 0);
     const reply: unknown = await client.send("EVAL", [RESERVE_SCRIPT, ...args]);
     if (!parseReserveReply(reply, claims).fits) throw new Error("the reserve script rejected a new key");
+    return serverIn(client);
   }
+}
+
+/** Returns the run id of Redis, or the id of its replication. */
+async function serverIn(client: RedisClient): Promise<string> {
+  for (const [section, field] of [
+    ["server", "run_id"],
+    ["replication", "master_replid"],
+  ] as const) {
+    const info: unknown = await client.send("INFO", [section]).catch(() => "");
+    const value = new RegExp(`^${field}:(\\S+)`, "m").exec(String(info))?.[1];
+    if (value !== undefined) return value;
+  }
+  return "";
 }

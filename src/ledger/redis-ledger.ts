@@ -1,17 +1,20 @@
 // The ledger that processes and nodes share: one script call in Redis per reservation, by Redis's clock, and the decision
 // without Redis while it is unavailable.
 import { systemClock, type Clock } from "../base/clock.ts";
-import { REDIS_SILENT_MS } from "../config/settings.ts";
-import { amountOf, forecastUnreserved, isAmount, policyOf, refusalOf } from "./claims.ts";
+import { REDIS_CLOSED_MS, REDIS_SILENT_MS } from "../config/settings.ts";
+import { amountOf, isAmount, isClosed, refusalOf } from "./claims.ts";
+import { forecastWithoutRedis, type LocalKnowledge } from "./forecast-without-redis.ts";
+import { HeldReservations, type HeldReservation } from "./held-reservations.ts";
 import { KnownRefusals } from "./known-refusals.ts";
-import { Leases } from "./leases.ts";
 import {
   LedgerUnavailable,
   type BudgetAmounts,
   type BudgetTarget,
   type Claim,
+  type ClaimState,
   type Forecast,
   type Ledger,
+  type LedgerSource,
   type LedgerState,
   type Refusal,
   type Reservation,
@@ -20,30 +23,40 @@ import {
 } from "./ledger.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
 import { ReservationWithEnd } from "./open-reservation.ts";
+import { RedisAccounts } from "./redis-accounts.ts";
 import {
+  countCall,
+  endCall,
   keyOf,
   keysOf,
   LEASE_US,
-  parseReserveReply,
-  requireNumbers,
-  reserveCall,
+  restoreCall,
+  type OpenClaims,
+  type ReservationEnd,
   type ReserveReply,
-  type ScriptCall,
 } from "./redis-ledger-calls.ts";
+import type { EpochLoss } from "./redis-epochs.ts";
 import { RedisLedgerLink } from "./redis-ledger-link.ts";
-import {
-  ADJUST_SCRIPT,
-  CLEAR_WINDOW_SCRIPT,
-  READ_SCRIPT,
-  RENEW_SCRIPT,
-  RESERVE_SCRIPT,
-} from "./redis-ledger-scripts.ts";
+import { CLEAR_WINDOW_SCRIPT, END_SCRIPT, RENEW_SCRIPT, RESTORE_SCRIPT } from "./redis-ledger-scripts.ts";
+import type { AccountJournal } from "./spent-journal.ts";
 
 interface RedisLedgerOptions {
+  /** Where spent amounts of budgets are kept, whatever happens to Redis. Without it, budgets are unavailable. */
+  readonly journal?: AccountJournal;
+  /** Called with the first failure of an outage of the journal. */
+  readonly onJournalError?: (error: unknown) => void;
   /** Called when Redis becomes available or unavailable, or the reason changes. */
   readonly onStateChange?: (state: LedgerState) => void;
+  /** Called with each decision that was made without Redis and did not just fail. */
+  readonly onLocalDecision?: () => void;
+  /** Called when Redis may have lost data of a gateway. */
+  readonly onLost?: (loss: EpochLoss) => void;
+  /** Called when Redis had less of a budget than the database. */
+  readonly onRaised?: (gatewayId: string, budget: BudgetTarget, raised: number) => void;
   /** How long Redis may send no reply before it is unavailable. */
   readonly silenceTimeoutMs?: number;
+  /** How long after the last reply of Redis decisions wait that would fail without it. */
+  readonly closedTimeoutMs?: number;
   /** The clock of this process, for decisions without Redis, leases and timeouts. */
   readonly clock?: Clock;
   /** Milliseconds to use instead of Redis's clock, so that tests can control the time of the production scripts. */
@@ -52,29 +65,45 @@ interface RedisLedgerOptions {
 
 /**
  * Exact for any number of processes while Redis replies. While it does not, `local` continues with what Redis admitted through
- * this process; what is settled meanwhile is charged in Redis when it is available again, also with `open`. A reservation whose
- * reply was lost is released then. A request whose reply was lost stays counted: one too many, never one too few.
+ * this process, and `closed` waits for a moment; what is admitted meanwhile is reported to Redis when it is available again. A
+ * reservation whose reply was lost is released then. A request whose reply was lost stays counted: one too many, never one too few.
  */
 export class RedisLedger implements Ledger {
+  readonly #options: RedisLedgerOptions;
   readonly #clock: Clock;
+  readonly #closedTimeoutMs: number;
   readonly #link: RedisLedgerLink;
+  /** What this process has admitted; writes what it spends to the journal. */
   readonly #local: MemoryLedger;
-  readonly #leases: Leases;
+  readonly #accounts: RedisAccounts;
+  readonly #held: HeldReservations;
   readonly #known = new KnownRefusals();
+  readonly #withoutRedis: LocalKnowledge;
   #lastId = 0;
 
   constructor(url: string, options: RedisLedgerOptions = {}) {
     const { clock = systemClock, silenceTimeoutMs = REDIS_SILENT_MS, time = () => 0 } = options;
+    this.#options = options;
     this.#clock = clock;
-    this.#local = new MemoryLedger({ clock });
+    this.#closedTimeoutMs = options.closedTimeoutMs ?? REDIS_CLOSED_MS;
     this.#link = new RedisLedgerLink({
       url,
       clock,
       silenceTimeoutMs,
+      closedTimeoutMs: this.#closedTimeoutMs,
       time,
       onStateChange: options.onStateChange,
+      onAvailable: () => this.#reportHeld(),
+      onLost: (loss) => this.#recover(loss),
     });
-    this.#leases = new Leases(clock, (gatewayId) => void this.#renew(gatewayId));
+    const { onJournalError = () => undefined, onRaised = () => undefined } = options;
+    const writer = this.#link.processId;
+    const journal = options.journal ?? null;
+    const written = journal === null ? {} : { journal, writer, isShared: true };
+    this.#local = new MemoryLedger({ clock, ...written, onJournalError });
+    this.#accounts = new RedisAccounts({ link: this.#link, journal, mirror: this.#local, clock, onRaised });
+    this.#withoutRedis = { known: this.#known, local: this.#local, clock };
+    this.#held = new HeldReservations(clock, (gatewayId) => void this.#renew(gatewayId));
   }
 
   get state(): LedgerState {
@@ -92,9 +121,12 @@ export class RedisLedger implements Ledger {
     policy: UnavailablePolicy,
   ): Reservation | Refusal | Promise<Reservation | Refusal> {
     for (const claim of claims) amountOf(claim);
-    return this.#link.isConnectedFor(gatewayId)
-      ? this.#reserveInRedis(gatewayId, claims, policy)
-      : this.#reserveWithoutRedis(gatewayId, claims, policy);
+    if (this.#link.isConnectedFor(gatewayId)) return this.#reserveInRedis(gatewayId, claims, policy);
+    if (!isClosed(claims, policy)) return this.#reserveWithoutRedis(gatewayId, claims, policy);
+    const wait = this.#link.untilConnected(gatewayId);
+    return wait === false
+      ? this.#reserveWithoutRedis(gatewayId, claims, policy)
+      : this.#reserveInRedis(gatewayId, claims, policy);
   }
 
   reserveUnavailable(
@@ -107,11 +139,11 @@ export class RedisLedger implements Ledger {
 
   async peek(gatewayId: string, claims: readonly Claim[], policy: UnavailablePolicy): Promise<Forecast> {
     try {
-      const reply = await this.#link.run(RESERVE_SCRIPT, reserveCall(gatewayId, claims, null));
-      const { fits, refusedBy, states, source } = parseReserveReply(reply, claims);
+      const open = { gatewayId, claims, keys: keysOf(gatewayId, claims) };
+      const { fits, refusedBy, states, source } = await this.#accounts.decide(open, null);
       return { fits, refusedBy, states, source };
     } catch {
-      return this.#forecastWithoutRedis(claims, policy);
+      return forecastWithoutRedis(claims, policy, this.#withoutRedis);
     }
   }
 
@@ -120,32 +152,29 @@ export class RedisLedger implements Ledger {
   }
 
   async clear(gatewayId: string, target: WindowTarget | BudgetTarget): Promise<void> {
-    if (target.kind === "budget") await this.#adjust(gatewayId, target, "clear");
-    this.#local.clear(gatewayId, target);
     this.#known.forget(target.key);
-    if (target.kind !== "budget")
-      await this.#link.runOrRepeat(CLEAR_WINDOW_SCRIPT, {
-        gatewayId,
-        keys: [keyOf(gatewayId, target)],
-        args: [],
-      });
+    if (target.kind === "budget") {
+      await this.#accounts.change(gatewayId, target, { kind: "clear" });
+      return;
+    }
+    this.#local.clear(gatewayId, target);
+    const keys = [keyOf(gatewayId, target)];
+    await this.#link.runOrRepeat(CLEAR_WINDOW_SCRIPT, { gatewayId, keys, args: [] });
   }
 
   adjust(gatewayId: string, budget: BudgetTarget, amount: number): Promise<BudgetAmounts> {
     if (!isAmount(Math.abs(amount))) throw new RangeError(`Amount ${amount} must be an integer.`);
     this.#known.forget(budget.key);
-    return this.#adjust(gatewayId, budget, String(amount));
+    return this.#accounts.change(gatewayId, budget, { kind: "add", amount });
   }
 
-  async read(gatewayId: string, budgets: readonly BudgetTarget[]): Promise<readonly BudgetAmounts[]> {
-    const keys = budgets.map((budget) => keyOf(gatewayId, budget));
-    const reply = await this.#require(READ_SCRIPT, { gatewayId, keys, args: [] });
-    const numbers = requireNumbers(reply, 2 * budgets.length);
-    return budgets.map((_, at) => ({ spent: numbers[2 * at] ?? 0, reserved: numbers[2 * at + 1] ?? 0 }));
+  read(gatewayId: string, budgets: readonly BudgetTarget[]): Promise<readonly BudgetAmounts[]> {
+    return this.#accounts.read(gatewayId, budgets);
   }
 
   async close(): Promise<void> {
-    this.#leases.stop();
+    this.#held.stop();
+    await this.#local.close();
     await this.#link.close();
   }
 
@@ -154,42 +183,57 @@ export class RedisLedger implements Ledger {
     claims: readonly Claim[],
     policy: UnavailablePolicy,
   ): Promise<Reservation | Refusal> {
-    const reservationId = String(++this.#lastId);
     const keys = keysOf(gatewayId, claims);
-    const sentAt = this.#clock.now();
-    let reply: ReserveReply;
-    try {
-      const call = reserveCall(gatewayId, claims, reservationId, keys);
-      reply = parseReserveReply(await this.#link.run(RESERVE_SCRIPT, call), claims);
-    } catch {
-      // Redis may have reserved the claims all the same, or may do so later.
-      const isUnconfirmed = true;
-      this.#link.end({
-        gatewayId,
-        claims,
-        keys,
-        reservationId,
-        isUnconfirmed,
-        times: [],
-        actualAmounts: null,
-      });
-      return this.#reserveWithoutRedis(gatewayId, claims, policy);
+    const startedAt = this.#clock.now();
+    const waits = isClosed(claims, policy);
+    for (;;) {
+      if (waits && !(await this.#link.untilConnected(gatewayId)))
+        return this.#reserveWithoutRedis(gatewayId, claims, policy);
+      const open: OpenClaims = { gatewayId, claims, keys, reservationId: String(++this.#lastId) };
+      const sentAt = this.#clock.now();
+      try {
+        const reply = await this.#accounts.decide(open, open.reservationId);
+        if (reply.fits) return this.#reserved(open, reply);
+        this.#remember(claims, reply, sentAt);
+        this.#local.recheck(claims[reply.refusedBy]);
+        return refusalOf(reply);
+      } catch (error) {
+        const isDatabase = error instanceof LedgerUnavailable;
+        // Redis may have reserved the claims all the same, or may do so later.
+        if (!isDatabase) this.#end({ ...open, isUnconfirmed: true, times: [], actualAmounts: null });
+        if (!waits || isDatabase || this.#clock.now() - startedAt >= this.#closedTimeoutMs)
+          return this.#reserveWithoutRedis(gatewayId, claims, policy);
+      }
     }
-    if (!reply.fits) {
-      this.#remember(claims, reply, sentAt);
-      return refusalOf(reply);
-    }
-    const { times } = reply;
-    const isMirrored = claims.some((claim) => policyOf(claim, policy) === "local");
-    const endLocal = isMirrored ? this.#local.record(claims, reply.states) : null;
+  }
+
+  /** `times` of a reply are null if Redis has not decided. */
+  #reserved(
+    open: OpenClaims,
+    {
+      states,
+      times,
+      source,
+    }: { states: readonly ClaimState[]; times: readonly number[] | null; source: LedgerSource },
+  ): Reservation {
+    const { claims } = open;
+    const endLocal = this.#local.record(claims, states);
     // Requests are counted at once: nothing is charged for them if this process dies.
-    const isLeased = claims.some(({ kind }) => kind !== "requests");
-    if (isLeased) this.#leases.open(gatewayId);
-    return new ReservationWithEnd(reply.states, reply.source, (actualAmounts) => {
-      if (isLeased) this.#leases.close(gatewayId);
-      endLocal?.(actualAmounts);
-      this.#link.end({ gatewayId, claims, keys, reservationId, times, actualAmounts });
+    const isHeld = claims.some(({ kind }) => kind !== "requests");
+    const held: HeldReservation = { ...open, isInRedis: times !== null };
+    if (isHeld) this.#held.add(held);
+    return new ReservationWithEnd(states, source, (actualAmounts) => {
+      if (isHeld) this.#held.remove(held);
+      endLocal(actualAmounts);
+      this.#end({ ...open, times, actualAmounts });
     });
+  }
+
+  /** Ends a reservation without waiting. If Redis is unavailable, this is repeated when it is available again. */
+  #end(end: ReservationEnd): void {
+    const totalOf = (claim: BudgetTarget) => this.#local.knownOf(claim)?.spentHere ?? 0;
+    const call = endCall(end, this.#link.processId, totalOf);
+    if (call !== null) void this.#link.runOrRepeat(END_SCRIPT, call);
   }
 
   #reserveWithoutRedis(
@@ -197,47 +241,14 @@ export class RedisLedger implements Ledger {
     claims: readonly Claim[],
     policy: UnavailablePolicy,
   ): Reservation | Refusal {
-    const reservationId = String(++this.#lastId);
-    const charge = (actualAmounts: readonly number[] | null) => {
-      const keys = keysOf(gatewayId, claims);
-      this.#link.end({ gatewayId, claims, keys, reservationId, times: null, actualAmounts });
-    };
-    const forecast = this.#forecastWithoutRedis(claims, policy);
+    const forecast = forecastWithoutRedis(claims, policy, this.#withoutRedis);
+    if (forecast.source !== "closed" && claims.length > 0) this.#options.onLocalDecision?.();
     if (!forecast.fits) return refusalOf(forecast);
-    const isLocal = claims.map((claim) => policyOf(claim, policy) === "local");
-    // Decided in the same turn of the event loop, so it fits.
-    const local = this.#local.reserve(
-      gatewayId,
-      claims.filter((_, at) => isLocal[at]),
-      "local",
-    );
-    return new ReservationWithEnd(forecast.states, forecast.source, (actualAmounts) => {
-      if (local.reserved && actualAmounts === null) local.release();
-      else if (local.reserved) local.settle((actualAmounts ?? []).filter((_, at) => isLocal[at]));
-      charge(actualAmounts);
-    });
-  }
-
-  /** Claims whose policy is `open` fit. One whose policy is `closed` refuses. Others are decided with what this process knows. */
-  #forecastWithoutRedis(claims: readonly Claim[], policy: UnavailablePolicy): Forecast {
-    const unixMs = this.#clock.unixNow();
-    const closed = claims.findIndex((claim) => policyOf(claim, policy) === "closed");
-    if (closed !== -1) return forecastUnreserved(claims, "closed", unixMs, closed);
-    const local = claims.filter((claim) => policyOf(claim, policy) === "local");
-    const open = forecastUnreserved(claims, "open", unixMs);
-    if (local.length === 0 && claims.length > 0) return open;
-    const known = this.#known.refusalDuringOutage(local, this.#clock.now(), unixMs);
-    const { refusedBy, states } = known ?? this.#local.peek("", local);
-    const first = local[refusedBy];
-    return {
-      fits: first === undefined,
-      refusedBy: first === undefined ? -1 : claims.indexOf(first),
-      states: open.states.map((state, at) => {
-        const claim = claims[at];
-        return (claim === undefined ? undefined : states[local.indexOf(claim)]) ?? state;
-      }),
-      source: "local",
-    };
+    const keys = keysOf(gatewayId, claims);
+    const open: OpenClaims = { gatewayId, claims, keys, reservationId: String(++this.#lastId) };
+    const counted = countCall(open, this.#link.processId);
+    if (counted !== null) void this.#link.runOrRepeat(END_SCRIPT, counted);
+    return this.#reserved(open, { ...forecast, times: null });
   }
 
   #remember(claims: readonly Claim[], { states, fullMs }: ReserveReply, sentAt: number): void {
@@ -247,18 +258,25 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  async #adjust(gatewayId: string, budget: BudgetTarget, change: string): Promise<BudgetAmounts> {
-    const args = [String(Math.round(budget.endsAt ?? 0)), change];
-    const reply = await this.#require(ADJUST_SCRIPT, { gatewayId, keys: [keyOf(gatewayId, budget)], args });
-    const [spent = 0, reserved = 0] = requireNumbers(reply, 2);
-    return { spent, reserved };
+  /** Redis is available again: it learns what this process has reserved without it. */
+  #reportHeld(): void {
+    for (const gatewayId of this.#held.gatewayIds)
+      for (const held of this.#held.of(gatewayId)) if (!held.isInRedis) void this.#restore(held);
   }
 
-  async #require(script: string, call: ScriptCall): Promise<unknown> {
+  /** What is reserved here is added again. */
+  #recover(loss: EpochLoss): void {
+    this.#options.onLost?.(loss);
+    for (const held of this.#held.of(loss.gatewayId)) void this.#restore(held);
+  }
+
+  async #restore(held: HeldReservation): Promise<void> {
+    const call = restoreCall(held, this.#link.processId);
     try {
-      return await this.#link.run(script, call);
+      if (call !== null) await this.#link.run(RESTORE_SCRIPT, call);
+      held.isInRedis = true;
     } catch {
-      throw new LedgerUnavailable(this.state.detail ?? "Redis is unavailable");
+      held.isInRedis = false;
     }
   }
 

@@ -6,10 +6,13 @@ import { WINDOWS } from "./redis-windows.ts";
  * 14 digits.
  *
  * KEYS[1] is a sorted set of processes by the end of their lease, KEYS[2] a hash of the open reservations of the calling process:
- * what to charge for each if the process dies, as JSON. ARGV[1] is the time in µs, or 0 for Redis's own clock, as in production.
- * ARGV[2] is the id of the process.
+ * what to charge for each if the process dies, as JSON. KEYS[3] is the epoch of the gateway. ARGV[1] is the time in µs, or 0 for
+ * Redis's own clock, as in production. ARGV[2] is the id of the process, a dot, and the epoch that it knows. ARGV[3] is this epoch, or
+ * empty not to check it.
  *
- * Windows: see redis-windows.ts. A budget is a hash with `spent`, `reserved` and the end of its period.
+ * Windows: see redis-windows.ts. A budget is a hash with `spent`, `reserved` and the end of its period; `epoch`, in which `reserved`
+ * was counted; `seeded`, the epoch in which `spent` was compared with the database; `version`, how often operators have changed it; and
+ * `@` with the id of each process: what that process has spent in total, which is part of `spent`.
  */
 export const LIBRARY = `
 local MAX = 9007199254740991
@@ -26,9 +29,34 @@ local function text(number) return string.format('%d', number) end
 local function add(left, right) return math.min(left + right, MAX) end
 
 ${WINDOWS}
+local epoch = ARGV[3]
+local writer = string.match(ARGV[2], '^[^.]*')
+-- Commands of a process that does not know the epoch have no effect: what it believes to be reserved is not.
+if epoch ~= '' then
+  local found = redis.call('HMGET', KEYS[3], 'id', 'seen')
+  if found[1] ~= epoch then return redis.error_reply('EPOCH is another one') end
+  if now - tonumber(found[2]) > 100000 then
+    redis.call('HSET', KEYS[3], 'seen', text(now))
+    redis.call('PEXPIRE', KEYS[3], FOREVER_MS)
+  end
+end
+
 local function load_budget(key)
-  local found = redis.call('HMGET', key, 'spent', 'reserved', 'ends')
-  return {key = key, spent = tonumber(found[1] or '0'), reserved = tonumber(found[2] or '0'), ends = tonumber(found[3] or '0')}
+  local found = redis.call('HMGET', key, 'spent', 'reserved', 'ends', 'epoch', 'seeded', 'version')
+  return {
+    key = key,
+    exists = found[1] or found[2] or found[4],
+    spent = tonumber(found[1] or '0'),
+    reserved = found[4] == epoch and tonumber(found[2] or '0') or 0,
+    ends = tonumber(found[3] or '0'),
+    seeded = found[5] == epoch,
+    version = tonumber(found[6] or '0'),
+  }
+end
+
+-- Forgets the reservations of an earlier epoch: the processes that hold them add them again.
+local function enter_epoch(key)
+  if redis.call('HGET', key, 'epoch') ~= epoch then redis.call('HSET', key, 'epoch', epoch, 'reserved', '0') end
 end
 
 -- ends: Unix milliseconds of the end of the period, 0 if there is none. Three days longer: a budget may move to another time zone.
@@ -49,30 +77,43 @@ local function add_to_budget(key, field, amount)
   return sum
 end
 
--- Replaces a reserved amount of a window or a budget with a charge. Returns the time of the charge.
-local function settle(kind, key, reserved, charge, span, at)
-  if kind == 'b' then
-    -- A negative sum: the key had expired or was deleted. Then this creates it.
-    local lost = reserved == 0 or add_to_budget(key, 'reserved', -reserved) < 0
-    if charge > 0 then add_to_budget(key, 'spent', charge) end
-    if lost then expire_budget(key, span) end
-    return at
+-- Returns a reserved amount of a budget.
+local function release_budget(key, reserved, ends)
+  if reserved == 0 then return end
+  enter_epoch(key)
+  if add_to_budget(key, 'reserved', -reserved) < 0 then expire_budget(key, ends) end
+end
+
+-- Adds what the total of the calling process exceeds the one that is known. Repeating it has no effect.
+local function spend_until(key, total, ends)
+  local known = redis.call('HGET', key, '@' .. writer)
+  if total <= tonumber(known or '0') then return end
+  redis.call('HSET', key, '@' .. writer, text(total))
+  add_to_budget(key, 'spent', total - tonumber(known or '0'))
+  if not known then
+    enter_epoch(key)
+    expire_budget(key, ends)
   end
+end
+
+-- Replaces a reserved amount of a window with a charge. Returns the time of the charge.
+local function settle_window(key, reserved, charge, span, at)
   local window = load_window(key, now)
   window.reserved = math.max(0, window.reserved - reserved)
   return charge_window(window, charge, span, math.floor(span / 60), at)
 end
 
--- Replaces an amount that was charged at a time with another one, which is charged now.
-local function replace_charge(kind, key, charged, charge, span, time)
-  if kind == 'b' then
-    add_to_budget(key, 'spent', charge - charged)
-    expire_budget(key, span)
-  else
-    local window = load_window(key, now)
-    uncharge_window(window, time, span, charged)
-    charge_window(window, charge, span, math.floor(span / 60), now)
-  end
+-- Charges a reservation of a process whose lease has ended as reserved. Returns the time of the charge.
+local function charge_expired(kind, key, reserved, span, at)
+  if kind ~= 'b' then return settle_window(key, reserved, reserved, span, at) end
+  release_budget(key, reserved, span)
+  add_to_budget(key, 'spent', reserved)
+  return at
+end
+
+-- One of an earlier epoch is dropped: its process reports what it knows of windows, and the database charges what is open in budgets.
+local function drop_expired_claim(kind, key, reserved, span)
+  if kind ~= 'b' then settle_window(key, reserved, 0, span, now) end
 end
 
 -- Called when a process gets a lease, and when it renews it.
@@ -103,6 +144,7 @@ local function expire_process(process, ended, limit)
   local open = string.gsub(KEYS[1], 'leases$', 'open:' .. process)
   local expired = expired_key(process)
   if not are_here({open, expired}) then return 0, false end
+  local is_current = string.match(process, '[^.]*$') == epoch
   local cursor, charged = '0', 0
   repeat
     local page = redis.call('HSCAN', open, cursor, 'COUNT', 500)
@@ -114,7 +156,8 @@ local function expire_process(process, ended, limit)
       if not are_here(keys) then return charged, false end
       local times = {}
       for at, claim in ipairs(claims) do
-        times[at] = text(settle(claim[1], claim[2], claim[3], claim[3], claim[4], ended))
+        if is_current then times[at] = text(charge_expired(claim[1], claim[2], claim[3], claim[4], ended))
+        else drop_expired_claim(claim[1], claim[2], claim[3], claim[4]) end
       end
       redis.call('HDEL', open, page[2][i])
       -- Not if it was canceled.

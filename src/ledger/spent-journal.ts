@@ -1,4 +1,5 @@
-// The durable copy of what budgets have spent, for a ledger in memory. The store implements it.
+// The durable copy of what budgets have spent: of a ledger in memory, and of one in Redis, which may lose its data. The store
+// implements it.
 import type { BudgetTarget } from "./ledger.ts";
 
 /** What changed in one period of a budget since the last write of this process. */
@@ -13,6 +14,11 @@ export interface JournalChange {
    * reservation is charged twice.
    */
   readonly reservedBefore: number;
+  /**
+   * All that this process has spent of the budget since its start, for ledgers in Redis. The journal then adds what this exceeds the
+   * sum that it knows, instead of `spentChange`: an operator's change may have included amounts that were not written yet.
+   */
+  readonly sum?: number;
 }
 
 /** A batch is written completely or not at all, and only once, however often it is retried. */
@@ -32,6 +38,35 @@ export interface JournalTotal {
   readonly spent: number;
   /** The sum of open reservations of other processes that have written within LEASE_MS. Older ones are part of `spent`. */
   readonly reservedElsewhere: number;
+  /** How often operators have changed the amount. */
+  readonly version: number;
+}
+
+/** One period of a budget, with what each process had spent when it last wrote: the sums are part of `spent`. */
+export interface JournalAccount {
+  readonly budget: BudgetTarget;
+  readonly spent: number;
+  readonly version: number;
+  readonly sums: ReadonlyMap<string, number>;
+}
+
+/** A change by an operator. */
+export type AccountChange = { readonly kind: "clear" } | { readonly kind: "add"; readonly amount: number };
+
+/** What ledgers in Redis need in addition, because Redis may lose its data. */
+export interface AccountJournal extends SpentJournal {
+  /** Resolves to the accounts of these budgets, in the same order; of each as it was at one moment. */
+  readAccounts(budgets: readonly BudgetTarget[]): Promise<readonly JournalAccount[]>;
+  /**
+   * Changes what is spent, in one transaction, after the sums that processes have reached in Redis were included: what was spent before
+   * the change and is written later counts as changed. Resolves to the account afterwards.
+   */
+  changeAccount(
+    budget: BudgetTarget,
+    sums: ReadonlyMap<string, number>,
+    change: AccountChange,
+    unixMs: number,
+  ): Promise<JournalAccount>;
 }
 
 export interface SpentJournal {

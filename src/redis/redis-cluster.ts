@@ -4,7 +4,13 @@ import type { Clock, ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import { readSlots, redirectionOf, SLOT_COUNT, slotOf } from "./cluster-slots.ts";
-import { RedisConnection, RedisUnavailable, type RedisState } from "./redis-connection.ts";
+import {
+  RedisConnection,
+  RedisUnavailable,
+  type RedisArguments,
+  type RedisSession,
+  type RedisState,
+} from "./redis-connection.ts";
 
 /** How often the slots are read at most, and how often they are read while a node is unavailable. */
 const REFRESH_MS = 200;
@@ -40,6 +46,8 @@ export class RedisCluster {
   #state: RedisState = { state: "away", detail: "Redis Cluster is not connected yet" };
   /** Why the slots could not be read. */
   #problem: string | null = null;
+  /** When the state became `away`. */
+  #awaySince: number;
   #refreshing: Promise<void> | null = null;
   #timer: ClockTimer | null = null;
   #isClosed = false;
@@ -48,6 +56,7 @@ export class RedisCluster {
   constructor(seeds: readonly string[], options: SharedRedisOptions) {
     this.#seeds = seeds;
     this.#options = options;
+    this.#awaySince = options.clock.now();
     this.settled = this.#refresh();
   }
 
@@ -63,8 +72,18 @@ export class RedisCluster {
     return node === undefined || node.isConnected || !node.isSettled;
   }
 
+  sessionOf(key: string): RedisSession | null {
+    return this.#nodes.get(this.#masters[slotOf(key)] ?? "")?.session ?? null;
+  }
+
+  /** The time of the clock of the last reply; null while the master is connected, or no command has been sent to it yet. */
+  unavailableSince(key: string): number | null {
+    if (this.isConnectedFor(key)) return null;
+    return this.#nodes.get(this.#masters[slotOf(key)] ?? "")?.unavailableSince ?? this.#awaySince;
+  }
+
   /** Rejects with RedisUnavailable if the master of the key does not reply, or with the error that it returned. */
-  async send(key: string, command: string, args: string[]): Promise<unknown> {
+  async send(key: string, command: string, args: RedisArguments): Promise<unknown> {
     const slot = slotOf(key);
     let url = this.#masters[slot];
     let isAsking = false;
@@ -204,6 +223,7 @@ export class RedisCluster {
   #updateState(): void {
     const next = this.#currentState();
     if (next.state === this.#state.state && next.detail === this.#state.detail) return;
+    if (this.#state.state === "ok") this.#awaySince = this.#options.clock.now();
     this.#state = next;
     this.#options.onStateChange?.(next);
   }

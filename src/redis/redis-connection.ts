@@ -20,16 +20,27 @@ export class RedisUnavailable extends Error {
   override readonly name = "RedisUnavailable";
 }
 
+/** One connection to one process of Redis, from its verification until it is dropped. */
+export interface RedisSession {
+  /** Identifies the process, if `verify` has returned that; else empty. */
+  readonly server: string;
+}
+
+/** The arguments of a command, or a function that needs to know the connection on which they are sent. */
+export type RedisArguments = string[] | ((session: RedisSession) => string[]);
+
 /** A client with a limit on the commands in flight. */
-class LimitedClient {
+class LimitedClient implements RedisSession {
   readonly client: RedisClient;
   readonly silence: SilenceDetector;
+  readonly server: string;
   #inFlight = 0;
   #waiting: PromiseWithResolvers<undefined>[] = [];
   #nextWaiting = 0;
 
-  constructor(client: RedisClient, silence: SilenceDetector) {
+  constructor(client: RedisClient, silence: SilenceDetector, server: string) {
     this.client = client;
+    this.server = server;
     this.silence = silence;
   }
 
@@ -87,7 +98,10 @@ export interface RedisState {
 interface RedisConnectionOptions {
   readonly url: string;
   readonly clock: Clock;
-  /** Tests that Redis can do its work. A PING is not enough: read-only and full servers reply to it as well. */
+  /**
+   * Tests that Redis can do its work. A PING is not enough: read-only and full servers reply to it as well. May resolve to a text that
+   * identifies the process of Redis.
+   */
   readonly verify: (client: RedisClient) => Promise<unknown>;
   /** How long Redis may send no reply before it is unavailable. */
   readonly silenceTimeoutMs: number;
@@ -106,6 +120,7 @@ export class RedisConnection {
   #state: RedisState;
   #isClosed = false;
   #isSettled = false;
+  #unavailableSince: number | null;
   #endPause: (() => void) | null = null;
   readonly #firstAttempt = Promise.withResolvers<undefined>();
 
@@ -113,6 +128,7 @@ export class RedisConnection {
     this.#options = options;
     this.#label = `Redis at ${addressOf(options.url)}`;
     this.#state = { state: "away", detail: `${this.#label} is not connected yet` };
+    this.#unavailableSince = options.clock.now();
     void this.#connect();
   }
 
@@ -122,6 +138,15 @@ export class RedisConnection {
 
   get isConnected(): boolean {
     return this.#current !== null;
+  }
+
+  get session(): RedisSession | null {
+    return this.#current;
+  }
+
+  /** The time of the clock at which Redis sent its last reply, or the connection was lost; null while there is one. */
+  get unavailableSince(): number | null {
+    return this.#unavailableSince;
   }
 
   /** Whether the first connection attempt has succeeded or failed. */
@@ -135,11 +160,12 @@ export class RedisConnection {
   }
 
   /** Rejects with RedisUnavailable if there is no reply, or with the error that Redis returned. */
-  async send(command: string, args: string[], isAsking = false): Promise<unknown> {
+  async send(command: string, args: RedisArguments, isAsking = false): Promise<unknown> {
     const current = this.#current;
     if (current === null) throw new RedisUnavailable();
     try {
-      const reply = await current.send(command, args, isAsking);
+      const sent = typeof args === "function" ? args(current) : args;
+      const reply = await current.send(command, sent, isAsking);
       current.silence.recordReply();
       return reply;
     } catch (error) {
@@ -156,6 +182,7 @@ export class RedisConnection {
     const current = this.#current;
     if (current === null) return;
     this.#current = null;
+    this.#unavailableSince = current.silence.pendingSince ?? this.#options.clock.now();
     current.close();
     this.#setState({ state: "away", detail: `${this.#label} ${reason}` });
     if (!this.#isClosed) void this.#connect();
@@ -190,8 +217,9 @@ export class RedisConnection {
       enableOfflineQueue: true,
       connectionTimeout: CONNECT_TIMEOUT_MS,
     });
+    let server: unknown;
     try {
-      await withTimeout(
+      server = await withTimeout(
         CONNECT_TIMEOUT_MS,
         this.#options.verify(client),
         () => new RedisUnavailable("no reply"),
@@ -202,14 +230,15 @@ export class RedisConnection {
       return this.#describe(error);
     }
     if (this.#isClosed) client.close();
-    else this.#use(client);
+    else this.#use(client, typeof server === "string" ? server : "");
     return null;
   }
 
-  #use(client: RedisClient): void {
+  #use(client: RedisClient, server: string): void {
     const { clock, silenceTimeoutMs } = this.#options;
     const silence = new SilenceDetector((reason) => this.disconnect(reason), clock, silenceTimeoutMs);
-    this.#current = new LimitedClient(client, silence);
+    this.#current = new LimitedClient(client, silence, server);
+    this.#unavailableSince = null;
     client.onclose = () => {
       if (this.#current?.client === client) this.disconnect("closed the connection");
     };

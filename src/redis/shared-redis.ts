@@ -1,7 +1,12 @@
 // The Redis that processes and nodes share: one server, or Redis Cluster if REDIS_URL has several seeds or names a node of a cluster.
 import { readSlots, seedsOf } from "./cluster-slots.ts";
 import { RedisCluster, type SharedRedisOptions } from "./redis-cluster.ts";
-import { RedisConnection, type RedisState } from "./redis-connection.ts";
+import {
+  RedisConnection,
+  type RedisArguments,
+  type RedisSession,
+  type RedisState,
+} from "./redis-connection.ts";
 
 const HASH_TAG = "proof";
 
@@ -35,8 +40,19 @@ export class SharedRedis {
     return this.#cluster === null ? this.#single?.isConnected === true : this.#cluster.isConnectedFor(key);
   }
 
+  /** The connection to the server of a key; null if there is none, or not yet. */
+  sessionOf(key: string): RedisSession | null {
+    return this.#cluster === null ? (this.#single?.session ?? null) : this.#cluster.sessionOf(key);
+  }
+
+  /** The time of the clock at which the server of a key sent its last reply; null while it is connected. */
+  unavailableSince(key: string): number | null {
+    if (this.#cluster !== null) return this.#cluster.unavailableSince(key);
+    return this.#single?.unavailableSince ?? null;
+  }
+
   /** All keys in `args` belong to the slot of `key`. Rejects as RedisConnection does. */
-  send(key: string, command: string, args: string[]): Promise<unknown> {
+  send(key: string, command: string, args: RedisArguments): Promise<unknown> {
     if (this.#cluster !== null) return this.#cluster.send(key, command, args);
     return this.#requireSingle().send(command, args);
   }

@@ -47,6 +47,11 @@ export class SilenceDetector {
     this.#timeoutMs = timeoutMs;
   }
 
+  /** The time of the last reply, if a command waits for one since then; else null. */
+  get pendingSince(): number | null {
+    return this.#commands > this.#replies ? this.#silentSince : null;
+  }
+
   recordCommand(): void {
     if (this.#commands === this.#replies) this.#silentSince = this.#clock.now();
     this.#commands++;

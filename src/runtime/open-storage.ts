@@ -14,6 +14,8 @@ import { GameDays } from "./game-days/game-days.ts";
 import { ResponseStores, type OpenRedis } from "./responses/response-stores.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
 
+const JOURNAL_FAILURE = "spent amounts of budgets not read or written; will retry";
+
 export interface Storage {
   readonly databaseUrl: string;
   readonly store: Store;
@@ -60,7 +62,8 @@ async function openLedger(
   log: Log,
   clock: Clock,
 ): Promise<Ledger> {
-  if (settings.REDIS_URL !== null) return openSharedLedger(settings.REDIS_URL, settings, health, log, clock);
+  if (settings.REDIS_URL !== null)
+    return openSharedLedger(settings.REDIS_URL, settings, store, health, log, clock);
   const ledger = new MemoryLedger({
     clock,
     journal: store.spending,
@@ -72,8 +75,7 @@ async function openLedger(
       ),
     onDamagedFile: (path) =>
       log.warn({ path }, "file with spent amounts of a killed process is damaged; they are not charged"),
-    onJournalError: (error) =>
-      log.warn({ err: error }, "spent amounts of budgets not read or written; will retry"),
+    onJournalError: (error) => log.warn({ err: error }, JOURNAL_FAILURE),
   });
   await ledger.settled;
   return ledger;
@@ -83,6 +85,7 @@ async function openLedger(
 async function openSharedLedger(
   url: string,
   settings: Settings,
+  store: Store,
   health: Health,
   log: Log,
   clock: Clock,
@@ -91,7 +94,26 @@ async function openSharedLedger(
   let reported: Dependency["state"] | null = null;
   const ledger = new RedisLedger(url, {
     clock,
+    journal: store.spending,
     silenceTimeoutMs: settings.REDIS_SILENT_MS,
+    closedTimeoutMs: settings.REDIS_CLOSED_MS,
+    onJournalError: (error) => log.warn({ err: error }, JOURNAL_FAILURE),
+    onLocalDecision: () => void health.localDecisions++,
+    onLost: ({ gatewayId, keptUntil }) => {
+      health.ledgerLosses++;
+      const kept = keptUntil === 0 ? null : new Date(keptUntil).toISOString();
+      log.warn(
+        { gateway_id: gatewayId, kept_until: kept },
+        "Redis lost data of limits and budgets; budgets are set to the amounts in the database",
+      );
+    },
+    onRaised: (gatewayId, { key, period }, raised) => {
+      health.budgetsRaised++;
+      log.warn(
+        { gateway_id: gatewayId, budget: key, period, raised },
+        "Redis had less of a budget than the database; its amount was raised",
+      );
+    },
     onStateChange: (state) => {
       health.counters = health.ledger = state;
       // The detail changes during an outage: first Redis does not respond, then it cannot be reached.

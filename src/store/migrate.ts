@@ -21,6 +21,7 @@ import { addCanaries } from "./migrations/0018-canaries.ts";
 import { addMcp } from "./migrations/0022-mcp.ts";
 import { addKeptFigures } from "./migrations/0025-kept-figures.ts";
 import { unsetModelRouting } from "./migrations/0026-model-routing.ts";
+import { addSpendingSums } from "./migrations/0027-spending-sums.ts";
 import { StoreRejected } from "./store.ts";
 
 /** A statement, or a change of rows that SQL cannot express in both databases. */
@@ -49,6 +50,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addMcp,
   addKeptFigures,
   unsetModelRouting,
+  addSpendingSums,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

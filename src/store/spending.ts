@@ -1,7 +1,9 @@
-// What budgets have spent, for gateways without Redis: sums per budget and period, and the open reservations of each process.
-import { LEASE_MS, MAX_AMOUNT, type BudgetTarget } from "../ledger/ledger.ts";
+// What budgets have spent: sums per budget and period, and the open reservations of each process.
+import { LEASE_MS, type BudgetTarget } from "../ledger/ledger.ts";
 import type { JournalBatch, JournalChange, JournalTotal } from "../ledger/spent-journal.ts";
-import type { Parameter, Query, Row } from "./database.ts";
+import type { Query, Row } from "./database.ts";
+import { column, nameOf, partsOf, places, spend, targetOf, type Spent } from "./spending-rows.ts";
+import { changeVersions, foldSums, removeSums, sinceSums } from "./spending-sums.ts";
 
 /** How long a period is kept after its end, for requests that were reserved before it. */
 const KEPT_AFTER_END_MS = 86_400_000;
@@ -9,12 +11,10 @@ const KEPT_AFTER_END_MS = 86_400_000;
 const WRITER_KEPT_MS = 30 * 86_400_000;
 /** A busy process writes twice per second, and so removes old rows every four minutes. */
 const BATCHES_PER_REMOVAL = 500;
-/** Keeps the number of parameters of a statement below the limits of the databases. */
-const ROWS_PER_STATEMENT = 200;
 /** Limits the duration of one transaction. What remains counts as reserved until the next one. */
 const MAX_DEAD_RESERVATIONS = 1000;
 
-const SELECT_TOTALS = `SELECT s.budget AS budget, s.period AS period, s.ends_at AS ends_at, s.spent AS spent,
+const SELECT_TOTALS = `SELECT s.budget AS budget, s.period AS period, s.ends_at AS ends_at, s.spent AS spent, s.version AS version,
   (SELECT SUM(r.reserved) FROM spending_reservations r
      WHERE r.budget = s.budget AND r.period = s.period AND r.writer <> $1) AS elsewhere
   FROM spending s`;
@@ -30,7 +30,7 @@ export async function writeSpending(query: Query, batch: JournalBatch): Promise<
   );
   // Else an earlier attempt succeeded, but its confirmation was lost.
   if (recorded !== undefined) {
-    await spend(query, await withoutCharged(query, writer, changes));
+    await spend(query, await withoutCharged(query, writer, await sinceSums(query, writer, changes)));
     await replaceReservations(query, writer, writtenAt, changes);
   }
   await chargeDead(query, writer, writtenAt);
@@ -64,9 +64,15 @@ async function withoutCharged(
     for (const row of await query(text, [writer, ...keys]))
       present.add(`${String(column(row, "period"))} ${String(column(row, "budget"))}`);
   }
-  return changes.map(({ budget, spentChange, reservedBefore }) => {
-    const isCharged = reservedBefore > 0 && !present.has(nameOf(budget));
-    return { budget, spentChange: spentChange - (isCharged ? reservedBefore : 0) };
+  const isCharged = ({ budget, reservedBefore }: JournalChange) =>
+    reservedBefore > 0 && !present.has(nameOf(budget));
+  await changeVersions(
+    query,
+    changes.filter(isCharged).map(({ budget }) => budget),
+  );
+  return changes.map((change) => {
+    const { budget, spentChange, reservedBefore } = change;
+    return { budget, spentChange: spentChange - (isCharged(change) ? reservedBefore : 0) };
   });
 }
 
@@ -97,6 +103,7 @@ export async function readSpending(
     budget,
     spent: byName.get(nameOf(budget))?.spent ?? 0,
     reservedElsewhere: byName.get(nameOf(budget))?.reservedElsewhere ?? 0,
+    version: byName.get(nameOf(budget))?.version ?? 0,
   }));
 }
 
@@ -124,32 +131,6 @@ export async function budgetKeys(
     [after ?? prefix, prefix.replace(/:$/, ";"), period, limit],
   );
   return rows.map((row) => String(column(row, "budget")));
-}
-
-type Spent = Pick<JournalChange, "budget" | "spentChange">;
-
-/** What was spent stays from 0 to MAX_AMOUNT. No budget and period may occur twice. */
-async function spend(query: Query, changes: readonly Spent[]): Promise<void> {
-  for (const part of partsOf(changes)) {
-    const insert = `INSERT INTO spending (budget, period, ends_at, spent) VALUES ${places(part.length, 4)}`;
-    const rows = (amountOf: (change: Spent) => number) =>
-      part.flatMap((change): Parameter[] => {
-        const { key, period, endsAt } = change.budget;
-        return [key, period, endsAt, amountOf(change)];
-      });
-    // Afterwards all rows exist, so that the second statement only adds.
-    await query(
-      `${insert} ON CONFLICT (budget, period) DO NOTHING`,
-      rows(() => 0),
-    );
-    const sum = "spending.spent + excluded.spent";
-    await query(
-      `${insert} ON CONFLICT (budget, period) DO UPDATE SET spent =
-         CASE WHEN ${sum} < 0 THEN 0 WHEN ${sum} > ${MAX_AMOUNT} THEN ${MAX_AMOUNT} ELSE ${sum} END,
-         ends_at = CASE WHEN excluded.ends_at > spending.ends_at THEN excluded.ends_at ELSE spending.ends_at END`,
-      rows(({ spentChange }) => spentChange),
-    );
-  }
 }
 
 async function replaceReservations(
@@ -203,6 +184,8 @@ export async function chargeDead(query: Query, writer: string, unixMs: number): 
 async function removeOld(query: Query, unixMs: number): Promise<void> {
   await query("DELETE FROM spending_writers WHERE written_at < $1", [unixMs - WRITER_KEPT_MS]);
   await query("DELETE FROM spending WHERE ends_at < $1", [unixMs - KEPT_AFTER_END_MS]);
+  await removeSums(query);
+  await foldSums(query);
 }
 
 function totalOf(row: Row): JournalTotal {
@@ -210,38 +193,6 @@ function totalOf(row: Row): JournalTotal {
     budget: targetOf(row),
     spent: Number(row["spent"] ?? 0),
     reservedElsewhere: Number(row["elsewhere"] ?? 0),
+    version: Number(row["version"] ?? 0),
   };
-}
-
-function targetOf(row: Row): BudgetTarget {
-  const endsAt = column(row, "ends_at");
-  return {
-    kind: "budget",
-    key: String(column(row, "budget")),
-    period: String(column(row, "period")),
-    endsAt: endsAt === null ? null : Number(endsAt),
-  };
-}
-
-function column(row: Row, name: string): Parameter {
-  return row[name] ?? null;
-}
-
-/** A period contains no space. */
-function nameOf({ key, period }: BudgetTarget): string {
-  return `${period} ${key}`;
-}
-
-function partsOf<T>(rows: readonly T[]): T[][] {
-  const parts: T[][] = [];
-  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT)
-    parts.push(rows.slice(at, at + ROWS_PER_STATEMENT));
-  return parts;
-}
-
-/** Returns the placeholders of rows for VALUES, after `before` other parameters. */
-function places(rows: number, columns: number, before = 0): string {
-  const rowOf = (row: number) =>
-    Array.from({ length: columns }, (_, at) => `$${before + row * columns + at + 1}`).join(", ");
-  return Array.from({ length: rows }, (_, row) => `(${rowOf(row)})`).join(", ");
 }

@@ -1,6 +1,12 @@
 // What budgets have spent, in the database.
 import type { BudgetTarget } from "../ledger/ledger.ts";
-import type { JournalBatch, JournalTotal, SpentJournal } from "../ledger/spent-journal.ts";
+import type {
+  AccountChange,
+  AccountJournal,
+  JournalAccount,
+  JournalBatch,
+  JournalTotal,
+} from "../ledger/spent-journal.ts";
 import type { Database, Query } from "./database.ts";
 import {
   budgetKeys,
@@ -12,8 +18,9 @@ import {
   readSpending,
   writeSpending,
 } from "./spending.ts";
+import { changeAccount, readAccounts } from "./spending-sums.ts";
 
-export interface SpendingStore extends SpentJournal {
+export interface SpendingStore extends AccountJournal {
   /** Remembers that these budgets exist, with nothing spent if they are new. */
   noteBudgets(budgets: readonly BudgetTarget[]): Promise<void>;
   /** Resolves to the keys with this prefix that were written in a period, in order: at most `limit` of those after `after`. */
@@ -53,6 +60,19 @@ export class SqlSpending implements SpendingStore {
 
   finishSpending(writer: string, batchAfter: (written: number) => JournalBatch | null): Promise<void> {
     return this.#write((query) => finishSpending(query, writer, batchAfter));
+  }
+
+  readAccounts(budgets: readonly BudgetTarget[]): Promise<readonly JournalAccount[]> {
+    return this.#use(({ query }) => readAccounts(query, budgets));
+  }
+
+  changeAccount(
+    budget: BudgetTarget,
+    sums: ReadonlyMap<string, number>,
+    change: AccountChange,
+    unixMs: number,
+  ): Promise<JournalAccount> {
+    return this.#write((query) => changeAccount(query, budget, sums, change, unixMs));
   }
 
   noteBudgets(budgets: readonly BudgetTarget[]): Promise<void> {

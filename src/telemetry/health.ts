@@ -30,6 +30,12 @@ export class Health {
   store: StoreDependency = { state: "away", detail: "not connected yet" };
   /** How often a configured Redis became unavailable. */
   countersLost = 0;
+  /** Decisions about limits and budgets that this process made by itself because Redis was unavailable. */
+  localDecisions = 0;
+  /** How often Redis had lost data of a gateway. */
+  ledgerLosses = 0;
+  /** Budgets of which Redis had less than the database. */
+  budgetsRaised = 0;
   counters: Dependency = { state: "none", detail: "in memory" };
   /** The ledger of budgets and token limits. */
   ledger: Dependency = { state: "none", detail: "in memory" };

@@ -6,8 +6,10 @@ import { reserveCall, scriptArguments } from "../../src/ledger/redis-ledger-call
 import { RESERVE_SCRIPT } from "../../src/ledger/redis-ledger-scripts.ts";
 import { MemoryLedger } from "../../src/ledger/memory-ledger.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
+import type { AccountJournal } from "../../src/ledger/spent-journal.ts";
 import { startFaultProxy } from "../support/fault-proxy.ts";
 import { runs } from "../support/long-form.ts";
+import { openLedgerStore, type LedgerStore } from "../support/ledger-store.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { describeLedger } from "./ledger.contract.ts";
@@ -68,22 +70,42 @@ const MANY = runs({ short: 1500, long: 10_000 });
 
 describe.skipIf(!hasRedis)("the ledger in Redis", () => {
   let redis: RedisServer;
+  let store: LedgerStore;
   beforeAll(async () => {
+    store = openLedgerStore();
     redis = await startRedis(["--appendonly", "no"]);
   });
-  afterAll(() => redis.stop());
+  afterAll(async () => {
+    await redis.stop();
+    await store.close();
+  });
 
-  async function connect(clock: Clock, url = redis.url): Promise<RedisLedger> {
+  async function connect(clock: Clock, url = redis.url, journal = store.journal): Promise<RedisLedger> {
     const time = () => clock.unixNow();
     // These tests check the decisions of Redis, so a slow machine must not cause decisions without it.
-    const ledger = new RedisLedger(url, { clock, time, silenceTimeoutMs: 4000 });
+    const timeouts = { silenceTimeoutMs: 4000, closedTimeoutMs: 0 };
+    const ledger = new RedisLedger(url, { clock, time, journal, ...timeouts });
     await waitUntil(() => ledger.state.state === "ok");
     return ledger;
   }
 
-  /** A process whose timers do not run, so that it renews nothing. */
-  const connectMortal = (clock: ManualClock) =>
-    connect({ ...clockOf(clock), setInterval: () => new ManualClock().setInterval(() => undefined, 1) });
+  /** A process whose timers do not run, so that it renews nothing. The database does not take it for dead: it has no reservations. */
+  const connectMortal = (clock: ManualClock) => {
+    const timers = { setInterval: () => new ManualClock().setInterval(() => undefined, 1) };
+    const journal: AccountJournal = {
+      loadSpending: (...given) => store.journal.loadSpending(...given),
+      readSpending: (...given) => store.journal.readSpending(...given),
+      finishSpending: (...given) => store.journal.finishSpending(...given),
+      readAccounts: (...given) => store.journal.readAccounts(...given),
+      changeAccount: (...given) => store.journal.changeAccount(...given),
+      writeSpending: ({ changes, ...batch }) =>
+        store.journal.writeSpending({
+          ...batch,
+          changes: changes.map((change) => ({ ...change, reserved: 0, reservedBefore: 0 })),
+        }),
+    };
+    return connect({ ...clockOf(clock), ...timers }, redis.url, journal);
+  };
 
   describeLedger({
     source: "redis",
@@ -182,7 +204,7 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     const open = `gatehouse:{${gateway}}:open:*`;
     await ledger.reserve(gateway, claims, "closed");
     const [key = ""] = (await redis.command("KEYS", open)) as string[];
-    const processId = key.slice(open.length - 1);
+    const [processId = "", epoch = ""] = key.slice(open.length - 1).split(".");
     proxy.set({ toServer: { stallAfterBytes: 0 } });
     const lost = ledger.reserve(gateway, claims, "open");
     proxy.refuse();
@@ -194,9 +216,11 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     });
     // Its cancellation is sent before this, on the same connection.
     await ledger.peek(gateway, [], "closed");
-    const late = scriptArguments(reserveCall(gateway, claims, "2"), processId, clock.unixNow());
+    const call = reserveCall(gateway, claims, { reservationId: "2" });
+    const late = scriptArguments(call, processId, epoch, clock.unixNow());
     await redis.command("EVAL", RESERVE_SCRIPT, ...late);
-    expect(await watcher.read(gateway, [budget])).toEqual([{ spent: 0, reserved: 10 }]);
+    // The first request, and the one that was admitted instead.
+    expect(await watcher.read(gateway, [budget])).toEqual([{ spent: 0, reserved: 20 }]);
     await Promise.all([ledger.close(), watcher.close()]);
     proxy.stop();
   });
@@ -209,6 +233,7 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     const gateway = "gw no reply";
     const budget = { kind: "budget", key: "no reply", period: "total", endsAt: null, limit: 100 } as const;
     const amounts = async () => (await watcher.read(gateway, [budget]))[0];
+    await ledger.reserve(gateway, [{ ...budget, amount: 0, enforced: true }], "closed");
     proxy.set({ toClient: { stallAfterBytes: 0 } });
     const reserving = ledger.reserve(gateway, [{ ...budget, amount: 10, enforced: true }], "closed");
     await waitUntil(async () => (await amounts())?.reserved === 10);
@@ -305,10 +330,11 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     const distinct = claims.map((claim, at) => ({ ...claim, key: `ttl ${at}` }));
     const tooMuch = { kind: "tokens", key: "never", limit: 1, windowMs: 1000, amount: 2 } as const;
     await ledger.reserve("gw ttl", [...distinct, tooMuch], "closed");
-    expect(await redis.command("DBSIZE")).toBe(0);
+    // The epoch of the gateway.
+    expect(await redis.command("KEYS", "*")).toEqual(["gatehouse:{gw ttl}:epoch"]);
     await ledger.reserve("gw ttl", distinct, "closed");
     const keys = (await redis.command("KEYS", "*")) as string[];
-    expect(keys.length).toBe(6);
+    expect(keys.length).toBe(7);
     for (const key of keys) {
       expect(key).toContain("{gw ttl}");
       expect(await redis.command("PTTL", key)).toBeGreaterThan(0);

@@ -6,6 +6,7 @@ import type { BudgetClaim, Reservation } from "../../src/ledger/ledger.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
 import { slotOf } from "../../src/redis/cluster-slots.ts";
 import { runs } from "../support/long-form.ts";
+import { openLedgerStore, type LedgerStore } from "../support/ledger-store.ts";
 import { hasRedisCluster, startRedisCluster, type RedisCluster } from "../support/redis-cluster.ts";
 import { eventLoopTurns, waitUntil } from "../support/waiting.ts";
 import { describeLedger } from "./ledger.contract.ts";
@@ -25,14 +26,21 @@ const budget = (key: string, amount = 1): BudgetClaim => ({
 
 describe.skipIf(!hasRedisCluster)("Redis Cluster", () => {
   let cluster: RedisCluster;
+  let store: LedgerStore;
   beforeAll(async () => {
+    store = openLedgerStore();
     cluster = await startRedisCluster(["--requirepass", "secret", "--masterauth", "secret"]);
   }, START_MS);
-  afterAll(() => cluster.stop());
+  afterAll(async () => {
+    await cluster.stop();
+    await store.close();
+  });
+
+  const journal = () => ({ journal: store.journal });
 
   async function connect(url = cluster.url, clock?: Clock): Promise<RedisLedger> {
     const manual = clock === undefined ? {} : { clock, time: () => clock.unixNow() };
-    const ledger = new RedisLedger(url, { ...manual, silenceTimeoutMs: 4000 });
+    const ledger = new RedisLedger(url, { ...manual, ...journal(), silenceTimeoutMs: 4000 });
     await ledger.settled;
     expect(ledger.state).toEqual({ state: "ok" });
     // Connects to all masters. A manual clock that advances meanwhile would exceed the timeout of the connections.
@@ -130,7 +138,7 @@ describe.skipIf(!hasRedisCluster)("Redis Cluster", () => {
   test(
     "a master that stops affects only its own gateways, and its settlements are made up for once",
     async () => {
-      const ledger = new RedisLedger(cluster.url, { silenceTimeoutMs: 300 });
+      const ledger = new RedisLedger(cluster.url, { ...journal(), silenceTimeoutMs: 300 });
       await ledger.settled;
       const [first = "", second = ""] = await gatewayPerMaster();
       const claims = [budget("stopped")];
@@ -164,7 +172,10 @@ describe.skipIf(!hasRedisCluster)("Redis Cluster", () => {
   );
 
   test("a server without Cluster among several seeds is reported", async () => {
-    const ledger = new RedisLedger("redis://127.0.0.1:1,127.0.0.1:2", { clock: new ManualClock() });
+    const ledger = new RedisLedger("redis://127.0.0.1:1,127.0.0.1:2", {
+      clock: new ManualClock(),
+      closedTimeoutMs: 0,
+    });
     await ledger.settled;
     expect(ledger.state).toMatchObject({
       state: "away",

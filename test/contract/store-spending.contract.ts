@@ -137,7 +137,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
       });
       const expectSpent = async (number: number, change: number, spent: number) => {
         expect(await store.spending.writeSpending(batch(number, change))).toEqual([
-          { budget, spent, reservedElsewhere: 0 },
+          { budget, spent, reservedElsewhere: 0, version: 0 },
         ]);
       };
       await expectSpent(1, 9_007_199_254_740_991, 9_007_199_254_740_991);

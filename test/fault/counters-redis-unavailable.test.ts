@@ -176,15 +176,17 @@ describe.skipIf(!hasRedis)("unavailable Redis", () => {
   test("a clear during an outage is done when Redis is available again", async () => {
     const redis = await server();
     const { counters } = await connectAvailable(redis.url, 5000);
-    const limit = minute(1);
-    await counters.admit([limit], "local");
+    const limit = minute(2);
+    for (let request = 0; request < 2; request++) await counters.admit([limit], "local");
     await redis.kill();
     await untilState(counters, "away");
     await counters.clear(limit.key);
     expect(await counters.admit([limit], "local")).toMatchObject({ admitted: true, source: "local" });
     await redis.start();
     await untilState(counters, "ok");
+    // The request that was admitted without Redis counts.
     expect(await counters.admit([limit], "local")).toMatchObject({ admitted: true, source: "redis" });
+    expect(await counters.admit([limit], "local")).toMatchObject({ admitted: false, source: "redis" });
   }, 60_000);
 });
 

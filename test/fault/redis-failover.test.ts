@@ -7,6 +7,7 @@ import type { BudgetClaim } from "../../src/ledger/ledger.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
+import { openLedgerStore } from "../support/ledger-store.ts";
 import { hasRedisCluster, startRedisCluster, type RedisCluster } from "../support/redis-cluster.ts";
 import { startRedis, type RedisServer } from "../support/redis.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
@@ -52,7 +53,9 @@ describe.skipIf(!hasRedisCluster)("a master with a replica", () => {
   test(
     "that dies: `closed` rejects until the replica takes over, which has what was spent and admits no more than is left",
     async () => {
-      const ledger = new RedisLedger(cluster.url, { silenceTimeoutMs: 500 });
+      const store = openLedgerStore();
+      const { journal } = store;
+      const ledger = new RedisLedger(cluster.url, { journal, silenceTimeoutMs: 500, closedTimeoutMs: 500 });
       await ledger.settled;
       const [master] = cluster.masters;
       const gateway = await waitFor(async () => {
@@ -86,6 +89,7 @@ describe.skipIf(!hasRedisCluster)("a master with a replica", () => {
       await waitUntil(async () => (await ledger.read(gateway, [claim]))[0]?.reserved === 0);
       expect(await ledger.read(gateway, [claim])).toEqual([{ spent: LIMIT, reserved: 0 }]);
       await ledger.close();
+      await store.close();
     },
     START_MS,
   );

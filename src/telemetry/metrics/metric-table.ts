@@ -242,6 +242,21 @@ export const METRICS = {
     help: "How often a configured Redis became unavailable.",
     labels: [],
   },
+  gatehouse_local_decisions_total: {
+    type: "counter",
+    help: "Decisions about limits and budgets that were made without Redis because it did not respond (`on_store_failure` is `local` or `open`).",
+    labels: [],
+  },
+  gatehouse_redis_data_losses_total: {
+    type: "counter",
+    help: "How often Redis had lost data of a gateway, or may have: it has none, or another process of Redis has it.",
+    labels: [],
+  },
+  gatehouse_budgets_raised_total: {
+    type: "counter",
+    help: "Budgets of which Redis had less than the database. Their amounts were raised before the next request was decided.",
+    labels: [],
+  },
   gatehouse_faulty_gateways: {
     type: "gauge",
     help: "Stored gateways whose configuration does not compile in this process.",

@@ -109,6 +109,9 @@ export function collectHealth(metrics: Metrics, health: Health): void {
     metrics.set("gatehouse_counters_up", {}, up(health.counters));
     metrics.set("gatehouse_ledger_up", {}, up(health.ledger));
     metrics.set("gatehouse_counters_lost_total", {}, health.countersLost);
+    metrics.set("gatehouse_local_decisions_total", {}, health.localDecisions);
+    metrics.set("gatehouse_redis_data_losses_total", {}, health.ledgerLosses);
+    metrics.set("gatehouse_budgets_raised_total", {}, health.budgetsRaised);
     metrics.set("gatehouse_faulty_gateways", {}, health.failedGateways.size);
   });
 }
