@@ -62,6 +62,14 @@ export class Budget implements BudgetAmounts {
     return add(this.spent, this.reserved);
   }
 
+  /** Takes over what all processes have written, unless something newer is known. */
+  learn({ spent, version }: { readonly spent: number; readonly version: number }): void {
+    if (version < this.version || (version === this.version && spent < this.written)) return;
+    this.written = spent;
+    this.version = version;
+    this.spent = Math.max(0, add(spent, this.unwritten));
+  }
+
   /** Adds to what was spent, which stays from 0 to MAX_AMOUNT. */
   spend(amount: number): void {
     const spent = Math.max(0, add(this.spent, amount));

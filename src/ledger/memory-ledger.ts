@@ -119,12 +119,8 @@ export class MemoryLedger implements Ledger {
   }
 
   /** Takes over what the journal has of a budget. */
-  learn({ budget: target, spent, version }: JournalAccount): void {
-    const budget = this.#accounts.budgets.findOrCreate(target);
-    if (version < budget.version || (version === budget.version && spent < budget.written)) return;
-    budget.written = spent;
-    budget.version = version;
-    budget.spent = add(spent, budget.unwritten);
+  learn(account: JournalAccount): void {
+    this.#accounts.budgets.findOrCreate(account.budget).learn(account);
   }
 
   /** Call with the claim that refuses a request: if it is on a budget, another process may have reset it. */

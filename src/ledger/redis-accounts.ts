@@ -17,7 +17,8 @@ import {
   type ScriptCall,
 } from "./redis-ledger-calls.ts";
 import type { RedisLedgerLink } from "./redis-ledger-link.ts";
-import { READ_SCRIPT, RESERVE_SCRIPT, SEED_SCRIPT, SUMS_SCRIPT } from "./redis-ledger-scripts.ts";
+import { READ_SCRIPT, SEED_SCRIPT, SUMS_SCRIPT } from "./redis-account-scripts.ts";
+import { RESERVE_SCRIPT } from "./redis-ledger-scripts.ts";
 import type { AccountChange, AccountJournal, JournalAccount } from "./spent-journal.ts";
 
 interface AccountParts {
@@ -84,7 +85,7 @@ export class RedisAccounts {
         if (account.spent === 0 && account.version === 0 && account.sums.size === 0) empty.add(target);
         if (empty.has(target) && !isComplete) return;
         this.#parts.mirror.learn(account);
-        const { raised } = await this.#seed(gatewayId, target, account);
+        const { raised } = await this.#seed(gatewayId, target, account, false);
         if (raised > 0) this.#parts.onRaised(gatewayId, target, raised);
       }),
     );
@@ -102,7 +103,7 @@ export class RedisAccounts {
     const account = await journal.changeAccount(target, sumsIn(reply), change, clock.unixNow());
     mirror.learn(account);
     try {
-      const { spent, reserved } = await this.#seed(gatewayId, target, account);
+      const { spent, reserved } = await this.#seed(gatewayId, target, account, change.kind === "clear");
       return { spent, reserved };
     } catch {
       // The next reservation of this process finds another version in Redis, and sets the amount.
@@ -167,11 +168,18 @@ export class RedisAccounts {
     gatewayId: string,
     target: BudgetTarget,
     { spent, version, sums }: JournalAccount,
+    isCleared: boolean,
   ): Promise<BudgetAmounts & { readonly raised: number }> {
     const pairs = [...sums].flatMap(([writer, sum]) => [writer, String(sum)]);
     const reply = await this.#parts.link.run(SEED_SCRIPT, {
       ...accountCall(gatewayId, target),
-      args: [String(Math.round(target.endsAt ?? 0)), String(spent), String(version), ...pairs],
+      args: [
+        String(Math.round(target.endsAt ?? 0)),
+        String(spent),
+        String(version),
+        isCleared ? "clear" : "",
+        ...pairs,
+      ],
     });
     const [raised = 0, now = 0, reserved = 0] = requireNumbers(reply, 3);
     return { raised, spent: now, reserved };

@@ -3,7 +3,7 @@
 import type { RedisSession } from "../redis/redis-connection.ts";
 import type { SharedRedis } from "../redis/shared-redis.ts";
 import { epochKey, microseconds } from "./redis-ledger-calls.ts";
-import { EPOCH_SCRIPT } from "./redis-ledger-scripts.ts";
+import { EPOCH_SCRIPT } from "./redis-account-scripts.ts";
 
 interface GatewayEpoch {
   readonly id: string;

@@ -6,8 +6,6 @@ import { LIBRARY } from "./redis-library.ts";
 const CANCELED = "[]";
 /** Reservations and cancellations of a process in a gateway beyond which cancellations are not remembered. */
 const MAX_OPEN = 100_000;
-/** Every script renews it. */
-const EPOCH_KEPT_MS = 400 * 86_400_000;
 
 /**
  * ARGV[4] is the id of the reservation, or empty to reserve nothing. ARGV[5] is what to charge if the process dies, or empty.
@@ -149,7 +147,7 @@ for i = 4, last do
     if is_reserved then release_budget(KEYS[i], reserved, span) end
     if charged_at then
       charged_at()
-      add_to_budget(KEYS[i], 'spent', -reserved)
+      remove_presumed(KEYS[i], reserved)
     end
     spend_until(KEYS[i], charge, span)
   elseif charged_at then
@@ -208,84 +206,4 @@ if window.reserved > 0 then
   store_window(cleared, window.keep)
 end
 return 1
-`;
-
-/**
- * Replies 1 if the budget was compared with the database, and spent, reserved, and version of each budget KEYS[4…].
- */
-export const READ_SCRIPT = `${LIBRARY}
-expire_dead()
-local reply = {}
-for i = 4, #KEYS do
-  local budget = load_budget(KEYS[i])
-  local base = 4 * (i - 4)
-  reply[base + 1], reply[base + 2] = budget.seeded and 1 or 0, budget.spent
-  reply[base + 3], reply[base + 4] = budget.reserved, budget.version
-end
-return reply
-`;
-
-/** Replies the processes that have spent of the budget KEYS[4], and what each has spent in total. */
-export const SUMS_SCRIPT = `${LIBRARY}
-local reply, fields = {}, redis.call('HGETALL', KEYS[4])
-for i = 1, #fields, 2 do
-  if string.sub(fields[i], 1, 1) == '@' then
-    reply[#reply + 1] = string.sub(fields[i], 2)
-    reply[#reply + 1] = fields[i + 1]
-  end
-end
-return reply
-`;
-
-/**
- * Sets what is spent of the budget KEYS[4] to what the database has and processes have spent since they last wrote. ARGV[4] is the end of
- * the period, ARGV[5] what is spent in the database, ARGV[6] the version there; then follow processes and their sums there.
- *
- * In the same epoch, without a change by an operator, the amount does not decrease: reservations of dead processes are charged in Redis
- * before they are in the database. Replies by how much it was raised, spent, and reserved.
- */
-export const SEED_SCRIPT = `${LIBRARY}
-local budget = load_budget(KEYS[4])
-local version = tonumber(ARGV[6])
-if budget.seeded and budget.version > version then return {0, budget.spent, budget.reserved} end
-local is_changed, merged, known = version > budget.version, tonumber(ARGV[5]), {}
-for i = 7, #ARGV, 2 do known['@' .. ARGV[i]] = tonumber(ARGV[i + 1]) end
-local fields = redis.call('HGETALL', KEYS[4])
-for i = 1, #fields, 2 do
-  local name, sum = fields[i], tonumber(fields[i + 1])
-  if string.sub(name, 1, 1) == '@' then
-    local written = known[name]
-    if not written and is_changed then redis.call('HDEL', KEYS[4], name)
-    else
-      merged = add(merged, math.max(0, sum - (written or 0)))
-      if written and sum >= written then known[name] = nil end
-    end
-  end
-end
-for name, sum in pairs(known) do redis.call('HSET', KEYS[4], name, text(sum)) end
-local raised = merged - budget.spent
-if budget.seeded and not is_changed and raised < 0 then merged, raised = budget.spent, 0 end
-enter_epoch(KEYS[4])
-redis.call('HSET', KEYS[4], 'spent', text(merged), 'seeded', epoch, 'version', text(version))
-expire_budget(KEYS[4], tonumber(ARGV[4]))
-return {raised, merged, budget.reserved}
-`;
-
-/**
- * KEYS[1] is the epoch of a gateway. ARGV[1] is the time in µs or 0, ARGV[2] the process of Redis, empty if that is not known, ARGV[3] the
- * id of a new epoch. It begins if there is none, or if another process of Redis has written last: that one may have had more. Replies the
- * id of the epoch, when it began, and until when the data before it reaches, 0 if there was none.
- */
-export const EPOCH_SCRIPT = `
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
-end
-local found = redis.call('HMGET', KEYS[1], 'id', 'server', 'since', 'before', 'seen')
-if found[1] and (found[2] == ARGV[2] or ARGV[2] == '') then return {found[1], found[3], found[4]} end
-local time, before = string.format('%d', now), found[5] or '0'
-redis.call('HSET', KEYS[1], 'id', ARGV[3], 'server', ARGV[2], 'since', time, 'seen', time, 'before', before)
-redis.call('PEXPIRE', KEYS[1], ${EPOCH_KEPT_MS})
-return {ARGV[3], time, before}
 `;

@@ -103,7 +103,11 @@ export class RedisLedger implements Ledger {
     this.#local = new MemoryLedger({ clock, ...written, onJournalError });
     this.#accounts = new RedisAccounts({ link: this.#link, journal, mirror: this.#local, clock, onRaised });
     this.#withoutRedis = { known: this.#known, local: this.#local, clock };
-    this.#held = new HeldReservations(clock, (gatewayId) => void this.#renew(gatewayId));
+    this.#held = new HeldReservations({
+      clock,
+      renew: (gatewayId) => void this.#renew(gatewayId),
+      isWritten: (claim) => (this.#local.knownOf(claim)?.unwritten ?? 0) === 0,
+    });
   }
 
   get state(): LedgerState {
@@ -264,10 +268,16 @@ export class RedisLedger implements Ledger {
       for (const held of this.#held.of(gatewayId)) if (!held.isInRedis) void this.#restore(held);
   }
 
-  /** What is reserved here is added again. */
+  /** What is reserved here is added again, and what was settled and may not be in the database. */
   #recover(loss: EpochLoss): void {
     this.#options.onLost?.(loss);
-    for (const held of this.#held.of(loss.gatewayId)) void this.#restore(held);
+    const { gatewayId } = loss;
+    for (const held of this.#held.of(gatewayId)) void this.#restore(held);
+    for (const [key, claim] of this.#held.unwritten(gatewayId))
+      this.#end({
+        ...{ gatewayId, claims: [{ ...claim, amount: 0 }], keys: [key], reservationId: "" },
+        ...{ times: [], actualAmounts: [0] },
+      });
   }
 
   async #restore(held: HeldReservation): Promise<void> {

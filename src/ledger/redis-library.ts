@@ -11,8 +11,9 @@ import { WINDOWS } from "./redis-windows.ts";
  * empty not to check it.
  *
  * Windows: see redis-windows.ts. A budget is a hash with `spent`, `reserved` and the end of its period; `epoch`, in which `reserved`
- * was counted; `seeded`, the epoch in which `spent` was compared with the database; `version`, how often operators have changed it; and
- * `@` with the id of each process: what that process has spent in total, which is part of `spent`.
+ * was counted; `seeded`, the epoch in which `spent` was compared with the database; `version`, how often operators have changed it;
+ * `presumed`, the part of `spent` that was charged because the lease of a process had ended; and
+ * `@` with the id of each process: what that process has spent in total, which is part of `spent`, and when that was noted.
  */
 export const LIBRARY = `
 local MAX = 9007199254740991
@@ -56,7 +57,9 @@ end
 
 -- Forgets the reservations of an earlier epoch: the processes that hold them add them again.
 local function enter_epoch(key)
-  if redis.call('HGET', key, 'epoch') ~= epoch then redis.call('HSET', key, 'epoch', epoch, 'reserved', '0') end
+  if redis.call('HGET', key, 'epoch') ~= epoch then
+    redis.call('HSET', key, 'epoch', epoch, 'reserved', '0', 'presumed', '0')
+  end
 end
 
 -- ends: Unix milliseconds of the end of the period, 0 if there is none. Three days longer: a budget may move to another time zone.
@@ -84,12 +87,17 @@ local function release_budget(key, reserved, ends)
   if add_to_budget(key, 'reserved', -reserved) < 0 then expire_budget(key, ends) end
 end
 
+-- What a process has spent, and when that was noted.
+local function sum_text(sum) return text(sum) .. ' ' .. text(now) end
+local function sum_in(value) return tonumber(string.match(value or '0', '^%d+')) end
+
 -- Adds what the total of the calling process exceeds the one that is known. Repeating it has no effect.
 local function spend_until(key, total, ends)
   local known = redis.call('HGET', key, '@' .. writer)
-  if total <= tonumber(known or '0') then return end
-  redis.call('HSET', key, '@' .. writer, text(total))
-  add_to_budget(key, 'spent', total - tonumber(known or '0'))
+  local sum = sum_in(known)
+  if total <= sum then return end
+  redis.call('HSET', key, '@' .. writer, sum_text(total))
+  add_to_budget(key, 'spent', total - sum)
   if not known then
     enter_epoch(key)
     expire_budget(key, ends)
@@ -108,7 +116,16 @@ local function charge_expired(kind, key, reserved, span, at)
   if kind ~= 'b' then return settle_window(key, reserved, reserved, span, at) end
   release_budget(key, reserved, span)
   add_to_budget(key, 'spent', reserved)
+  add_to_budget(key, 'presumed', reserved)
   return at
+end
+
+-- Undoes such a charge. What was reset since then is not a part of what is spent any more.
+local function remove_presumed(key, reserved)
+  enter_epoch(key)
+  local presumed = math.min(reserved, tonumber(redis.call('HGET', key, 'presumed') or '0'))
+  add_to_budget(key, 'presumed', -presumed)
+  add_to_budget(key, 'spent', -presumed)
 end
 
 -- One of an earlier epoch is dropped: its process reports what it knows of windows, and the database charges what is open in budgets.

@@ -42,6 +42,12 @@ export interface JournalTotal {
   readonly version: number;
 }
 
+/**
+ * In place of a process: what was charged because processes seemed to have ended, which is undone if they have not. Redis and the database
+ * do this independently of each other, so that they must know how much of an amount it is.
+ */
+export const PRESUMED = "~";
+
 /** One period of a budget, with what each process had spent when it last wrote: the sums are part of `spent`. */
 export interface JournalAccount {
   readonly budget: BudgetTarget;

@@ -1,7 +1,12 @@
 // What each process has spent of a budget in total. With these sums an amount in Redis and the one in the database can be compared and
 // merged exactly, however old either of them is. See docs/decisions/0096-ledger.md.
 import { MAX_AMOUNT, type BudgetTarget } from "../ledger/ledger.ts";
-import type { AccountChange, JournalAccount, JournalChange } from "../ledger/spent-journal.ts";
+import {
+  PRESUMED,
+  type AccountChange,
+  type JournalAccount,
+  type JournalChange,
+} from "../ledger/spent-journal.ts";
 import type { Query } from "./database.ts";
 import { column, nameOf, partsOf, places, spend, targetOf } from "./spending-rows.ts";
 
@@ -79,7 +84,7 @@ export async function changeAccount(
   const later: WriterSum[] = [];
   for (const [writer, sum] of sums) {
     const missing = sum - (account.sums.get(writer) ?? 0);
-    if (missing <= 0) continue;
+    if (missing <= 0 || writer === PRESUMED) continue;
     spent += missing;
     later.push({ budget, writer, sum });
   }
@@ -90,6 +95,12 @@ export async function changeAccount(
       `INSERT INTO spending_writers (id, batch, written_at) VALUES ${places(part.length, 3)} ON CONFLICT (id) DO NOTHING`,
       part.flatMap(({ writer }) => [writer, 0, unixMs]),
     );
+  if (change.kind === "clear")
+    await query("DELETE FROM spending_sums WHERE budget = $1 AND period = $2 AND writer = $3", [
+      budget.key,
+      budget.period,
+      PRESUMED,
+    ]);
   const changed = change.kind === "clear" ? 0 : spent + change.amount;
   await query("UPDATE spending SET spent = $1, version = version + 1 WHERE budget = $2 AND period = $3", [
     Math.max(0, Math.min(changed, MAX_AMOUNT)),
@@ -99,13 +110,35 @@ export async function changeAccount(
   return readOne(query, budget);
 }
 
-/** Call for amounts that become less although no process has spent less: what Redis has is then replaced. */
-export async function changeVersions(query: Query, budgets: readonly BudgetTarget[]): Promise<void> {
-  for (const part of partsOf(budgets))
+/** Call when amounts are charged because processes seem to have ended. No row may occur twice. */
+export async function addPresumed(
+  query: Query,
+  charges: readonly { readonly budget: BudgetTarget; readonly spentChange: number }[],
+): Promise<void> {
+  for (const part of partsOf(charges))
     await query(
-      `UPDATE spending SET version = version + 1 WHERE (budget, period) IN (VALUES ${places(part.length, 2)})`,
-      part.flatMap(({ key, period }) => [key, period]),
+      `INSERT INTO spending_sums (budget, period, writer, spent) VALUES ${places(part.length, 4)}
+         ON CONFLICT (budget, period, writer) DO UPDATE SET spent = spending_sums.spent + excluded.spent`,
+      part.flatMap(({ budget, spentChange }) => [budget.key, budget.period, PRESUMED, spentChange]),
     );
+}
+
+/**
+ * Call when such a charge of an amount is undone: the budget becomes less although no process has spent less, so that what Redis has is
+ * replaced. Resolves to what to subtract: not what was reset since then.
+ */
+export async function removePresumed(
+  query: Query,
+  { key, period }: BudgetTarget,
+  amount: number,
+): Promise<number> {
+  const row = [key, period, PRESUMED];
+  const where = "WHERE budget = $1 AND period = $2 AND writer = $3";
+  const [found] = await query(`SELECT spent FROM spending_sums ${where}`, row);
+  const removed = Math.min(amount, Number(found?.["spent"] ?? 0));
+  await query(`UPDATE spending_sums SET spent = spent - $4 ${where}`, [...row, removed]);
+  await query("UPDATE spending SET version = version + 1 WHERE budget = $1 AND period = $2", [key, period]);
+  return removed;
 }
 
 /** Removes the sums of periods that were removed. */
@@ -118,10 +151,10 @@ export async function removeSums(query: Query): Promise<void> {
 
 /**
  * Removes the sums of processes that ended long ago, so that the number of sums of a budget without an end stays limited. The version
- * changes, so that Redis forgets these sums as well and does not count them as missing in the database.
+ * changes, so that Redis forgets these sums as well.
  */
 export async function foldSums(query: Query): Promise<void> {
-  const ended = "NOT EXISTS (SELECT 1 FROM spending_writers WHERE id = w.writer)";
+  const ended = `w.writer <> '${PRESUMED}' AND NOT EXISTS (SELECT 1 FROM spending_writers WHERE id = w.writer)`;
   await query(
     `UPDATE spending SET version = version + 1 WHERE EXISTS (SELECT 1 FROM spending_sums w
        WHERE w.budget = spending.budget AND w.period = spending.period AND ${ended})`,

@@ -3,7 +3,7 @@ import { LEASE_MS, type BudgetTarget } from "../ledger/ledger.ts";
 import type { JournalBatch, JournalChange, JournalTotal } from "../ledger/spent-journal.ts";
 import type { Query, Row } from "./database.ts";
 import { column, nameOf, partsOf, places, spend, targetOf, type Spent } from "./spending-rows.ts";
-import { changeVersions, foldSums, removeSums, sinceSums } from "./spending-sums.ts";
+import { addPresumed, foldSums, removePresumed, removeSums, sinceSums } from "./spending-sums.ts";
 
 /** How long a period is kept after its end, for requests that were reserved before it. */
 const KEPT_AFTER_END_MS = 86_400_000;
@@ -64,16 +64,13 @@ async function withoutCharged(
     for (const row of await query(text, [writer, ...keys]))
       present.add(`${String(column(row, "period"))} ${String(column(row, "budget"))}`);
   }
-  const isCharged = ({ budget, reservedBefore }: JournalChange) =>
-    reservedBefore > 0 && !present.has(nameOf(budget));
-  await changeVersions(
-    query,
-    changes.filter(isCharged).map(({ budget }) => budget),
-  );
-  return changes.map((change) => {
-    const { budget, spentChange, reservedBefore } = change;
-    return { budget, spentChange: spentChange - (isCharged(change) ? reservedBefore : 0) };
-  });
+  const corrected: Spent[] = [];
+  for (const { budget, spentChange, reservedBefore } of changes) {
+    const isCharged = reservedBefore > 0 && !present.has(nameOf(budget));
+    const undone = isCharged ? await removePresumed(query, budget, reservedBefore) : 0;
+    corrected.push({ budget, spentChange: spentChange - undone });
+  }
+  return corrected;
 }
 
 /** Must run in a transaction. */
@@ -174,6 +171,7 @@ export async function chargeDead(query: Query, writer: string, unixMs: number): 
     charges.set(nameOf(budget), { budget, spentChange: before + Number(row["reserved"]) });
   }
   await spend(query, [...charges.values()]);
+  await addPresumed(query, [...charges.values()]);
   for (const part of partsOf(dead))
     await query(
       `DELETE FROM spending_reservations WHERE (budget, period, writer) IN (VALUES ${places(part.length, 3)})`,

@@ -76,10 +76,9 @@ describe.skipIf(!hasRedis)("a ledger whose Redis pauses", () => {
     await ledger.reserve(gateway, [budget()], "closed");
     redis.pause();
     const sent = await pending(ledger, gateway, [budget()]);
-    await untilSilent(clock, ledger);
+    await untilSilent(clock, ledger).finally(() => redis.resume());
     const later = await pending(ledger, gateway, [budget(98)]);
     const excess = await pending(ledger, gateway, [budget(99)]);
-    redis.resume();
     await untilAvailable(clock, ledger);
     expect(await sent.deciding).toMatchObject({ reserved: true, source: "redis" });
     expect(await later.deciding).toMatchObject({ reserved: true, source: "redis" });
