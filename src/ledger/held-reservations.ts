@@ -13,6 +13,7 @@ const RENEWAL_MS = LEASE_MS / 10;
 export interface HeldReservation extends OpenClaims {
   /** False if it was decided without Redis, and Redis does not have it yet. */
   isInRedis: boolean;
+  isEnded: boolean;
 }
 
 interface HeldParts {
@@ -57,6 +58,7 @@ export class HeldReservations {
   /** Call when it has ended. */
   remove(held: HeldReservation): void {
     const { gatewayId, claims, keys } = held;
+    held.isEnded = true;
     const all = this.#byGateway.get(gatewayId);
     all?.delete(held);
     if (all?.size === 0) this.#byGateway.delete(gatewayId);

@@ -13,7 +13,7 @@ import {
   scriptArguments,
   type ScriptCall,
 } from "./redis-ledger-calls.ts";
-import { CLEAR_WINDOW_SCRIPT, END_SCRIPT, RESERVE_SCRIPT } from "./redis-ledger-scripts.ts";
+import { CLEAR_WINDOW_SCRIPT, END_SCRIPT, RESERVE_SCRIPT, RESTORE_SCRIPT } from "./redis-ledger-scripts.ts";
 
 interface LinkOptions {
   readonly url: string;
@@ -208,7 +208,8 @@ export class RedisLedgerLink {
     const reply: unknown = await client.send("EVAL", [RESERVE_SCRIPT, ...args]);
     if (!parseReserveReply(reply, claims).fits) throw new Error("the reserve script rejected a new key");
     // Ends of reservations that were given up come before new ones. A script that Redis does not know yet would come after them.
-    await client.send("SCRIPT", ["LOAD", END_SCRIPT]).catch(() => undefined);
+    for (const script of [END_SCRIPT, RESTORE_SCRIPT])
+      await client.send("SCRIPT", ["LOAD", script]).catch(() => undefined);
     return serverIn(client);
   }
 }

@@ -224,7 +224,7 @@ export class RedisLedger implements Ledger {
     const endLocal = this.#local.record(claims, states);
     // Requests are counted at once: nothing is charged for them if this process dies.
     const isHeld = claims.some(({ kind }) => kind !== "requests");
-    const held: HeldReservation = { ...open, isInRedis: times !== null };
+    const held: HeldReservation = { ...open, isInRedis: times !== null, isEnded: false };
     if (isHeld) this.#held.add(held);
     return new ReservationWithEnd(states, source, (actualAmounts) => {
       if (isHeld) this.#held.remove(held);
@@ -285,6 +285,8 @@ export class RedisLedger implements Ledger {
     try {
       if (call !== null) await this.#link.run(RESTORE_SCRIPT, call);
       held.isInRedis = true;
+      // Its end may have come first.
+      if (held.isEnded) this.#end({ ...held, isUnconfirmed: true, times: [], actualAmounts: null });
     } catch {
       held.isInRedis = false;
     }
