@@ -37,6 +37,8 @@ interface Status extends z.output<typeof readinessSchema> {
   readonly version: string | null;
   readonly uptime_seconds: number | null;
   readonly memory_bytes: number | null;
+  /** Decisions about limits and budgets that were made without Redis since the start. */
+  readonly local_decisions: number | null;
   /** Null without a valid token. */
   readonly gateways: number | null;
   readonly api_keys: number | null;
@@ -76,6 +78,7 @@ async function readStatus(url: string, flags: AdminClientFlags): Promise<Status>
     ...readiness,
     uptime_seconds: uptime(metrics, response.headers.get("date")),
     memory_bytes: metric(metrics, "process_resident_memory_bytes"),
+    local_decisions: metric(metrics, "gatehouse_local_decisions_total"),
     ...counts,
   };
 }
@@ -116,6 +119,7 @@ function describe(found: Status): string {
       ["store", dependency(found.store)],
       ["counters", dependency(found.counters)],
       ...(found.ledger === undefined ? [] : [["ledger", dependency(found.ledger)] as const]),
+      ...(found.counters.state === "none" ? [] : [["local decisions", localDecisions(found)] as const]),
       ["running", `${duration(found.uptime_seconds ?? 0)}, ${megabytes} MB`],
       ...Object.entries(found.faulty_gateways ?? {}).map(
         ([id, reason]) => [paint("yellow", "not active"), `gateway ${id}: ${reason}`] as const,
@@ -131,6 +135,13 @@ function describe(found: Status): string {
 }
 
 const FAILING: Readonly<Record<string, string>> = { away: "unavailable", read_only: "rejects writes" };
+
+/** How many requests were decided without Redis. */
+function localDecisions({ local_decisions }: Status): string {
+  if (local_decisions === null) return "unknown";
+  const text = `${local_decisions} since the start`;
+  return local_decisions > 0 ? paint("yellow", text) : text;
+}
 
 function dependency({ state, detail = "", since }: Status["store"]): string {
   if (state === "none") return detail;

@@ -14,6 +14,7 @@ import { GameDays } from "./game-days/game-days.ts";
 import { ResponseStores, type OpenRedis } from "./responses/response-stores.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
 
+const REDIS_LOSS = "Redis lost data of limits and budgets; budgets are set to the amounts in the database";
 const JOURNAL_FAILURE = "spent amounts of budgets not read or written; will retry";
 
 export interface Storage {
@@ -101,11 +102,10 @@ async function openSharedLedger(
     onLocalDecision: () => void health.localDecisions++,
     onLost: ({ gatewayId, keptUntil }) => {
       health.ledgerLosses++;
-      const kept = keptUntil === 0 ? null : new Date(keptUntil).toISOString();
-      log.warn(
-        { gateway_id: gatewayId, kept_until: kept },
-        "Redis lost data of limits and budgets; budgets are set to the amounts in the database",
-      );
+      const fields = { gateway_id: gatewayId, kept_until: new Date(keptUntil).toISOString() };
+      if (keptUntil === 0)
+        log.warn({ gateway_id: gatewayId }, `${REDIS_LOSS}; windows of limits start empty`);
+      else log.warn(fields, `${REDIS_LOSS}; windows of limits are as Redis had them then`);
     },
     onRaised: (gatewayId, { key, period }, raised) => {
       health.budgetsRaised++;

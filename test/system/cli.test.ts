@@ -632,14 +632,18 @@ describe("doctor", () => {
           REDIS_URL: redis.url,
         });
         expect(code).toBe(0);
-        expect(named("store")[0]?.detail).toContain("schema version 0; the next start migrates it to");
+        expect(named("store")[0]?.detail).toMatch(
+          /^PostgreSQL \d.* is reachable, schema version 0; the next start migrates it to/,
+        );
+        expect(named("data")[0]?.detail).toMatch(/, \d+ MB are free$/);
         expect(named("clock").map(({ detail }) => detail)).toEqual([
           "agrees with the clock of the database",
           "agrees with the clock of Redis",
         ]);
         expect(named("counters")).toMatchObject([
           { detail: "Redis is reachable and counts" },
-          { detail: expect.stringContaining("maxmemory-policy is allkeys-lru") },
+          { state: "warn", detail: expect.stringContaining("maxmemory_policy is allkeys-lru") },
+          { state: "ok", detail: expect.stringContaining("aof_enabled 1") },
         ]);
       } finally {
         await redis.stop();

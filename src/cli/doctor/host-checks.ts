@@ -1,6 +1,6 @@
 // Checks of this machine: the server secret, the limits of the process, the directories, the ports.
 import { accessSync, constants, existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
-import { writeFileSync } from "node:fs";
+import { statfsSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { errorCode } from "../../base/error-code.ts";
@@ -14,6 +14,8 @@ import { fail, ok, warn, type CheckResult } from "./check-result.ts";
 
 const MIN_OPEN_FILES = 4096;
 const MIN_REQUESTS = 1024;
+/** A day of request records of a busy gateway. */
+const MIN_FREE_MB = 1000;
 const PROBE_MS = 2000;
 const PROBE_BYTES = 64 * 1024;
 
@@ -84,7 +86,7 @@ export function checkDataDirectory({ DATA_DIR }: Settings): CheckResult[] {
     }
     accessSync(directory, constants.W_OK | constants.X_OK);
     if (isItself) probeDisk(directory);
-    return [ok("data", `DATA_DIR ${DATA_DIR} ${isItself ? "is writable" : "can be created"}`)];
+    return [freeSpaceOf(directory, `DATA_DIR ${DATA_DIR} ${isItself ? "is writable" : "can be created"}`)];
   } catch (error) {
     const code = errorCode(error) ?? "";
     if (code === "ENOSPC" || code === "EDQUOT")
@@ -94,6 +96,15 @@ export function checkDataDirectory({ DATA_DIR }: Settings): CheckResult[] {
     const fix = "make it writable, or set another DATA_DIR";
     return [fail("data", `DATA_DIR ${DATA_DIR} is not writable${code === "" ? "" : ` (${code})`}`, fix)];
   }
+}
+
+function freeSpaceOf(directory: string, detail: string): CheckResult {
+  const { bavail, bsize } = statfsSync(directory);
+  const megabytes = Math.floor((bavail * bsize) / 1_000_000);
+  const shown = `${detail}, ${megabytes} MB are free`;
+  return megabytes < MIN_FREE_MB
+    ? warn("data", shown, "free space, or set another DATA_DIR")
+    : ok("data", shown);
 }
 
 /** Writes a file and deletes it: only a write shows that a disk is full, or that a quota is used up. */

@@ -11,6 +11,7 @@ import { redact } from "../../telemetry/log/redact.ts";
 import { databaseUrl, findCipher } from "../store-access.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
 import { checkDataDirectory } from "./host-checks.ts";
+import { checkRedisInfo } from "./redis-checks.ts";
 
 const CONNECT_SECONDS = 5;
 const DEADLINE_MS = 8000;
@@ -21,6 +22,8 @@ interface FoundDatabase {
   readonly version: number;
   /** Null for SQLite. */
   readonly clockMs: number | null;
+  /** `PostgreSQL 16.3`; null for SQLite. */
+  readonly product: string | null;
   /** Whether the user may do what the next start does: create tables, migrate them, or write to them. */
   readonly mayWrite: boolean;
 }
@@ -38,15 +41,21 @@ async function findDatabase(settings: Settings): Promise<FoundDatabase | null> {
     : new SQL(url, { max: 1, connectionTimeout: CONNECT_SECONDS });
   const select: Select = (text) => sql.unsafe<Record<string, unknown>[]>(text);
   try {
-    const clock = isSqlite ? null : await select("SELECT extract(epoch from now()) * 1000 AS ms");
+    const clock = isSqlite
+      ? null
+      : await select(
+          "SELECT extract(epoch from now()) * 1000 AS ms, current_setting('server_version') AS product",
+        );
     const tables = isSqlite
       ? await select("SELECT name FROM sqlite_master WHERE name = 'schema_versions'")
       : await select("SELECT to_regclass('schema_versions') AS name");
     const hasTable = typeof tables[0]?.["name"] === "string";
     const [row] = hasTable ? await select("SELECT MAX(version) AS version FROM schema_versions") : [];
     const clockMs = clock === null ? null : Number(clock[0]?.["ms"]);
+    const number: unknown = clock?.[0]?.["product"] ?? null;
+    const product = typeof number === "string" ? `PostgreSQL ${number}` : null;
     const version = Number(row?.["version"] ?? 0);
-    return { version, clockMs, mayWrite: isSqlite || (await mayUserWrite(select, version)) };
+    return { version, clockMs, product, mayWrite: isSqlite || (await mayUserWrite(select, version)) };
   } finally {
     await sql.close();
   }
@@ -98,12 +107,12 @@ export async function checkStore(settings: Settings): Promise<CheckResult[]> {
     const found = await withinDeadline(findDatabase(settings));
     if (found === null) {
       const canCreate =
-        setting !== "DATA_DIR" || checkDataDirectory(settings).every(({ fix }) => fix === null);
+        setting !== "DATA_DIR" || checkDataDirectory(settings).every(({ state }) => state !== "fail");
       if (canCreate) return [ok("store", "the first start will create the embedded database")];
       const detail = "the embedded database cannot be created in DATA_DIR";
       return [fail("store", detail, "fix DATA_DIR, or set DATABASE_URL")];
     }
-    const { version, clockMs, mayWrite } = found;
+    const { version, clockMs, product, mayWrite } = found;
     const clock = clockMs === null ? [] : [checkClock("the database", clockMs)];
     if (version > SCHEMA_VERSION) {
       const detail = `the database has schema version ${version}, newer than ${SCHEMA_VERSION}, the latest that this Gatehouse supports`;
@@ -114,7 +123,8 @@ export async function checkStore(settings: Settings): Promise<CheckResult[]> {
       return [fail("store", detail, "grant the rights, or use the user that owns the tables"), ...clock];
     }
     const migration = version < SCHEMA_VERSION ? `; the next start migrates it to ${SCHEMA_VERSION}` : "";
-    return [ok("store", `the database is reachable, schema version ${version}${migration}`), ...clock];
+    const label = product ?? "the database";
+    return [ok("store", `${label} is reachable, schema version ${version}${migration}`), ...clock];
   } catch (error) {
     const detail = `the database cannot be used (${reasonOf(error)})`;
     return [fail("store", detail, `check that it is running and that ${setting} is correct`)];
@@ -136,10 +146,10 @@ export async function checkCounters({ REDIS_URL, WORKERS }: Settings): Promise<C
     await withinDeadline(counters.settled);
     const { state, detail = "Redis did not respond" } = counters.state;
     if (state !== "ok") return [fail("counters", redact(detail), fix)];
-    const { clockMs, memory } = await askRedis(REDIS_URL);
+    const { clockMs, info } = await askRedis(REDIS_URL);
     return [
       ok("counters", "Redis is reachable and counts"),
-      ...checkEviction(memory),
+      ...checkRedisInfo(info),
       checkClock("Redis", clockMs),
     ];
   } catch (error) {
@@ -149,8 +159,8 @@ export async function checkCounters({ REDIS_URL, WORKERS }: Settings): Promise<C
   }
 }
 
-/** Returns the time of Redis in milliseconds since the epoch, and its section `memory` of INFO; empty if the user may not read it. */
-async function askRedis(url: string): Promise<{ clockMs: number; memory: string }> {
+/** Returns the time of Redis in milliseconds since the epoch, and sections of INFO; empty if the user may not read it. */
+async function askRedis(url: string): Promise<{ clockMs: number; info: string }> {
   const client = new RedisClient(seedsOf(url)[0] ?? url, {
     autoReconnect: false,
     connectionTimeout: CONNECT_SECONDS * 1000,
@@ -159,19 +169,13 @@ async function askRedis(url: string): Promise<{ clockMs: number; memory: string 
     const reply: unknown = await client.send("TIME", []);
     const [seconds, microseconds] = Array.isArray(reply) ? reply.map(Number) : [];
     if (seconds === undefined || microseconds === undefined) throw new Error("TIME returned no time");
-    const info: unknown = await client.send("INFO", ["memory"]).catch(() => "");
-    return { clockMs: seconds * 1000 + microseconds / 1000, memory: String(info) };
+    const sections: string[] = [];
+    for (const section of ["memory", "persistence"])
+      sections.push(String(await client.send("INFO", [section]).catch(() => "")));
+    return { clockMs: seconds * 1000 + microseconds / 1000, info: sections.join("\n") };
   } finally {
     client.close();
   }
-}
-
-function checkEviction(memory: string): CheckResult[] {
-  const valueOf = (name: string) => new RegExp(`^${name}:(\\S+)`, "m").exec(memory)?.[1];
-  const policy = valueOf("maxmemory_policy") ?? "noeviction";
-  if (policy === "noeviction" || valueOf("maxmemory") === "0") return [];
-  const detail = `Redis drops limits and budgets when it is full: maxmemory-policy is ${policy}`;
-  return [warn("counters", detail, "set maxmemory-policy of Redis to noeviction")];
 }
 
 function checkClock(owner: string, clockMs: number): CheckResult {
