@@ -3,6 +3,8 @@
 import { LIBRARY } from "./redis-library.ts";
 import { PRESUMED } from "./spent-journal.ts";
 
+/** In place of a process. */
+const EARLIER_VERSION = "earlier-version";
 /** Every script renews it. */
 const EPOCH_KEPT_MS = 400 * 86_400_000;
 
@@ -42,12 +44,16 @@ return reply
  * their sums there.
  *
  * In the same epoch, without a change by an operator, the amount does not decrease: reservations of dead processes are charged in Redis
- * before they are in the database. Replies by how much it was raised, spent, and reserved.
+ * before they are in the database. Replies by how much it was raised, spent, reserved, and
+ * 1 if the amount was that of a version that kept no sums.
  */
 export const SEED_SCRIPT = `${LIBRARY}
 local budget = load_budget(KEYS[4])
 local version = tonumber(ARGV[6])
-if budget.seeded and budget.version > version then return {0, budget.spent, budget.reserved} end
+if budget.seeded and budget.version > version then return {0, budget.spent, budget.reserved, 0} end
+-- Amounts of versions that kept no sums are one sum, to be written to the database.
+local is_unknown = budget.spent > 0 and redis.call('HEXISTS', KEYS[4], 'epoch') == 0
+if is_unknown then redis.call('HSET', KEYS[4], '@${EARLIER_VERSION}', sum_text(budget.spent)) end
 local is_changed, merged, known = version > budget.version, tonumber(ARGV[5]), {}
 for i = 8, #ARGV, 2 do known['@' .. ARGV[i]] = tonumber(ARGV[i + 1]) end
 -- What both have presumed is that of the same processes.
@@ -75,7 +81,7 @@ local raised = merged - budget.spent
 if budget.seeded and not is_changed and raised < 0 then merged, raised = budget.spent, 0 end
 redis.call('HSET', KEYS[4], 'spent', text(merged), 'seeded', epoch, 'version', text(version))
 expire_budget(KEYS[4], tonumber(ARGV[4]))
-return {raised, merged, budget.reserved}
+return {raised, merged, budget.reserved, is_unknown and 1 or 0}
 `;
 
 /**

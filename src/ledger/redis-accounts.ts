@@ -85,7 +85,9 @@ export class RedisAccounts {
         if (account.spent === 0 && account.version === 0 && account.sums.size === 0) empty.add(target);
         if (empty.has(target) && !isComplete) return;
         this.#parts.mirror.learn(account);
-        const { raised } = await this.#seed(gatewayId, target, account, false);
+        const { raised, isUnknown } = await this.#seed(gatewayId, target, account, false);
+        // The change adds nothing, and includes what the database does not have.
+        if (isUnknown) await this.change(gatewayId, target, { kind: "add", amount: 0 });
         if (raised > 0) this.#parts.onRaised(gatewayId, target, raised);
       }),
     );
@@ -169,7 +171,7 @@ export class RedisAccounts {
     target: BudgetTarget,
     { spent, version, sums }: JournalAccount,
     isCleared: boolean,
-  ): Promise<BudgetAmounts & { readonly raised: number }> {
+  ): Promise<BudgetAmounts & { readonly raised: number; readonly isUnknown: boolean }> {
     const pairs = [...sums].flatMap(([writer, sum]) => [writer, String(sum)]);
     const reply = await this.#parts.link.run(SEED_SCRIPT, {
       ...accountCall(gatewayId, target),
@@ -181,8 +183,8 @@ export class RedisAccounts {
         ...pairs,
       ],
     });
-    const [raised = 0, now = 0, reserved = 0] = requireNumbers(reply, 3);
-    return { raised, spent: now, reserved };
+    const [raised = 0, now = 0, reserved = 0, unknown = 0] = requireNumbers(reply, 4);
+    return { raised, spent: now, reserved, isUnknown: unknown === 1 };
   }
 
   #requireJournal(): AccountJournal {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/base/clock.ts";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
-import { reserveCall, scriptArguments } from "../../src/ledger/redis-ledger-calls.ts";
+import { keyOf, reserveCall, scriptArguments } from "../../src/ledger/redis-ledger-calls.ts";
 import { RESERVE_SCRIPT } from "../../src/ledger/redis-ledger-scripts.ts";
 import { MemoryLedger } from "../../src/ledger/memory-ledger.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
@@ -339,6 +339,21 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
       expect(key).toContain("{gw ttl}");
       expect(await redis.command("PTTL", key)).toBeGreaterThan(0);
     }
+    await ledger.close();
+  });
+
+  test("what an earlier version has counted in Redis is kept, and written to the database", async () => {
+    const ledger = await connect(new ManualClock());
+    const target = { kind: "budget", key: crypto.randomUUID(), period: "total", endsAt: null } as const;
+    const gateway = "gw earlier";
+    await redis.command("HSET", keyOf(gateway, target), "spent", "70", "reserved", "9");
+    const claim = { ...target, limit: 100, enforced: true };
+    const reserve = async (amount: number) => await ledger.reserve(gateway, [{ ...claim, amount }], "closed");
+    expect(await reserve(31)).toMatchObject({ reserved: false, states: [{ used: 70 }] });
+    expect(await reserve(30)).toMatchObject({ reserved: true, states: [{ used: 100 }] });
+    expect(await store.journal.readAccounts([target])).toMatchObject([{ spent: 70 }]);
+    await redis.command("FLUSHALL");
+    expect(await reserve(1)).toMatchObject({ reserved: false, states: [{ used: 100 }] });
     await ledger.close();
   });
 
