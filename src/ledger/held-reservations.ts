@@ -65,7 +65,7 @@ export class HeldReservations {
     for (const [at, claim] of claims.entries()) {
       if (claim.kind !== "budget") continue;
       let settled = this.#settled.get(gatewayId);
-      if (settled === undefined) this.#settled.set(gatewayId, (settled = new Map()));
+      if (settled === undefined) this.#settled.set(gatewayId, (settled = new Map<string, BudgetClaim>()));
       settled.set(keys[at] ?? "", claim);
     }
   }

@@ -1,6 +1,6 @@
 // The ledger of one process: decided synchronously, in memory.
 import { systemClock, type Clock } from "../base/clock.ts";
-import { amountsOf, Budget } from "./budgets.ts";
+import { amountsOf, Budget, type Budgets } from "./budgets.ts";
 import {
   amountOf,
   chargeOf,
@@ -30,7 +30,7 @@ import { JournalWriter, type JournalWriterOptions } from "./journal-writer.ts";
 import { ClaimCheck, MemoryAccounts, type Account } from "./memory-accounts.ts";
 import { MemoryReservation } from "./memory-reservation.ts";
 import { RepeatedClaims } from "./repeated-claims.ts";
-import type { JournalAccount, SpentJournal } from "./spent-journal.ts";
+import type { SpentJournal } from "./spent-journal.ts";
 import { WallOffset } from "./wall-offset.ts";
 import { add } from "./window.ts";
 
@@ -113,14 +113,8 @@ export class MemoryLedger implements Ledger {
     return new MemoryReservation(states, claims, accounts, now, this.#endReservation);
   }
 
-  /** What is known of a budget, if it is known here. */
-  knownOf(target: BudgetTarget): Budget | undefined {
-    return this.#accounts.budgets.find(target);
-  }
-
-  /** Takes over what the journal has of a budget. */
-  learn(account: JournalAccount): void {
-    this.#accounts.budgets.findOrCreate(account.budget).learn(account);
+  get budgets(): Budgets {
+    return this.#accounts.budgets;
   }
 
   /** Call with the claim that refuses a request: if it is on a budget, another process may have reset it. */

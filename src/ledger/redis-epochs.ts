@@ -43,7 +43,7 @@ export class RedisEpochs {
   /** Returns the epoch of a gateway, if it was read on the connection that is in use; else null. */
   current(gatewayId: string): GatewayEpoch | null {
     const known = this.#known.get(gatewayId);
-    if (known?.session == null) return null;
+    if (known === undefined || known.session === null) return null;
     return known.session === this.#parts.redis.sessionOf(epochKey(gatewayId)) ? known : null;
   }
 

@@ -87,7 +87,7 @@ function spanOf(claim: WindowClaim | BudgetTarget): number {
 }
 
 /** What the process knows of a budget in the database. */
-export interface KnownAmount {
+interface KnownAmount {
   readonly written: number;
   readonly version: number;
 }

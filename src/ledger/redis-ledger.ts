@@ -38,30 +38,7 @@ import {
 import type { EpochLoss } from "./redis-epochs.ts";
 import { RedisLedgerLink } from "./redis-ledger-link.ts";
 import { CLEAR_WINDOW_SCRIPT, END_SCRIPT, RENEW_SCRIPT, RESTORE_SCRIPT } from "./redis-ledger-scripts.ts";
-import type { AccountJournal } from "./spent-journal.ts";
-
-interface RedisLedgerOptions {
-  /** Where spent amounts of budgets are kept, whatever happens to Redis. Without it, budgets are unavailable. */
-  readonly journal?: AccountJournal;
-  /** Called with the first failure of an outage of the journal. */
-  readonly onJournalError?: (error: unknown) => void;
-  /** Called when Redis becomes available or unavailable, or the reason changes. */
-  readonly onStateChange?: (state: LedgerState) => void;
-  /** Called with each decision that was made without Redis and did not just fail. */
-  readonly onLocalDecision?: () => void;
-  /** Called when Redis may have lost data of a gateway. */
-  readonly onLost?: (loss: EpochLoss) => void;
-  /** Called when Redis had less of a budget than the database. */
-  readonly onRaised?: (gatewayId: string, budget: BudgetTarget, raised: number) => void;
-  /** How long Redis may send no reply before it is unavailable. */
-  readonly silenceTimeoutMs?: number;
-  /** How long after the last reply of Redis decisions wait that would fail without it. */
-  readonly closedTimeoutMs?: number;
-  /** The clock of this process, for decisions without Redis, leases and timeouts. */
-  readonly clock?: Clock;
-  /** Milliseconds to use instead of Redis's clock, so that tests can control the time of the production scripts. */
-  readonly time?: () => number;
-}
+import type { RedisLedgerOptions } from "./redis-ledger-options.ts";
 
 /**
  * Exact for any number of processes while Redis replies. While it does not, `local` continues with what Redis admitted through
@@ -106,7 +83,7 @@ export class RedisLedger implements Ledger {
     this.#held = new HeldReservations({
       clock,
       renew: (gatewayId) => void this.#renew(gatewayId),
-      isWritten: (claim) => (this.#local.knownOf(claim)?.unwritten ?? 0) === 0,
+      isWritten: (claim) => (this.#local.budgets.find(claim)?.unwritten ?? 0) === 0,
     });
   }
 
@@ -235,7 +212,7 @@ export class RedisLedger implements Ledger {
 
   /** Ends a reservation without waiting. If Redis is unavailable, this is repeated when it is available again. */
   #end(end: ReservationEnd): void {
-    const totalOf = (claim: BudgetTarget) => this.#local.knownOf(claim)?.spentHere ?? 0;
+    const totalOf = (claim: BudgetTarget) => this.#local.budgets.find(claim)?.spentHere ?? 0;
     const call = endCall(end, this.#link.processId, totalOf);
     if (call !== null) void this.#link.runOrRepeat(END_SCRIPT, call);
   }

@@ -99,7 +99,9 @@ async function openSharedLedger(
     silenceTimeoutMs: settings.REDIS_SILENT_MS,
     closedTimeoutMs: settings.REDIS_CLOSED_MS,
     onJournalError: (error) => log.warn({ err: error }, JOURNAL_FAILURE),
-    onLocalDecision: () => void health.localDecisions++,
+    onLocalDecision: () => {
+      health.localDecisions++;
+    },
     onLost: ({ gatewayId, keptUntil }) => {
       health.ledgerLosses++;
       const fields = { gateway_id: gatewayId, kept_until: new Date(keptUntil).toISOString() };

@@ -31,7 +31,9 @@ async function flushed(): Promise<Losing> {
   return {
     url: redis.url,
     prepare: () => Promise.resolve(),
-    lose: async () => void (await redis.command("FLUSHALL")),
+    async lose() {
+      await redis.command("FLUSHALL");
+    },
     current: () => redis,
     stop: () => redis.stop(),
   };
@@ -44,7 +46,9 @@ async function restored(): Promise<Losing> {
   const redis = await startRedis(IN_MEMORY);
   return {
     url: redis.url,
-    prepare: async () => void (await redis.command("SAVE")),
+    async prepare() {
+      await redis.command("SAVE");
+    },
     async lose() {
       await redis.kill();
       await redis.start();
