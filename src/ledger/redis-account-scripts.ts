@@ -102,3 +102,12 @@ redis.call('HSET', KEYS[1], 'id', ARGV[3], 'server', ARGV[2], 'since', time, 'se
 redis.call('PEXPIRE', KEYS[1], ${EPOCH_KEPT_MS})
 return {ARGV[3], time, before}
 `;
+
+/** Of all gateways, so without a hash tag. It does not expire. */
+export const INSTALLATION_KEY = "gatehouse:installation";
+
+/** Replies the installation that KEYS[1] names: ARGV[1] if it named none. */
+export const CLAIM_SCRIPT = `
+redis.call('SET', KEYS[1], ARGV[1], 'NX')
+return redis.call('GET', KEYS[1])
+`;

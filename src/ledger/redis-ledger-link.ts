@@ -13,6 +13,7 @@ import {
   scriptArguments,
   type ScriptCall,
 } from "./redis-ledger-calls.ts";
+import { CLAIM_SCRIPT, INSTALLATION_KEY } from "./redis-account-scripts.ts";
 import { CLEAR_WINDOW_SCRIPT, END_SCRIPT, RESERVE_SCRIPT, RESTORE_SCRIPT } from "./redis-ledger-scripts.ts";
 
 interface LinkOptions {
@@ -100,6 +101,12 @@ export class RedisLedgerLink {
     const timer = clock.setTimeout(() => this.#endWait(gatewayId, false), until - now);
     void wait.promise.then(() => timer.close());
     return wait.promise;
+  }
+
+  /** Resolves to the installation that Redis belongs to; it becomes this one if there is none. Rejects if Redis is unavailable. */
+  async claim(installationId: string): Promise<string> {
+    const args = [CLAIM_SCRIPT, "1", INSTALLATION_KEY, installationId];
+    return String(await this.#redis.send(INSTALLATION_KEY, "EVAL", args));
   }
 
   /** Rejects if Redis is unavailable. A Redis that replies but cannot run the script (read-only, full) is unavailable too. */

@@ -96,6 +96,11 @@ export class RedisLedger implements Ledger {
     return this.#link.settled;
   }
 
+  /** Resolves to the installation that Redis belongs to; it becomes this one if there is none. Rejects if Redis is unavailable. */
+  claim(installationId: string): Promise<string> {
+    return this.#link.claim(installationId);
+  }
+
   reserve(
     gatewayId: string,
     claims: readonly Claim[],

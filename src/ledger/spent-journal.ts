@@ -61,6 +61,8 @@ export type AccountChange = { readonly kind: "clear" } | { readonly kind: "add";
 
 /** What ledgers in Redis need in addition, because Redis may lose its data. */
 export interface AccountJournal extends SpentJournal {
+  /** Resolves to what identifies the database: a Redis belongs to one. */
+  installationId(): Promise<string>;
   /** Resolves to the accounts of these budgets, in the same order; of each as it was at one moment. */
   readAccounts(budgets: readonly BudgetTarget[]): Promise<readonly JournalAccount[]>;
   /**

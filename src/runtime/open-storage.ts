@@ -91,8 +91,12 @@ async function openSharedLedger(
   log: Log,
   clock: Clock,
 ): Promise<Ledger> {
-  const { RedisLedger } = await import("../ledger/redis-ledger.ts");
+  const [{ RedisLedger }, { checkInstallation, requireInstallation }] = await Promise.all([
+    import("../ledger/redis-ledger.ts"),
+    import("./redis-installation.ts"),
+  ]);
   let reported: Dependency["state"] | null = null;
+  let isStarted = false;
   const ledger = new RedisLedger(url, {
     clock,
     journal: store.spending,
@@ -108,6 +112,7 @@ async function openSharedLedger(
       if (keptUntil === 0)
         log.warn({ gateway_id: gatewayId }, `${REDIS_LOSS}; windows of limits start empty`);
       else log.warn(fields, `${REDIS_LOSS}; windows of limits are as Redis had them then`);
+      void checkInstallation(ledger, store.spending, log);
     },
     onRaised: (gatewayId, { key, period }, raised) => {
       health.budgetsRaised++;
@@ -124,11 +129,21 @@ async function openSharedLedger(
       if (state.state === "away") {
         health.countersLost++;
         log.warn({ detail: state.detail }, "shared counters unavailable");
-      } else log.info("shared counters available");
+      } else {
+        log.info("shared counters available");
+        if (isStarted) void checkInstallation(ledger, store.spending, log);
+      }
     },
   });
   // Until Redis is connected, this process would decide alone and admit too many requests.
   await ledger.settled;
+  try {
+    await requireInstallation(ledger, store.spending);
+  } catch (error) {
+    await Promise.all([ledger.close(), store.close()]);
+    throw error;
+  }
+  isStarted = true;
   health.counters = health.ledger = ledger.state;
   return ledger;
 }

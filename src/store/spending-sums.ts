@@ -70,6 +70,14 @@ export async function readAccounts(
   );
 }
 
+/** Must run in a transaction. The first call decides it. */
+export async function installationId(query: Query): Promise<string> {
+  const text = "INSERT INTO installation (only_row, id) VALUES (1, $1) ON CONFLICT (only_row) DO NOTHING";
+  await query(text, [crypto.randomUUID()]);
+  const [row] = await query("SELECT id FROM installation", []);
+  return String(row?.["id"] ?? "");
+}
+
 /** Must run in a transaction. See AccountJournal. */
 export async function changeAccount(
   query: Query,

@@ -18,7 +18,7 @@ import {
   readSpending,
   writeSpending,
 } from "./spending.ts";
-import { changeAccount, readAccounts } from "./spending-sums.ts";
+import { changeAccount, installationId, readAccounts } from "./spending-sums.ts";
 
 export interface SpendingStore extends AccountJournal {
   /** Remembers that these budgets exist, with nothing spent if they are new. */
@@ -60,6 +60,10 @@ export class SqlSpending implements SpendingStore {
 
   finishSpending(writer: string, batchAfter: (written: number) => JournalBatch | null): Promise<void> {
     return this.#write((query) => finishSpending(query, writer, batchAfter));
+  }
+
+  installationId(): Promise<string> {
+    return this.#write(installationId);
   }
 
   readAccounts(budgets: readonly BudgetTarget[]): Promise<readonly JournalAccount[]> {

@@ -96,6 +96,7 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
       loadSpending: (...given) => store.journal.loadSpending(...given),
       readSpending: (...given) => store.journal.readSpending(...given),
       finishSpending: (...given) => store.journal.finishSpending(...given),
+      installationId: () => store.journal.installationId(),
       readAccounts: (...given) => store.journal.readAccounts(...given),
       changeAccount: (...given) => store.journal.changeAccount(...given),
       writeSpending: ({ changes, ...batch }) =>

@@ -104,6 +104,7 @@ class World {
       readSpending: counted((...given) => journal.readSpending(...given)),
       writeSpending: counted((...given) => journal.writeSpending(...given)),
       finishSpending: counted((...given) => journal.finishSpending(...given)),
+      installationId: counted(() => journal.installationId()),
       readAccounts: counted((...given) => journal.readAccounts(...given)),
       changeAccount: counted((...given) => journal.changeAccount(...given)),
     };

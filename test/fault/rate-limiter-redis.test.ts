@@ -179,7 +179,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
     "REDIS_SILENT_MS sets how long to wait for a slow Redis",
     async () => {
       const node = await startGatehouseProcess({
-        env: { REDIS_URL: shared.redis.url, REDIS_SILENT_MS: "4000", WORKERS: "1" },
+        env: { ...shared.database, REDIS_URL: shared.redis.url, REDIS_SILENT_MS: "4000", WORKERS: "1" },
       });
       try {
         const route = await seedPlugins(node, shared.provider, [

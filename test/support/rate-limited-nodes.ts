@@ -35,7 +35,7 @@ class RateLimitedNodes {
     const env = {
       // Not too short: on a busy machine Redis itself may not run for a while, and limits would apply per process.
       REDIS_SILENT_MS: "500",
-      DATABASE_URL: `sqlite://${join(this.#directory, "shared.db")}`,
+      ...this.database,
     };
     this.#shared = await startSharedNodes({ nodes: 3, redis: true, postgres: false, env });
   }
@@ -43,6 +43,11 @@ class RateLimitedNodes {
   async stop(): Promise<void> {
     await this.#shared?.stop();
     rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Nodes with the same Redis need it. */
+  get database() {
+    return { DATABASE_URL: `sqlite://${join(this.#directory, "shared.db")}` };
   }
 
   get #started(): SharedNodes {

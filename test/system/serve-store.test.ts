@@ -12,6 +12,7 @@ import {
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { hasRedis, startRedis } from "../support/redis.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const scratch = temporaryDirectory();
@@ -153,3 +154,30 @@ describe("a store that rejects the process permanently ends it with a one-line m
     }
   }, 60_000);
 });
+
+test.skipIf(!hasRedis)(
+  "a node with another database than the other nodes of its Redis does not start, until an operator moves Redis",
+  async () => {
+    const redis = await startRedis(["--appendonly", "no"]);
+    const env = (name: string) => ({
+      REDIS_URL: redis.url,
+      REDIS_SILENT_MS: "2000",
+      WORKERS: "1",
+      DATABASE_URL: `sqlite://${join(scratch, name)}`,
+    });
+    try {
+      const first = await startGatehouseProcess({ env: env("first.db") });
+      const second = await startGatehouseProcess({ env: env("first.db") });
+      const refused = await runToEnd(env("other.db"));
+      expectOneLine(refused, /belongs to the installation .*need the same DATABASE_URL/);
+      expect(refused.code).toBe(2);
+      await Promise.all([first.stop(), second.stop()]);
+      await redis.command("DEL", "gatehouse:installation");
+      await (await startGatehouseProcess({ env: env("other.db") })).stop();
+      expectOneLine(await runToEnd(env("first.db")), /delete the key gatehouse:installation/);
+    } finally {
+      await redis.stop();
+    }
+  },
+  60_000,
+);
