@@ -140,11 +140,16 @@ export async function removePresumed(
   { key, period }: BudgetTarget,
   amount: number,
 ): Promise<number> {
-  const row = [key, period, PRESUMED];
-  const where = "WHERE budget = $1 AND period = $2 AND writer = $3";
-  const [found] = await query(`SELECT spent FROM spending_sums ${where}`, row);
+  const [found] = await query(
+    "SELECT spent FROM spending_sums WHERE budget = $1 AND period = $2 AND writer = $3",
+    [key, period, PRESUMED],
+  );
   const removed = Math.min(amount, Number(found?.["spent"] ?? 0));
-  await query(`UPDATE spending_sums SET spent = spent - $4 ${where}`, [...row, removed]);
+  // SQLite numbers parameters by their first use.
+  await query(
+    "UPDATE spending_sums SET spent = spent - $1 WHERE budget = $2 AND period = $3 AND writer = $4",
+    [removed, key, period, PRESUMED],
+  );
   await query("UPDATE spending SET version = version + 1 WHERE budget = $1 AND period = $2", [key, period]);
   return removed;
 }
