@@ -1,6 +1,7 @@
 // Writes what budgets spend to the journal within a second, and reads it at the start.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { Budget, Budgets } from "./budgets.ts";
+import type { JournalWriterOptions } from "./journal-writer-options.ts";
 import { LEASE_MS, type BudgetTarget } from "./ledger.ts";
 import { SpendingRecovery } from "./recover-spending.ts";
 import { SpentFile } from "./spent-file.ts";
@@ -17,21 +18,6 @@ const RECHECK_MS = 1000;
 const RENEWAL_MS = LEASE_MS / 3;
 /** How often a process without requests writes, so that the journal keeps its sums. */
 const IDLE_MS = 86_400_000;
-
-export interface JournalWriterOptions {
-  /** Identifies this process in the journal. */
-  readonly writer?: string;
-  /** The amounts are also in Redis: those of earlier processes are not loaded, and batches contain sums. */
-  readonly isShared?: boolean;
-  /** Where to keep what is not written yet, for the case that this process is killed. */
-  readonly directory?: string;
-  /** Called once if no file can be created there. */
-  readonly onFileError?: (error: unknown) => void;
-  /** Called with the new path of a file of another process that could not be read. */
-  readonly onDamagedFile?: (path: string) => void;
-  /** Called with the first failure of an outage of the journal. */
-  readonly onJournalError?: (error: unknown) => void;
-}
 
 interface PendingBatch extends JournalBatch {
   readonly budgets: readonly Budget[];

@@ -26,7 +26,8 @@ import type {
   UnavailablePolicy,
   WindowTarget,
 } from "./ledger.ts";
-import { JournalWriter, type JournalWriterOptions } from "./journal-writer.ts";
+import type { JournalWriterOptions } from "./journal-writer-options.ts";
+import { JournalWriter } from "./journal-writer.ts";
 import { ClaimCheck, MemoryAccounts, type Account } from "./memory-accounts.ts";
 import { MemoryReservation } from "./memory-reservation.ts";
 import { RepeatedClaims } from "./repeated-claims.ts";
