@@ -61,6 +61,13 @@ export class MemoryAccounts {
     }
   }
 
+  /** Returns what was settled in a window within the last milliseconds. */
+  settledIn({ kind, key }: WindowTarget, lastMs: number, now: number): number {
+    if (kind === "tokens") return this.#windows.find(key)?.settled(lastMs, now) ?? 0;
+    const slot = this.#requests.find(this.#digest.update(key));
+    return slot === -1 ? 0 : this.#requests.used(slot, lastMs, now);
+  }
+
   /** Returns when the oldest settled amount of a limit leaves its window. */
   leavesAt({ slot, account, used }: ClaimCheck, claim: Claim, now: number): number {
     if (claim.kind === "budget") return now;

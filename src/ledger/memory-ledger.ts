@@ -1,6 +1,6 @@
 // The ledger of one process: decided synchronously, in memory.
 import { systemClock, type Clock } from "../base/clock.ts";
-import { amountsOf, Budget, type Budgets } from "./budgets.ts";
+import { amountsOf, Budget } from "./budgets.ts";
 import {
   amountOf,
   chargeOf,
@@ -114,8 +114,8 @@ export class MemoryLedger implements Ledger {
     return new MemoryReservation(states, claims, accounts, now, this.#endReservation);
   }
 
-  get budgets(): Budgets {
-    return this.#accounts.budgets;
+  get accounts(): MemoryAccounts {
+    return this.#accounts;
   }
 
   /** Call with the claim that refuses a request: if it is on a budget, another process may have reset it. */

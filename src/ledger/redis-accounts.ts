@@ -55,7 +55,7 @@ export class RedisAccounts {
     let empty: ReadonlySet<BudgetTarget> = new Set();
     for (let comparisons = 0; ; comparisons++) {
       const amountKnown = (claim: BudgetTarget) =>
-        empty.has(claim) ? NOTHING_WRITTEN : (mirror.budgets.find(claim) ?? NOTHING_KNOWN);
+        empty.has(claim) ? NOTHING_WRITTEN : (mirror.accounts.budgets.find(claim) ?? NOTHING_KNOWN);
       const call = reserveCall(gatewayId, claims, { reservationId, keys, amountKnown });
       const reply = await link.run(RESERVE_SCRIPT, call);
       const unseeded = unseededIn(reply);
@@ -84,7 +84,7 @@ export class RedisAccounts {
         const account = await this.#readAccount(gatewayId, target);
         if (account.spent === 0 && account.version === 0 && account.sums.size === 0) empty.add(target);
         if (empty.has(target) && !isComplete) return;
-        this.#parts.mirror.budgets.findOrCreate(account.budget).learn(account);
+        this.#parts.mirror.accounts.budgets.findOrCreate(account.budget).learn(account);
         const { raised, isUnknown } = await this.#seed(gatewayId, target, account, false);
         // The change adds nothing, and includes what the database does not have.
         if (isUnknown) await this.change(gatewayId, target, { kind: "add", amount: 0 });
@@ -103,7 +103,7 @@ export class RedisAccounts {
     const journal = this.#requireJournal();
     const reply = await this.#require(SUMS_SCRIPT, accountCall(gatewayId, target));
     const account = await journal.changeAccount(target, sumsIn(reply), change, clock.unixNow());
-    mirror.budgets.findOrCreate(account.budget).learn(account);
+    mirror.accounts.budgets.findOrCreate(account.budget).learn(account);
     try {
       const { spent, reserved } = await this.#seed(gatewayId, target, account, change.kind === "clear");
       return { spent, reserved };
@@ -122,7 +122,8 @@ export class RedisAccounts {
     );
     const found = targets.map((target, at) => {
       const [isSeeded = 0, spent = 0, reserved = 0, version = 0] = numbers.slice(4 * at, 4 * at + 4);
-      const isCurrent = isSeeded === 1 && version >= (this.#parts.mirror.budgets.find(target)?.version ?? 0);
+      const isCurrent =
+        isSeeded === 1 && version >= (this.#parts.mirror.accounts.budgets.find(target)?.version ?? 0);
       return { target, isCurrent, spent, reserved };
     });
     const others = found.filter(({ isCurrent }) => !isCurrent);

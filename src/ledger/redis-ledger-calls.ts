@@ -79,7 +79,15 @@ function kindOf(claim: Claim): string {
   return claim.enforced ? "b" : "w";
 }
 
-type WindowClaim = Exclude<Claim, BudgetClaim>;
+export type WindowClaim = Exclude<Claim, BudgetClaim>;
+
+/** A window with an amount that was settled in it. */
+export interface WindowAmount {
+  readonly gatewayId: string;
+  readonly key: string;
+  readonly claim: WindowClaim;
+  readonly amount: number;
+}
 
 /** The window in µs, or the end of the period in ms; 0 if it does not end. */
 function spanOf(claim: WindowClaim | BudgetTarget): number {
@@ -219,6 +227,21 @@ export function countCall(open: OpenClaims, processId: string): ScriptCall | nul
   // The settlement has a mark of its own.
   const id = `${reservationId} requests`;
   return { gatewayId, keys: [...keys, doneKey(gatewayId, processId, id)], args: [id, "charge", ...parts] };
+}
+
+/** Returns the call that counts an amount of a window that Redis has lost. It counts from now on: late, never early. `id`: of this repetition. */
+export function recountCall(
+  { gatewayId, key, claim, amount }: WindowAmount,
+  id: string,
+  processId: string,
+): ScriptCall {
+  const amounts = claim.kind === "requests" ? [String(amount), "0"] : ["0", String(amount)];
+  const kind = claim.kind === "requests" ? kindOf(claim) : "t";
+  return {
+    gatewayId,
+    keys: [key, doneKey(gatewayId, processId, id)],
+    args: [id, "charge", kind, ...amounts, String(spanOf(claim)), "0"],
+  };
 }
 
 export interface ReserveReply extends Forecast {

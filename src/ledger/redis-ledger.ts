@@ -6,6 +6,7 @@ import { amountOf, isAmount, isClosed, refusalOf } from "./claims.ts";
 import { forecastWithoutRedis, type LocalKnowledge } from "./forecast-without-redis.ts";
 import { HeldReservations, type HeldReservation } from "./held-reservations.ts";
 import { KnownRefusals } from "./known-refusals.ts";
+import { KnownWindows } from "./known-windows.ts";
 import {
   LedgerUnavailable,
   type BudgetAmounts,
@@ -30,6 +31,7 @@ import {
   keyOf,
   keysOf,
   LEASE_US,
+  recountCall,
   restoreCall,
   type OpenClaims,
   type ReservationEnd,
@@ -55,6 +57,7 @@ export class RedisLedger implements Ledger {
   readonly #accounts: RedisAccounts;
   readonly #held: HeldReservations;
   readonly #known = new KnownRefusals();
+  readonly #windows = new KnownWindows();
   readonly #withoutRedis: LocalKnowledge;
   #lastId = 0;
 
@@ -69,7 +72,10 @@ export class RedisLedger implements Ledger {
       silenceTimeoutMs,
       closedTimeoutMs: this.#closedTimeoutMs,
       time,
-      onStateChange: options.onStateChange,
+      onStateChange: (state) => {
+        this.#windows.recordState(state.state, clock.now());
+        options.onStateChange?.(state);
+      },
       onAvailable: () => this.#reportHeld(),
       onLost: (loss) => this.#recover(loss),
     });
@@ -83,7 +89,7 @@ export class RedisLedger implements Ledger {
     this.#held = new HeldReservations({
       clock,
       renew: (gatewayId) => void this.#renew(gatewayId),
-      isWritten: (claim) => (this.#local.budgets.find(claim)?.unwritten ?? 0) === 0,
+      isWritten: (claim) => (this.#local.accounts.budgets.find(claim)?.unwritten ?? 0) === 0,
     });
   }
 
@@ -204,6 +210,7 @@ export class RedisLedger implements Ledger {
   ): Reservation {
     const { claims } = open;
     const endLocal = this.#local.record(claims, states);
+    this.#windows.add(open);
     // Requests are counted at once: nothing is charged for them if this process dies.
     const isHeld = claims.some(({ kind }) => kind !== "requests");
     const held: HeldReservation = { ...open, isInRedis: times !== null, isEnded: false };
@@ -217,7 +224,7 @@ export class RedisLedger implements Ledger {
 
   /** Ends a reservation without waiting. If Redis is unavailable, this is repeated when it is available again. */
   #end(end: ReservationEnd): void {
-    const totalOf = (claim: BudgetTarget) => this.#local.budgets.find(claim)?.spentHere ?? 0;
+    const totalOf = (claim: BudgetTarget) => this.#local.accounts.budgets.find(claim)?.spentHere ?? 0;
     const call = endCall(end, this.#link.processId, totalOf);
     if (call !== null) void this.#link.runOrRepeat(END_SCRIPT, call);
   }
@@ -255,6 +262,12 @@ export class RedisLedger implements Ledger {
     this.#options.onLost?.(loss);
     const { gatewayId } = loss;
     for (const held of this.#held.of(gatewayId)) void this.#restore(held);
+    const lostMs = Math.max(0, this.#clock.unixNow() - loss.keptUntil);
+    const { accounts } = this.#local;
+    for (const window of this.#windows.settledIn(gatewayId, lostMs, accounts, this.#clock.now())) {
+      const id = `recount ${++this.#lastId}`;
+      void this.#link.runOrRepeat(END_SCRIPT, recountCall(window, id, this.#link.processId));
+    }
     for (const [key, claim] of this.#held.unwritten(gatewayId))
       this.#end({
         ...{ gatewayId, claims: [{ ...claim, amount: 0 }], keys: [key], reservationId: "" },

@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { MemoryLedger } from "../ledger/memory-ledger.ts";
+import type { RedisLedgerOptions } from "../ledger/redis-ledger-options.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
 import type { Store } from "../store/store.ts";
@@ -82,6 +83,41 @@ async function openLedger(
   return ledger;
 }
 
+/** `onReplaced` is called when another Redis may have taken the place of the one before. */
+function ledgerReports(
+  health: Health,
+  log: Log,
+  onReplaced: () => void,
+): Pick<RedisLedgerOptions, "onLocalDecision" | "onLost" | "onRaised"> {
+  return {
+    onLocalDecision: () => {
+      health.localDecisions++;
+    },
+    onLost: ({ gatewayId, keptUntil }) => {
+      health.ledgerLosses++;
+      const fields = { gateway_id: gatewayId, kept_until: new Date(keptUntil).toISOString() };
+      if (keptUntil === 0)
+        log.warn(
+          { gateway_id: gatewayId },
+          `${REDIS_LOSS}; windows of limits are rebuilt from what the running processes have admitted`,
+        );
+      else
+        log.warn(
+          fields,
+          `${REDIS_LOSS}; windows of limits are as Redis had them then, with what the running processes have admitted since`,
+        );
+      onReplaced();
+    },
+    onRaised: (gatewayId, { key, period }, raised) => {
+      health.budgetsRaised++;
+      log.warn(
+        { gateway_id: gatewayId, budget: key, period, raised },
+        "Redis had less of a budget than the database; its amount was raised",
+      );
+    },
+  };
+}
+
 /** Health, metrics and logs call the shared ledger "shared counters". */
 async function openSharedLedger(
   url: string,
@@ -103,24 +139,7 @@ async function openSharedLedger(
     silenceTimeoutMs: settings.REDIS_SILENT_MS,
     closedTimeoutMs: settings.REDIS_CLOSED_MS,
     onJournalError: (error) => log.warn({ err: error }, JOURNAL_FAILURE),
-    onLocalDecision: () => {
-      health.localDecisions++;
-    },
-    onLost: ({ gatewayId, keptUntil }) => {
-      health.ledgerLosses++;
-      const fields = { gateway_id: gatewayId, kept_until: new Date(keptUntil).toISOString() };
-      if (keptUntil === 0)
-        log.warn({ gateway_id: gatewayId }, `${REDIS_LOSS}; windows of limits start empty`);
-      else log.warn(fields, `${REDIS_LOSS}; windows of limits are as Redis had them then`);
-      void checkInstallation(ledger, store.spending, log);
-    },
-    onRaised: (gatewayId, { key, period }, raised) => {
-      health.budgetsRaised++;
-      log.warn(
-        { gateway_id: gatewayId, budget: key, period, raised },
-        "Redis had less of a budget than the database; its amount was raised",
-      );
-    },
+    ...ledgerReports(health, log, () => void checkInstallation(ledger, store.spending, log)),
     onStateChange: (state) => {
       health.counters = health.ledger = state;
       // The detail changes during an outage: first Redis does not respond, then it cannot be reached.

@@ -343,6 +343,33 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     await ledger.close();
   });
 
+  test("windows that Redis has lost are rebuilt from what the running processes have admitted", async () => {
+    const clock = new ManualClock();
+    const [one, two] = [await connect(clock), await connect(clock)];
+    const gateway = crypto.randomUUID();
+    const limit = { limit: 100, windowMs: 60_000 };
+    const claims = [
+      { ...limit, kind: "requests", key: `${gateway} requests` },
+      { ...limit, kind: "tokens", key: `${gateway} tokens`, amount: 5 },
+    ] as const;
+    for (const ledger of [one, one, two]) {
+      const outcome = await ledger.reserve(gateway, claims, "closed");
+      if (outcome.reserved) outcome.settle([0, 7]);
+    }
+    const open = await two.reserve(gateway, claims, "closed");
+    const used = async () => (await one.peek(gateway, claims, "closed")).states.map((state) => state.used);
+    // With what peeking itself would use.
+    await waitUntil(async () => (await used())[1] === 3 * 7 + 2 * 5);
+    expect(await used()).toEqual([5, 31]);
+    await redis.command("FLUSHALL");
+    await two.peek(gateway, [], "closed");
+    await waitUntil(async () => (await used())[1] === 31);
+    expect(await used()).toEqual([5, 31]);
+    if (open.reserved) open.settle([0, 9]);
+    await waitUntil(async () => (await used())[1] === 35);
+    await Promise.all([one.close(), two.close()]);
+  });
+
   test("what an earlier version has counted in Redis is kept, and written to the database", async () => {
     const ledger = await connect(new ManualClock());
     const target = { kind: "budget", key: crypto.randomUUID(), period: "total", endsAt: null } as const;

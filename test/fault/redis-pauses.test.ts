@@ -149,6 +149,34 @@ describe.skipIf(!hasRedis)("a ledger whose Redis pauses", () => {
   );
 });
 
+describe.skipIf(!hasRedis)("a restart of Redis", () => {
+  test("counts no request twice, and none less", async () => {
+    const redis = await startRedis();
+    const store = openLedgerStore();
+    const clock = new ManualClock();
+    const ledger = new RedisLedger(redis.url, { clock, journal: store.journal, silenceTimeoutMs: 4000 });
+    await waitUntil(() => ledger.state.state === "ok");
+    const gateway = crypto.randomUUID();
+    const reserve = async () => await ledger.reserve(gateway, [{ ...requests, key: gateway }], "local");
+    for (let request = 0; request < 3; request++) expect((await reserve()).source).toBe("redis");
+    await redis.kill();
+    await waitUntil(() => ledger.state.state === "away");
+    clock.advance(5000);
+    for (let request = 0; request < 4; request++) expect((await reserve()).source).toBe("local");
+    clock.advance(5000);
+    await redis.start();
+    await waitUntil(() => {
+      clock.advance(10);
+      return ledger.state.state === "ok";
+    });
+    const used = async () => (await reserve()).states[0]?.used;
+    expect(await used()).toBe(8);
+    await ledger.close();
+    await store.close();
+    await redis.stop();
+  });
+});
+
 describe.skipIf(!hasRedis)("pauses of Redis of 20 to 300 ms under load", () => {
   let redis: RedisServer;
   let provider: FakeProvider;
