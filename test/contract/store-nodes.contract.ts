@@ -1,5 +1,7 @@
 // Several nodes that share a database, databases that a store rejects, and encrypted credentials.
+import { openDatabase } from "../../src/store/database.ts";
 import { SCHEMA_VERSION } from "../../src/store/migrate.ts";
+import { unsetModelRouting } from "../../src/store/migrations/0026-model-routing.ts";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { StoreRejected, type Store } from "../../src/store/store.ts";
@@ -84,7 +86,11 @@ export function describeStoreNodes({ database, createEmpty, createMigrated }: St
       upstreamRecord(gateway.id, { name: "both", model_routing: "prefer", ...header }),
     ];
     for (const upstream of stored) await insert(writer, "upstreams", upstream);
-    await withSql(url, (sql) => sql.unsafe("DELETE FROM schema_versions WHERE version >= 21"));
+    const opened = openDatabase(url);
+    await opened.close();
+    await withSql(url, async (sql) => {
+      for (const step of unsetModelRouting(opened.idType, opened.jsonField)) await sql.unsafe(step);
+    });
     const store = openForTest(url);
     const { records } = await store.list("upstreams", ALL);
     const kept = stored.map((upstream) =>
