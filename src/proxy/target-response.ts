@@ -17,6 +17,7 @@ import { decodeResponse } from "../upstream/decode-response.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
+import { estimateRelayed } from "../usage/json-body.ts";
 import { usageOfBody, usageOfStart } from "../usage/usage-tap.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 import { healthResultOf, type BalancerReport } from "./balancer-report.ts";
@@ -111,6 +112,8 @@ export class TargetResponse {
   /** The client was slower than the provider. */
   hasWaitedForClient = false;
 
+  /** What has arrived of a body that is received as a whole. */
+  readonly #received: Uint8Array[] = [];
   /** The start of the stream while it is held, and afterwards; null if it is not held. */
   #heldStream: HeldStream | null = null;
 
@@ -207,6 +210,16 @@ export class TargetResponse {
     return usage === null || usage.inputTokens === 0 ? null : usage;
   }
 
+  /** Returns the output tokens that a body has about which was cut while it was received as a whole. */
+  cutOutputTokens(): number {
+    const received = this.#received;
+    if (this.body !== null || !this.isChat || !this.upstreamResponse.ok || received.length === 0) return 0;
+    const { length } = Buffer.concat(received);
+    const header = this.isDecoded ? null : this.upstreamResponse.headers.get("content-encoding");
+    const encoding = parseContentEncoding(header);
+    return encoding === "unsupported" ? 0 : estimateRelayed(received, length, encoding);
+  }
+
   /** Call if the client does not get the response. */
   discard(now: number): void {
     this.reader?.cancel();
@@ -218,7 +231,7 @@ export class TargetResponse {
     const length = Number(this.upstreamResponse.headers.get("content-length") ?? Infinity);
     // A decoded body can be much larger than its Content-Length, hence the second limit.
     if (!this.isStream && (this.#readsWhole || length <= SMALL_BODY_BYTES)) {
-      this.body = this.firstBytes = await readWholeBody(reader, MAX_READ_BYTES);
+      this.body = this.firstBytes = await readWholeBody(reader, MAX_READ_BYTES, this.#received);
     } else {
       this.reader = holding !== null && this.isStream ? await this.#hold(reader, holding) : reader;
       this.firstBytes = await this.reader.peek();

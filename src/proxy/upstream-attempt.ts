@@ -108,6 +108,7 @@ export class UpstreamAttempt {
     this.#facts.fault = error.kind;
     this.#facts.wasSent = this.#response.wasSent;
     this.#facts.unusedUsage = this.#accepted?.unusedUsage() ?? null;
+    this.#facts.cutOutputTokens = this.#accepted?.cutOutputTokens() ?? 0;
     this.#uploadedAt(this.#exchange.clock.now());
     // Bytes of a rejected response may still be arriving.
     this.#response.cancel();

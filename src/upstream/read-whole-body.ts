@@ -2,9 +2,12 @@
 import type { BodyReader } from "../http/body-reader.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
-/** Rejects with an UpstreamError if the body is larger than `maxBytes`. */
-export async function readWholeBody(reader: BodyReader, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+/** Rejects with an UpstreamError if the body is larger than `maxBytes`. `chunks` gets what has arrived, also of a body that is cut. */
+export async function readWholeBody(
+  reader: BodyReader,
+  maxBytes: number,
+  chunks: Uint8Array[] = [],
+): Promise<Uint8Array> {
   let size = 0;
   for (;;) {
     const chunk = await reader.next();

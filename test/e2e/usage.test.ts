@@ -373,6 +373,32 @@ describe("responses that end early", () => {
     }
   });
 
+  test.each([
+    ["while it was relayed", 0, {}, 200],
+    ["by a reset while it was relayed", 0, { reset: true }, 200],
+    ["compressed, while it was relayed", 0, { gzip: true }, 200],
+    ["before any of it was relayed", 60_000, { reset: true }, 502],
+  ])("JSON that is cut %s counts the text that arrived", async (_, declared, behavior, status) => {
+    const content = "The northern harbor waits. ".repeat(declared === 0 ? 20_000 : 2000);
+    const whole = JSON.stringify({
+      id: "c",
+      choices: [{ index: 0, message: { role: "assistant", content } }],
+    });
+    const headers: [string, string][] = [["Content-Type", "application/json"]];
+    if (declared > 0) headers.push(["Content-Length", String(whole.length)]);
+    const body = [whole.slice(0, 12_000), whole.slice(12_000, 24_000), whole.slice(24_000)];
+    const route = await routeTo({});
+    one.behave({ body, cutAfterChunks: 2, chunkDelayMs: 5, headers, ...behavior });
+    const response = await postChat(gatehouse, route);
+    await response.text().catch(() => "");
+    expect(response.status).toBe(status);
+    const total = await totalAfter(gatehouse, route, 1);
+    expect(total).toMatchObject({ partial_requests: 1, input_tokens: ESTIMATED_INPUT });
+    const expected = estimateTokens(content.slice(0, 24_000));
+    if ("gzip" in behavior) expect(total.output_tokens).toBeGreaterThan(0);
+    else expect(total.output_tokens / expected).toBeWithin(0.8, 1.25);
+  });
+
   test("a response on which a plugin failed is counted", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { required_plugins: [scriptedWhole("pre_response", "throw new Error('no')")] },

@@ -22,13 +22,20 @@ export function isChargedFailure({ fault, wasSent }: Pick<AttemptFacts, "fault" 
   return fault !== null && wasSent && CHARGED_FAILURES.has(fault);
 }
 
-/** Returns what such an attempt used: what was reported, else the estimated input, and its hidden output. */
+/**
+ * Returns what such an attempt used: what was reported, else the estimated input. The output is the largest of the reported one, that of the
+ * text of a body that was cut, and the hidden one.
+ */
 export function unusedTokensOf(
-  { unusedUsage, hiddenTokens }: Pick<AttemptFacts, "unusedUsage" | "hiddenTokens">,
+  {
+    unusedUsage,
+    cutOutputTokens,
+    hiddenTokens,
+  }: Pick<AttemptFacts, "unusedUsage" | "cutOutputTokens" | "hiddenTokens">,
   estimatedInput: number,
 ): TokenCounts {
   const known = unusedUsage ?? { ...NO_TOKENS, inputTokens: estimatedInput };
-  const hidden = Math.max(0, hiddenTokens - known.outputTokens);
-  const { outputTokens, reasoningTokens } = known;
-  return { ...known, outputTokens: outputTokens + hidden, reasoningTokens: reasoningTokens + hidden };
+  const received = Math.max(known.outputTokens, cutOutputTokens);
+  const hidden = Math.max(0, hiddenTokens - received);
+  return { ...known, outputTokens: received + hidden, reasoningTokens: known.reasoningTokens + hidden };
 }

@@ -54,6 +54,7 @@ const attempt = fc.record({
   model: fc.constantFrom(...MODELS),
   unusedUsage: fc.constant(null),
   hiddenTokens: fc.nat(100),
+  cutOutputTokens: fc.nat(100),
 });
 const exchange = fc
   .record({

@@ -21,7 +21,7 @@ type ChargedExchange = Pick<Exchange, "usage" | "costNanos"> &
   };
 type ChargedAttempt = Pick<
   AttemptFacts,
-  "fault" | "wasSent" | "purpose" | "model" | "unusedUsage" | "hiddenTokens"
+  "fault" | "wasSent" | "purpose" | "model" | "unusedUsage" | "hiddenTokens" | "cutOutputTokens"
 >;
 
 interface ChargedResponse {

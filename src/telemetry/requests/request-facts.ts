@@ -51,6 +51,8 @@ export class AttemptFacts {
   endedAt: number | null = null;
   /** What its response reported, of which the client got nothing; null if it reported no input. */
   unusedUsage: UnusedUsage | null = null;
+  /** Estimated output tokens of a body that was cut while it was received as a whole: the client got nothing of it. */
+  cutOutputTokens = 0;
   /** What its model has probably generated without showing it, if the client got nothing of the response. */
   hiddenTokens = 0;
   /** `hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy. */
