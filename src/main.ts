@@ -221,7 +221,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     maxBodyBytes: settings.MAX_BODY_BYTES,
     maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     offLoop: parts.offLoop,
-    bodyBudget: createBodyBudget(settings, telemetry.metrics, deadlines.clock),
+    bodyBudget: createBodyBudget(settings, telemetry.metrics, deadlines.clock, log),
     clientAddress,
     recordKeyUse: storage.keyUsage.record,
     inFlight,

@@ -126,7 +126,7 @@ export const SETTINGS = {
     integer(104_857_600, 1, 2 ** 31 - 1),
   ),
   MAX_BUFFERED_BYTES: setting(
-    "a quarter of the memory, divided by WORKERS",
+    "a third of the memory above 128 MiB, divided by WORKERS, at least 8 MiB",
     "bytes of request bodies that a process keeps in memory; further bodies are rejected with 503",
     optionalInteger(65_536, Number.MAX_SAFE_INTEGER),
   ),
