@@ -217,3 +217,17 @@ test("closing ends running and waiting tasks, and rejects later ones", async () 
   expect(await run(offLoop, { do: "upper", text: "b" }).catch(reasonOf)).toBe("closed");
   expect(offLoop.threadCount).toBe(0);
 });
+
+test("tasks of different tenants start in turn, and one tenant does not take all places", async () => {
+  const offLoop = open({ maxWaitingTasks: 4, maxShare: 1 / 2 });
+  const { result, release } = await occupy(offLoop);
+  const order: string[] = [];
+  const start = (tenant: string, text: string) =>
+    run(offLoop, { do: "upper", text }, { tenant }).then((done) => order.push(String(done)), reasonOf);
+  const first = [start("one", "a1"), start("one", "a2")];
+  expect(await start("one", "a3")).toBe("overloaded");
+  const second = [start("two", "b1"), start("three", "c1")];
+  release();
+  await Promise.all([result, ...first, ...second]);
+  expect(order).toEqual(["A1", "B1", "C1", "A2"]);
+});

@@ -15,7 +15,7 @@
 // - Every task has a time limit, waiting included. A task that exceeds it ends with its thread: `timed_out`, or `overloaded` if it was
 //   waiting for most of the time. A waiting task can be aborted at once; an aborted task that has started runs on, but at most until
 //   its time limit.
-// - Waiting tasks are bounded by count and bytes. Beyond the bound, and in all other cases without an output: OffLoopError.
+// - Waiting tasks are bounded by count and bytes, of one tenant to a part of both, and tasks of different tenants start in turn. Beyond the bound, and in all other cases without an output: OffLoopError.
 import { availableParallelism } from "node:os";
 import { systemClock, type Clock, type ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
@@ -42,6 +42,8 @@ export interface TaskOptions extends TaskLimits {
    * afterwards.
    */
   readonly moved?: Uint8Array<ArrayBuffer>;
+  /** Those that share a part of the threads, such as a gateway: tasks of different tenants start in turn. */
+  readonly tenant?: string;
 }
 
 /** How the tasks so far ended. Aborted tasks are not counted. */
@@ -58,6 +60,8 @@ interface OffLoopOptions {
   readonly maxThreads: number;
   readonly maxWaitingTasks: number;
   readonly maxWaitingBytes: number;
+  /** The part of these bounds that one tenant may use, so that others find room. */
+  readonly maxShare: number;
   readonly idleMs: number;
   readonly clock: Clock;
 }
@@ -68,6 +72,7 @@ const DEFAULTS: OffLoopOptions = {
   maxWaitingTasks: 100,
   // Waiting tasks only refer to bodies, whose memory MAX_BUFFERED_BYTES limits.
   maxWaitingBytes: 256 * 1024 * 1024,
+  maxShare: 3 / 4,
   idleMs: 60_000,
   clock: systemClock,
 };
@@ -76,12 +81,18 @@ interface Task {
   readonly module: string;
   readonly input: unknown;
   readonly bytes: number;
+  readonly tenant: string;
   readonly moved: Uint8Array<ArrayBuffer> | null;
   readonly timer: ClockTimer;
   /** When a thread started it; null while it waits. */
   startedAt: number | null;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: Error) => void;
+}
+
+interface WaitingTasks {
+  readonly tasks: Set<Task>;
+  bytes: number;
 }
 
 /** What code needs to start tasks. */
@@ -93,8 +104,10 @@ export class OffLoop {
   readonly #options: OffLoopOptions;
   readonly #threads = new Set<OffLoopThread>();
   readonly #idle: OffLoopThread[] = [];
-  readonly #waiting = new Set<Task>();
+  /** By tenant. The one whose turn it is comes first. */
+  readonly #waiting = new Map<string, WaitingTasks>();
   readonly #running = new Map<Task, OffLoopThread>();
+  #waitingCount = 0;
   #waitingBytes = 0;
   #isClosed = false;
   readonly #counts = { completed: 0, failed: 0, timed_out: 0, rejected: 0 };
@@ -112,7 +125,7 @@ export class OffLoop {
   }
 
   get waitingCount(): number {
-    return this.#waiting.size;
+    return this.#waitingCount;
   }
 
   /** Resolves to the output of the task's `run`. */
@@ -122,18 +135,18 @@ export class OffLoop {
     options: TaskOptions,
   ): Promise<Awaited<ReturnType<Module["run"]>>>;
   async run(module: URL, input: unknown, options: TaskOptions): Promise<unknown> {
-    const { timeoutMs, bytes, signal, moved = null } = options;
+    const { timeoutMs, bytes, signal, moved = null, tenant = "" } = options;
     if (this.#isClosed) throw new OffLoopError("closed", "The gateway is stopping.");
     if (signal?.aborted === true) throw abortedError();
     const thread = this.#availableThread();
-    if (thread === null && !this.#canWait(bytes)) {
+    if (thread === null && !this.#canWait(bytes, tenant)) {
       this.#counts.rejected++;
       throw new OffLoopError("overloaded", "Too many large bodies are being processed. Retry later.");
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = this.#options.clock.setTimeout(() => this.#expire(task, timeoutMs), timeoutMs);
     const url = moduleUrl(module);
-    const task: Task = { module: url, input, bytes, moved, timer, startedAt: null, resolve, reject };
+    const task: Task = { module: url, input, bytes, tenant, moved, timer, startedAt: null, resolve, reject };
     const abort = () => this.#abort(task);
     signal?.addEventListener("abort", abort, { once: true });
     try {
@@ -149,7 +162,8 @@ export class OffLoop {
   close(): void {
     this.#isClosed = true;
     const error = new OffLoopError("closed", "The gateway is stopping.");
-    for (const task of [...this.#waiting, ...this.#running.keys()]) this.#settle(task).reject(error);
+    const waiting = [...this.#waiting.values()].flatMap(({ tasks }) => [...tasks]);
+    for (const task of [...waiting, ...this.#running.keys()]) this.#settle(task).reject(error);
     for (const thread of this.#threads) this.#end(thread);
   }
 
@@ -165,14 +179,37 @@ export class OffLoop {
     return thread;
   }
 
-  #canWait(bytes: number): boolean {
-    const { maxWaitingTasks, maxWaitingBytes } = this.#options;
-    return this.#waiting.size < maxWaitingTasks && this.#waitingBytes + bytes <= maxWaitingBytes;
+  /** The first task of a tenant may wait in the part that others cannot take. */
+  #canWait(bytes: number, tenant: string): boolean {
+    const { maxWaitingTasks, maxWaitingBytes, maxShare } = this.#options;
+    if (this.#waitingCount >= maxWaitingTasks || this.#waitingBytes + bytes > maxWaitingBytes) return false;
+    const own = this.#waiting.get(tenant);
+    return (
+      own === undefined ||
+      tenant === "" ||
+      (own.tasks.size < maxWaitingTasks * maxShare && own.bytes + bytes <= maxWaitingBytes * maxShare)
+    );
   }
 
   #wait(task: Task): void {
-    this.#waiting.add(task);
+    let own = this.#waiting.get(task.tenant);
+    if (own === undefined) this.#waiting.set(task.tenant, (own = { tasks: new Set(), bytes: 0 }));
+    own.tasks.add(task);
+    own.bytes += task.bytes;
+    this.#waitingCount++;
     this.#waitingBytes += task.bytes;
+  }
+
+  /** Returns the oldest task of the tenant whose turn it is, and gives the next turn to another one. */
+  #takeWaiting(): Task | null {
+    const [first] = this.#waiting;
+    if (first === undefined) return null;
+    const [tenant, own] = first;
+    this.#waiting.delete(tenant);
+    this.#waiting.set(tenant, own);
+    const [task = null] = own.tasks;
+    if (task !== null) this.#stopWaiting(task);
+    return task;
   }
 
   async #start(task: Task, thread: OffLoopThread): Promise<void> {
@@ -199,15 +236,13 @@ export class OffLoop {
   /** Gives the thread to the next waiting task. If the thread has ended, another one is started for that task. */
   #next(thread: OffLoopThread): void {
     if (this.#isClosed) return;
-    const [task] = this.#waiting;
-    if (task === undefined) {
+    if (this.#waitingCount === 0) {
       if (!thread.hasEnded) this.#rest(thread);
       return;
     }
     const usable = thread.hasEnded ? this.#availableThread() : thread;
-    if (usable === null) return;
-    this.#stopWaiting(task);
-    void this.#start(task, usable);
+    const task = usable === null ? null : this.#takeWaiting();
+    if (usable !== null && task !== null) void this.#start(task, usable);
   }
 
   #rest(thread: OffLoopThread): void {
@@ -236,7 +271,7 @@ export class OffLoop {
   }
 
   #abort(task: Task): void {
-    if (this.#waiting.has(task)) this.#settle(task);
+    if (this.#waiting.get(task.tenant)?.tasks.has(task) === true) this.#settle(task);
     task.reject(abortedError());
   }
 
@@ -249,7 +284,12 @@ export class OffLoop {
   }
 
   #stopWaiting(task: Task): void {
-    if (this.#waiting.delete(task)) this.#waitingBytes -= task.bytes;
+    const own = this.#waiting.get(task.tenant);
+    if (own?.tasks.delete(task) !== true) return;
+    own.bytes -= task.bytes;
+    if (own.tasks.size === 0) this.#waiting.delete(task.tenant);
+    this.#waitingCount--;
+    this.#waitingBytes -= task.bytes;
   }
 }
 

@@ -63,6 +63,7 @@ export async function translateWholeBody(
       : await offLoop.run<typeof translateResponseTask>(TASK, whole, {
           bytes,
           timeoutMs: LARGE_BODY_TIMEOUT_MS,
+          tenant: exchange.gateway?.id ?? "",
         });
   if (translated === null) throw new UpstreamError("cut");
   return translated;

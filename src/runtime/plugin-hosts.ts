@@ -262,9 +262,8 @@ export class PluginHosts implements PluginInstances {
 
   #blocksOf(instanceId: string): BlockAccess {
     if (!isShadowInstance(instanceId)) return this.#blocks;
-    return this.#pluginsOf(instanceId)
-      .keptValues(instanceId)
-      .keep(BLOCKS, () => new ShadowBlocks(this.#clock));
+    const kept = this.#pluginsOf(instanceId).keptValues(instanceId);
+    return kept.keep(BLOCKS, () => new ShadowBlocks(this.#clock));
   }
 
   #hostFor(instanceId: string, plugin: string): PluginHost {
@@ -274,13 +273,14 @@ export class PluginHosts implements PluginInstances {
       counters: countersIn(this.#ledger, gatewayIdOf(instanceId)),
       knownRefusal: (claims) => {
         const refusal = this.#ledger.knownRefusal(claims);
-        return refusal === null ? null : { ...refusal, isReserved: false };
+        return refusal && { ...refusal, isReserved: false };
       },
       blocks: {
         has: (type, subject) => this.#blocksOf(instanceId).has(instanceId, type, subject),
         add: (block, counterKey) => this.#blocksOf(instanceId).add(instanceId, block, counterKey),
       },
-      runOffLoop: this.#offLoop.run.bind(this.#offLoop),
+      runOffLoop: (module, input, options) =>
+        this.#offLoop.run(module, input, { ...options, tenant: gatewayIdOf(instanceId) }),
       keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).keep(name, make),
       textMemory: (version = "") => {
         // Random: another instance has other settings, or other code.
@@ -293,7 +293,7 @@ export class PluginHosts implements PluginInstances {
   }
 }
 
-/** An instance id consists of the id of its gateway and the id of its entry in `required_plugins`. */
+/** An instance id consists of the ids of its gateway and of its entry in `required_plugins`. */
 export function gatewayIdOf(instanceId: string): string {
   return instanceId.slice(0, instanceId.indexOf("/"));
 }

@@ -1,6 +1,7 @@
 // Finds and replaces the texts of whole bodies: of large ones in a worker thread, because this would keep other requests waiting.
 import type { TextReader } from "../../formats/text-channels.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import { isMovable } from "../../off-loop/movable.ts";
 import type { OffLoop, TaskOptions } from "../../off-loop/off-loop.ts";
 import type * as findTextsTask from "./find-texts-task.ts";
 import type * as replaceTextsTask from "./replace-texts-task.ts";
@@ -8,12 +9,6 @@ import { findTexts, TextUnit } from "./text-unit.ts";
 
 const FIND = new URL("./find-texts-task.ts", import.meta.url);
 const REPLACE = new URL("./replace-texts-task.ts", import.meta.url);
-
-/**
- * Smaller bodies are copied to the thread, which takes about a millisecond per megabyte. They may also be a chunk that belongs to the
- * connection.
- */
-const MIN_MOVED_BYTES = 1024 * 1024;
 
 /** `isOwned`: nothing else uses the memory of the bytes. */
 export async function readBody(
@@ -23,8 +18,7 @@ export async function readBody(
   isOwned: boolean,
 ): Promise<TextUnit> {
   const { format } = reader;
-  if (bytes.byteLength <= LARGE_BODY_BYTES || format === null)
-    return TextUnit.ofBody(bytes, findTexts(bytes, reader));
+  if (bytes.byteLength <= LARGE_BODY_BYTES) return TextUnit.ofBody(bytes, findTexts(bytes, reader));
   const options = optionsOf(bytes, isOwned);
   const input = { bytes, format, isMoved: "moved" in options };
   const output = await offLoop.run<typeof findTextsTask>(FIND, input, options);
@@ -42,10 +36,4 @@ export async function writeBody(unit: TextUnit, offLoop: OffLoop, isOwned: boole
 function optionsOf(bytes: Uint8Array, isOwned: boolean): TaskOptions {
   const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
   return isOwned && isMovable(bytes) ? { ...limits, moved: bytes } : limits;
-}
-
-/** Whether the bytes are large and all of their memory. */
-function isMovable(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
-  const { buffer, byteLength } = bytes;
-  return byteLength >= MIN_MOVED_BYTES && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
 }
