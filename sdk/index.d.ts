@@ -753,6 +753,8 @@ export declare class JsonDocument {
     private constructor();
     /** Returns null if the text is not JSON, or nested too deeply. Numbers and literals are not validated. */
     static parse(bytes: Uint8Array): JsonDocument | null;
+    /** As `parse`, but throws a SyntaxError for a text that is nested too deeply, or has more values than `maxValues`. */
+    static parseBounded(bytes: Uint8Array, maxValues: number): JsonDocument | null;
     /** Returns the value of a string node; null of any other, and of a string with invalid escapes. */
     text(node: JsonNode | null): string | null;
     /** Returns the JSON of a node as it is written. */

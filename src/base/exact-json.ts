@@ -1,5 +1,8 @@
 // Parses JSON and writes it again with the numbers that it had: a JavaScript number would round integers above 2^53, such as 64-bit ids.
 
+import { rejectUnbounded } from "./bounded-json.ts";
+import { withRawJson } from "./raw-json.ts";
+
 /** Of texts up to this length. Reading each number takes ten times as long as JSON.parse, and the event loop waits for it. */
 const MAX_EXACT_CHARACTERS = 128 * 1024;
 /** How deep below a value `stringifyExact` looks for a value with such numbers: values that are built from parsed parts are shallow. */
@@ -25,8 +28,9 @@ export function hasLongNumbers(text: string): boolean {
   return text.length <= MAX_EXACT_CHARACTERS && LONG_NUMBER.test(text);
 }
 
-/** Values are as those of JSON.parse. Throws a SyntaxError. */
-export function parseExact(text: string): unknown {
+/** Values are as those of JSON.parse. Throws a SyntaxError, also for what `parseBounded` rejects. */
+export function parseExact(text: string, maxItems = Infinity): unknown {
+  rejectUnbounded(text, maxItems);
   if (!hasLongNumbers(text)) return JSON.parse(text);
   return JSON.parse(
     text,
@@ -39,6 +43,11 @@ export function parseExact(text: string): unknown {
       return value;
     },
   );
+}
+
+/** As `stringifyExact`, for a value that may contain raw JSON: returns bytes if it does. */
+export function writeExact(value: object): string | Uint8Array {
+  return withRawJson(() => stringifyExact(value));
 }
 
 /** `value` is built from values that `parseExact` returned. Numbers that were replaced since are written as they are now. */

@@ -60,7 +60,15 @@ export class JsonDocument {
 
   /** Returns null if the text is not JSON, or nested too deeply. Numbers and literals are not validated. */
   static parse(bytes: Uint8Array): JsonDocument | null {
-    const root = new Parser(bytes).parse();
+    const root = new Parser(bytes, Infinity).parse();
+    return root === null ? null : new JsonDocument(bytes, root);
+  }
+
+  /** As `parse`, but throws a SyntaxError for a text that is nested too deeply, or has more values than `maxValues`. */
+  static parseBounded(bytes: Uint8Array, maxValues: number): JsonDocument | null {
+    const parser = new Parser(bytes, maxValues);
+    const root = parser.parse();
+    if (parser.excess !== null) throw new SyntaxError(parser.excess);
     return root === null ? null : new JsonDocument(bytes, root);
   }
 
@@ -104,11 +112,16 @@ export function applySplices(bytes: Uint8Array, splices: readonly Splice[]): Uin
 
 class Parser {
   readonly #bytes: Uint8Array;
+  readonly #maxValues: number;
   #at = 0;
   #depth = 0;
+  #count = 0;
+  /** The limit that the text exceeds; null if it exceeds none. */
+  excess: string | null = null;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, maxValues: number) {
     this.#bytes = bytes;
+    this.#maxValues = maxValues;
   }
 
   parse(): JsonNode | null {
@@ -128,6 +141,8 @@ class Parser {
   }
 
   #value(): JsonNode | null {
+    if (++this.#count > this.#maxValues)
+      return this.#exceeds(`The JSON has more than ${this.#maxValues} values.`);
     switch (this.#bytes[this.#at]) {
       case undefined:
         return null;
@@ -140,6 +155,11 @@ class Parser {
       default:
         return this.#scalar();
     }
+  }
+
+  #exceeds(limit: string): null {
+    this.excess = limit;
+    return null;
   }
 
   #string(): JsonNode | null {
@@ -161,7 +181,8 @@ class Parser {
   }
 
   #container(type: "object" | "array", close: number): JsonNode | null {
-    if (++this.#depth > MAX_DEPTH) return null;
+    if (++this.#depth > MAX_DEPTH)
+      return this.#exceeds(`The JSON is nested more than ${MAX_DEPTH} levels deep.`);
     const node = new JsonNode(type, this.#at++);
     this.#skipSpace();
     if (this.#bytes[this.#at] !== close && !this.#children(node, close)) return null;

@@ -1,4 +1,5 @@
 // JSON documents of the Admin API: strict decoding, bounded depth, and JSON merge patch (RFC 7396).
+import { parseBounded } from "./bounded-json.ts";
 import { GatehouseError, validationError } from "./errors.ts";
 
 export type JsonObject = Record<string, unknown>;
@@ -13,10 +14,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the object that a JSON text holds; null if the text is no JSON or holds another value. */
+/** Returns the object that a JSON text of a peer holds; null if the text is no JSON, nested too deeply, or holds another value. */
 export function parseObject(json: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(json);
+    const value: unknown = parseBounded(json);
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

@@ -44,9 +44,14 @@ export interface EventTexts {
   read(event: JsonDocument, sink: TextSink): void;
 }
 
+interface McpReaderName {
+  /** Null for the messages of other requests. */
+  readonly mcpTool: string | null;
+}
+
 export interface TextReader {
-  /** The format whose reader this is, by which a worker thread finds it; null if it belongs to none. */
-  readonly format: FormatName | null;
+  /** By which a worker thread finds the reader: the format of a provider, or the tool whose result an MCP server returns. */
+  readonly format: FormatName | McpReaderName;
   /** Reads a whole body. All its channels are complete. */
   readWhole(body: JsonDocument, sink: TextSink): void;
   openStream(): EventTexts;

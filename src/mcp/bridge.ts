@@ -1,8 +1,12 @@
 // Converts results and messages of a server to what the client's protocol version and the public names of the service need.
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
+import { isParsedObject, RawJson } from "../base/raw-json.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 import { metaOf, textOf, type RpcErrorObject, type RpcResponse } from "./json-rpc.ts";
-import { META_LOG_LEVEL, RPC, LOG_LEVELS, type Generation } from "./protocol.ts";
+import { LISTS, META_LOG_LEVEL, RPC, LOG_LEVELS, type Generation, type ListMethod } from "./protocol.ts";
+import { RawItem, type ListItem } from "./list-items.ts";
 import type { PublicNames } from "./public-names.ts";
+import { withPublicUris } from "./public-uris.ts";
 import type { McpServerTarget } from "./server-target.ts";
 
 /** Fields that only results of the stateless generation have. */
@@ -17,12 +21,13 @@ interface Bridge {
   readonly names: PublicNames<McpServerTarget>;
 }
 
-/** Returns the response to a request as the client gets it. */
-export function bridgeResponse(
+/** Resolves to the response to a request as the client gets it. */
+export async function bridgeResponse(
   method: string,
   { result, error }: RpcResponse,
   bridge: Bridge,
-): { readonly result: JsonObject } | { readonly error: RpcErrorObject } {
+  offLoop: OffLoop,
+): Promise<{ readonly result: JsonObject } | { readonly error: RpcErrorObject }> {
   if (result === null)
     return {
       error: bridgeError(method, error ?? { code: RPC.internalError, message: "Internal error." }, bridge),
@@ -36,7 +41,11 @@ export function bridgeResponse(
     const message = `The server "${bridge.server.name}" requires input from the client, which this protocol version cannot deliver.`;
     return { error: { code: RPC.internalError, message } };
   }
-  return { result: withPublicUris(bridgeResult(method, result, bridge), bridge) };
+  const { names, server } = bridge;
+  const bridged = bridgeResult(method, result, bridge);
+  return {
+    result: await withPublicUris(bridged, names.uriFor(server, ""), { offLoop, tenant: server.tag }),
+  };
 }
 
 function bridgeResult(method: string, result: JsonObject, { from, to }: Bridge): JsonObject {
@@ -50,9 +59,13 @@ function bridgeResult(method: string, result: JsonObject, { from, to }: Bridge):
   }
   const kept = Object.fromEntries(Object.entries(result).filter(([key]) => !STATELESS_FIELDS.includes(key)));
   // Earlier versions allow only objects.
-  if (Object.hasOwn(kept, "structuredContent") && !isJsonObject(kept["structuredContent"]))
+  if (Object.hasOwn(kept, "structuredContent") && !isObject(kept["structuredContent"]))
     Reflect.deleteProperty(kept, "structuredContent");
   return kept;
+}
+
+function isObject(value: unknown): boolean {
+  return value instanceof RawJson ? value.isObject : isParsedObject(value);
 }
 
 function bridgeError(method: string, error: RpcErrorObject, { from, to }: Bridge): RpcErrorObject {
@@ -62,46 +75,22 @@ function bridgeError(method: string, error: RpcErrorObject, { from, to }: Bridge
     : error;
 }
 
-/** Replaces URIs of resources in results of tools, prompts, and resources. */
-function withPublicUris(result: JsonObject, { names, server }: Bridge): JsonObject {
-  if (names.uriFor(server, "") === "") return result;
-  const changed = { ...result };
-  const content = (value: unknown) => contentWithUri(value, (uri) => names.uriFor(server, uri));
-  if (Array.isArray(result["content"])) changed["content"] = result["content"].map(content);
-  if (Array.isArray(result["contents"]))
-    changed["contents"] = result["contents"].map((each: unknown) =>
-      itemWithUri(each, (uri) => names.uriFor(server, uri)),
-    );
-  if (Array.isArray(result["messages"]))
-    changed["messages"] = result["messages"].map((message: unknown) =>
-      isJsonObject(message) ? { ...message, content: content(message["content"]) } : message,
-    );
-  return changed;
+/** Returns the name or URI of an item as the client gets it. */
+export function publicNameOf(method: ListMethod, name: string, { names, server }: Bridge): string {
+  const isNamed = LISTS[method].key === "name";
+  return isNamed ? names.nameFor(server, name) : names.uriFor(server, name);
 }
 
-function contentWithUri(value: unknown, uriFor: (uri: string) => string): unknown {
-  if (!isJsonObject(value)) return value;
-  if (value["type"] === "resource_link") return itemWithUri(value, uriFor);
-  return value["type"] === "resource"
-    ? { ...value, resource: itemWithUri(value["resource"], uriFor) }
-    : value;
-}
-
-function itemWithUri(value: unknown, uriFor: (uri: string) => string): unknown {
-  if (!isJsonObject(value)) return value;
-  const uri = textOf(value, "uri");
-  return uri === null ? value : { ...value, uri: uriFor(uri) };
-}
-
-/** Returns a definition of a list as the client gets it. */
-export function bridgeItem(method: string, item: JsonObject, bridge: Bridge): JsonObject {
-  const { names, server, from, to } = bridge;
-  const changed = { ...item };
-  if (method === "tools/list" || method === "prompts/list")
-    changed["name"] = names.nameFor(server, textOf(item, "name") ?? "");
-  if (method === "resources/list") changed["uri"] = names.uriFor(server, textOf(item, "uri") ?? "");
-  if (method === "resources/templates/list")
-    changed["uriTemplate"] = names.uriFor(server, textOf(item, "uriTemplate") ?? "");
+/** Returns an item of a list as the client gets it. `name` is the one that the client uses. */
+export function bridgeItem(
+  method: ListMethod,
+  item: ListItem,
+  name: string,
+  { from, to }: Bridge,
+): JsonObject | RawJson {
+  const { key } = LISTS[method];
+  if (item instanceof RawItem) return item.named(key, name, from === to ? null : to);
+  const changed = { ...item, [key]: name };
   if (method === "tools/list" && from !== to) bridgeTool(changed, to);
   return changed;
 }
@@ -110,7 +99,7 @@ function bridgeTool(tool: JsonObject, to: Generation): void {
   // Tasks of the session generation cannot be bridged.
   if (to === "stateless") Reflect.deleteProperty(tool, "execution");
   const schema = tool["outputSchema"];
-  if (to === "session" && isJsonObject(schema) && schema["type"] !== "object")
+  if (to === "session" && isParsedObject(schema) && schema["type"] !== "object")
     Reflect.deleteProperty(tool, "outputSchema");
 }
 

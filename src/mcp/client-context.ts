@@ -1,6 +1,7 @@
 // Everything that serving one request of a client needs: the service and its servers, what the client may use, and the links
 // to the servers.
 import type { ItemAccess } from "./item-access.ts";
+import type { MessageText } from "./json-rpc.ts";
 import type { RequestObserver } from "./observe-request.ts";
 import type { PublicNames } from "./public-names.ts";
 import type { ServerLinks } from "./server-links.ts";
@@ -10,7 +11,7 @@ import type { ClientDescription } from "./server-link.ts";
 /** Where messages to the client go that precede the response. */
 export interface ClientSink {
   /** `text` is a JSON-RPC message, or empty for an event that has only an id. The caller waits before it sends more. */
-  send(text: string, eventId: string | null, retry: number | null): Promise<void> | void;
+  send(text: MessageText, eventId: string | null, retry: number | null): Promise<void> | void;
 }
 
 export interface ClientContext {

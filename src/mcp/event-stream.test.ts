@@ -5,8 +5,12 @@ import { formatEvent, McpEventParser, type McpEvent } from "./event-stream.ts";
 
 const MAX = 10_000;
 
+type TextEvent = Omit<McpEvent, "data"> & { readonly data: string };
+
+const asText = (event: McpEvent): TextEvent => ({ ...event, data: Buffer.from(event.data).toString() });
+
 /** Reads a whole text by splitting it into blocks, without state. */
-function naive(text: string): McpEvent[] {
+function naive(text: string): TextEvent[] {
   const blocks = text
     .replaceAll(/\r\n|\r/g, "\n")
     .split("\n\n")
@@ -51,10 +55,10 @@ test("reads the same events as a parser of the whole text, however the bytes arr
     fc.property(stream, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (text, sizes) => {
       const bytes = new TextEncoder().encode(text);
       const parser = new McpEventParser(MAX);
-      const events: McpEvent[] = [];
+      const events: TextEvent[] = [];
       for (let at = 0, step = 0; at < bytes.length; step++) {
         const size = sizes[step % sizes.length] ?? 1;
-        events.push(...parser.push(bytes.subarray(at, at + size)));
+        events.push(...parser.push(bytes.subarray(at, at + size)).map(asText));
         at += size;
       }
       expect(events).toEqual(naive(text));
@@ -70,14 +74,21 @@ test("an event that is too large is an error, also if it never ends", () => {
   }).toThrow("larger than 100 bytes");
 });
 
+test("an event with very many lines is an error", () => {
+  const parser = new McpEventParser(1_000_000);
+  expect(() => parser.push(Buffer.from("data:\n".repeat(60_000)))).toThrow("more than 50000 lines");
+});
+
 test("JSON in several lines is one line of an event", () => {
-  const [event] = new McpEventParser(MAX).push(Buffer.from(formatEvent('{\r\n  "a": [1,\n2]\n}')));
+  const [event] = new McpEventParser(MAX)
+    .push(Buffer.from(formatEvent('{\r\n  "a": [1,\n2]\n}')))
+    .map(asText);
   expect(JSON.parse(event?.data ?? "")).toEqual({ a: [1, 2] });
 });
 
 test("a written event is read again", () => {
   const text = formatEvent('{"a":1}', "x~1", 500) + formatEvent("", "y");
-  expect(new McpEventParser(MAX).push(Buffer.from(text))).toEqual([
+  expect(new McpEventParser(MAX).push(Buffer.from(text)).map(asText)).toEqual([
     { id: "x~1", retry: 500, data: '{"a":1}' },
     { id: "y", retry: null, data: "" },
   ]);

@@ -1,35 +1,45 @@
 // Event streams of MCP servers and to MCP clients: like those of providers, with the `id` and `retry` fields, by which a
 // client resumes a stream that was closed.
-import { SseParser } from "../formats/sse.ts";
+import { hasByteOrderMark, indexOfByte } from "../base/byte-search.ts";
+import type { MessageText } from "./json-rpc.ts";
 
 const MAX_EVENT_ID = 1024;
+
+/** JSON that is written with line breaks has a line per value. An event with more lines is no message of a server that works. */
+const MAX_LINES = 50_000;
 
 export interface McpEvent {
   /** Null if the event has none. */
   readonly id: string | null;
   /** Milliseconds to wait before a reconnect; null if the event has none. */
   readonly retry: number | null;
-  /** Empty for an event that only sets the id or the time to wait. */
-  readonly data: string;
+  /** The text in UTF-8. Empty for an event that only sets the id or the time to wait. */
+  readonly data: Uint8Array;
 }
 
 const LF = 0x0a;
 const CR = 0x0d;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const LINE_BREAK = Buffer.from("\n");
+const NO_DATA = new Uint8Array(0);
 
 /** Splits a stream into events. Keeps the bytes of at most one incomplete event, up to `maxEventBytes`. */
 export class McpEventParser {
   readonly #maxEventBytes: number;
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** How many line breaks end the pending bytes, for a blank line that is split over two reads. */
+  #lines = 0;
+  /** Whether the pending bytes end with a line break, for a blank line that is split over two reads. */
   #endsLine = false;
   #afterReturn = false;
+  #isFirst = true;
 
   constructor(maxEventBytes: number) {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /** Throws an Error if an event is too large. */
+  /** Throws an Error if an event is too large, or has too many lines. */
   push(bytes: Uint8Array): McpEvent[] {
     const events: McpEvent[] = [];
     let start = 0;
@@ -48,6 +58,8 @@ export class McpEventParser {
       this.#afterReturn = byte === CR;
       if (!this.#endsLine) {
         this.#endsLine = true;
+        if (++this.#lines > MAX_LINES)
+          throw new Error(`an event of the stream has more than ${MAX_LINES} lines`);
         continue;
       }
       this.#keep(bytes.subarray(start, at + 1));
@@ -70,24 +82,92 @@ export class McpEventParser {
     const block = Buffer.concat(this.#pending);
     this.#pending = [];
     this.#pendingBytes = 0;
+    this.#lines = 0;
+    const start = this.#isFirst && hasByteOrderMark(block) ? 3 : 0;
+    this.#isFirst = false;
     let id: string | null = null;
     let retry: number | null = null;
-    for (const line of block.toString("utf8").split(/\r\n|\r|\n/)) {
-      const [, name, value = ""] = /^(id|retry)(?:: ?(.*))?$/s.exec(line) ?? [];
-      if (name === "id" && value.length <= MAX_EVENT_ID && !value.includes("\0")) id = value;
-      else if (name === "retry" && /^\d{1,9}$/.test(value)) retry = Number(value);
+    const data: Uint8Array[] = [];
+    for (const { name, value } of fieldsOf(block, start)) {
+      if (name === "data") data.push(...(data.length === 0 ? [value] : [LINE_BREAK, value]));
+      else if (name === "id") id = eventIdOf(value) ?? id;
+      else retry = retryOf(value) ?? retry;
     }
-    // The grammar of data lines is that of every event stream.
-    const [event] = new SseParser(this.#maxEventBytes).push(block);
-    if (event === undefined && id === null && retry === null) return null;
-    return { id, retry, data: event?.data ?? "" };
+    if (data.length === 0 && id === null && retry === null) return null;
+    const [only = NO_DATA] = data;
+    return { id, retry, data: data.length <= 1 ? only : Buffer.concat(data) };
   }
 }
 
+interface EventField {
+  readonly name: "data" | "id" | "retry";
+  readonly value: Uint8Array;
+}
+
+/** Visits the fields of an event that are read. Bytes are not decoded: a field may be megabytes long. */
+function* fieldsOf(block: Uint8Array, from: number): Generator<EventField, undefined> {
+  // Each search is repeated only after its result has been passed, so that each byte is read once per search.
+  let lf = indexOfByte(block, LF, from);
+  let cr = indexOfByte(block, CR, from);
+  for (let start = from; start < block.length;) {
+    const end = Math.min(lf < 0 ? block.length : lf, cr < 0 ? block.length : cr);
+    const name = FIELDS.find((field) => startsField(block, start, end, field));
+    if (name !== undefined) {
+      let value = Math.min(start + name.length + 1, end);
+      if (value < end && block[value] === SPACE) value++;
+      yield { name, value: block.subarray(value, end) };
+    }
+    start = end + 1;
+    if (end === lf) lf = indexOfByte(block, LF, start);
+    if (end === cr) cr = indexOfByte(block, CR, start);
+  }
+}
+
+const FIELDS = ["data", "id", "retry"] as const;
+
+/** Whether the line is a field of this name, with or without a value. */
+function startsField(block: Uint8Array, start: number, end: number, name: string): boolean {
+  const after = start + name.length;
+  if (after > end || (after < end && block[after] !== COLON)) return false;
+  for (let index = 0; index < name.length; index++)
+    if (block[start + index] !== name.charCodeAt(index)) return false;
+  return true;
+}
+
+function eventIdOf(value: Uint8Array): string | null {
+  if (value.byteLength > MAX_EVENT_ID) return null;
+  const id = Buffer.from(value).toString();
+  return id.includes("\0") ? null : id;
+}
+
+function retryOf(value: Uint8Array): number | null {
+  const text = value.byteLength > 9 ? "" : Buffer.from(value).toString();
+  return /^\d{1,9}$/.test(text) ? Number(text) : null;
+}
+
 /** `data` is JSON or empty. Line breaks of JSON are between its tokens, and would end the line. */
-export function formatEvent(data: string, id: string | null = null, retry: number | null = null): string {
+export function formatEvent(data: string, id?: string | null, retry?: number | null): string;
+export function formatEvent(data: MessageText, id?: string | null, retry?: number | null): MessageText;
+export function formatEvent(
+  data: MessageText,
+  id: string | null = null,
+  retry: number | null = null,
+): MessageText {
   let text = id === null ? "" : `id: ${id.replace(/[\r\n\0]/g, "")}\n`;
   if (retry !== null) text += `retry: ${retry}\n`;
   if (data !== "") text += `event: message\n`;
-  return `${text}data: ${data.replaceAll(/[\r\n]+/g, " ")}\n\n`;
+  if (typeof data !== "string")
+    return Buffer.concat([Buffer.from(`${text}data: `), withoutLineBreaks(data), Buffer.from("\n\n")]);
+  const line = /[\r\n]/.test(data) ? data.replaceAll(/[\r\n]+/g, " ") : data;
+  return `${text}data: ${line}\n\n`;
+}
+
+function withoutLineBreaks(json: Uint8Array): Uint8Array {
+  let line = json;
+  for (const byte of [LF, CR])
+    for (let at = indexOfByte(line, byte, 0); at >= 0; at = indexOfByte(line, byte, at + 1)) {
+      if (line === json) line = json.slice();
+      line[at] = SPACE;
+    }
+  return line;
 }

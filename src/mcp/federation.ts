@@ -1,15 +1,20 @@
 // Merges the lists of all servers of a service. A server that does not respond in time is left out and named in `_meta`.
 import type { JsonObject } from "../base/json.ts";
-import { bridgeItem } from "./bridge.ts";
+import { ownTurn } from "../base/own-turn.ts";
+import type { RawJson } from "../base/raw-json.ts";
+import { bridgeItem, publicNameOf } from "./bridge.ts";
 import type { ClientContext } from "./client-context.ts";
 import { RpcError } from "./json-rpc.ts";
+import { headersOf, RawItem } from "./list-items.ts";
 import type { ListCache, ServerList } from "./list-cache.ts";
+import { LARGE_MESSAGE_BYTES } from "./parse-message.ts";
 import { LISTS, META_UNAVAILABLE, RPC, type ListMethod } from "./protocol.ts";
 import { ServerProtocolError, type ServerCallParts } from "./server-call.ts";
 import { sendObserved } from "./observe-request.ts";
 import { generationOf, type ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import type { Silence, SilentServers } from "./silent-servers.ts";
+import type { HeaderArgument } from "./tool-definition.ts";
 import { isUnresponsive, ServerSilentError } from "./unresponsive.ts";
 import type { SeenTool, ToolPins } from "./tool-pins.ts";
 import { withTimeout } from "../base/with-timeout.ts";
@@ -49,14 +54,16 @@ export async function mergeLists(
       RPC.internalError,
       `No server responded to ${method}: ${servers.map(({ name }) => name).join(", ")}.`,
     );
-  const { field, key } = LISTS[method];
+  const { field } = LISTS[method];
+  // Clients that waited for the same pages would get their lists in one turn.
+  if (available.some(({ list }) => (list?.bytes ?? 0) > LARGE_MESSAGE_BYTES)) await ownTurn();
   const items = available.flatMap(({ server, list, link }) =>
     list === null || link === null ? [] : itemsFor(context, { server, list, link }, method, parts),
   );
-  items.sort((left, right) => compareText(left[key], right[key]));
+  items.sort((left, right) => compareText(left.name, right.name));
   const silent = listed.filter(({ list }) => list === null).map(({ server }) => server.name);
   return {
-    [field]: items,
+    [field]: items.map(({ item }) => item),
     ...(silent.length === 0 ? {} : { _meta: { [META_UNAVAILABLE]: silent } }),
     ...(client.generation === "session" ? {} : caching(context, available, silent.length > 0, parts)),
   };
@@ -81,8 +88,14 @@ function caching(
 }
 
 /** Sorted by code units, so that the order is the same everywhere. */
-function compareText(left: unknown, right: unknown): number {
-  return String(left) < String(right) ? -1 : String(left) > String(right) ? 1 : 0;
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+interface OfferedItem {
+  /** As the client uses it. */
+  readonly name: string;
+  readonly item: JsonObject | RawJson;
 }
 
 function itemsFor(
@@ -94,15 +107,15 @@ function itemsFor(
   }: { readonly server: McpServerTarget; readonly list: ServerList; readonly link: ServerLink },
   method: ListMethod,
   parts: FederationParts,
-): JsonObject[] {
+): OfferedItem[] {
   const bridge = { from: generationOf(link), to: context.client.generation, server, names: context.names };
-  const found: JsonObject[] = [];
-  for (const [name, item] of list.byKey)
-    if (
-      mayUse(context, server, method, name) &&
-      (method !== "tools/list" || isOffered(server, list, name, parts.pins))
-    )
-      found.push(bridgeItem(method, item, bridge));
+  const found: OfferedItem[] = [];
+  for (const [ownName, item] of list.byKey) {
+    if (!mayUse(context, server, method, ownName)) continue;
+    if (method === "tools/list" && !isOffered(server, list, ownName, parts.pins)) continue;
+    const name = publicNameOf(method, ownName, bridge);
+    found.push({ name, item: bridgeItem(method, item, name, bridge) });
+  }
   return found;
 }
 
@@ -200,10 +213,13 @@ const seen = new WeakMap<ServerList, readonly SeenTool[]>();
 function seenTools(list: ServerList): readonly SeenTool[] {
   let tools = seen.get(list);
   if (tools === undefined) {
-    tools = [...list.byKey].map(([name, definition]) => ({
+    tools = [...list.byKey].map(([name, item]) => ({
       name,
-      definition,
       hash: list.hashes.get(name) ?? "",
+      // Only a definition that has changed is written to the store.
+      get definition() {
+        return item instanceof RawItem ? item.named("name", name, null).text : item;
+      },
     }));
     seen.set(list, tools);
   }
@@ -221,7 +237,8 @@ export async function findTool(
 ): Promise<{
   readonly server: McpServerTarget;
   readonly name: string;
-  readonly definition: JsonObject;
+  /** The arguments that are repeated in header fields. */
+  readonly repeated: readonly HeaderArgument[];
 } | null> {
   const found = context.names.find(publicName);
   if (found === null) return null;
@@ -230,10 +247,10 @@ export async function findTool(
   if (context.access?.mayUseServer(server) === false) return null;
   for (const isMissing of [false, true]) {
     const { list } = await serverList(context, server, "tools/list", parts, isMissing);
-    const definition = list.byKey.get(name);
+    const item = list.byKey.get(name);
     const isAllowed = mayUse(context, server, "tools/list", name);
-    if (definition !== undefined && isAllowed && isOffered(server, list, name, parts.pins))
-      return { server, name, definition };
+    if (item !== undefined && isAllowed && isOffered(server, list, name, parts.pins))
+      return { server, name, repeated: headersOf(item) };
   }
   return null;
 }

@@ -1,5 +1,6 @@
 // Forwards a request of a client to the server that it concerns, and everything that the server sends before its response.
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
+import { RawJson } from "../base/raw-json.ts";
 import { bridgeResponse, wantsLogMessage } from "./bridge.ts";
 import type { ClientContext } from "./client-context.ts";
 import { findTool, ownRequestId, type FederationParts } from "./federation.ts";
@@ -21,8 +22,18 @@ import { sendObserved } from "./observe-request.ts";
 import { generationOf, sendResponse, type ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import { sealRequestId } from "./session-seal.ts";
-import { headerArguments, headerMismatch, headersForArguments } from "./tool-definition.ts";
+import type * as headerArgumentsTask from "./header-arguments-task.ts";
+import {
+  headerMismatch,
+  headersForArguments,
+  readArguments,
+  type HeaderArgument,
+  type RepeatedArgument,
+} from "./tool-definition.ts";
+import { LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+
+const HEADER_ARGUMENTS = new URL("./header-arguments-task.ts", import.meta.url);
 
 /** Null: the event stream of the server ended without a response, which the client may resume. */
 export type Reply = { readonly result: JsonObject } | { readonly error: RpcErrorObject } | null;
@@ -66,7 +77,7 @@ export async function forwardRequest(
         server,
         names: context.names,
       };
-      return response === null ? null : bridgeResponse(request.method, response, bridge);
+      return response === null ? null : await bridgeResponse(request.method, response, bridge, parts.offLoop);
     });
   } catch (error) {
     if (!isSilence(error) || (error instanceof UpstreamError && error.kind === "client_left")) throw error;
@@ -114,7 +125,7 @@ async function findCalledTool(
 ): Promise<Forwarded> {
   const name = textOf(params, "name");
   if (name === null) throw new RpcError(RPC.invalidParams, 'tools/call needs the text "name" in params.');
-  const callArguments = objectOf(params, "arguments");
+  const callArguments = argumentsIn(params);
   if (callArguments === null && Object.hasOwn(params, "arguments"))
     throw new RpcError(RPC.invalidParams, 'tools/call needs an object in "arguments".');
   let found;
@@ -129,13 +140,34 @@ async function findCalledTool(
     );
   }
   if (found === null) throw new UnknownItemError(`Unknown tool: ${name.slice(0, MAX_SHOWN)}`);
-  const repeated = headerArguments(found.definition);
+  const repeated = await repeatedArguments(found, callArguments, context, parts);
   if (repeated.length > 0 && context.client.generation === "stateless") {
-    const mismatch = headerMismatch(repeated, callArguments ?? {}, context.header);
+    const mismatch = headerMismatch(repeated, context.header);
     if (mismatch !== null) throw new RpcError(RPC.headerMismatch, mismatch, { httpStatus: 400 });
   }
-  const headers = headersForArguments(repeated, callArguments ?? {});
+  const headers = headersForArguments(repeated);
   return { server: found.server, name: found.name, params: { ...params, name: found.name }, headers };
+}
+
+/** Returns the arguments of a call; null if there are none, or they are no object. */
+function argumentsIn(params: JsonObject): JsonObject | RawJson | null {
+  const { arguments: given } = params;
+  if (given instanceof RawJson) return given.isObject ? given : null;
+  return objectOf(params, "arguments");
+}
+
+/** Resolves to the arguments that header fields repeat. Large arguments are read in a worker thread. */
+async function repeatedArguments(
+  { repeated }: { readonly repeated: readonly HeaderArgument[] },
+  given: JsonObject | RawJson | null,
+  { gatewayId }: ClientContext,
+  { offLoop }: FederationParts,
+): Promise<readonly RepeatedArgument[]> {
+  if (!(given instanceof RawJson)) return readArguments(repeated, given ?? {});
+  if (repeated.length === 0) return [];
+  const { bytes } = given;
+  const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS, tenant: gatewayId };
+  return offLoop.run<typeof headerArgumentsTask>(HEADER_ARGUMENTS, { bytes, repeated }, limits);
 }
 
 function unknownItem(isPrompt: boolean, value: string): RpcError {
@@ -226,5 +258,5 @@ function notificationParams(
 
 /** Whether a value is a list of texts. */
 export function isTextList(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === "string") && !isJsonObject(value);
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }

@@ -1,7 +1,8 @@
 // JSON-RPC 2.0 messages: validation of untrusted values, and the messages that the gateway sends. What is sent is always
 // built from the validated parts, so that no receiver can read another message in it than the gateway did.
-import { stringifyExact } from "../base/exact-json.ts";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { writeExact } from "../base/exact-json.ts";
+import type { JsonObject } from "../base/json.ts";
+import { isParsedObject } from "../base/raw-json.ts";
 import { RPC } from "./protocol.ts";
 
 export type RpcId = string | number;
@@ -38,6 +39,8 @@ export interface RpcResponse {
   /** Null if `error` is not. */
   readonly result: JsonObject | null;
   readonly error: RpcErrorObject | null;
+  /** The length of the message that was received; undefined of one that was created. */
+  readonly bytes?: number;
 }
 
 export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
@@ -80,7 +83,7 @@ export class UnknownItemError extends RpcError {
 
 /** Returns null if the value is not a JSON-RPC message. */
 export function readMessage(value: unknown): RpcMessage | null {
-  if (!isJsonObject(value) || value["jsonrpc"] !== "2.0") return null;
+  if (!isParsedObject(value) || value["jsonrpc"] !== "2.0") return null;
   return Object.hasOwn(value, "method") ? readCall(value) : readResponse(value);
 }
 
@@ -88,7 +91,7 @@ function readCall(value: JsonObject): RpcRequest | RpcNotification | null {
   const method = value["method"];
   if (typeof method !== "string" || method === "" || method.length > MAX_METHOD_LENGTH) return null;
   const params = Object.hasOwn(value, "params") ? value["params"] : {};
-  if (!isJsonObject(params) || Object.hasOwn(value, "result") || Object.hasOwn(value, "error")) return null;
+  if (!isParsedObject(params) || Object.hasOwn(value, "result") || Object.hasOwn(value, "error")) return null;
   if (!Object.hasOwn(value, "id")) return { kind: "notification", method, params };
   const { id } = value;
   return isRpcId(id) ? { kind: "request", id, method, params } : null;
@@ -99,9 +102,9 @@ function readResponse(value: JsonObject): RpcResponse | null {
   if (id !== null && !isRpcId(id)) return null;
   if (error === undefined) {
     // Results are objects in every version of the protocol.
-    return id !== null && isJsonObject(result) ? { kind: "response", id, result, error: null } : null;
+    return id !== null && isParsedObject(result) ? { kind: "response", id, result, error: null } : null;
   }
-  if (result !== undefined || !isJsonObject(error)) return null;
+  if (result !== undefined || !isParsedObject(error)) return null;
   const { code, message, data } = error;
   if (typeof code !== "number" || typeof message !== "string") return null;
   const read = data === undefined ? { code, message } : { code, message, data };
@@ -125,26 +128,29 @@ export function readBatch(values: readonly unknown[]): RpcMessage[] | null {
   return messages;
 }
 
-export function requestText(id: RpcId, method: string, params: JsonObject): string {
-  return stringifyExact({ jsonrpc: "2.0", id, method, params });
+/** The JSON of a message: bytes if large parts of it are passed on as they were received. */
+export type MessageText = string | Uint8Array;
+
+export function requestText(id: RpcId, method: string, params: JsonObject): MessageText {
+  return writeExact({ jsonrpc: "2.0", id, method, params });
 }
 
-export function notificationText(method: string, params: JsonObject): string {
-  return stringifyExact({ jsonrpc: "2.0", method, params });
+export function notificationText(method: string, params: JsonObject): MessageText {
+  return writeExact({ jsonrpc: "2.0", method, params });
 }
 
-export function resultText(id: RpcId, result: JsonObject): string {
-  return stringifyExact({ jsonrpc: "2.0", id, result });
+export function resultText(id: RpcId, result: JsonObject): MessageText {
+  return writeExact({ jsonrpc: "2.0", id, result });
 }
 
-export function errorText(id: RpcId | null, error: RpcErrorObject): string {
-  return stringifyExact({ jsonrpc: "2.0", id, error });
+export function errorText(id: RpcId | null, error: RpcErrorObject): MessageText {
+  return writeExact({ jsonrpc: "2.0", id, error });
 }
 
 /** Returns the object in `_meta`; an empty one if there is none. */
 export function metaOf(params: JsonObject): JsonObject {
   const meta = Object.hasOwn(params, "_meta") ? params["_meta"] : null;
-  return isJsonObject(meta) ? meta : {};
+  return isParsedObject(meta) ? meta : {};
 }
 
 /** Returns a text field of an object; null if it is absent or no text. */
@@ -156,5 +162,5 @@ export function textOf(object: JsonObject, name: string): string | null {
 /** Returns an object in a field of an object; null if it is absent or no object. */
 export function objectOf(object: JsonObject, name: string): JsonObject | null {
   const value = Object.hasOwn(object, name) ? object[name] : null;
-  return isJsonObject(value) ? value : null;
+  return isParsedObject(value) ? value : null;
 }

@@ -1,12 +1,16 @@
 // The lists of each server: all pages of tools, prompts, and resources, kept for a short time. Concurrent requests for the
 // same list share one request to the server.
 import type { Clock } from "../base/clock.ts";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
+import { toError } from "../base/to-error.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
+import { OffLoopError } from "../off-loop/off-loop-error.ts";
 import { ClientCache, type CacheOwner } from "./client-cache.ts";
 import { textOf, type RpcResponse } from "./json-rpc.ts";
+import { readItems, type ListItem, type NamedItems } from "./list-items.ts";
+import { MAX_ITEMS } from "./split-items.ts";
 import { LISTS, RPC, type ListMethod } from "./protocol.ts";
 import { ServerProtocolError } from "./server-call.ts";
-import { definitionHash } from "./tool-definition.ts";
 
 /** A list of a server that says nothing about caching. Short, because another node may receive the notification of a change. */
 const DEFAULT_TTL_MS = 10_000;
@@ -14,7 +18,6 @@ const MAX_TTL_MS = 5 * 60_000;
 /** A name that is missing may be new. The list is then fetched again, at most this often. */
 const REFRESH_MS = 2000;
 const MAX_PAGES = 100;
-const MAX_ITEMS = 5000;
 const MAX_LIST_BYTES = 16 * 1024 * 1024;
 /** Bytes of parsed JSON in memory for each byte of its text. */
 const MEMORY_PER_BYTE = 4;
@@ -26,16 +29,15 @@ export interface ListOwner {
 }
 
 export interface ServerList {
-  readonly items: readonly JsonObject[];
   /** By name or URI. */
-  readonly byKey: ReadonlyMap<string, JsonObject>;
+  readonly byKey: ReadonlyMap<string, ListItem>;
   /** The hashes of definitions of tools, by name; empty for other lists. */
   readonly hashes: ReadonlyMap<string, string>;
   readonly fetchedAt: number;
   readonly until: number;
   /** Whether the server allows sharing the list between clients. */
   readonly isPublic: boolean;
-  /** The length of its text. */
+  /** The bytes of its pages. */
   readonly bytes: number;
 }
 
@@ -44,11 +46,13 @@ type FetchPage = (cursor: string | null) => Promise<RpcResponse | null>;
 
 export class ListCache {
   readonly #clock: Clock;
+  readonly #offLoop: OffLoop;
   readonly #lists: ClientCache<ServerList>;
   readonly #pending = new Map<string, Promise<ServerList>>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, offLoop: OffLoop) {
     this.#clock = clock;
+    this.#offLoop = offLoop;
     this.#lists = new ClientCache(clock);
   }
 
@@ -67,7 +71,7 @@ export class ListCache {
     const pendingKey = JSON.stringify([owner.client, listKey]);
     const pending = this.#pending.get(pendingKey);
     if (pending !== undefined) return pending;
-    const fetched = this.#fetch(method, fetchPage);
+    const fetched = this.#fetch(method, fetchPage, owner.gatewayId);
     this.#pending.set(pendingKey, fetched);
     try {
       const list = await fetched;
@@ -84,31 +88,33 @@ export class ListCache {
       if (list.capability === capability) this.#lists.delete(owner, `${method} ${key}`);
   }
 
-  async #fetch(method: ListMethod, fetchPage: FetchPage): Promise<ServerList> {
-    const { field, key } = LISTS[method];
-    const byKey = new Map<string, JsonObject>();
+  async #fetch(method: ListMethod, fetchPage: FetchPage, tenant: string): Promise<ServerList> {
+    const { field } = LISTS[method];
+    const byKey = new Map<string, ListItem>();
     const hashes = new Map<string, string>();
     const cursors = new Set<string>();
     let cursor: string | null = null;
     let ttlMs = DEFAULT_TTL_MS;
     let isPublic = true;
-    let size = 0;
+    let bytes = 0;
+    let count = 0;
     for (let page = 0; page < MAX_PAGES; page++) {
-      const result = pageResult(await fetchPage(cursor));
-      const items: unknown = result[field] ?? [];
-      if (!Array.isArray(items)) throw new ServerProtocolError(`${method} returned no list of ${field}`);
-      for (const item of items) {
-        const name = isJsonObject(item) ? textOf(item, key) : null;
-        // What has no name cannot be called. Of two with the same name, the first one counts.
-        if (name === null || byKey.has(name) || !isJsonObject(item)) continue;
-        const text = JSON.stringify(item);
-        size += text.length;
-        if (byKey.size >= MAX_ITEMS || size > MAX_LIST_BYTES)
-          throw new ServerProtocolError(
-            `${method} returned more than ${MAX_ITEMS} items or ${MAX_LIST_BYTES} bytes`,
-          );
+      const response = await fetchPage(cursor);
+      const result = pageResult(response);
+      bytes += response?.bytes ?? 0;
+      const read = await this.#items(result[field] ?? [], method, tenant);
+      count += read.count;
+      // Items without a name count, too: they take as long to read.
+      if (count > MAX_ITEMS || bytes > MAX_LIST_BYTES)
+        throw new ServerProtocolError(
+          `${method} returned more than ${MAX_ITEMS} items or ${MAX_LIST_BYTES} bytes`,
+        );
+      for (const [index, name] of read.names.entries()) {
+        const item = read.items[index];
+        // Of two with the same name, the first one counts.
+        if (item === undefined || byKey.has(name)) continue;
         byKey.set(name, item);
-        if (method === "tools/list") hashes.set(name, definitionHash(item));
+        if (method === "tools/list") hashes.set(name, read.hashes[index] ?? "");
       }
       if (typeof result["ttlMs"] === "number") ttlMs = Math.min(Math.max(result["ttlMs"], 0), MAX_TTL_MS);
       isPublic &&= result["cacheScope"] === "public";
@@ -118,8 +124,19 @@ export class ListCache {
       cursors.add(cursor);
     }
     const fetchedAt = this.#clock.now();
-    const items = [...byKey.values()];
-    return { items, byKey, hashes, fetchedAt, until: fetchedAt + ttlMs, isPublic, bytes: size };
+    return { byKey, hashes, fetchedAt, until: fetchedAt + ttlMs, isPublic, bytes };
+  }
+
+  async #items(value: unknown, method: ListMethod, tenant: string): Promise<NamedItems> {
+    let items: NamedItems | null;
+    try {
+      items = await readItems(value, method, { offLoop: this.#offLoop, tenant });
+    } catch (error) {
+      if (error instanceof OffLoopError) throw error;
+      throw new ServerProtocolError(`${method} could not be read: ${toError(error).message}`);
+    }
+    if (items === null) throw new ServerProtocolError(`${method} returned no list of ${LISTS[method].field}`);
+    return items;
   }
 }
 

@@ -1,6 +1,5 @@
 // Serves the requests and notifications of MCP clients: state of the process that outlives requests, and the table of methods.
 import type { JsonObject } from "../base/json.ts";
-import type { Clock } from "../base/clock.ts";
 import { AcceptedCredentials } from "./accepted-credentials.ts";
 import { ServerConnector } from "./connect-server.ts";
 import type { ClientContext } from "./client-context.ts";
@@ -14,9 +13,7 @@ import { ServerLinks, SessionPool, type LinkOptions } from "./server-links.ts";
 import { endSession, sendNotification, sendRequest, sendResponse, type ServerLink } from "./server-link.ts";
 import { relayServerStreams, relaySubscriptions } from "./server-streams.ts";
 import { probeServer } from "./probe-server.ts";
-import type { SilentServers } from "./silent-servers.ts";
 import { openRequestId } from "./session-seal.ts";
-import type { ToolPins } from "./tool-pins.ts";
 import type { PooledClient } from "../upstream/upstream-client.ts";
 
 /** Requests that one server responds to, by generation of the client. */
@@ -32,16 +29,18 @@ const FORWARDED: Readonly<Record<Generation, ReadonlySet<string>>> = {
   stateless: new Set(["tools/call", "prompts/get", "resources/read", "completion/complete"]),
 };
 
+export type EndpointParts = Omit<FederationParts, "lists" | "accepted"> & { readonly upstream: PooledClient };
+
 export class McpEndpoint {
   readonly #parts: FederationParts;
   readonly #connector: ServerConnector;
   readonly #pool: SessionPool;
 
-  constructor(upstream: PooledClient, clock: Clock, pins: ToolPins, silences: SilentServers) {
-    const accepted = new AcceptedCredentials((poolKey) => upstream.forget(poolKey));
-    this.#parts = { upstream, clock, pins, silences, accepted, lists: new ListCache(clock) };
+  constructor(parts: EndpointParts) {
+    const accepted = new AcceptedCredentials((poolKey) => parts.upstream.forget(poolKey));
+    this.#parts = { ...parts, accepted, lists: new ListCache(parts.clock, parts.offLoop) };
     this.#connector = new ServerConnector(this.#parts);
-    silences.useProbe((subject, what) => probeServer(subject, what, this.#connector, this.#parts));
+    parts.silences.useProbe((subject, what) => probeServer(subject, what, this.#connector, this.#parts));
     this.#pool = new SessionPool(this.#parts);
   }
 

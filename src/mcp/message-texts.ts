@@ -12,7 +12,7 @@ import {
 /** `tool` is the called tool, by the name that the client uses; null for the messages of other requests. */
 export function messageTexts(tool: string | null): TextReader {
   return {
-    format: null,
+    format: { mcpTool: tool },
     readWhole: (body, sink) => new MessageReader(body, sink, tool).read(),
     // Each message is a body of its own.
     openStream: () => ({ read: () => undefined }),

@@ -8,11 +8,15 @@ import type { UpstreamClient } from "../upstream/upstream-client.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import type { Clock } from "../base/clock.ts";
-import { parseExact } from "../base/exact-json.ts";
 import type { AcceptedCredentials } from "./accepted-credentials.ts";
 import type { CacheOwner } from "./client-cache.ts";
-import { McpEventParser } from "./event-stream.ts";
-import { readBatch, readMessage, type RpcMessage, type RpcResponse } from "./json-rpc.ts";
+import { GatehouseError } from "../base/errors.ts";
+import { toError } from "../base/to-error.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
+import { OffLoopError } from "../off-loop/off-loop-error.ts";
+import { McpEventParser, type McpEvent } from "./event-stream.ts";
+import { readBatch, readMessage, type MessageText, type RpcMessage, type RpcResponse } from "./json-rpc.ts";
+import { parseMessage, type ParseOptions } from "./parse-message.ts";
 import { BATCH_VERSION } from "./protocol.ts";
 import type { McpServerTarget } from "./server-target.ts";
 
@@ -23,6 +27,7 @@ export interface ServerCallParts {
   readonly upstream: UpstreamClient;
   readonly clock: Clock;
   readonly accepted: AcceptedCredentials;
+  readonly offLoop: OffLoop;
 }
 
 /** A credential of the server that a client sent. */
@@ -37,7 +42,7 @@ export interface ClientCredential {
 interface ServerRequest {
   readonly method: "POST" | "GET" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  readonly body: MessageText | null;
   readonly credential: ClientCredential | null;
   /** The longest silence, in milliseconds. */
   readonly timeoutMs: number;
@@ -85,7 +90,7 @@ export interface ServerReply {
 export async function callServer(
   server: McpServerTarget,
   request: ServerRequest,
-  { upstream, clock, accepted }: ServerCallParts,
+  { upstream, clock, accepted, offLoop }: ServerCallParts,
 ): Promise<ServerReply> {
   const { signal, credential, timeoutMs } = request;
   signal?.throwIfAborted();
@@ -100,7 +105,7 @@ export async function callServer(
       path: server.path,
       method: request.method,
       headers: headersFor(server, request),
-      body: request.body === null ? null : Buffer.from(request.body),
+      body: typeof request.body === "string" ? Buffer.from(request.body) : request.body,
     },
     { connect: server.timeouts.connect, first_byte: timeoutMs },
     clock.now(),
@@ -114,7 +119,9 @@ export async function callServer(
     if (credential !== null && response.ok) accepted.add(credential.owner, poolKey);
     else if (credential !== null && (response.status === 401 || response.status === 403))
       accepted.remove(credential.owner, poolKey);
-    return await openReply(response, request.headers["mcp-protocol-version"] === BATCH_VERSION, release);
+    const mayBatch = request.headers["mcp-protocol-version"] === BATCH_VERSION;
+    const parse = { offLoop, isUnique: false, isOwned: true, tenant: server.tag };
+    return await openReply(response, (bytes) => parseMessages(bytes, mayBatch, parse), release);
   } catch (error) {
     release();
     throw error;
@@ -134,9 +141,11 @@ function headersFor(server: McpServerTarget, request: ServerRequest): Record<str
   return headers;
 }
 
+type Parse = (bytes: Uint8Array) => Promise<readonly RpcMessage[]>;
+
 async function openReply(
   response: UpstreamResponse,
-  mayBatch: boolean,
+  parse: Parse,
   release: () => void,
 ): Promise<ServerReply> {
   const { status, headers } = response;
@@ -144,7 +153,7 @@ async function openReply(
   const reader = encoding === "identity" ? response : decodeResponse(response, encoding);
   if (!response.ok) {
     const body = await readWholeBody(reader, MAX_MESSAGE_BYTES).catch(() => new Uint8Array(0));
-    throw new ServerStatusError(status, errorIn(body), headers.get("www-authenticate"));
+    throw new ServerStatusError(status, await errorIn(body, parse), headers.get("www-authenticate"));
   }
   const isStream = isEventStreamType(headers.get("content-type"));
   const isEmpty = !response.hasBody || status === 202 || status === 204;
@@ -154,8 +163,8 @@ async function openReply(
     isStream,
     async *events() {
       try {
-        if (isStream) yield* streamedEvents(reader, mayBatch);
-        else if (!isEmpty) yield* await wholeMessage(reader, mayBatch);
+        if (isStream) yield* streamedEvents(reader, parse);
+        else if (!isEmpty) yield* await wholeMessage(reader, parse);
         else await readWholeBody(reader, MAX_MESSAGE_BYTES);
       } finally {
         release();
@@ -166,13 +175,13 @@ async function openReply(
   };
 }
 
-async function* streamedEvents(reader: BodyReader, mayBatch: boolean): AsyncGenerator<ServerEvent> {
+async function* streamedEvents(reader: BodyReader, parse: Parse): AsyncGenerator<ServerEvent> {
   const parser = new McpEventParser(MAX_MESSAGE_BYTES);
   for (;;) {
     const bytes = await reader.next();
     if (bytes === null) return;
-    for (const { id, retry, data } of parser.push(bytes)) {
-      const messages = data === "" ? [null] : parseMessages(data, mayBatch);
+    for (const { id, retry, data } of eventsIn(parser, bytes)) {
+      const messages = data.byteLength === 0 ? [null] : await parse(data);
       // A client resumes after the id, and so after the whole batch.
       const last = messages.length - 1;
       for (const [index, message] of messages.entries())
@@ -181,19 +190,34 @@ async function* streamedEvents(reader: BodyReader, mayBatch: boolean): AsyncGene
   }
 }
 
-async function wholeMessage(reader: BodyReader, mayBatch: boolean): Promise<ServerEvent[]> {
+function eventsIn(parser: McpEventParser, bytes: Uint8Array): McpEvent[] {
+  try {
+    return parser.push(bytes);
+  } catch (error) {
+    throw new ServerProtocolError(toError(error).message);
+  }
+}
+
+async function wholeMessage(reader: BodyReader, parse: Parse): Promise<ServerEvent[]> {
   const body = await readWholeBody(reader, MAX_MESSAGE_BYTES);
-  const messages = parseMessages(textOf(body), mayBatch);
+  const messages = await parse(body);
   return messages.map((message) => ({ message, eventId: null, retry: null }));
 }
 
 /** Servers of protocol version 2025-03-26 may send what precedes a response in one batch with it. */
-function parseMessages(text: string, mayBatch: boolean): readonly RpcMessage[] {
+async function parseMessages(
+  bytes: Uint8Array,
+  mayBatch: boolean,
+  options: ParseOptions,
+): Promise<readonly RpcMessage[]> {
+  // Nothing is left of bytes that are moved to a thread.
+  const size = bytes.byteLength;
   let value: unknown;
   try {
-    value = parseExact(text);
-  } catch {
-    throw new ServerProtocolError("the response is not JSON");
+    value = await parseMessage(bytes, options);
+  } catch (error) {
+    if (error instanceof OffLoopError) throw error;
+    throw new ServerProtocolError(problemOf(error));
   }
   if (mayBatch && Array.isArray(value)) {
     const messages = readBatch(value);
@@ -202,18 +226,25 @@ function parseMessages(text: string, mayBatch: boolean): readonly RpcMessage[] {
   }
   const message = readMessage(value);
   if (message === null) throw new ServerProtocolError("the response is not a JSON-RPC message");
-  return [message];
+  return [message.kind === "response" ? { ...message, bytes: size } : message];
 }
 
-/** Returns the text of a body without a byte order mark, which some servers send. */
-function textOf(body: Uint8Array): string {
-  return new TextDecoder().decode(body);
+function problemOf(error: unknown): string {
+  const isKnown = error instanceof GatehouseError || (error instanceof Error && TOO_DEEP.test(error.message));
+  return isKnown ? `the response was rejected: ${withoutEnd(error.message)}` : "the response is not JSON";
+}
+
+const TOO_DEEP = /nested more than \d+ levels/;
+
+/** The message becomes a part of a sentence. */
+function withoutEnd(message: string): string {
+  return message.replace(/\.$/, "");
 }
 
 /** Returns the JSON-RPC error in the body of an error response; null if there is none. */
-function errorIn(body: Uint8Array): RpcResponse | null {
+async function errorIn(body: Uint8Array, parse: Parse): Promise<RpcResponse | null> {
   try {
-    const [message] = parseMessages(textOf(body), false);
+    const [message] = await parse(body);
     return message?.kind === "response" && message.error !== null ? message : null;
   } catch {
     return null;

@@ -1,6 +1,6 @@
 // How requests reach one MCP server: over a session, or each on its own. Adds the header fields and the `_meta` that the
 // server's protocol version needs.
-import { stringifyExact } from "../base/exact-json.ts";
+import { writeExact } from "../base/exact-json.ts";
 import type { JsonObject } from "../base/json.ts";
 import { headerText } from "./header-text.ts";
 import {
@@ -8,6 +8,7 @@ import {
   notificationText,
   requestText,
   textOf,
+  type MessageText,
   type RpcErrorObject,
   type RpcId,
   type RpcResponse,
@@ -162,10 +163,10 @@ export async function sendResponse(
   parts: ServerCallParts,
 ): Promise<void> {
   const content = error === null ? { result: result ?? {} } : { error };
-  await post(link, stringifyExact({ jsonrpc: "2.0", id, ...content }), parts);
+  await post(link, writeExact({ jsonrpc: "2.0", id, ...content }), parts);
 }
 
-async function post(link: ServerLink, body: string, parts: ServerCallParts): Promise<void> {
+async function post(link: ServerLink, body: MessageText, parts: ServerCallParts): Promise<void> {
   const { server, credential } = link;
   const reply = await callServer(
     server,

@@ -1,6 +1,6 @@
 // Streams of messages that belong to no request: merges those of all servers into one for the client, for as long as the client
 // listens. A stream that ends is opened again.
-import { stringifyExact } from "../base/exact-json.ts";
+import { writeExact } from "../base/exact-json.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ClientContext } from "./client-context.ts";
 import { ownRequestId, type FederationParts } from "./federation.ts";
@@ -50,7 +50,7 @@ function relayResponses({ sink }: ClientContext, relay: (event: ServerEvent) => 
     if (message?.kind !== "response") return relay(event);
     const { id, result, error } = message;
     await sink.send(
-      stringifyExact({ jsonrpc: "2.0", id, ...(error === null ? { result } : { error }) }),
+      writeExact({ jsonrpc: "2.0", id, ...(error === null ? { result } : { error }) }),
       null,
       null,
     );

@@ -1,7 +1,8 @@
 // A complete request of the stateless generation: what explanations are about, and what replaces a request that was not recorded.
+import { stringifyExact } from "../base/exact-json.ts";
 import type { JsonObject } from "../base/json.ts";
 import { headerText } from "./header-text.ts";
-import { metaOf, requestText, textOf } from "./json-rpc.ts";
+import { metaOf, textOf } from "./json-rpc.ts";
 import { META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_VERSION, STATELESS_VERSION } from "./protocol.ts";
 
 interface StatelessMessage {
@@ -25,6 +26,6 @@ export function statelessMessage(method: string, params: JsonObject): StatelessM
       "Mcp-Method": method,
       ...(name !== null && { "Mcp-Name": headerText(name) }),
     },
-    body: requestText(1, method, { ...params, _meta: meta }),
+    body: stringifyExact({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } }),
   };
 }

@@ -3,7 +3,13 @@ import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";
 import { isSameBesideMeta, isSameDefinition } from "../model/definition-hash.ts";
 import { headerText, readHeaderText } from "./header-text.ts";
-import { definitionHash, headerArguments, headerMismatch, headersForArguments } from "./tool-definition.ts";
+import {
+  definitionHash,
+  headerArguments,
+  headerMismatch,
+  headersForArguments,
+  readArguments,
+} from "./tool-definition.ts";
 import { grapheme } from "../../test/support/characters.ts";
 
 test("the hash depends on everything but the order of keys, and tells whether only _meta differs", () => {
@@ -44,13 +50,15 @@ const definition = {
 
 test("arguments that a tool wants in header fields", () => {
   const found = headerArguments(definition);
-  const headers = headersForArguments(found, { region: "zürich", nested: { count: 3 }, other: "x" });
+  const headers = headersForArguments(
+    readArguments(found, { region: "zürich", nested: { count: 3 }, other: "x" }),
+  );
   expect(headers).toEqual({
     "mcp-param-region": `=?base64?${Buffer.from("zürich").toString("base64")}?=`,
     "mcp-param-count": "3",
   });
   const check = (given: Record<string, string>, region = "a") =>
-    headerMismatch(found, { region, nested: { count: 3 } }, (name) => given[name] ?? null);
+    headerMismatch(readArguments(found, { region, nested: { count: 3 } }), (name) => given[name] ?? null);
   expect(check({ "mcp-param-region": "a", "mcp-param-count": "3.0" })).toBeNull();
   expect(check({ "mcp-param-region": "a" })).toContain("mcp-param-count is missing");
   expect(check({ "mcp-param-region": "b", "mcp-param-count": "3" })).toContain("differs");

@@ -5,6 +5,8 @@ import { joinHash } from "../model/definition-hash.ts";
 import { headerText, readHeaderText } from "./header-text.ts";
 import { objectOf } from "./json-rpc.ts";
 
+/** More arguments of a tool are not repeated. */
+const MAX_HEADERS = 64;
 /** Deeper schemas are not searched for header fields. */
 const MAX_DEPTH = 16;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
@@ -31,7 +33,7 @@ function canonicalJson(value: unknown): string {
 }
 
 /** An argument that is repeated in the header field `Mcp-Param-<name>`. */
-interface HeaderArgument {
+export interface HeaderArgument {
   readonly path: readonly string[];
   /** In lower case. */
   readonly header: string;
@@ -46,7 +48,7 @@ export function headerArguments(definition: JsonObject): HeaderArgument[] {
 }
 
 function collect(schema: JsonObject | null, path: readonly string[], found: HeaderArgument[]): void {
-  if (schema === null || path.length > MAX_DEPTH) return;
+  if (schema === null || path.length > MAX_DEPTH || found.length >= MAX_HEADERS) return;
   const name = schema["x-mcp-header"];
   if (path.length > 0 && typeof name === "string" && TOKEN.test(name)) {
     const isNumber = schema["type"] === "integer" || schema["type"] === "number";
@@ -56,27 +58,31 @@ function collect(schema: JsonObject | null, path: readonly string[], found: Head
   for (const key of Object.keys(properties)) collect(objectOf(properties, key), [...path, key], found);
 }
 
-/** Returns the header fields for the arguments of a call. */
-export function headersForArguments(
+/** An argument of a call that a header field repeats; the text is null if the call has no such argument. */
+export interface RepeatedArgument extends HeaderArgument {
+  readonly text: string | null;
+}
+
+export function readArguments(
   found: readonly HeaderArgument[],
   callArguments: JsonObject,
-): Record<string, string> {
+): RepeatedArgument[] {
+  return found.map((argument) => ({ ...argument, text: argumentText(callArguments, argument.path) }));
+}
+
+/** Returns the header fields for the arguments of a call. */
+export function headersForArguments(repeated: readonly RepeatedArgument[]): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const { path, header } of found) {
-    const text = argumentText(callArguments, path);
-    if (text !== null) headers[header] = headerText(text);
-  }
+  for (const { text, header } of repeated) if (text !== null) headers[header] = headerText(text);
   return headers;
 }
 
 /** Returns what differs between header fields and arguments; null if nothing does. */
 export function headerMismatch(
-  found: readonly HeaderArgument[],
-  callArguments: JsonObject,
+  repeated: readonly RepeatedArgument[],
   header: (name: string) => string | null,
 ): string | null {
-  for (const { path, header: name, isNumber } of found) {
-    const text = argumentText(callArguments, path);
+  for (const { path, header: name, isNumber, text } of repeated) {
     if (text === null) continue;
     const value = header(name);
     if (value === null)

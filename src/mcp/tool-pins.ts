@@ -1,12 +1,12 @@
 // What the data plane needs to know about pinned tool definitions, and what it reports about them.
-import type { JsonObject } from "../base/json.ts";
 import type { McpServerTarget } from "./server-target.ts";
 
 export interface SeenTool {
   /** The name that the server uses. */
   readonly name: string;
   readonly hash: string;
-  readonly definition: JsonObject;
+  /** An object, or its JSON. */
+  readonly definition: object | string;
 }
 
 /**

@@ -180,8 +180,11 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
 }
 
 function createMcp({ upstreamPool: upstream, toolPins: pins, log, ...parts }: DataPlaneParts): LazyMcp {
-  const { current, requireApiKey, silentServers: silences } = parts;
-  return new LazyMcp({ ...parts, serving: { upstream, pins, silences, log, current, requireApiKey } });
+  const { current, requireApiKey, silentServers: silences, offLoop } = parts;
+  return new LazyMcp({
+    ...parts,
+    serving: { upstream, pins, silences, log, current, requireApiKey, offLoop },
+  });
 }
 
 function watchClientAndTotalTime(

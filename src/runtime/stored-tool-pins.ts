@@ -166,8 +166,19 @@ export class StoredToolPins implements ToolPins {
       const names = tools.map(({ name }) => name);
       const lookalikes = lookalikesIn(server.id, names, this.#namesIn(gatewayId));
       const seen = new Map<string, SeenDefinition>();
-      for (const { name, hash, definition } of tools)
-        seen.set(name, { name, hash, definition, isLookalike: lookalikes.has(name) });
+      for (const tool of tools) {
+        const { name, hash } = tool;
+        const isLookalike = lookalikes.has(name);
+        seen.set(name, {
+          name,
+          hash,
+          isLookalike,
+          // Read when it is written: definitions of large lists are converted from bytes.
+          get definition() {
+            return tool.definition;
+          },
+        });
+      }
       const pending: PendingServer = { gatewayId, server, tools: seen, first: new Map() };
       await this.#record(pending, [...seen.values()], "first");
       await this.#readServer(server.id, gatewayId, null);

@@ -9,7 +9,8 @@ export interface SeenDefinition {
   /** The name that the server uses. */
   readonly name: string;
   readonly hash: string;
-  readonly definition: object;
+  /** An object, or its JSON. */
+  readonly definition: object | string;
   /** Readers may take the name for that of another tool. Such a tool is approved only by its name. */
   readonly isLookalike?: boolean;
 }
@@ -77,7 +78,7 @@ export async function approveTool(
 }
 
 /** PostgreSQL rejects U+0000 in texts. JSON has it escaped, which is the only way it occurs here. */
-function textOf(definition: object): string {
-  const text = JSON.stringify(definition);
+function textOf(definition: object | string): string {
+  const text = typeof definition === "string" ? definition : JSON.stringify(definition);
   return text.length > MAX_DEFINITION ? "" : text;
 }

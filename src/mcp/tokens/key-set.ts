@@ -1,4 +1,5 @@
 // The public keys of an issuer of tokens: fetched when first needed, kept, and fetched again for a key that is not among them.
+import { parseBounded } from "../../base/bounded-json.ts";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import type { Clock } from "../../base/clock.ts";
 import { GatehouseError } from "../../base/errors.ts";
@@ -123,7 +124,7 @@ export class KeySet {
 export function readKeySet(text: string): JSONWebKeySet | null {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseBounded(text);
   } catch {
     return null;
   }

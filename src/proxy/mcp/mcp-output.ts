@@ -3,6 +3,7 @@
 import { GatehouseError } from "../../base/errors.ts";
 import { HeaderFields } from "../../http/header-fields.ts";
 import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import type { MessageText } from "../../mcp/json-rpc.ts";
 import type { ObservedMcp } from "../../telemetry/metrics/observed-mcp.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { Refusal } from "../client-permission.ts";
@@ -71,11 +72,11 @@ export class McpOutput {
   }
 
   /** Sends a message that precedes the response. An empty text is an event that has only an id. */
-  async send(text: string, eventId: string | null, retry: number | null): Promise<void> {
+  async send(text: MessageText, eventId: string | null, retry: number | null): Promise<void> {
     await this.#reply.send(text === "" ? text : await this.#inspected(text, false), eventId, retry);
   }
 
-  async result(text: string, status: number): Promise<void> {
+  async result(text: MessageText, status: number): Promise<void> {
     const inspected = await this.#inspected(text, true);
     // An event stream always has the status 200.
     if (this.#request.prefersStream && status === 200) this.#reply.begin();
@@ -128,12 +129,12 @@ export class McpOutput {
     this.#request.abort();
   }
 
-  async respondWithJson(body: string, status: number): Promise<void> {
+  async respondWithJson(body: MessageText, status: number): Promise<void> {
     this.headers.set("Content-Type", "application/json");
     await this.respond(body, status);
   }
 
-  async respond(body: string | null, status: number): Promise<void> {
+  async respond(body: MessageText | null, status: number): Promise<void> {
     this.#reply.close();
     const sent = await this.#runPostRequest(status);
     this.#finish(sent < 400 ? "complete" : "refused", sent);
@@ -176,7 +177,7 @@ export class McpOutput {
     return { error: error.message, code: error.code, request_id, status: error.status };
   }
 
-  async #inspected(text: string, isLast: boolean): Promise<string> {
+  async #inspected(text: MessageText, isLast: boolean): Promise<MessageText> {
     const { bodies, gateway } = this.#exchange;
     const hidesBodies = gateway?.chain?.hidesBodies === true;
     // Before plugins restore what must not be logged.

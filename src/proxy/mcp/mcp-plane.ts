@@ -1,32 +1,28 @@
 // Everything that serves requests to MCP services: the code that is loaded on demand, and the state that outlives requests.
 import type { Clock } from "../../base/clock.ts";
+import { isParsedObject } from "../../base/raw-json.ts";
+import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
+import type { OffLoop } from "../../off-loop/off-loop.ts";
 import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { errorText, isRpcId, RpcError } from "../../mcp/json-rpc.ts";
-import { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
-import type { ToolPins } from "../../mcp/tool-pins.ts";
-import type { SilentServers } from "../../mcp/silent-servers.ts";
+import { McpEndpoint, type EndpointParts } from "../../mcp/mcp-endpoint.ts";
 import { SessionSeal } from "../../mcp/session-seal.ts";
 import type { TokenVerifier } from "../../mcp/tokens/token-verifier.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Log } from "../../telemetry/log/log.ts";
-import type { PooledClient } from "../../upstream/upstream-client.ts";
 import type { PermissionParts } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import type { FinishParts } from "../finish.ts";
 import { acceptToken, type TokenParts } from "./accept-token.ts";
 import { enterMcp } from "./enter-mcp.ts";
+import type { McpRequest } from "./mcp-request.ts";
 import { OpenCalls } from "./open-calls.ts";
-import { readMcpBody } from "./read-mcp-body.ts";
+import { parseMcpBody, readMcpBody } from "./read-mcp-body.ts";
 import { serveMcp, type McpParts } from "./serve-mcp.ts";
 
-interface McpServing extends PermissionParts {
-  readonly upstream: PooledClient;
-  readonly pins: ToolPins;
-  readonly silences: SilentServers;
-  readonly log: Log;
-}
+type McpServing = PermissionParts & Omit<EndpointParts, "clock"> & { readonly log: Log };
 
 export interface McpPlaneParts {
   readonly secret: string;
@@ -47,10 +43,7 @@ export class McpPlane {
     this.#parts = parts;
     this.#seal = new SessionSeal(parts.secret);
     const { serving } = parts;
-    this.#endpoint =
-      serving === null
-        ? null
-        : new McpEndpoint(serving.upstream, parts.clock, serving.pins, serving.silences);
+    this.#endpoint = serving === null ? null : new McpEndpoint({ ...serving, clock: parts.clock });
   }
 
   /** Sets the client of a request with a token. Throws 401 if the request has no valid credential and needs one. */
@@ -69,17 +62,33 @@ export class McpPlane {
   }
 
   /** Returns the response to a body with an invalid message, or null. Reads a body once, unless a plugin has replaced it. */
-  read(exchange: Exchange, service: CompiledMcpService): OutgoingResponse | null {
+  read(
+    exchange: Exchange,
+    service: CompiledMcpService,
+    offLoop: OffLoop,
+  ): ValueOrPromise<OutgoingResponse | null> {
     const { mcp, body, method } = exchange;
     if (mcp === null || method !== "POST" || (mcp.content !== null && mcp.body === body)) return null;
     mcp.body = body;
+    const value = parseMcpBody(exchange, offLoop);
+    return isPromise(value)
+      ? value.then((parsed) => this.#take(exchange, mcp, service, parsed))
+      : this.#take(exchange, mcp, service, value);
+  }
+
+  #take(
+    exchange: Exchange,
+    mcp: McpRequest,
+    service: CompiledMcpService,
+    value: unknown,
+  ): OutgoingResponse | null {
     try {
-      mcp.content = readMcpBody(exchange, service, this.#seal);
+      mcp.content = readMcpBody(exchange, service, this.#seal, value);
       return null;
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       mcp.ended("refused", error.code);
-      return rpcErrorResponse(exchange, error);
+      return rpcErrorResponse(exchange, error, value);
     }
   }
 
@@ -116,9 +125,9 @@ export class McpPlane {
   }
 }
 
-function rpcErrorResponse(exchange: Exchange, error: RpcError): OutgoingResponse {
+function rpcErrorResponse(exchange: Exchange, error: RpcError, value: unknown): OutgoingResponse {
   exchange.errorCode = "mcp_error";
-  const id = exchange.body?.json?.["id"];
+  const id = isParsedObject(value) ? value["id"] : null;
   const headers = { "Content-Type": "application/json", "X-Request-Id": exchange.requestId };
   const status = error.httpStatus;
   return new OutgoingResponse(errorText(isRpcId(id) ? id : null, error.toObject()), { status, headers });

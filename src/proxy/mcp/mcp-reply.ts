@@ -4,6 +4,7 @@ import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import type { Clock, ClockTimer } from "../../base/clock.ts";
 import type { CoarseDeadlines, Deadline } from "../../http/coarse-deadlines.ts";
 import type { BodyWriter, StreamedBody } from "../../http/server/outgoing-response.ts";
+import type { MessageText } from "../../mcp/json-rpc.ts";
 import { formatEvent } from "../../mcp/event-stream.ts";
 import { PERMISSION_CHECK_MS } from "../client-permission.ts";
 import { KeepAliveComments } from "../keep-alive-comments.ts";
@@ -25,7 +26,7 @@ export class McpReply implements StreamedBody, Deadline {
   dueAt = Infinity;
   setPosition = NOT_A_MEMBER;
   readonly #options: ReplyOptions;
-  readonly #queue: string[] = [];
+  readonly #queue: MessageText[] = [];
   readonly #silence: ClockTimer | null;
   #comments: KeepAliveComments | null = null;
   #client: BodyWriter | null = null;
@@ -55,7 +56,7 @@ export class McpReply implements StreamedBody, Deadline {
   }
 
   /** Sends an event. The promise resolves when the client can take more; it rejects if the client disconnects. */
-  send(text: string, eventId: string | null, retry: number | null): Promise<void> | void {
+  send(text: MessageText, eventId: string | null, retry: number | null): Promise<void> | void {
     if (this.#hasEnded) return undefined;
     this.begin();
     const event = formatEvent(text, eventId, retry);
@@ -112,8 +113,8 @@ export class McpReply implements StreamedBody, Deadline {
     onCheck();
   }
 
-  #write(client: BodyWriter, text: string): Promise<void> | void {
-    const bytes = Buffer.from(text);
+  #write(client: BodyWriter, text: MessageText): Promise<void> | void {
+    const bytes = typeof text === "string" ? Buffer.from(text) : text;
     this.#comments?.written(bytes);
     return client.write(bytes) ?? undefined;
   }

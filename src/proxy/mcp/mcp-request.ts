@@ -1,5 +1,8 @@
 // The part of an exchange that only requests to MCP services have.
-import type { JsonObject } from "../../base/json.ts";
+import { GatehouseError } from "../../base/errors.ts";
+import { parseObject, type JsonObject } from "../../base/json.ts";
+import { JsonScanner } from "../../base/json-scanner.ts";
+import type { RawJson } from "../../base/raw-json.ts";
 import { textOf, type RpcMessage } from "../../mcp/json-rpc.ts";
 import { STATELESS_VERSION, type Generation } from "../../mcp/protocol.ts";
 import type { ClientSession } from "../../mcp/session-seal.ts";
@@ -17,6 +20,35 @@ export interface ToolCall {
   /** As the client names it. */
   readonly name: string;
   readonly arguments: Readonly<JsonObject>;
+}
+
+/** Reading more values of arguments would keep other requests waiting. */
+const MAX_READ_VALUES = 65_536;
+
+/** A call with large arguments: they are parsed when a plugin reads them. */
+export class LargeToolCall implements ToolCall {
+  readonly name: string;
+  readonly #raw: RawJson;
+  #arguments: Readonly<JsonObject> | null = null;
+
+  constructor(name: string, raw: RawJson) {
+    this.name = name;
+    this.#raw = raw;
+  }
+
+  get arguments(): Readonly<JsonObject> {
+    return (this.#arguments ??= parseObject(this.#raw.text) ?? {});
+  }
+
+  /** Throws a GatehouseError if reading the arguments would keep other requests waiting. Call it before plugins run. */
+  requireFewValues(): void {
+    const result = new JsonScanner([]).scan(this.#raw.bytes, MAX_READ_VALUES);
+    if (result !== "too_dense") return;
+    throw new GatehouseError(
+      "body_too_large",
+      `The arguments of the tool have more than ${MAX_READ_VALUES} values, which is too many for the plugins of this gateway.`,
+    );
+  }
 }
 
 /** The messages of a body, and what they say. */
@@ -72,7 +104,7 @@ export class McpRequest {
     copy.content = {
       ...content,
       get tool() {
-        return (tool ??= structuredClone(content.tool));
+        return (tool ??= copyOf(content.tool));
       },
     };
     return copy;
@@ -106,6 +138,11 @@ export class McpRequest {
       calls: this.calls,
     };
   }
+}
+
+/** Copies the fields one by one: those of a large call are no properties of its own. */
+function copyOf(tool: ToolCall | null): ToolCall | null {
+  return tool === null ? null : structuredClone({ name: tool.name, arguments: tool.arguments });
 }
 
 function isToolCall(message: RpcMessage): boolean {

@@ -1,6 +1,7 @@
 // The steps of a request that only rules with MCP servers need.
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import type { OffLoop, OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
@@ -29,10 +30,10 @@ export function checkMcpRequest(exchange: Exchange, { mcp }: McpStepParts): Valu
 /** Reads the messages of a request to an MCP service. Returns the response to one that is not valid. */
 export function readMcpMessages(
   exchange: Exchange,
-  { mcp }: McpStepParts,
+  { mcp, offLoop }: McpStepParts & OffLoopPart,
 ): ValueOrPromise<OutgoingResponse | null> {
   const service = exchange.mcp === null ? null : (exchange.rule?.mcp ?? null);
-  return service === null ? null : read(exchange, service, mcp);
+  return service === null ? null : read(exchange, service, mcp, offLoop);
 }
 
 // The functions with closures are apart: each would allocate its scope for every request, also of other rules.
@@ -54,8 +55,9 @@ function read(
   exchange: Exchange,
   service: CompiledMcpService,
   mcp: LazyMcp,
+  offLoop: OffLoop,
 ): ValueOrPromise<OutgoingResponse | null> {
-  return mcp.with((plane) => plane.read(exchange, service));
+  return mcp.with((plane) => plane.read(exchange, service, offLoop));
 }
 
 /** Serves a request to an MCP service after all steps. */

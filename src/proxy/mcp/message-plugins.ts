@@ -1,4 +1,5 @@
 // Runs the pre_response plugins on a message of an MCP server: those that work on text on its texts, the others on its JSON.
+import type { MessageText } from "../../mcp/json-rpc.ts";
 import { messageTexts } from "../../mcp/message-texts.ts";
 import { callHook, callPreResponse } from "../call-hook.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
@@ -33,17 +34,17 @@ export class MessagePlugins {
    * Resolves to the text that the client gets. `isLast` is true for the response to the request. Rejects with a RejectedText if a
    * plugin rejects the message.
    */
-  async inspect(text: string, isLast: boolean): Promise<string> {
+  async inspect(text: MessageText, isLast: boolean): Promise<MessageText> {
     const shadows = (this.#shadows ??= ShadowBodies.begin(this.#exchange, MESSAGES, this.#parts));
     if (this.#links.length === 0 && shadows === null) return text;
-    let current: Uint8Array = Buffer.from(text);
+    let current: Uint8Array = typeof text === "string" ? Buffer.from(text) : text;
     for (const link of this.#links) {
       shadows?.push(link, current, isLast);
       current = await runOnMessage(this.#exchange, link, current, isLast, this.#parts);
       shadows?.pushResult(link, current);
     }
     shadows?.push(null, current, isLast);
-    return Buffer.from(current).toString();
+    return current;
   }
 }
 

@@ -1,27 +1,31 @@
 // Reads the JSON-RPC messages in the body of a request to an MCP service, after the body has arrived, and again after plugins
 // have replaced it.
 import { GatehouseError } from "../../base/errors.ts";
-import { parseExact } from "../../base/exact-json.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { JsonScanner } from "../../base/json-scanner.ts";
+import { RawJson } from "../../base/raw-json.ts";
+import type { ValueOrPromise } from "../../base/value-or-promise.ts";
+import type { OffLoop } from "../../off-loop/off-loop.ts";
+import { parseMessage } from "../../mcp/parse-message.ts";
 import { classifyMessage } from "../../mcp/classify-request.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { objectOf, readBatch, readMessage, RpcError, textOf, type RpcMessage } from "../../mcp/json-rpc.ts";
 import { BATCH_VERSION, RPC } from "../../mcp/protocol.ts";
 import type { ClientSession, SessionOwner, SessionSeal } from "../../mcp/session-seal.ts";
 import type { Exchange } from "../exchange.ts";
-import type { McpMessages, ToolCall } from "./mcp-request.ts";
+import { LargeToolCall, type McpMessages, type ToolCall } from "./mcp-request.ts";
 
-/** Receivers may disagree on the value of a field that occurs twice. */
-const scanner = new JsonScanner(["jsonrpc", "id", "method", "params", "result", "error"]);
-const PARAMS = 3;
-const paramsScanner = new JsonScanner(["name", "arguments", "uri", "ref", "_meta"]);
+/** Returns the parsed body; a promise if it is large. Throws or rejects with a GatehouseError. */
+export function parseMcpBody({ body, gateway }: Exchange, offLoop: OffLoop): ValueOrPromise<unknown> {
+  if (body === null) throw new GatehouseError("invalid_json", "The body must be a JSON-RPC message.");
+  return parseMessage(body.bytes, { offLoop, isUnique: true, isOwned: false, tenant: gateway?.id ?? "" });
+}
 
-/** Throws an RpcError or a GatehouseError. */
-export function readMcpBody(exchange: Exchange, service: CompiledMcpService, seal: SessionSeal): McpMessages {
-  const bytes = exchange.body?.bytes ?? null;
-  if (bytes === null) throw new GatehouseError("invalid_json", "The body must be a JSON-RPC message.");
-  const value = parseBody(bytes);
+/** Throws an RpcError, or a GatehouseError. `value` is the parsed body. */
+export function readMcpBody(
+  exchange: Exchange,
+  service: CompiledMcpService,
+  seal: SessionSeal,
+  value: unknown,
+): McpMessages {
   const session = sessionOf(exchange, service, seal);
   const isBatch = Array.isArray(value);
   const messages = isBatch ? batchOf(value, session) : [singleOf(value)];
@@ -30,6 +34,8 @@ export function readMcpBody(exchange: Exchange, service: CompiledMcpService, sea
   const calls = messages.flatMap(toolCallOf);
   // Limits and plugins see one call per request.
   if (calls.length > 1) throw RpcError.invalidRequest("A batch must not contain more than one tools/call.");
+  const [tool = null] = calls;
+  if (tool instanceof LargeToolCall && hasPlugins(exchange)) tool.requireFewValues();
   if (generation === "session" && !startsSession(messages))
     requireSession(session, header("mcp-session-id") !== null);
   return {
@@ -37,8 +43,14 @@ export function readMcpBody(exchange: Exchange, service: CompiledMcpService, sea
     isBatch,
     generation,
     session: generation === "session" ? session : null,
-    tool: calls[0] ?? null,
+    tool,
   };
+}
+
+/** Whether plugins may read the arguments of a tool. */
+function hasPlugins({ gateway }: Exchange): boolean {
+  const chain = gateway?.chain ?? null;
+  return chain !== null && (chain.pre_request !== null || chain.shadows !== null);
 }
 
 /** Returns the owner of sessions that the client of a request may use. */
@@ -69,25 +81,6 @@ export function sessionNotFound(): RpcError {
   return new RpcError(RPC.sessionNotFound, "Session not found", { httpStatus: 404 });
 }
 
-function parseBody(bytes: Uint8Array): unknown {
-  const kind = scanner.scan(bytes);
-  if (kind === "invalid") throw new GatehouseError("invalid_json", "The body is not valid JSON in UTF-8.");
-  if (kind === "too_deep" || kind === "too_dense")
-    throw new GatehouseError("invalid_json", "The body is nested too deeply.");
-  if (kind === "object") rejectDuplicates(bytes);
-  // Without a byte order mark, which the scanner skips, too.
-  return parseExact(new TextDecoder().decode(bytes));
-}
-
-function rejectDuplicates(bytes: Uint8Array): void {
-  let hasDuplicates = scanner.duplicate !== null;
-  const start = scanner.startOf(PARAMS);
-  if (start >= 0 && paramsScanner.scan(bytes.subarray(start, scanner.endOf(PARAMS))) === "object")
-    hasDuplicates ||= paramsScanner.duplicate !== null;
-  if (hasDuplicates)
-    throw new GatehouseError("invalid_json", "The body contains a field of JSON-RPC or MCP twice.");
-}
-
 function singleOf(value: unknown): RpcMessage {
   const message = readMessage(value);
   if (message === null) throw RpcError.invalidRequest("The body is not a JSON-RPC 2.0 message.");
@@ -113,6 +106,8 @@ function startsSession(messages: readonly RpcMessage[]): boolean {
 function toolCallOf(message: RpcMessage): ToolCall[] {
   if (message.kind !== "request" || message.method !== "tools/call") return [];
   const { params } = message;
-  const given: JsonObject = objectOf(params, "arguments") ?? {};
-  return isJsonObject(params) ? [{ name: textOf(params, "name") ?? "", arguments: given }] : [];
+  const { arguments: given } = params;
+  const name = textOf(params, "name") ?? "";
+  if (given instanceof RawJson) return [new LargeToolCall(name, given)];
+  return [{ name, arguments: objectOf(params, "arguments") ?? {} }];
 }

@@ -9,6 +9,7 @@ import {
   resultText,
   RpcError,
   UnknownItemError,
+  type MessageText,
   type RpcMessage,
   type RpcRequest,
 } from "../../mcp/json-rpc.ts";
@@ -134,7 +135,7 @@ class McpRun {
     const sessionId = this.#exchange.request.headers.get("mcp-session-id") ?? "";
     if (content.session !== null && this.#parts.mcpCalls.isEnded(sessionId)) throw sessionNotFound();
     const context = this.#context(content);
-    const texts: string[] = [];
+    const texts: MessageText[] = [];
     let status = 200;
     await Promise.all(
       content.messages.map(async (message) => {
@@ -149,7 +150,7 @@ class McpRun {
     else if (texts.length === 0) this.#output.endWithoutResponse();
     else
       await this.#output.result(
-        content.isBatch ? `[${texts.join(",")}]` : (texts[0] ?? ""),
+        content.isBatch ? batchText(texts) : (texts[0] ?? ""),
         content.isBatch ? 200 : status,
       );
   }
@@ -171,7 +172,7 @@ class McpRun {
     context: ClientContext,
     request: RpcRequest,
     sessionId: string,
-  ): Promise<{ readonly text: string | null; readonly httpStatus: number }> {
+  ): Promise<{ readonly text: MessageText | null; readonly httpStatus: number }> {
     if (request.method === "initialize" && context.client.generation === "session")
       return this.#initialize(context, request);
     const release = this.#parts.mcpCalls.add(sessionId, request.id, this.#request);
@@ -194,7 +195,7 @@ class McpRun {
   async #initialize(
     context: ClientContext,
     request: RpcRequest,
-  ): Promise<{ readonly text: string; readonly httpStatus: number }> {
+  ): Promise<{ readonly text: MessageText; readonly httpStatus: number }> {
     try {
       const { session, result } = await this.#parts.mcp.initialize(context, request);
       this.#output.headers.set(
@@ -209,7 +210,7 @@ class McpRun {
     }
   }
 
-  #error(request: RpcRequest, error: RpcError): { readonly text: string; readonly httpStatus: number } {
+  #error(request: RpcRequest, error: RpcError): { readonly text: MessageText; readonly httpStatus: number } {
     this.#exchange.errorCode ??= "mcp_error";
     if (request === this.#request.main) this.#request.ended(failureOf(error), error.code);
     return { text: errorText(request.id, error.toObject()), httpStatus: error.httpStatus };
@@ -224,6 +225,13 @@ class McpRun {
     this.#request.ended(failureOf(error), error.code);
     await this.#output.respondWithJson(errorText(null, error.toObject()), error.httpStatus);
   }
+}
+
+function batchText(texts: readonly MessageText[]): Uint8Array {
+  const pieces = texts.flatMap((text, index) => [index === 0 ? "[" : ",", text]);
+  return Buffer.concat(
+    [...pieces, "]"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
+  );
 }
 
 /** What a response of a server says about the request, and the code of its error. */

@@ -1,6 +1,7 @@
 // Finds the texts of a large response in a worker thread.
-import type { FormatName } from "../../formats/format-names.ts";
 import { formatNamed } from "../../formats/registry.ts";
+import type { TextReader } from "../../formats/text-channels.ts";
+import { messageTexts } from "../../mcp/message-texts.ts";
 import { findTexts, type FoundMark } from "./text-unit.ts";
 
 interface Found {
@@ -9,7 +10,17 @@ interface Found {
   readonly bytes: Uint8Array | null;
 }
 
-export function run(input: { bytes: Uint8Array; format: FormatName; isMoved: boolean }): Found {
+interface Input {
+  readonly bytes: Uint8Array;
+  readonly format: TextReader["format"];
+  readonly isMoved: boolean;
+}
+
+export function run(input: Input): Found {
   const { bytes, format, isMoved } = input;
-  return { found: findTexts(bytes, formatNamed(format).texts), bytes: isMoved ? bytes : null };
+  return { found: findTexts(bytes, readerOf(format)), bytes: isMoved ? bytes : null };
+}
+
+function readerOf(format: TextReader["format"]): TextReader {
+  return typeof format === "string" ? formatNamed(format).texts : messageTexts(format.mcpTool);
 }

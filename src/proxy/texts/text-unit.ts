@@ -1,6 +1,8 @@
 // One piece of a response that is sent as a whole: an event of a stream, or a body that is no stream. Knows the texts in it, and writes
 // replaced ones back without changing another byte.
+import { MAX_EVENT_ITEMS, parseBounded } from "../../base/bounded-json.ts";
 import { GatehouseError } from "../../base/errors.ts";
+import { toError } from "../../base/to-error.ts";
 import { applySplices, JsonDocument, type JsonNode, type Splice } from "../../base/json-nodes.ts";
 import type { EventTexts, TextChannel, TextReader, TextSink } from "../../formats/text-channels.ts";
 import { dataLines, isDone, joinLines, withData } from "./event-data.ts";
@@ -44,7 +46,7 @@ export function replaceTexts(json: Uint8Array, replaced: readonly FoundText[]): 
 
 function checkJson(text: string): void {
   try {
-    JSON.parse(text);
+    parseBounded(text);
   } catch {
     throw new GatehouseError(
       "plugin_failed",
@@ -132,7 +134,7 @@ export class TextUnit {
     if (first === undefined) return new TextUnit(bytes, { isComment: !lines.hasFields });
     const joined = lines.data.length === 1 ? null : joinLines(bytes, lines.data);
     const json = joined ?? bytes.subarray(first.start, first.end);
-    const event = JsonDocument.parse(json);
+    const event = parsed(json, MAX_EVENT_ITEMS);
     if (event === null) {
       return new TextUnit(bytes, isDone(json) ? { collected: ALL_ENDED } : {});
     }
@@ -204,12 +206,27 @@ function mayShowOtherText({ tokens }: Probabilities, beside: TextsBeside | undef
   return beside?.isChanged === true || (tokens !== null && tokens !== (beside?.texts.join("") ?? ""));
 }
 
+/** Each value takes about 100 bytes of memory while texts are searched. */
+const MAX_BODY_VALUES = 2_000_000;
+
+/** Returns null if the text is not JSON. Text that is in too deep or too many values must not pass unread. */
+function parsed(json: Uint8Array, maxValues: number): JsonDocument | null {
+  try {
+    return JsonDocument.parseBounded(json, maxValues);
+  } catch (error) {
+    throw new GatehouseError(
+      "upstream_bad_answer",
+      `The provider's response was rejected. ${toError(error).message}`,
+    );
+  }
+}
+
 /** More take the event loop too long, even those that a worker thread has found. */
 const MAX_TEXTS = 65_536;
 
 /** Finds the texts of a body; null if it is not JSON. */
 export function findTexts(bytes: Uint8Array, reader: TextReader): readonly FoundMark[] | null {
-  const body = JsonDocument.parse(bytes);
+  const body = parsed(bytes, MAX_BODY_VALUES);
   if (body === null) return null;
   let count = 0;
   const collected = new Collected(body, (found) => {

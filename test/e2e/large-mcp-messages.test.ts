@@ -1,0 +1,169 @@
+// Large and hostile messages of MCP clients and servers, eight at a time: no turn of the event loop takes long, and what is too deep or too large
+// is an error.
+import { afterAll, describe, expect, test } from "bun:test";
+import { measureTurns } from "../support/event-loop-meter.ts";
+import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
+import { seedMcp } from "../support/mcp-fixtures.ts";
+import { usePeerThread } from "../support/peer-thread.ts";
+
+const AT_ONCE = 8;
+/** In CPU time. Parsing one of these messages on the event loop took 469 ms to 4 s. */
+const LONGEST_TURN_MS = 300;
+const META = "io.modelcontextprotocol/";
+const VERSION = "2026-07-28";
+
+const peers = await usePeerThread();
+const gatehouse = await startGatehouseInProcess();
+afterAll(() => gatehouse.stop());
+
+const rpc = (result: string) => `{"jsonrpc":"2.0","id":"@id","result":${result}}`;
+const DISCOVERED = rpc(
+  JSON.stringify({
+    resultType: "complete",
+    supportedVersions: [VERSION],
+    capabilities: { tools: {}, resources: {}, prompts: {} },
+    ttlMs: 0,
+    cacheScope: "private",
+  }),
+);
+const TOOL = `{"name":"run","inputSchema":{"type":"object"}}`;
+const OK = rpc(`{"resultType":"complete","content":[{"type":"text","text":"done"}]}`);
+const listOf = (items: string, more = "") =>
+  rpc(`{"resultType":"complete","tools":[${items}],"ttlMs":0${more}}`);
+
+/** As many copies as fit. */
+const filled = (bytes: number, item: string) => item.repeat(Math.floor(bytes / item.length));
+const EMPTY_LISTS = `[${filled(9_000_000, "[],")}[]]`;
+const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+
+await peers.respondTo("server/discover", DISCOVERED);
+await peers.respondTo("tools/list", listOf(TOOL));
+await peers.respondTo("tools/call", OK);
+const { url } = await seedMcp(gatehouse, { alpha: `${peers.url}/mcp` });
+
+function request(method: string, fields = "", name: string | null = null, target = url, count = AT_ONCE) {
+  const meta = `"${META}protocolVersion":"${VERSION}","${META}clientCapabilities":{},"${META}clientInfo":{"name":"t","version":"1"}`;
+  const params = `{"_meta":{${meta}}${name === null ? "" : `,"name":"${name}"`}${fields}}`;
+  return peers.send({
+    url: target,
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": VERSION,
+      "Mcp-Method": method,
+      ...(name === null ? {} : { "Mcp-Name": name }),
+    },
+    body: `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`,
+    count,
+  });
+}
+
+const call = (fields = "", target = url, count = AT_ONCE) =>
+  request("tools/call", fields, "run", target, count);
+
+/** Code and threads are loaded with the first request. */
+async function warmUp(): Promise<void> {
+  await call(`,"arguments":{"list":[${filled(400_000, "[],")}[]]}`);
+  await request("tools/list");
+}
+await warmUp();
+
+describe("clients", () => {
+  test("9 MB of empty lists in the arguments are passed on", async () => {
+    const { value, longestMs } = await measureTurns(() => call(`,"arguments":{"list":${EMPTY_LISTS}}`));
+    for (const { status, start } of value)
+      expect([status, start]).toEqual([200, expect.stringContaining("done")]);
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+  });
+
+  test("nesting beyond 512 levels is 400", async () => {
+    const { value, longestMs } = await measureTurns(() => call(`,"arguments":{"list":${nested(100_000)}}`));
+    for (const { status, start } of value)
+      expect([status, start]).toEqual([400, expect.stringContaining("invalid_json")]);
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+  });
+});
+
+describe("servers", () => {
+  test.each([
+    [
+      "a result with small values",
+      `{"resultType":"complete","content":[],"structuredContent":{"list":${EMPTY_LISTS}}}`,
+    ],
+    [
+      "a result with many blocks",
+      `{"resultType":"complete","content":[${filled(14_000_000, '{"type":"text","text":"a"},')}{"type":"text","text":"b"}]}`,
+    ],
+    [
+      "a large text",
+      `{"resultType":"complete","content":[{"type":"text","text":"${filled(13_000_000, "word é ")}"}]}`,
+    ],
+  ])("%s is passed on", async (_, result) => {
+    await peers.respondTo("tools/call", rpc(result));
+    const { value, longestMs } = await measureTurns(() => call());
+    for (const { status, length } of value)
+      expect([status, length > result.length - 100]).toEqual([200, true]);
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+  });
+
+  test("a result that is nested beyond 512 levels is an error", async () => {
+    await peers.respondTo(
+      "tools/call",
+      rpc(`{"resultType":"complete","content":[],"structuredContent":{"a":${nested(100_000)}}}`),
+    );
+    const { value, longestMs } = await measureTurns(() => call());
+    for (const { status, start } of value) {
+      expect(status).toBe(200);
+      expect(start).toContain("did not respond as expected");
+      expect(start).toContain("512 levels");
+    }
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+    await peers.respondTo("tools/call", OK);
+  });
+
+  test("a list of 14 MB is merged", async () => {
+    const tools = Array.from({ length: 2000 }, (__, index) => {
+      const list = filled(7000, "[],");
+      return `{"name":"tool_${index}","inputSchema":{"type":"object","x":[${list}[]]}}`;
+    });
+    await peers.respondTo("tools/list", listOf(`${TOOL},${tools.join(",")}`));
+    const { value, longestMs } = await measureTurns(() => request("tools/list"));
+    for (const { status, start, length } of value) {
+      expect([status, length > 13_000_000]).toEqual([200, true]);
+      expect(start).toContain(`"name":"run"`);
+    }
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+    await peers.respondTo("tools/list", listOf(TOOL));
+  });
+
+  test("items without a name count in the limits of a list", async () => {
+    const items = `${filled(15_000_000, '{"a":1},')}{}`;
+    for (let page = 0; page < 18; page++)
+      await peers.respondTo(
+        `tools/list ${page === 0 ? "" : page}`,
+        listOf(items, `,"nextCursor":"${page + 1}"`),
+      );
+    const { value, longestMs } = await measureTurns(() => request("tools/list"));
+    for (const { start } of value) expect(start).toContain("No server responded to tools/list");
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+    for (let page = 0; page < 18; page++)
+      await peers.respondTo(`tools/list ${page === 0 ? "" : page}`, listOf(TOOL));
+  });
+
+  test("a schema that is nested beyond 512 levels makes the server faulty", async () => {
+    await peers.respondTo("tools/list ", listOf(`{"name":"run","inputSchema":{"a":${nested(100_000)}}}`));
+    const { value, longestMs } = await measureTurns(() => request("tools/list"));
+    for (const { start } of value) expect(start).toContain("No server responded to tools/list");
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+    await peers.respondTo("tools/list ", listOf(TOOL));
+  });
+
+  test("an event with millions of lines is an error", async () => {
+    const event = `${filled(12_000_000, "data:\n")}data: ${OK}\n\n`;
+    await peers.respondTo("tools/call", event, "text/event-stream");
+    const { value, longestMs } = await measureTurns(() => call());
+    for (const { start } of value) expect(start).toContain("did not respond as expected");
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+    await peers.respondTo("tools/call", OK);
+  });
+});
