@@ -1,5 +1,6 @@
 // Recognizes the events of a stream that carry content: text, reasoning, or the arguments of a tool call. Which fields hold
 // content is declared by each format.
+import { MAX_EVENT_ITEMS, parseBounded } from "../base/bounded-json.ts";
 import { indexOfBytes, utf8Between } from "../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 
@@ -52,7 +53,10 @@ export class ContentReader {
     let from = at;
     while (from > 0 && !isLineEnd(lines[from - 1])) from--;
     try {
-      const event: unknown = JSON.parse(utf8Between(lines, from, lineEnd).replace(DATA_FIELD, ""));
+      const event: unknown = parseBounded(
+        utf8Between(lines, from, lineEnd).replace(DATA_FIELD, ""),
+        MAX_EVENT_ITEMS,
+      );
       return isJsonObject(event) ? this.#kindOf(event) : null;
     } catch {
       return null;

@@ -1,4 +1,5 @@
 // What the decoders of all formats share: the events of a stream, how it ended, and the chunks that it becomes.
+import { MAX_EVENT_ITEMS, parseBounded } from "../base/bounded-json.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { ChatCompletionChunk, ChatErrorBody } from "./openai/wire-types.ts";
 import { SseParser } from "./sse.ts";
@@ -61,7 +62,7 @@ export abstract class EventStreamDecoder implements StreamDecoder {
 export function parseEvent(data: string, api: string): JsonObject {
   let value: unknown;
   try {
-    value = JSON.parse(data);
+    value = parseBounded(data, MAX_EVENT_ITEMS);
   } catch {
     value = null;
   }

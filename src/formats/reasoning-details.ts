@@ -1,5 +1,6 @@
 // Reads reasoning details of messages, and packs those that the format of a client has no place for into one string, which
 // the client sends back unchanged.
+import { parseBounded } from "../base/bounded-json.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { ReasoningDetail } from "./chat-extensions.ts";
 
@@ -33,7 +34,7 @@ export function packDetail(detail: ReasoningDetail): string {
 export function unpackDetail(data: string): ReasoningDetail | null {
   if (!data.startsWith(REASONING_PREFIX)) return null;
   try {
-    const value: unknown = JSON.parse(
+    const value: unknown = parseBounded(
       Buffer.from(data.slice(REASONING_PREFIX.length), "base64url").toString(),
     );
     return isReasoningDetail(value) ? value : null;

@@ -1,4 +1,5 @@
 // What spans report of a response besides its tokens: its id, and why each choice ended. Read for traced requests only.
+import { parseBounded } from "../base/bounded-json.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { SseParser } from "./sse.ts";
 
@@ -77,7 +78,7 @@ export class ResponseDetails {
   #read(json: string): void {
     let body: unknown;
     try {
-      body = JSON.parse(json);
+      body = parseBounded(json);
     } catch {
       return;
     }

@@ -1,4 +1,5 @@
 // What an event at the start of a stream means. Until the first content, another target can still serve the request.
+import { MAX_EVENT_ITEMS, parseBounded } from "../base/bounded-json.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { SseParser, SseTooLargeError } from "./sse.ts";
 
@@ -46,7 +47,7 @@ export class StreamOpening {
     // The last event of a chat stream. After it, the stream ends without content.
     if (data === "" || data === "[DONE]") return "quiet";
     try {
-      const event: unknown = JSON.parse(data);
+      const event: unknown = parseBounded(data, MAX_EVENT_ITEMS);
       return isJsonObject(event) ? this.#openingOf(event) : "content";
     } catch {
       return "content";

@@ -1,5 +1,6 @@
 // Reads the token usage of responses: from a whole body without parsing it, and from the events of a stream.
 // Which fields to read and what they mean is declared by each format.
+import { parseBounded } from "../base/bounded-json.ts";
 import { indexOfBytes, lastIndexOfBytes, latin1From } from "../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { TokenCounts } from "./token-counts.ts";
@@ -151,7 +152,7 @@ function valueAt(usage: JsonObject, path: readonly string[]): unknown {
 
 function parse(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseBounded(json);
   } catch {
     return null;
   }

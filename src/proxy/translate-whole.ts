@@ -1,4 +1,5 @@
 // Translates a whole response to the format of the client. Runs on the event loop and in worker threads.
+import { parseBounded } from "../base/bounded-json.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { parseExact, stringifyExact } from "../base/exact-json.ts";
 import { isJsonObject } from "../base/json.ts";
@@ -57,7 +58,7 @@ function translateJson(
   inbound: InboundTranslator,
   { body, status, options, context, requestId }: WholeResponse,
 ): string {
-  const value = parsedBy(parseExact, body);
+  const value = parsedBy((text) => parseExact(text), body);
   if (status >= 400)
     return JSON.stringify(inbound.encodeError(outbound.decodeError(value, status), status, requestId));
   const completion = outbound.decodeResponse(value, options);
@@ -79,7 +80,7 @@ function problemOf(body: unknown, status: number): string {
 
 /** Returns null if the body is not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
-  return parsedBy(JSON.parse, bytes);
+  return parsedBy((text) => parseBounded(text), bytes);
 }
 
 function parsedBy(parse: (text: string) => unknown, bytes: Uint8Array): unknown {

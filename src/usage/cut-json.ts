@@ -1,4 +1,5 @@
 // Reads JSON that was cut off, as the end of a sample of a stream is.
+import { parseBounded } from "../base/bounded-json.ts";
 
 const [QUOTE, BACKSLASH] = ['"', "\\"];
 const CLOSING: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
@@ -41,7 +42,7 @@ export function parseCutJson(json: string, place: CutPlace): unknown {
 
 function parse(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseBounded(json);
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 // Estimates the output tokens of a stream from the text that was relayed, for streams that end before their usage is reported.
 // While the stream runs, its bytes are counted and a few of them are copied; only an estimate parses these samples.
+import { parseBounded } from "../base/bounded-json.ts";
 import { copyBytes } from "../base/byte-search.ts";
 import { isJsonObject } from "../base/json.ts";
 import { containsMedia } from "../formats/media.ts";
@@ -146,7 +147,7 @@ function dataOf(event: string): string {
 
 function parseJson(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseBounded(json);
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 // Reads the usage from an event stream that is being relayed and, if only the gateway requested it, removes the event that
 // reports it. All other bytes stay unchanged, however the stream is split into chunks.
+import { MAX_EVENT_ITEMS, parseBounded } from "../base/bounded-json.ts";
 import { indexOfBytes } from "../base/byte-search.ts";
 import { SseParser } from "../formats/sse.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
@@ -139,7 +140,7 @@ export class StreamUsageFilter {
     const [parsed] = [...parser.push(event), ...parser.push(EVENT_END)];
     let value: unknown;
     try {
-      value = JSON.parse(parsed?.data ?? "null");
+      value = parseBounded(parsed?.data ?? "null", MAX_EVENT_ITEMS);
     } catch {
       return false;
     }

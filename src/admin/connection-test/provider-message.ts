@@ -1,4 +1,5 @@
 // What a provider says in an error response: a short text without the secrets that were sent to it.
+import { parseBounded } from "../../base/bounded-json.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { redact } from "../../telemetry/log/redact.ts";
 
@@ -19,7 +20,7 @@ export function providerMessage(body: Uint8Array, secrets: readonly string[]): s
 function messageIn(text: string): string {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseBounded(text);
   } catch {
     return text.trimStart().startsWith("<") ? "" : text;
   }

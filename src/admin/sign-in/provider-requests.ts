@@ -1,4 +1,5 @@
 // Requests to the OpenID provider: each has a timeout and a limit for its response, and follows no redirect.
+import { parseBounded } from "../../base/bounded-json.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
@@ -22,7 +23,7 @@ export class ProviderRequests {
   async json(url: string, init: RequestInit = {}): Promise<ProviderResponse> {
     try {
       const response = await this.fetch(url, init);
-      const body: unknown = JSON.parse(await response.text());
+      const body: unknown = parseBounded(await response.text());
       if (!isJsonObject(body)) throw new Error("the response is not a JSON object");
       return { status: response.status, body };
     } catch (cause) {

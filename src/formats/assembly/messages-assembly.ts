@@ -1,4 +1,5 @@
 // Converts messages between whole responses and event streams.
+import { parseBounded } from "../../base/bounded-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { textOrEmpty } from "../json-values.ts";
 import type { SseEvent } from "../sse.ts";
@@ -100,7 +101,7 @@ class BlockAssembler {
 
   stop({ index }: JsonObject): void {
     if (this.#open === null || index !== this.blocks.length - 1) throw new Error("no block is open");
-    if (this.#json !== "") setField(this.#open, "input", JSON.parse(this.#json));
+    if (this.#json !== "") setField(this.#open, "input", parseBounded(this.#json));
     this.#open = null;
   }
 }

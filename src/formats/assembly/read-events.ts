@@ -1,10 +1,11 @@
 // What the assemblies of all formats share: reading the data of events, and writing events.
+import { MAX_EVENT_ITEMS, parseBounded } from "../../base/bounded-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { formatSse, type SseEvent } from "../sse.ts";
 
 /** Returns the data of an event. Throws if it is no JSON object. */
 export function objectIn({ data }: SseEvent): JsonObject {
-  const value: unknown = JSON.parse(data);
+  const value: unknown = parseBounded(data, MAX_EVENT_ITEMS);
   if (!isJsonObject(value)) throw new Error("the data of an event is no object");
   return value;
 }

@@ -1,6 +1,7 @@
 // Translates a Gemini stream to an OpenAI chat stream while it arrives. Each event is a whole response with the next parts.
 // Gemini has no last event, and some models and proxies name a finish reason in every event. The stream is complete if its body
 // ended after an event with a finish reason, so the finish reason is written at the end of the body.
+import { MAX_EVENT_ITEMS } from "../../base/bounded-json.ts";
 import { parseExact } from "../../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { StreamedUsage } from "../chat-usage.ts";
@@ -76,7 +77,7 @@ export class GeminiStreamDecoder extends EventStreamDecoder {
 /** Errors arrive in a list, too. */
 function parseEvent(data: string): unknown {
   try {
-    return parseExact(data);
+    return parseExact(data, MAX_EVENT_ITEMS);
   } catch {
     throw foreignEvent(API);
   }

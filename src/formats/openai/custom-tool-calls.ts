@@ -1,5 +1,6 @@
 // Calls of custom tools, whose input is text instead of JSON. In the hub format they are calls of functions with one field,
 // `input`; chat clients that defined custom tools get calls of custom tools back.
+import { parseBounded } from "../../base/bounded-json.ts";
 import { HeldText, ITEM_LENGTH } from "../held-text.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ChatCompletion, ChatCompletionChunk, ChatDelta } from "./wire-types.ts";
@@ -8,7 +9,7 @@ import type { ChatCompletion, ChatCompletionChunk, ChatDelta } from "./wire-type
 export function customInputOf(json: string): string {
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = parseBounded(json);
   } catch {
     value = null;
   }

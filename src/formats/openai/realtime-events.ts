@@ -1,4 +1,5 @@
 // The server events of OpenAI's Realtime API that the gateway reads: which responses run, and what each of them used.
+import { MAX_EVENT_ITEMS, parseBounded } from "../../base/bounded-json.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { toCount } from "../usage-scanner.ts";
@@ -58,7 +59,7 @@ function countIn(value: unknown, name: string): number {
 
 export function parseEvent(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseBounded(json, MAX_EVENT_ITEMS);
   } catch {
     return null;
   }
