@@ -98,7 +98,7 @@ async function longestWaits(
 }
 
 /** The CPU time of the main thread of a process, which other processes on the machine do not change; 0 where /proc is not available. */
-function loopCpuMs(pid: number): number {
+export function loopCpuMs(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
   } catch {

@@ -11,6 +11,7 @@ import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
 import { benchHedge } from "./hedge.bench.ts";
 import { benchIsolation } from "./isolation.bench.ts";
+import { benchLargePeers } from "./large-peers.ts";
 import { benchLargeTexts } from "./large-texts.ts";
 import { benchLedger } from "./ledger.bench.ts";
 import { benchLimits } from "./limits.bench.ts";
@@ -42,6 +43,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   overload: async () => {
     await benchOverload();
     await benchHalfSentBodies();
+    await benchLargePeers();
   },
   sanitation: benchCodeSanitation,
   shadow: benchShadow,
@@ -51,6 +53,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
 
 /** Parts of the benchmarks above, which run only if they are named. */
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  "large-peers": benchLargePeers,
   "large-texts": benchLargeTexts,
   "neighbors-worker": () => benchNeighbors(["worker"]),
   "neighbors-process": () => benchNeighbors(["process"]),
