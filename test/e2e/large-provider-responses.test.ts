@@ -4,11 +4,15 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { measureTurns } from "../support/event-loop-meter.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
+import { isLong } from "../support/long-form.ts";
 import { usePeerThread } from "../support/peer-thread.ts";
 
 const AT_ONCE = 8;
-/** In CPU time. Parsing one of these messages on the event loop took 469 ms to 4 s. */
-const LONGEST_TURN_MS = 300;
+/**
+ * In CPU time. Parsing one of these messages on the event loop took 469 ms to 4 s. Asserted in the long form only: beside other tests, a collection of the
+ * garbage that they left takes as long.
+ */
+const LONGEST_TURN_MS = isLong ? 300 : Infinity;
 
 const peers = await usePeerThread();
 const gatehouse = await startGatehouseInProcess();
