@@ -31,6 +31,11 @@ export interface PluginDefinition<Settings = unknown> {
      */
     readonly hidesBodies?: boolean;
     /**
+     * Which texts the plugin inspects with these settings; null if it inspects none. Requests with texts that it cannot inspect are rejected, unless
+     * the rule lists them in `unguarded`. The default for plugins with `needs: ["text"]` is neither files nor batches, for others null.
+     */
+    inspects?(settings: Settings): TextInspection | null;
+    /**
      * True: `gatehouse explain` may run the pre_request hook. The hook must change nothing but the request and what the
      * host provides; during an explanation the host's counters and blocks are read-only. A hook that has other effects
      * (a call to another service, a change of a kept value) must skip them if `host.isExplaining` is true.
@@ -56,6 +61,14 @@ export type ChannelKind = "content" | "reasoning" | "tool_arguments" | "tool_res
 export interface TextHold {
     readonly characters: number;
     readonly ms: number;
+}
+
+/** Which texts of requests a plugin that inspects texts can inspect, in addition to those of requests and responses of models and MCP servers. */
+export interface TextInspection {
+    /** Whether it inspects the content of text files in forms, if the form is valid UTF-8. */
+    readonly files: boolean;
+    /** Whether it inspects the requests in the JSON body that creates a batch as it inspects single requests. */
+    readonly batches: boolean;
 }
 
 export interface PluginHost {

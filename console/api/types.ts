@@ -707,6 +707,8 @@ export interface Rule {
     | "fine_tuning"
     | "other"
   )[];
+  /** Where texts may pass plugins that inspect texts but cannot do so there. Without it, such requests are rejected with `guard_not_applicable`. WebSockets need both `realtime_text` and `realtime_audio`. */
+  unguarded: ("realtime_text" | "realtime_audio" | "files" | "batches" | "mcp")[];
   /** Remove the matched path before forwarding. */
   strip_path: boolean;
   /** Send the client's Host to the target. */
@@ -771,6 +773,8 @@ export interface RuleInput {
     | "fine_tuning"
     | "other"
   )[];
+  /** Where texts may pass plugins that inspect texts but cannot do so there. Without it, such requests are rejected with `guard_not_applicable`. WebSockets need both `realtime_text` and `realtime_audio`. */
+  unguarded?: ("realtime_text" | "realtime_audio" | "files" | "batches" | "mcp")[];
   /** Remove the matched path before forwarding. */
   strip_path?: boolean;
   /** Send the client's Host to the target. */
@@ -1643,6 +1647,8 @@ export interface DocumentInput {
         | "fine_tuning"
         | "other"
       )[];
+      /** Where texts may pass plugins that inspect texts but cannot do so there. Without it, such requests are rejected with `guard_not_applicable`. WebSockets need both `realtime_text` and `realtime_audio`. */
+      unguarded?: ("realtime_text" | "realtime_audio" | "files" | "batches" | "mcp")[];
       /** Remove the matched path before forwarding. */
       strip_path?: boolean;
       /** Send the client's Host to the target. */
@@ -2157,6 +2163,8 @@ export interface Explanation {
     name: string | null;
     path: string;
   } | null;
+  /** `unguarded` of the rule: where texts pass plugins that cannot inspect them there. */
+  unguarded: ("realtime_text" | "realtime_audio" | "files" | "batches" | "mcp")[];
   /** What the path asks for. Null if it names no operation, or if no target needs to know. */
   operation: string | null;
   /** Best matches first, at most 200. */
@@ -2377,6 +2385,8 @@ export interface Replay {
       name: string | null;
       path: string;
     } | null;
+    /** `unguarded` of the rule: where texts pass plugins that cannot inspect them there. */
+    unguarded: ("realtime_text" | "realtime_audio" | "files" | "batches" | "mcp")[];
     /** What the path asks for. Null if it names no operation, or if no target needs to know. */
     operation: string | null;
     /** Best matches first, at most 200. */
@@ -2768,6 +2778,7 @@ export interface Error {
     | "cross_site_request"
     | "sign_in_not_allowed"
     | "forbidden"
+    | "guard_not_applicable"
     | "rule_not_allowed"
     | "model_not_allowed"
     | "operation_not_allowed"

@@ -34,6 +34,15 @@ const OPERATIONS = [
   { value: "other", label: "Endpoints that the gateway does not know" },
 ];
 
+/** Where texts may pass plugins that cannot inspect them. */
+const UNGUARDED = [
+  { value: "realtime_text", label: "Texts of WebSockets" },
+  { value: "realtime_audio", label: "Audio of WebSockets" },
+  { value: "files", label: "Text files" },
+  { value: "batches", label: "Batches" },
+  { value: "mcp", label: "MCP" },
+];
+
 function useRule(gateway: string, id: string) {
   return useLoad(async (signal) => {
     const [before, services, copied] = await Promise.all([
@@ -192,6 +201,7 @@ function AdvancedFields({ form }: FieldsProps): JSX.Element {
       paths={[
         "require_api_key",
         "operations",
+        "unguarded",
         "response_format",
         "error_format",
         "headers",
@@ -216,6 +226,13 @@ function AdvancedFields({ form }: FieldsProps): JSX.Element {
         label="Operations in addition to inference"
         hint="They show or change what is stored in the provider's account, which all API keys share. Targets with a path allow all operations."
         choices={OPERATIONS}
+      />
+      <MultiChoiceField
+        form={form}
+        path="unguarded"
+        label="Without inspection"
+        hint="Texts that plugins of the gateway cannot inspect pass here. Otherwise such requests are rejected."
+        choices={UNGUARDED}
       />
       <ChoiceField
         form={form}

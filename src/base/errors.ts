@@ -103,6 +103,12 @@ export const ERRORS = {
     meaning:
       "The role of the administrator, or the gateways that the token is limited to, do not allow this.",
   },
+  guard_not_applicable: {
+    status: 403,
+    meaning:
+      "A plugin of the gateway inspects texts, and cannot inspect those of this request: messages of a WebSocket, text in a file, or a " +
+      "batch. The message names the plugin and the transport. Add the transport to `unguarded` of the rule to let its texts pass.",
+  },
   rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
   model_not_allowed: {
     status: 403,

@@ -18,6 +18,7 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     headline(explanation, request),
     "",
     ...block("rule", rules(explanation)),
+    ...block("unguarded", unguarded(explanation)),
     ...block("operation", explanation.operation === null ? [] : [explanation.operation]),
     ...block("key", key(explanation)),
     ...block("plugins", explanation.plugins.map(plugin)),
@@ -57,6 +58,11 @@ function block(title: string, lines: readonly string[]): string[] {
 const yes = () => paint("green", "✓");
 const no = () => paint("red", "✗");
 const skipped = () => paint("dim", "·");
+
+/** A gateway of an older version sends none. */
+function unguarded({ unguarded: transports = [] }: Partial<Explanation>): string[] {
+  return transports.length === 0 ? [] : [paint("yellow", transports.join(", "))];
+}
 
 /** A gateway of an older version sends none. */
 function gameDay({ game_day = null }: Partial<Explanation>): string[] {

@@ -226,6 +226,7 @@ class RequestExplainer {
     return {
       gateway: { id: gateway.id, name: gateway.gateway.name },
       rule: rule === null ? null : { id: rule.id, name: rule.rule.name, path: rule.rule.path },
+      unguarded: rule?.rule.unguarded ?? [],
       operation: exchange.endpoint?.operation ?? null,
       rules: explainRules(exchange, gateway, rule, error),
       authentication: explainAuthentication(exchange, gateway, this.#parts.requireApiKey, error),

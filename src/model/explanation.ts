@@ -5,6 +5,7 @@ import { z } from "zod";
 import { BUDGET_UNITS } from "./budget.ts";
 import { FALLBACK_REASONS, STRATEGIES } from "./virtual-model.ts";
 import { headersField } from "./fields.ts";
+import { UNGUARDED } from "./rule.ts";
 import { ON_CANCEL } from "./upstream.ts";
 import { PLUGIN_ISOLATIONS, PLUGIN_STAGES } from "./plugin-stage.ts";
 import { HTTP_METHODS } from "./http-methods.ts";
@@ -68,6 +69,9 @@ const explainedMcp = z
 export const explanationSchema = z.object({
   gateway: named.nullable().meta({ description: "The gateway that handles the request." }),
   rule: z.object({ id: z.string(), name: z.string().nullable(), path: z.string() }).nullable(),
+  unguarded: z.array(z.enum(UNGUARDED)).meta({
+    description: "`unguarded` of the rule: where texts pass plugins that cannot inspect them there.",
+  }),
   operation: z.string().nullable().meta({
     description: "What the path asks for. Null if it names no operation, or if no target needs to know.",
   }),

@@ -21,6 +21,10 @@ const methodField = z
   .overwrite((method) => method.toUpperCase())
   .pipe(z.enum([...HTTP_METHODS, ANY_METHOD]));
 
+/** Where texts may pass guards that cannot inspect them. */
+export const UNGUARDED = ["realtime_text", "realtime_audio", "files", "batches", "mcp"] as const;
+export type Unguarded = (typeof UNGUARDED)[number];
+
 export const ruleSchema = z
   .strictObject({
     name: nameField.nullable().default(null),
@@ -41,6 +45,15 @@ export const ruleSchema = z
         description:
           "What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and " +
           "stored `responses`; deleting `models`; `fine_tuning`; `other`, also other methods than POST for inference. All API keys share the provider's account.",
+      }),
+    unguarded: z
+      .array(z.enum(UNGUARDED))
+      .default([])
+      .overwrite((transports) => [...new Set(transports)])
+      .meta({
+        description:
+          "Where texts may pass plugins that inspect texts but cannot do so there. Without it, such requests are rejected with " +
+          "`guard_not_applicable`. WebSockets need both `realtime_text` and `realtime_audio`.",
       }),
     strip_path: z
       .boolean()

@@ -60,6 +60,7 @@ function needsWholeBody(exchange: Exchange, rule: CompiledRule): boolean {
   const type = request.headers.get("content-type");
   if (isJsonType(type) || bodies !== null || mayNameVirtualModel(exchange, rule)) return true;
   if (gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
+  if (rule.guards?.readsForms === true) return true;
   if (upstream.readsBody || upstream.requiresModel || mayHaveIds(exchange, rule)) return true;
   // The fields of a request with a model in its path are those of its body with this model.
   if (endpoint !== null && endpoint.model !== null) return true;

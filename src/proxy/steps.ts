@@ -14,6 +14,7 @@ import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { Exchange } from "./exchange.ts";
+import { requireInspectedBody, requireInspectedSocket } from "./guarded-uploads.ts";
 import { estimateWithoutEndpoint } from "./estimate-tokens.ts";
 import { reserveBudgets, type ClaimParts } from "./limits/reserve-claims.ts";
 import { describeModels, isModelListRequest, isRead, listModels } from "./list-models.ts";
@@ -86,6 +87,7 @@ export const STEPS: readonly Step[] = [
   readMcpMessages,
   checkOperation,
   checkModel,
+  checkGuards,
   findGameDay,
   runPlugins,
   scanBodyOfPlugin,
@@ -187,6 +189,7 @@ function checkHandshake(exchange: Exchange): null {
   if (handshake === null) return null;
   handshake.check();
   rejectForeignOrigin(exchange);
+  requireInspectedSocket(matchedRule(exchange));
   exchange.fields = fieldsOfQuery(sentQuery);
   return null;
 }
@@ -228,6 +231,13 @@ function useBody(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<nul
 function checkModel(exchange: Exchange): null {
   const allowed = exchange.apiKey?.models ?? null;
   if (allowed !== null && exchange.mcp === null) requireAllowedModel(exchange, allowed);
+  return null;
+}
+
+/** Before plugins see the request, and limits are reserved. */
+function checkGuards(exchange: Exchange): null {
+  const rule = matchedRule(exchange);
+  if (rule.guards !== null) requireInspectedBody(exchange, rule);
   return null;
 }
 

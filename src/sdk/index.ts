@@ -16,7 +16,7 @@ export { ServiceCallError } from "./services.ts";
 export { RequestTexts } from "../formats/request-texts.ts";
 export { openTextMemory } from "./thread-memory.ts";
 export type { TextMemory, TextScope, UnknownText } from "../base/text-memories.ts";
-export type { PluginDefinition, PluginHooks } from "./plugin.ts";
+export type { PluginDefinition, PluginHooks, TextInspection } from "./plugin.ts";
 export type { PluginHost } from "./host.ts";
 export type { TextRole } from "../formats/request-text-fields.ts";
 export type { RequestText } from "../formats/request-texts.ts";

@@ -55,6 +55,14 @@ export interface PluginHooks {
   stop?(): HookResult;
 }
 
+/** Which texts of requests a plugin that inspects texts can inspect, in addition to those of requests and responses of models and MCP servers. */
+export interface TextInspection {
+  /** Whether it inspects the content of text files in forms, if the form is valid UTF-8. */
+  readonly files: boolean;
+  /** Whether it inspects the requests in the JSON body that creates a batch as it inspects single requests. */
+  readonly batches: boolean;
+}
+
 export interface PluginDefinition<Settings = unknown> {
   /** The name that `required_plugins` uses: 1 to 64 letters, digits, `.`, `_` or `-`. */
   readonly name: string;
@@ -79,6 +87,11 @@ export interface PluginDefinition<Settings = unknown> {
    * the pre_response and response_text hooks. For plugins that mask values, so that the log never has them.
    */
   readonly hidesBodies?: boolean;
+  /**
+   * Which texts the plugin inspects with these settings; null if it inspects none. Requests with texts that it cannot inspect are rejected, unless
+   * the rule lists them in `unguarded`. The default for plugins with `needs: ["text"]` is neither files nor batches, for others null.
+   */
+  inspects?(settings: Settings): TextInspection | null;
   /**
    * True: `gatehouse explain` may run the pre_request hook. The hook must change nothing but the request and what the
    * host provides; during an explanation the host's counters and blocks are read-only. A hook that has other effects

@@ -5,6 +5,7 @@ import type { JwtIssuer } from "../model/jwt-issuer.ts";
 import type { Rule } from "../model/rule.ts";
 import type { VirtualModelTable } from "./compile-virtual-models.ts";
 import type { CompiledUpstream } from "./compile-upstream.ts";
+import type { RuleGuards } from "./rule-guards.ts";
 
 export interface CompiledRule {
   readonly id: string;
@@ -27,6 +28,8 @@ export interface CompiledRule {
   readonly mcp: CompiledMcpService | null;
   /** The issuers whose tokens are accepted instead of an API key; null unless the rule leads to MCP servers and there are some. */
   readonly jwtIssuers: readonly JwtIssuer[] | null;
+  /** The guards that cannot inspect all texts of its requests; null if there are none, or the rule lets all pass. */
+  readonly guards: RuleGuards | null;
   /** The virtual models that the rule serves; null if there are none. */
   readonly virtualModels: VirtualModelTable | null;
 }

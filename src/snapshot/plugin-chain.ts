@@ -4,7 +4,7 @@ import type { StoredPluginConfig } from "../model/plugin-config.ts";
 import type { PluginStage } from "../model/plugin-stage.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
-import { completeHolds, type PluginDefinition, type PluginHooks } from "../sdk/index.ts";
+import { completeHolds, type PluginDefinition, type PluginHooks, type TextInspection } from "../sdk/index.ts";
 import type { ChainLink } from "./chain-link.ts";
 import { CompileError } from "./compile-error.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type PluginInstances,
   type DecisionListener,
 } from "./plugin-instances.ts";
+import { inspectionOf, type Guard } from "./rule-guards.ts";
 import { compileShadows, type OrderedEntry, type ShadowChain } from "./shadow-chain.ts";
 
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
@@ -30,6 +31,8 @@ export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[
   readonly needsWholeResponse: boolean;
   /** The plugins in shadow mode, which are in none of the lists above; null if there are none. */
   readonly shadows: ShadowChain | null;
+  /** The plugins that inspect texts; null if there are none. */
+  readonly guards: readonly Guard[] | null;
   /** Whether captured bodies are those that the provider gets and sends. */
   readonly hidesBodies: boolean;
 };
@@ -37,6 +40,8 @@ export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[
 interface CompiledEntry extends OrderedEntry {
   readonly config: StoredPluginConfig;
   readonly hidesBodies: boolean;
+  /** Null if the plugin does not inspect texts. */
+  readonly inspects: TextInspection | null;
 }
 
 type LinkIds = Pick<ChainLink, "name" | "instanceId" | "notesKey">;
@@ -78,6 +83,7 @@ export function compileChain(
     readsModel: limiters?.some(({ hooks }) => hooks.readsModel === true) === true,
     needsWholeResponse: needsBodyAt(entries, "pre_response"),
     shadows: compileShadows(all),
+    guards: guardsOf(entries),
     hidesBodies: entries.some(({ hidesBodies }) => hidesBodies),
   };
 }
@@ -87,6 +93,13 @@ function idsOf(gatewayId: string, { id, name, mode }: StoredPluginConfig, ordina
   if (mode === "enforce") return { name, instanceId: `${gatewayId}/${id}`, notesKey: `${name}/${ordinal}` };
   const instanceId = shadowInstanceId(gatewayId, id, "shadow");
   return { name: `${name}@shadow`, instanceId, notesKey: `${name}@shadow/${ordinal}` };
+}
+
+function guardsOf(entries: readonly CompiledEntry[]): Guard[] | null {
+  const guards = entries.flatMap(({ link, inspects }) =>
+    inspects === null ? [] : [{ name: link.name, inspects }],
+  );
+  return guards.length === 0 ? null : guards;
 }
 
 function linksAt(entries: readonly CompiledEntry[], stage: PluginStage): ChainLink[] | null {
@@ -213,6 +226,7 @@ function compileVersion(
       sample: config.sample,
       needsBody: needsBody(definition, hooks, config.stage),
       hidesBodies: definition.hidesBodies === true,
+      inspects: inspectionOf(definition, settings.value, config.stage),
       report: isShadow ? instances.shadowReport(instanceId) : null,
       next: null,
     };

@@ -32,7 +32,7 @@ const ADDED_FIELDS: {
   upstreams: { commit: null, hedge: null, on_cancel: "settle", timeouts: { first_content: null } },
   services: { virtual_models: "own", mcp_server_ids: [] },
   models: { canary: null, mirror: null },
-  rules: { error_format: null, operations: [] },
+  rules: { error_format: null, operations: [], unguarded: [] },
   api_keys: { labels: {}, models: null, tools: null },
 };
 

@@ -125,6 +125,7 @@ export function ruleRecord(gateway_id: string, service_id: string, fields: Parti
     path: "/v1/*",
     methods: ["POST"],
     operations: [],
+    unguarded: [],
     strip_path: false,
     preserve_host: false,
     priority: 0,

@@ -15,6 +15,12 @@ export const codeSanitation = definePlugin({
     tool_arguments: { characters: 64 * 1024, ms: 30_000 },
   },
   explainable: true,
+  inspects({ languages, content_to_check: parts, roles }) {
+    const inspectsTexts = parts.some((part) => part === "body" || part === "all" || part === "response");
+    if (!inspectsTexts || !languages.some(({ enabled }) => enabled)) return null;
+    // The roles of messages in a batch are not read.
+    return { files: true, batches: roles === undefined };
+  },
   create(settings, host) {
     if (!settings.languages.some((entry) => entry.enabled)) return { pre_request: () => undefined };
     // Loading the patterns of nine languages takes 10 to 20 ms, so they are loaded when the first gateway uses them.

@@ -35,6 +35,7 @@ function createRule({ upstreams, virtualModels, parts }: CompiledGateway, name: 
     path: "",
     methods: ["POST"],
     operations: [],
+    unguarded: [],
     strip_path: false,
     preserve_host: false,
     priority: 0,
@@ -57,6 +58,7 @@ function createRule({ upstreams, virtualModels, parts }: CompiledGateway, name: 
     upstream,
     mcp: null,
     jwtIssuers: null,
+    guards: null,
     virtualModels:
       service.virtual_models === "any"
         ? (virtualModels?.any ?? null)

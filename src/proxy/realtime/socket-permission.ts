@@ -8,6 +8,11 @@ const MODEL_NOT_ALLOWED: Refusal = {
   reason: "This API key may not use the model in a message.",
 };
 
+const NOT_INSPECTED: Refusal = {
+  code: "guard_not_applicable",
+  reason: "The gateway now has a plugin that cannot inspect messages of WebSockets.",
+};
+
 export class SocketPermission {
   readonly #client: ClientPermission;
 
@@ -17,12 +22,15 @@ export class SocketPermission {
 
   /** Returns why the WebSocket must not stay open, or null. */
   refusal(): Refusal | null {
-    return this.#client.refusal();
+    const refusal = this.#client.refusal();
+    if (refusal !== null) return refusal;
+    const guards = this.#client.rule?.guards ?? null;
+    return guards !== null && guards.realtime !== null ? NOT_INSPECTED : null;
   }
 
   /** Returns why the message must not reach the provider, or null. */
   refusalOf(message: string | Uint8Array): Refusal | null {
-    const refusal = this.#client.refusal();
+    const refusal = this.refusal();
     if (refusal !== null) return refusal;
     const models = this.#client.key?.models ?? null;
     return models !== null && forbiddenModelIn(message, models) !== null ? MODEL_NOT_ALLOWED : null;

@@ -8,7 +8,7 @@ import { mcpRules, mcpWarnings } from "./mcp-warnings.ts";
 import { modelWarnings } from "./model-warnings.ts";
 import { pluginWarnings } from "./plugin-warnings.ts";
 import { routedRules, usedTargets } from "./routed-rule.ts";
-import { patternsWithPost, ruleWarnings, unreachableRules } from "./rule-warnings.ts";
+import { patternsWithPost, ruleWarnings, unguardedWarnings, unreachableRules } from "./rule-warnings.ts";
 import type { ConfigurationWarning } from "./warning.ts";
 
 /** How many warnings a response or a command reports. */
@@ -32,6 +32,7 @@ export function configurationWarnings(
     ...pluginWarnings(parts.gateway),
     ...parts.upstreams.flatMap(upstreamWarnings),
     ...rules.flatMap((rule) => ruleWarnings(rule, withPost, unreachable.get(rule.rule.id) ?? null)),
+    ...parts.rules.flatMap(unguardedWarnings),
     ...parts.models.flatMap((model) => modelWarnings(model, parts.upstreams, services)),
     ...budgetWarnings(parts, counted),
     ...mcpWarnings(parts, keys),

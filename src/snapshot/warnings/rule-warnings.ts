@@ -1,6 +1,7 @@
 // Warnings about rules: alone, beside other rules, and with the targets that they lead to.
 import { permissionFor, type Endpoint, type Operation } from "../../formats/operations.ts";
 import { ANY_METHOD } from "../../model/http-methods.ts";
+import type { Rule } from "../../model/rule.ts";
 import { missingEndpoint, pathWarnings } from "./target-path-warnings.ts";
 import { usedTargets, type RoutedRule } from "./routed-rule.ts";
 import type { ConfigurationWarning } from "./warning.ts";
@@ -61,6 +62,13 @@ export function ruleWarnings(
     ...missingEndpoint(routed),
     ...pathWarnings(routed),
   ];
+}
+
+/** For every rule, also those that lead to MCP servers. */
+export function unguardedWarnings({ id, path, unguarded }: Rule): ConfigurationWarning[] {
+  if (unguarded.length === 0) return [];
+  const message = `texts of requests to ${path} pass plugins that cannot inspect them: ${unguarded.join(", ")}`;
+  return [{ places: [{ recordId: id, path: "unguarded" }], message }];
 }
 
 function methodWarnings(routed: RoutedRule, withPost: ReadonlySet<string> | null): ConfigurationWarning[] {

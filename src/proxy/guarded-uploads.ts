@@ -1,0 +1,81 @@
+// Rejects files with text, and batches, that a guard of the gateway cannot inspect.
+import { isUtf8 } from "node:buffer";
+import { GatehouseError } from "../base/errors.ts";
+import { operationSpelledIn } from "../formats/operations.ts";
+import { isMultipart } from "../http/media-type.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type { FileTransport, Refusal, RuleGuards } from "../snapshot/rule-guards.ts";
+import type { Exchange } from "./exchange.ts";
+import { filesInForm, isTextFile } from "./text-files.ts";
+
+/** The paths of APIs that create a batch from the requests in the body. Whatever its spelling: some servers ignore case. */
+const BATCH_OF_REQUESTS = /\/messages\/batches\/*$|:batchgeneratecontent$/i;
+const BOTH: readonly FileTransport[] = ["files", "batches"];
+
+/** Throws if the request opens a WebSocket, whose messages no guard inspects. */
+export function requireInspectedSocket({ guards }: CompiledRule): void {
+  if (guards !== null) refuse(guards.realtime);
+}
+
+/** Throws if the body has texts that a guard cannot inspect. Call before plugins change it. */
+export function requireInspectedBody(exchange: Exchange, rule: CompiledRule): void {
+  const { guards } = rule;
+  const { body } = exchange;
+  if (guards === null || body === null) return;
+  if (guards.batches !== null && isBatchOfRequests(exchange, rule)) refuse(guards.batches);
+  if (guards.readsForms) requireInspectedFiles(exchange, rule, body.bytes, guards);
+}
+
+function requireInspectedFiles(
+  { request: { headers }, sentPath }: Exchange,
+  { upstream }: CompiledRule,
+  bytes: Uint8Array,
+  guards: RuleGuards,
+): void {
+  const type = headers.get("content-type");
+  const encoding = headers.get("content-encoding");
+  const isEncoded = encoding !== null && encoding.toLowerCase() !== "identity";
+  if (isMultipart(type)) {
+    const form = isEncoded ? null : filesInForm(bytes, type);
+    // A form that cannot be read may contain any file.
+    if (form === null) refuseFiles(BOTH, bytes, guards);
+    else if (form.hasText)
+      refuseFiles(form.isBatch === null ? BOTH : [form.isBatch ? "batches" : "files"], bytes, guards);
+    return;
+  }
+  const isUpload = [sentPath, ...upstream.targets.map(({ path }) => path ?? "")].some(
+    (path) => operationSpelledIn(path) === "files",
+  );
+  // Some APIs take a file as the whole body.
+  if (isUpload && (isEncoded || isTextFile(type, bytes))) refuseFiles(["files"], bytes, guards);
+}
+
+function refuseFiles(transports: readonly FileTransport[], bytes: Uint8Array, { files }: RuleGuards): void {
+  const encoding = isUtf8(bytes) ? "utf8" : "other";
+  for (const transport of transports) refuse(files[transport][encoding]);
+}
+
+/** Targets with a path may have one that creates batches. */
+function isBatchOfRequests({ sentPath }: Exchange, { upstream }: CompiledRule): boolean {
+  const paths = [sentPath, ...upstream.targets.map(({ path }) => path ?? "")];
+  return paths.some((path) => BATCH_OF_REQUESTS.test(path));
+}
+
+const SUBJECTS: Readonly<Record<Refusal["transport"], string>> = {
+  realtime_text: "the texts of a WebSocket",
+  realtime_audio: "the audio of a WebSocket",
+  files: "the text in a file",
+  batches: "the requests of a batch",
+  mcp: "the texts of MCP",
+};
+
+function refuse(refusal: Refusal | null): void {
+  if (refusal === null) return;
+  const { guard, transport } = refusal;
+  throw new GatehouseError("guard_not_applicable", refusalMessage(guard, transport));
+}
+
+function refusalMessage(guard: string, transport: Refusal["transport"]): string {
+  const missing = transport === "realtime_text" ? '"realtime_text" and "realtime_audio"' : `"${transport}"`;
+  return `The plugin ${guard} of the gateway cannot inspect ${SUBJECTS[transport]} (transport ${transport}). To let them pass uninspected, add ${missing} to unguarded of the rule.`;
+}

@@ -1,0 +1,74 @@
+// Guards: the plugins that inspect texts. A rule knows which of them cannot inspect texts of its requests, so that these are rejected.
+import type { PluginStage } from "../model/plugin-stage.ts";
+import type { Unguarded } from "../model/rule.ts";
+import type { PluginDefinition, TextInspection } from "../sdk/index.ts";
+
+/** An entry of `required_plugins` that takes effect and inspects texts. */
+export interface Guard {
+  /** The name of the plugin. */
+  readonly name: string;
+  readonly inspects: TextInspection;
+}
+
+/** A guard, and where it cannot inspect texts. */
+export interface Refusal {
+  readonly guard: string;
+  readonly transport: Unguarded;
+}
+
+/** Each is null if guards inspect these texts, or if the rule lets them pass. */
+export interface RuleGuards {
+  /** For WebSockets. Guards inspect neither texts nor audio of their messages. */
+  readonly realtime: Refusal | null;
+  /** For text files, by the transport that the form names. */
+  readonly files: { readonly [Transport in FileTransport]: FileRefusals };
+  /** For batches whose requests are in the body that creates them. */
+  readonly batches: Refusal | null;
+  /** Whether `files` has a refusal. */
+  readonly readsForms: boolean;
+}
+
+export type FileTransport = "files" | "batches";
+
+interface FileRefusals {
+  readonly utf8: Refusal | null;
+  /** For forms that are not valid UTF-8. */
+  readonly other: Refusal | null;
+}
+
+const REALTIME: readonly Unguarded[] = ["realtime_text", "realtime_audio"];
+const NO_INSPECTION: TextInspection = { files: false, batches: false };
+
+/** Returns null if the plugin inspects no texts. */
+export function inspectionOf(
+  definition: PluginDefinition,
+  settings: unknown,
+  stage: PluginStage,
+): TextInspection | null {
+  if (stage !== "pre_request" && stage !== "pre_response") return null;
+  if (definition.inspects !== undefined) return definition.inspects(settings);
+  return definition.needs?.includes("text") === true ? NO_INSPECTION : null;
+}
+
+/** Returns null if the rule rejects nothing because of its guards. */
+export function compileGuards(
+  guards: readonly Guard[] | null,
+  unguarded: readonly Unguarded[],
+): RuleGuards | null {
+  if (guards === null) return null;
+  const refusal = (transport: Unguarded, inspects: (inspection: TextInspection) => boolean) => {
+    const guard = guards.find((each) => !inspects(each.inspects));
+    return guard === undefined || unguarded.includes(transport) ? null : { guard: guard.name, transport };
+  };
+  const filesAs = (transport: FileTransport): FileRefusals => ({
+    utf8: refusal(transport, ({ files }) => files),
+    other: refusal(transport, () => false),
+  });
+  const [realtime = null] = REALTIME.flatMap((transport) => refusal(transport, () => false) ?? []);
+  const files = { files: filesAs("files"), batches: filesAs("batches") };
+  const batches = refusal("batches", (inspection) => inspection.batches);
+  const readsForms = files.files.other !== null || files.batches.other !== null;
+  return realtime === null && batches === null && !readsForms
+    ? null
+    : { realtime, files, batches, readsForms };
+}
