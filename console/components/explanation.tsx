@@ -16,6 +16,11 @@ export function ExplanationView({ explanation }: { readonly explanation: Explana
     <div class="explanation">
       <Result response={explanation.answer} />
       <Rules explanation={explanation} />
+      {explanation.unguarded.length > 0 && (
+        <Section title="Without inspection">
+          <p>{explanation.unguarded.join(", ")}</p>
+        </Section>
+      )}
       <Section title="API key">
         <p>
           {authentication.verdict === "allowed" ? (

@@ -10,7 +10,9 @@ import { filesInForm, isTextFile } from "./text-files.ts";
 
 /** The paths of APIs that create a batch from the requests in the body. Whatever its spelling: some servers ignore case. */
 const BATCH_OF_REQUESTS = /\/messages\/batches\/*$|:batchgeneratecontent$/i;
-const BOTH: readonly FileTransport[] = ["files", "batches"];
+const FILES: readonly FileTransport[] = ["files"];
+const BATCHES: readonly FileTransport[] = ["batches"];
+const BOTH: readonly FileTransport[] = [...FILES, ...BATCHES];
 
 /** Throws if the request opens a WebSocket, whose messages no guard inspects. */
 export function requireInspectedSocket({ guards }: CompiledRule): void {
@@ -18,41 +20,38 @@ export function requireInspectedSocket({ guards }: CompiledRule): void {
 }
 
 /** Throws if the body has texts that a guard cannot inspect. Call before plugins change it. */
-export function requireInspectedBody(exchange: Exchange, rule: CompiledRule): void {
+export function requireInspectedBody(exchange: Exchange): null {
+  const { body, rule } = exchange;
+  if (rule === null || rule.guards === null || body === null) return null;
   const { guards } = rule;
-  const { body } = exchange;
-  if (guards === null || body === null) return;
   if (guards.batches !== null && isBatchOfRequests(exchange, rule)) refuse(guards.batches);
   if (guards.readsForms) requireInspectedFiles(exchange, rule, body.bytes, guards);
+  return null;
 }
 
 function requireInspectedFiles(
   { request: { headers }, sentPath }: Exchange,
   { upstream }: CompiledRule,
   bytes: Uint8Array,
-  guards: RuleGuards,
+  { files }: RuleGuards,
 ): void {
   const type = headers.get("content-type");
   const encoding = headers.get("content-encoding");
   const isEncoded = encoding !== null && encoding.toLowerCase() !== "identity";
   if (isMultipart(type)) {
     const form = isEncoded ? null : filesInForm(bytes, type);
-    // A form that cannot be read may contain any file.
-    if (form === null) refuseFiles(BOTH, bytes, guards);
-    else if (form.hasText)
-      refuseFiles(form.isBatch === null ? BOTH : [form.isBatch ? "batches" : "files"], bytes, guards);
+    // A form that cannot be read may contain any file. Guards that inspect files reject it themselves.
+    const transports = form === null || form.isBatch === null ? BOTH : form.isBatch ? BATCHES : FILES;
+    if (form === null || form.hasText) for (const transport of transports) refuse(files[transport].always);
+    if (form !== null && form.hasPlainTextFile && !isUtf8(bytes))
+      for (const transport of transports) refuse(files[transport].otherThanUtf8);
     return;
   }
   const isUpload = [sentPath, ...upstream.targets.map(({ path }) => path ?? "")].some(
     (path) => operationSpelledIn(path) === "files",
   );
   // Some APIs take a file as the whole body.
-  if (isUpload && (isEncoded || isTextFile(type, bytes))) refuseFiles(["files"], bytes, guards);
-}
-
-function refuseFiles(transports: readonly FileTransport[], bytes: Uint8Array, { files }: RuleGuards): void {
-  const encoding = isUtf8(bytes) ? "utf8" : "other";
-  for (const transport of transports) refuse(files[transport][encoding]);
+  if (isUpload && (isEncoded || isTextFile(type, bytes))) refuse(files.files.always);
 }
 
 /** Targets with a path may have one that creates batches. */

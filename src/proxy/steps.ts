@@ -87,7 +87,7 @@ export const STEPS: readonly Step[] = [
   readMcpMessages,
   checkOperation,
   checkModel,
-  checkGuards,
+  requireInspectedBody,
   findGameDay,
   runPlugins,
   scanBodyOfPlugin,
@@ -231,13 +231,6 @@ function useBody(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<nul
 function checkModel(exchange: Exchange): null {
   const allowed = exchange.apiKey?.models ?? null;
   if (allowed !== null && exchange.mcp === null) requireAllowedModel(exchange, allowed);
-  return null;
-}
-
-/** Before plugins see the request, and limits are reserved. */
-function checkGuards(exchange: Exchange): null {
-  const rule = matchedRule(exchange);
-  if (rule.guards !== null) requireInspectedBody(exchange, rule);
   return null;
 }
 

@@ -5,6 +5,8 @@ import { multipartDelimiter } from "../http/multipart.ts";
 
 interface FormFiles {
   readonly hasText: boolean;
+  /** Whether a part that is a file to all parsers is certainly text, by its media type, its name, or its first bytes in UTF-8. */
+  readonly hasPlainTextFile: boolean;
   /** Whether the file is the input of a batch; null if parsers of forms may disagree. */
   readonly isBatch: boolean | null;
 }
@@ -26,6 +28,9 @@ const TYPE_FIELD = /^content-type[ \t]*:[ \t]*([^\r\n]*)/im;
 const NAME = /^[^]*?[;\s]name=(?:"([\w[\]-]*)"|([\w[\]-]+))/;
 /** Other spellings of a name, which some parsers read. */
 const UNUSUAL_NAME = /\bname\*|[;\s]name\s+=|=\s+"|=\?|\\|%/i;
+/** A file as clients usually send it. */
+const PLAIN_FILE =
+  /^\r\ncontent-disposition: form-data; name="[\w[\]-]+"; filename="[^"\\\r\n]+"(?:\r\ncontent-type:[^\r\n]*)?$/i;
 const PURPOSE = "purpose";
 
 /** Returns null if the form cannot be read. */
@@ -37,6 +42,7 @@ export function filesInForm(bytes: Uint8Array, contentType: string | null): Form
   // Servers that ignore the content type may read what is before the first part.
   if (at < 0 || at > 2) return null;
   let hasText = false;
+  let hasPlainTextFile = false;
   let isUnusual = false;
   const purposes = new Set<string>();
   for (let parts = 0; at >= 0; parts++) {
@@ -55,9 +61,16 @@ export function filesInForm(bytes: Uint8Array, contentType: string | null): Form
     isUnusual ||= name === null || UNUSUAL_NAME.test(headers);
     if (name?.toLowerCase() === PURPOSE)
       purposes.add(utf8Between(content, 0, Math.min(content.byteLength, FIRST_BYTES)).trim());
-    else if (!isField(headers, name)) hasText ||= isTextPart(headers, content);
+    else if (!isField(headers, name) && isTextPart(headers, content)) {
+      hasText = true;
+      hasPlainTextFile ||= isPlainTextFile(headers, content);
+    }
   }
-  return { hasText, isBatch: isUnusual || purposes.size > 1 ? null : purposes.has("batch") };
+  return {
+    hasText,
+    hasPlainTextFile,
+    isBatch: isUnusual || purposes.size > 1 ? null : purposes.has("batch"),
+  };
 }
 
 /** Whether the file is text. */
@@ -69,13 +82,25 @@ export function isTextFile(type: string | null, content: Uint8Array): boolean {
   if (indexOfBytes(first.subarray(0, PDF.length), PDF, 0) === 0) return false;
   if (isWide(first)) return true;
   if (hasControls(first)) return false;
-  return !MEDIA.test(declared) || isUtf8Start(first);
+  return !MEDIA.test(declared) || startsAsUtf8(content);
 }
 
 function isTextPart(headers: string, content: Uint8Array): boolean {
-  const type = TYPE_FIELD.exec(headers)?.[1] ?? null;
-  const hasTextName = TEXT_NAME.test(headers) && !MEDIA.test((type ?? "").toLowerCase());
-  return (hasTextName && content.byteLength > 0) || isTextFile(type, content);
+  if (content.byteLength === 0) return false;
+  const type = typeOf(headers);
+  return (TEXT_NAME.test(headers) && !MEDIA.test(type)) || isTextFile(type, content);
+}
+
+/** Whether a text is a file to all parsers, and certainly text. */
+function isPlainTextFile(headers: string, content: Uint8Array): boolean {
+  if (!PLAIN_FILE.test(headers)) return false;
+  const isDeclared = TEXT_TYPE.test(typeOf(headers)) || TEXT_NAME.test(headers);
+  return isDeclared || isWide(content.subarray(0, FIRST_BYTES)) || startsAsUtf8(content);
+}
+
+/** Returns the content type of a part in lower case; empty if it has none. */
+function typeOf(headers: string): string {
+  return (TYPE_FIELD.exec(headers)?.[1] ?? "").toLowerCase();
 }
 
 /** Whether the part is a field of the form and no file. */
@@ -132,7 +157,8 @@ function isControl(byte: number): boolean {
   return byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0c && byte !== 0x0d && byte !== 0x1b;
 }
 
-/** The last character may be cut. */
-function isUtf8Start(bytes: Uint8Array): boolean {
-  return [0, 1, 2, 3].some((cut) => isUtf8(bytes.subarray(0, Math.max(0, bytes.byteLength - cut))));
+/** The last of the first characters may be cut. */
+function startsAsUtf8(content: Uint8Array): boolean {
+  if (content.byteLength <= FIRST_BYTES) return isUtf8(content);
+  return [0, 1, 2, 3].some((cut) => isUtf8(content.subarray(0, FIRST_BYTES - cut)));
 }

@@ -31,9 +31,10 @@ export interface RuleGuards {
 export type FileTransport = "files" | "batches";
 
 interface FileRefusals {
-  readonly utf8: Refusal | null;
-  /** For forms that are not valid UTF-8. */
-  readonly other: Refusal | null;
+  /** By a guard that inspects no files. */
+  readonly always: Refusal | null;
+  /** By a guard that inspects files of forms in UTF-8, for other forms. */
+  readonly otherThanUtf8: Refusal | null;
 }
 
 const REALTIME: readonly Unguarded[] = ["realtime_text", "realtime_audio"];
@@ -61,13 +62,15 @@ export function compileGuards(
     return guard === undefined || unguarded.includes(transport) ? null : { guard: guard.name, transport };
   };
   const filesAs = (transport: FileTransport): FileRefusals => ({
-    utf8: refusal(transport, ({ files }) => files),
-    other: refusal(transport, () => false),
+    always: refusal(transport, ({ files }) => files),
+    otherThanUtf8: refusal(transport, ({ files }) => !files),
   });
   const [realtime = null] = REALTIME.flatMap((transport) => refusal(transport, () => false) ?? []);
   const files = { files: filesAs("files"), batches: filesAs("batches") };
   const batches = refusal("batches", (inspection) => inspection.batches);
-  const readsForms = files.files.other !== null || files.batches.other !== null;
+  const readsForms = [files.files, files.batches].some(
+    ({ always, otherThanUtf8 }) => always !== null || otherThanUtf8 !== null,
+  );
   return realtime === null && batches === null && !readsForms
     ? null
     : { realtime, files, batches, readsForms };
