@@ -209,12 +209,11 @@ function compileVersion(
             instances.createForExplanation(instanceId, definition, settings.value, listener, config)
         : null;
     const isShadow = isShadowInstance(instanceId);
-    const continuesOnError = isShadow || config.on_error === "continue";
     return {
       link: {
         ...ids,
         hooks,
-        continuesOnError,
+        continuesOnError: isShadow || config.on_error === "continue",
         createForExplanation,
         textHolds,
         isolation: config.isolation,

@@ -199,6 +199,12 @@ const rule: FieldTable = {
       rejects: [...NOT_LIST, null, problemAt(["files", "everything"], "[1]")],
     },
     {
+      field: "unguarded",
+      fallback: [],
+      accepts: [[], ["realtime_text", "realtime_audio"], becomes(["mcp", "mcp"], ["mcp"])],
+      rejects: [...NOT_LIST, null, problemAt(["files", "everything"], "[1]")],
+    },
+    {
       field: "response_format",
       fallback: null,
       accepts: ["openai", "anthropic", "responses", "request", null],

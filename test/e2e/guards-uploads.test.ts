@@ -162,7 +162,7 @@ describe("files pass", () => {
   test("beside code_sanitation, which inspects text in UTF-8", async () => {
     const route = await seed(SANITATION);
     expect(await upload(route)).toBeNull();
-    const attack = LINES.replace("Write to", "1' OR '1'='1' UNION SELECT password FROM users --");
+    const attack = LINES.replace("Write to", "1 UNION SELECT password FROM users --");
     expect(await upload(route, { content: attack })).toBe("code_injection_detected");
     const withInvalidByte = Buffer.concat([Buffer.from(attack), Buffer.from([0xff, 0x0a])]);
     expect(await upload(route, { content: withInvalidByte })).toBe("batches");
