@@ -96,10 +96,10 @@ describe.skipIf(!hasRedis)("unavailable Redis", () => {
     await expectPolicies(counters);
     await redis.start();
     await untilState(counters, "ok");
-    expect(await counters.admit([limit], "closed")).toMatchObject({
-      source: "redis",
-      states: [{ remaining: 1 }],
-    });
+    const { source, states: found } = await counters.admit([limit], "closed");
+    expect(source).toBe("redis");
+    // The process adds again what it has admitted in the last tenth of a second before: Redis may have lost it.
+    expect(found[0]?.remaining).toBeWithin(0, 2);
     await expectExact(counters);
     expect(states.some(({ state }) => state === "ok")).toBe(true);
     expect(states.some(({ detail }) => detail?.includes(`Redis at 127.0.0.1:${redis.port}`))).toBe(true);
