@@ -8,6 +8,8 @@ import type { Log } from "../telemetry/log/log.ts";
 const CHECK_MS = 5000;
 /** How often a write is tried while writes fail. */
 const FAILING_CHECK_MS = 2000;
+/** A single write may fail because a backup or another writer takes long. */
+const REPORTED_FAILURES = 2;
 
 export class StoreState {
   readonly #store: Pick<Store, "checkWritable">;
@@ -16,6 +18,7 @@ export class StoreState {
   readonly #clock: Clock;
   #nextCheckMs = -Infinity;
   #isChecking = false;
+  #failures = 0;
 
   constructor(store: Pick<Store, "checkWritable">, health: Health, log: Log, clock: Clock) {
     this.#store = store;
@@ -38,11 +41,12 @@ export class StoreState {
     this.#isChecking = true;
     try {
       await this.#store.checkWritable();
+      this.#failures = 0;
       if (this.#health.store.state === "read_only") this.#set({ state: "ok" });
       this.#nextCheckMs = this.#clock.now() + CHECK_MS;
     } catch (error) {
       // A database that cannot be read either is reported by the reads.
-      if (this.#health.store.state !== "away")
+      if (++this.#failures >= REPORTED_FAILURES && this.#health.store.state !== "away")
         this.#set({ state: "read_only", detail: detailOf(error) }, error);
       this.#nextCheckMs = this.#clock.now() + FAILING_CHECK_MS;
     } finally {

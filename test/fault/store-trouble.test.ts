@@ -103,12 +103,12 @@ describe("SQLite", () => {
 
   test("a full disk", async () => {
     const dataDir = temporaryDirectory();
-    if (!permitted("a small disk", "mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", dataDir)) return;
+    if (!permitted("a small disk", "mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", dataDir)) return;
     cleanups.push(() => void Bun.spawnSync(["umount", "-l", dataDir]));
     const gatehouse = await start({}, dataDir);
     const { body } = await create(gatehouse, "kept");
     const filler = join(dataDir, "filler");
-    expect(() => writeFileSync(filler, Buffer.alloc(1 << 20))).toThrow("ENOSPC");
+    expect(() => writeFileSync(filler, Buffer.alloc(16 << 20))).toThrow("ENOSPC");
     // The last page of the log may still have space for a few writes.
     const kept = ["kept"];
     const full = await waitFor(async () => {

@@ -73,7 +73,7 @@ async function expectRecovered(gatehouse: GatehouseProcess): Promise<void> {
 /** A file system of its own that can be filled. Not every environment may mount one. */
 function smallDisk(): string | null {
   const directory = temporaryDirectory();
-  const { exitCode } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", directory]);
+  const { exitCode } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", directory]);
   if (exitCode !== 0) {
     process.stderr.write(
       "\n!!! a small disk cannot be mounted here, so the test of a full disk is SKIPPED\n\n",
