@@ -8,6 +8,8 @@ export function testRecordedRequests(context: GetContext): void {
     const { page } = ui;
     const gateway = `/gateways/${await firstGatewayId(context())}`;
     const [service] = (await gatehouse.api("GET", `${gateway}/services`)).body.services;
+    const [upstream] = (await gatehouse.api("GET", `${gateway}/upstreams`)).body.upstreams;
+    const model = upstream.targets[0].models[0] ?? "recorded-model";
     const fields = { path: "/recorded/*", methods: ["POST"], service_id: service.id, require_api_key: true };
     const rule = (await gatehouse.api("POST", `${gateway}/rules`, fields)).body.id;
     // The console has never seen this key.
@@ -16,7 +18,7 @@ export function testRecordedRequests(context: GetContext): void {
     const sent = await fetch(`${gatehouse.proxyUrl}/recorded/chat/completions`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-GW-API-Key": created.key },
-      body: JSON.stringify({ model: "recorded-model", messages: [{ role: "user", content: "Hello" }] }),
+      body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] }),
     });
     expect([sent.status, typeof (await sent.text())]).toEqual([200, "string"]);
     await ui.visit("Request log");
@@ -26,7 +28,7 @@ export function testRecordedRequests(context: GetContext): void {
     await page.getByText("the API key is valid for this rule").waitFor();
     await page.getByText("The body was not recorded").waitFor();
     expect(await ui.field("API key").locator("option:checked").textContent()).toBe("recorded");
-    expect(await ui.field("Body").inputValue()).toContain("recorded-model");
+    expect(await ui.field("Body").inputValue()).toContain(model);
     await ui.expectAccessible();
     await ui.field("API key").selectOption({ label: "None" });
     await ui.button("Explain").click();
