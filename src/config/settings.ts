@@ -37,7 +37,7 @@ export const SETTINGS = {
   ),
   ALLOW_WEAK_SECRET: setting(
     "false",
-    "`true`: the gateway starts with a SERVER_SECRET_KEY below 32 bytes also on a HOST that other machines reach; whoever guesses " +
+    "`true`: the gateway starts with a SERVER_SECRET_KEY below 32 bytes also on a HOST that other machines reach; a client that guesses " +
       "the secret controls all gateways",
     boolean(false),
   ),

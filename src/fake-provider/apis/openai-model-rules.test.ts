@@ -89,7 +89,7 @@ describe("the Responses API", () => {
     expect(await respond(fields)).toEqual(expected);
   });
 
-  test("rejects summaries for organizations that are not verified, if it is told so", async () => {
+  test("rejects summaries for organizations that are not verified, if the behavior says so", async () => {
     const request = { model: "gpt-5.6", reasoning: { effort: "low", summary: "auto" } };
     expect(await respond(request)).toEqual(OK);
     const message = "Your organization must be verified to generate reasoning summaries";
