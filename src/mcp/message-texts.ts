@@ -58,20 +58,22 @@ class MessageReader {
   }
 
   #readResult(result: JsonNode): void {
-    for (const block of result.get("content")?.elements ?? []) this.#readBlock(block);
-    this.#value(result.get("structuredContent"));
-    for (const message of result.get("messages")?.elements ?? []) {
-      const content = message.get("content");
-      for (const block of content?.type === "array" ? content.elements : [content]) this.#readBlock(block);
-    }
-    for (const resource of result.get("contents")?.elements ?? []) this.#text(resource.get("text"));
+    for (const content of valuesOf(result, "content"))
+      for (const block of content.elements) this.#readBlock(block);
+    for (const value of valuesOf(result, "structuredContent")) this.#value(value);
+    for (const messages of valuesOf(result, "messages"))
+      for (const content of messages.elements.flatMap((message) => valuesOf(message, "content")))
+        for (const block of content.type === "array" ? content.elements : [content]) this.#readBlock(block);
+    for (const contents of valuesOf(result, "contents"))
+      for (const text of contents.elements.flatMap((resource) => valuesOf(resource, "text")))
+        this.#text(text);
   }
 
-  #readBlock(block: JsonNode | null): void {
-    if (block === null) return;
-    this.#text(block.get("text"));
-    this.#text(block.get("resource")?.get("text") ?? null);
-    for (const name of ["title", "description"]) this.#text(block.get(name));
+  #readBlock(block: JsonNode): void {
+    for (const text of valuesOf(block, "text")) this.#text(text);
+    for (const resource of valuesOf(block, "resource"))
+      for (const text of valuesOf(resource, "text")) this.#text(text);
+    for (const name of ["title", "description"]) for (const text of valuesOf(block, name)) this.#text(text);
   }
 
   /** A string is a text; in anything else, its JSON is. */
@@ -92,4 +94,9 @@ class MessageReader {
         : resultChannel(index, this.#tool, isRaw);
     this.#sink.text(`${index}/`, channel, node, isRaw);
   }
+}
+
+/** Returns all values of a key: large parts of a message are passed on as they were written, and clients may read any of them. */
+function valuesOf(node: JsonNode, key: string): JsonNode[] {
+  return node.children.filter((_, index) => node.keys[index] === key);
 }

@@ -45,9 +45,25 @@ export function validateMessage(bytes: Uint8Array, isUnique: boolean): void {
   if (kind === "invalid") throw new GatehouseError("invalid_json", "The body is not valid JSON in UTF-8.");
   if (kind === "too_deep" || kind === "too_dense")
     throw new GatehouseError("invalid_json", `The body is nested more than ${MAX_DEPTH} levels deep.`);
-  if (kind === "object" && isUnique) rejectDuplicates(bytes);
+  if (!isUnique) return;
+  if (kind === "object") rejectDuplicates(bytes);
+  else
+    for (const message of messagesIn(bytes))
+      if (scanner.scan(message) === "object") rejectDuplicates(message);
 }
 
+/** Visits the messages of a batch, as far as it may be long. */
+function* messagesIn(bytes: Uint8Array): Generator<Uint8Array, undefined> {
+  const start = skipSpace(bytes, hasByteOrderMark(bytes) ? 3 : 0);
+  if (!isArrayAt(bytes, start)) return;
+  let count = 0;
+  for (const element of elementsAt(bytes, start)) {
+    if (++count > MAX_BATCH) return;
+    yield bytes.subarray(element.start, element.end);
+  }
+}
+
+/** The scanner has scanned these bytes. */
 function rejectDuplicates(bytes: Uint8Array): void {
   let hasDuplicates = scanner.duplicate !== null;
   const start = scanner.startOf(PARAMS);

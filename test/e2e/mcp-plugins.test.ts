@@ -112,6 +112,101 @@ describe("tool_policy", () => {
   });
 });
 
+describe("tool_policy reads the arguments that the server gets", () => {
+  const policy = seed({
+    name: "tool_policy",
+    stage: "pre_request",
+    settings: {
+      rules: [
+        {
+          tool: "echo",
+          source: "called",
+          when: { properties: { path: { pattern: "/etc/" } }, required: ["path"] },
+          action: "deny",
+        },
+        {
+          tool: "echo",
+          source: "called",
+          when: { properties: { n: { exclusiveMinimum: 5 } }, required: ["n"] },
+          action: "deny",
+        },
+      ],
+    },
+  });
+  const pad = (bytes: number) => `"pad":"${"x".repeat(bytes)}"`;
+
+  describe.each([
+    ["a small message", 10],
+    ["a message above 64 kB", 100_000],
+    ["a message above 256 kB", 400_000],
+  ])("%s", (_, bytes) => {
+    test.each([
+      ["alone", (call: string) => call],
+      ["in a batch", (call: string) => `[{"jsonrpc":"2.0","id":7,"method":"ping"},${call}]`],
+    ])("%s", async (__, wrap) => {
+      const { url } = await policy;
+      const client = await SessionClient.start(url, { version: "2025-03-26" });
+      const call = (members: string) =>
+        client.post(
+          wrap(
+            `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"echo","arguments":{${members},${pad(bytes)}}}}`,
+          ),
+        );
+      const before = received("echo");
+      for (const members of [
+        `"path":"/etc/shadow"`,
+        `"path":"/etc/shadow","path":"/tmp/x"`,
+        `"path":"/tmp/x","p\\u0061th":"/etc/shadow"`,
+        `"other":{"a":1,"a":2}`,
+        `"n":5.00000000000000000001`,
+      ]) {
+        const denied = await call(members);
+        expect([denied.status, members]).toEqual([403, members]);
+        expect(denied.text).toContain("tool_denied");
+      }
+      expect(received("echo")).toBe(before);
+      expect((await call(`"path":"/tmp/x","n":5`)).status).toBe(200);
+      expect(received("echo")).toBe(before + 1);
+    });
+  });
+
+  test.each(["method", "params"])(
+    "a batch with a message that has two members %s is rejected",
+    async (member) => {
+      const { url } = await policy;
+      const client = await SessionClient.start(url, { version: "2025-03-26" });
+      const members = {
+        method: `"method":"ping","method":"tools/call"`,
+        params: `"method":"tools/call","params":{"name":"echo"},"params":{"name":"echo","arguments":{}}`,
+      }[member];
+      const rejected = await client.post(`[{"jsonrpc":"2.0","id":1,${members}}]`);
+      expect(rejected.status).toBe(400);
+      expect(rejected.text).toContain("twice");
+    },
+  );
+});
+
+test.each(["inline", "worker", "process"])(
+  "a plugin with isolation %s sees the arguments of a large call",
+  async (isolation) => {
+    const { url } = await seed({
+      ...scripted(
+        "pre_request",
+        'context.setResponseHeader("X-Pad", String(context.tool?.arguments.pad.length))',
+      ),
+      isolation,
+    });
+    const client = await SessionClient.start(url);
+    for (const length of [10, 100_000]) {
+      const called = await client.request("tools/call", {
+        name: "echo",
+        arguments: { pad: "x".repeat(length) },
+      });
+      expect([called.status, called.headers.get("x-pad")]).toEqual([200, String(length)]);
+    }
+  },
+);
+
 describe("code_sanitation", () => {
   const sanitation = (action: string) => ({
     name: "code_sanitation",

@@ -1,6 +1,5 @@
 // The hooks of tool_policy: decide about tools in requests, and about calls in responses.
 import {
-  JsonDocument,
   LARGE_BODY_BYTES,
   OffLoopError,
   type PluginContext,
@@ -8,14 +7,16 @@ import {
   type RequestContext,
   type ResponseTextContext,
 } from "../../sdk/index.ts";
+import type * as calledArgumentsTask from "./called-arguments-task.ts";
+import { calledArguments } from "./called-arguments.ts";
 import { Policy, UNKNOWN, UNREADABLE, type Action, type Source } from "./policy.ts";
-import { readJson } from "./read-json.ts";
 import type * as requestPolicyTask from "./request-policy-task.ts";
 import { applyToRequest, REMOVED, type RequestVerdict } from "./request-policy.ts";
 import type * as responsePolicyTask from "./response-policy-task.ts";
 import { decideText, type ToolText } from "./response-policy.ts";
 import type { ToolPolicySettings } from "./settings.ts";
 
+const CALLED_TASK = new URL("./called-arguments-task.ts", import.meta.url);
 const RESPONSE_TASK = new URL("./response-policy-task.ts", import.meta.url);
 const REQUEST_TASK = new URL("./request-policy-task.ts", import.meta.url);
 /** Below the time limit of a hook. */
@@ -30,10 +31,7 @@ export function compileRequestPolicy(
   const policy = new Policy(settings);
   const readsBodies = policy.has("offered") || policy.has("result");
   return (context) => {
-    if (context.protocol === "mcp") {
-      checkMcpCall(context, policy);
-      return;
-    }
+    if (context.protocol === "mcp") return checkMcpCall(context, policy, settings, host);
     if (!readsBodies) return;
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
@@ -44,32 +42,49 @@ export function compileRequestPolicy(
     const limits = { bytes: body.byteLength, timeoutMs: TASK_TIMEOUT_MS };
     return host.runOffLoop<typeof requestPolicyTask>(REQUEST_TASK, { settings, body }, limits).then(
       (verdict) => apply(context, verdict),
-      (error: unknown) => {
-        if (!(error instanceof OffLoopError)) throw error;
-        context.setResponseHeader("Retry-After", "1");
-        context.respond({ status: 503, body: { error: OVERLOADED, code: "overloaded" } });
-      },
+      (error: unknown) => rejectOverload(context, error),
     );
   };
 }
 
-/** A client calls the tool itself. It is named as clients see it: with the prefix of its server if the service has several. */
-function checkMcpCall(context: RequestContext, policy: Policy): void {
-  const { tool } = context;
-  if (tool === null) return;
-  const byName = policy.decide("called", tool.name, UNKNOWN);
-  const action = byName ?? policy.decide("called", tool.name, writtenArguments(context) ?? tool.arguments);
-  if (action === "allow") return;
-  const message = reportDenied(context, "called", tool.name);
-  context.respond({ status: 403, body: { error: message, code: "tool_denied" } });
+/** A body for which the task could not be completed is not checked. */
+function rejectOverload(context: RequestContext, error: unknown): void {
+  if (!(error instanceof OffLoopError)) throw error;
+  context.setResponseHeader("Retry-After", "1");
+  context.respond({ status: 503, body: { error: OVERLOADED, code: "overloaded" } });
 }
 
-/** Returns the arguments with numbers as they are written. Null in a batch, and in a large body, which would take the event loop too long. */
-function writtenArguments({ bodyView: body }: RequestContext): unknown {
-  if (body === null || body.byteLength > LARGE_BODY_BYTES) return null;
-  const json = JsonDocument.parse(body);
-  const node = json?.root.get("params")?.get("arguments") ?? null;
-  return json === null || node === null ? null : readJson(json.source(node));
+/**
+ * A client calls the tool itself. It is named as clients see it: with the prefix of its server if the service has several. The arguments are
+ * read from the body: parsed ones have no equal keys and rounded numbers, and the server may get the arguments as they are written.
+ */
+function checkMcpCall(
+  context: RequestContext,
+  policy: Policy,
+  settings: ToolPolicySettings,
+  host: PluginHost,
+): void | Promise<void> {
+  const { tool, bodyView: body } = context;
+  if (tool === null) return;
+  const byName = policy.decide("called", tool.name, UNKNOWN);
+  if (byName !== null || body === null || body.byteLength <= LARGE_BODY_BYTES) {
+    const action =
+      byName ?? policy.decide("called", tool.name, body === null ? tool.arguments : calledArguments(body));
+    applyToMcpCall(context, tool.name, action);
+    return;
+  }
+  const input = { settings, body, tool: tool.name };
+  const limits = { bytes: body.byteLength, timeoutMs: TASK_TIMEOUT_MS };
+  return host.runOffLoop<typeof calledArgumentsTask>(CALLED_TASK, input, limits).then(
+    (action) => applyToMcpCall(context, tool.name, action),
+    (error: unknown) => rejectOverload(context, error),
+  );
+}
+
+function applyToMcpCall(context: RequestContext, tool: string, action: Action | null): void {
+  if (action === "allow") return;
+  const message = reportDenied(context, "called", tool);
+  context.respond({ status: 403, body: { error: message, code: "tool_denied" } });
 }
 
 function apply(context: RequestContext, { denied, body, stripped }: RequestVerdict): void {

@@ -53,6 +53,7 @@ export class BaseContext implements PluginContext {
   readonly #call: IsolatedCall;
   readonly #data: Data<PluginContext>;
   readonly #labels = new Map<string, string | null>();
+  #tool: PluginContext["tool"] | undefined;
 
   constructor(call: IsolatedCall) {
     this.#call = call;
@@ -74,7 +75,7 @@ export class BaseContext implements PluginContext {
     return this.#data.protocol;
   }
   get tool() {
-    return this.#data.tool;
+    return (this.#tool ??= withArguments(this.#data.tool, this.#call.ask));
   }
   get method() {
     return this.#data.method;
@@ -101,4 +102,18 @@ export class BaseContext implements PluginContext {
   remark(detail: string): void {
     this.setDetail(detail);
   }
+}
+
+type Tool = NonNullable<PluginContext["tool"]>;
+
+/** Large arguments do not cross the boundary with the call: they are asked for when the plugin reads them. */
+function withArguments(tool: Pick<Tool, "name"> | Tool | null, ask: AskContext): PluginContext["tool"] {
+  if (tool === null || "arguments" in tool) return tool;
+  let asked: Tool["arguments"] | undefined;
+  return {
+    name: tool.name,
+    get arguments() {
+      return (asked ??= ask("toolArguments") as Tool["arguments"]);
+    },
+  };
 }

@@ -1,0 +1,29 @@
+// The texts that plugins see in messages of MCP servers.
+import { expect, test } from "bun:test";
+import { JsonDocument } from "../base/json-nodes.ts";
+import type { TextSink } from "../formats/text-channels.ts";
+import { messageTexts } from "./message-texts.ts";
+
+function textsIn(message: string): string[] {
+  const body = JsonDocument.parse(Buffer.from(message));
+  if (body === null) throw new Error("not JSON");
+  const texts: string[] = [];
+  const text: TextSink["text"] = (_, __, node) => void texts.push(body.source(node));
+  messageTexts("tool").readWhole(body, { text } as TextSink);
+  return texts;
+}
+
+test.each([
+  ["a block", `{"content":[{"type":"text","text":"a","text":"b"}]}`],
+  ["a title", `{"content":[{"type":"resource_link","title":"a","title":"b"}]}`],
+  ["a resource", `{"content":[{"resource":{"text":"a"},"resource":{"text":"b"}}]}`],
+  ["the list of blocks", `{"content":[{"text":"a"}],"content":[{"text":"b"}]}`],
+  ["a prompt", `{"messages":[{"content":{"text":"a"},"content":[{"text":"b"}]}]}`],
+  ["contents", `{"contents":[{"uri":"x","text":"a","text":"b"}]}`],
+])("both of two equal members of %s are seen", (_, result) => {
+  expect(textsIn(`{"jsonrpc":"2.0","id":1,"result":${result}}`)).toEqual([`"a"`, `"b"`]);
+});
+
+test("structured content is seen as its JSON", () => {
+  expect(textsIn(`{"result":{"structuredContent":{"a":1,"a":2}}}`)).toEqual([`{"a":1,"a":2}`]);
+});
