@@ -37,7 +37,7 @@ export interface PluginConfig {
   priority: number;
   /** Settings of the plugin. The plugin validates them. */
   settings: Record<string, unknown>;
-  /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. */
+  /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. A plugin that inspects texts, and whose worker or process does not run its hook to the end, fails the request in any case. */
   on_error: "fail" | "continue";
   /** `shadow`: the plugin runs on a copy of each request. What it would do is recorded and has no effect. The default of `prompt_guard` is `shadow`. */
   mode: "enforce" | "shadow";
@@ -171,7 +171,7 @@ export interface PluginConfigInput {
   priority?: number;
   /** Settings of the plugin. The plugin validates them. */
   settings?: Record<string, unknown>;
-  /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. */
+  /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. A plugin that inspects texts, and whose worker or process does not run its hook to the end, fails the request in any case. */
   on_error?: "fail" | "continue";
   /** `shadow`: the plugin runs on a copy of each request. What it would do is recorded and has no effect. The default of `prompt_guard` is `shadow`. */
   mode?: "enforce" | "shadow";

@@ -6,6 +6,7 @@ import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { redact } from "../telemetry/log/redact.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
+import { continuesAfter } from "../proxy/call-hook.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import type { LimiterCall } from "../proxy/limits/limiter-call.ts";
 import { reserveLimits, type ClaimParts } from "../proxy/limits/reserve-claims.ts";
@@ -145,10 +146,10 @@ async function explainOne(
         ? error
         : new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
     const reason = failed.cause instanceof Error ? failed.cause.message : failed.message;
-    const consequence = link.continuesOnError ? "; the request continues" : "";
+    const continues = continuesAfter(failed.code === "plugin_failed" ? failed.cause : failed, link);
     return {
-      plugin: explainedAs(link, "failed", redact(reason) + consequence),
-      end: link.continuesOnError ? null : failed,
+      plugin: explainedAs(link, "failed", redact(reason) + (continues ? "; the request continues" : "")),
+      end: continues ? null : failed,
     };
   }
 }

@@ -26,7 +26,7 @@ export const pluginConfigSchema = z
       .meta({ description: "Settings of the plugin. The plugin validates them." }),
     on_error: z.enum(["fail", "continue"]).default("fail").meta({
       description:
-        "What happens to the request if the plugin throws an error or takes longer than 5 seconds.",
+        "What happens to the request if the plugin throws an error or takes longer than 5 seconds. A plugin that inspects texts, and whose worker or process does not run its hook to the end, fails the request in any case.",
     }),
     mode: z.enum(PLUGIN_MODES).default("enforce").meta({
       description:

@@ -10,6 +10,8 @@ import type {
   ResponseBodyContext,
   ResponseContext,
 } from "../sdk/index.ts";
+import { IsolateError } from "../runtime/isolation/isolate-error.ts";
+import type { ChainLink } from "../snapshot/chain-link.ts";
 import { isShadowInstance } from "../snapshot/plugin-instances.ts";
 import type { PluginCall } from "./plugin-call.ts";
 
@@ -71,11 +73,26 @@ export function failCall(error: unknown, call: PluginCall, startedAt: number): n
   run.ended(exchange.clock.now() - startedAt);
   parts.log.error({ request_id: exchange.requestId, plugin: link.name, err: error }, "plugin failed");
   if (stage === "post_response") return null;
-  // A guard must not be switched off by crashing it. Shadow mode never rejects.
-  const isQuarantined = error instanceof GatehouseError && error.code === "plugin_quarantined";
-  if (isQuarantined && !isShadowInstance(link.instanceId)) throw error;
-  if (link.continuesOnError) return null;
+  if (continuesAfter(error, link)) return null;
+  if (isQuarantine(error)) throw error;
   throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
+}
+
+/**
+ * Whether a request continues without a plugin after this error. A guard must not be switched off by crashing it, nor by keeping it busy with
+ * other requests: `on_error` decides about errors that its hooks throw, and not about hooks that its isolate did not run to their end. Shadow
+ * mode never rejects.
+ */
+export function continuesAfter(error: unknown, link: ChainLink): boolean {
+  if (!link.continuesOnError) return false;
+  if (isQuarantine(error)) return isShadowInstance(link.instanceId);
+  const hasNotRun =
+    error instanceof IsolateError || (error instanceof HookTimeout && !(error instanceof DecisionTimeout));
+  return !(link.isGuard && link.isolation !== "inline" && hasNotRun);
+}
+
+function isQuarantine(error: unknown): error is GatehouseError {
+  return error instanceof GatehouseError && error.code === "plugin_quarantined";
 }
 
 /** The hooks of a stage, as `callHook` gets them: created once, so that no call allocates a closure. */
@@ -91,5 +108,8 @@ export const callPostResponse = (hooks: PluginHooks, context: EndContext): unkno
 export class HookTimeout extends Error {
   override readonly name = "HookTimeout";
 }
+
+/** The decision about a held response did not arrive: its hook has ended. */
+export class DecisionTimeout extends HookTimeout {}
 
 const createTimeoutError = () => new HookTimeout(`hook did not finish within ${PLUGIN_TIMEOUT_MS} ms`);

@@ -4,7 +4,7 @@ import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import type { PluginResponse } from "../sdk/index.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { NO_TOKENS } from "../usage/usage-accumulator.ts";
-import { failCall, HookTimeout } from "./call-hook.ts";
+import { failCall, DecisionTimeout } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
 import type { SpeedParts } from "./hidden-output.ts";
 import type { PluginCall } from "./plugin-call.ts";
@@ -33,7 +33,7 @@ export async function decide(
   }
 }
 
-const createTimeoutError = () => new HookTimeout(`decision was not made within ${MAX_HOLD_MS} ms`);
+const createTimeoutError = () => new DecisionTimeout(`decision was not made within ${MAX_HOLD_MS} ms`);
 
 /** Resolves when no plugin rejects the request. Rejects with a WithheldResponse if one does. */
 export async function requireDecisions(work: PluginWork): Promise<null> {

@@ -12,6 +12,8 @@ export interface ChainLink {
   readonly hooks: PluginHooks;
   /** Whether the request continues if the plugin fails. */
   readonly continuesOnError: boolean;
+  /** Whether the plugin inspects texts, and not in shadow mode. */
+  readonly isGuard: boolean;
   /** How much text the plugin may hold back; null if it does not work on the text of responses. */
   readonly textHolds: ReturnType<typeof completeHolds> | null;
   readonly isolation: Isolation;

@@ -187,12 +187,7 @@ function compileVersion(
   }
   try {
     const settings = check(definition.settings, config.settings);
-    if (!settings.ok) {
-      return settings.details.map(({ path: field, message }) => ({
-        path: field === "" ? `${path}.settings` : `${path}.settings.${field}`,
-        message,
-      }));
-    }
+    if (!settings.ok) return settings.details.map((detail) => ofSettings(detail, path));
     const { instanceId } = ids;
     // No thread or process is started for an entry that does not run.
     if (!config.enabled && config.isolation !== "inline") return [];
@@ -209,11 +204,13 @@ function compileVersion(
             instances.createForExplanation(instanceId, definition, settings.value, listener, config)
         : null;
     const isShadow = isShadowInstance(instanceId);
+    const inspects = inspectionOf(definition, settings.value, config.stage);
     return {
       link: {
         ...ids,
         hooks,
         continuesOnError: isShadow || config.on_error === "continue",
+        isGuard: inspects !== null && !isShadow,
         createForExplanation,
         textHolds,
         isolation: config.isolation,
@@ -225,13 +222,17 @@ function compileVersion(
       sample: config.sample,
       needsBody: needsBody(definition, hooks, config.stage),
       hidesBodies: definition.hidesBodies === true,
-      inspects: inspectionOf(definition, settings.value, config.stage),
+      inspects,
       report: isShadow ? instances.shadowReport(instanceId) : null,
       next: null,
     };
   } catch (error) {
     return [{ path: `${path}.settings`, message: error instanceof Error ? error.message : String(error) }];
   }
+}
+
+function ofSettings({ path: field, message }: ErrorDetail, path: string): ErrorDetail {
+  return { path: field === "" ? `${path}.settings` : `${path}.settings.${field}`, message };
 }
 
 /** A plugin that works on the texts of responses only needs the body of the request. */

@@ -12,7 +12,7 @@ import {
   scripted,
   seedPlugins,
 } from "../support/plugin-fixtures.ts";
-import type { SeededRoute } from "../support/proxy-fixtures.ts";
+import { CHAT, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const TEST_MS = 60_000;
@@ -47,7 +47,7 @@ const seed = (isolation: string) =>
   seedPlugins(gatehouse, provider, [scripted("pre_request", MISBEHAVE, { isolation })]);
 
 const ask = (route: SeededRoute, what: string, number = 0) =>
-  postChat(gatehouse, route, { headers: { "x-do": what, "x-number": String(number) } });
+  postChat(gatehouse, route, { headers: { "x-do": what }, body: { ...CHAT, user: String(number) } });
 
 /** Posts chats to another gateway until `pending` settles, and returns how many were served. */
 async function serveBeside(route: SeededRoute, pending: Promise<unknown>): Promise<number> {

@@ -42,6 +42,7 @@ export const linkOf = (name: string, beside: ShadowLink | null = null): ShadowLi
   notesKey: name,
   hooks: {},
   continuesOnError: true,
+  isGuard: false,
   textHolds: null,
   isolation: "inline",
   isBuiltIn: false,

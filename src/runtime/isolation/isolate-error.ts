@@ -18,6 +18,8 @@ export interface CallState {
   readonly wasRunning: boolean;
   /** False if the hook has called a service, has changed something outside of the isolate, or has no time left. */
   readonly isRepeatable: boolean;
+  /** The hook was waiting at its deadline, in an isolate that reacted. */
+  readonly isSlow: boolean;
 }
 
 /** The isolate ended, or does not react, before the hook did. */
@@ -30,4 +32,4 @@ export class LostCall extends IsolateError {
   }
 }
 
-export const NOT_BEGUN: CallState = { hasBegun: false, wasRunning: false, isRepeatable: true };
+export const NOT_BEGUN: CallState = { hasBegun: false, wasRunning: false, isRepeatable: true, isSlow: false };

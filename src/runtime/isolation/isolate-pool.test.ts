@@ -1,5 +1,5 @@
 // A pool of isolates with channels of the test: which calls are repeated and where, and which requests are in quarantine.
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { eventLoopTurns } from "../../../test/support/waiting.ts";
 import { ManualClock } from "../../base/manual-clock.fixture.ts";
 import type { PluginHost, RequestContext } from "../../sdk/index.ts";
@@ -14,6 +14,7 @@ const HOST = { counters: { admit: () => Promise.resolve({}) } } as unknown as Pl
 /** A thread or process whose messages the test sends and reads. */
 class FakeChannel {
   readonly sent: ToIsolate[] = [];
+  #pongs = 0;
   readonly events: ChannelEvents;
   hasEnded = false;
 
@@ -44,7 +45,13 @@ class FakeChannel {
   }
 
   pong(): void {
+    this.#pongs++;
     this.receive({ type: "pong" });
+  }
+
+  /** Replies to every ping so far. */
+  pongAll(): void {
+    while (this.#pongs < this.sent.filter(({ type }) => type === "ping").length) this.pong();
   }
 }
 
@@ -182,6 +189,133 @@ test("a request that crashed a plugin twice is in quarantine for a minute, whate
   const later = fake.call("bad");
   await eventLoopTurns();
   expect(later()).toBe("pending");
+});
+
+/** A call that has asked a service, and waits for its response, when its isolate ends. */
+async function crashAsking(
+  fake: FakePool,
+  tag: string,
+  fields: Partial<RequestContext> = {},
+): Promise<string> {
+  const outcome = fake.call(tag, { callService: () => new Promise(() => undefined), ...fields });
+  await eventLoopTurns();
+  const channel = fake.channels.find(({ calls, hasEnded }) => calls.has(tag) && !hasEnded);
+  if (channel === undefined) return outcome();
+  const call = channel.calls.get(tag) ?? 0;
+  channel.wait(tag);
+  const asked = {
+    question: 1,
+    isBlocking: false,
+    instance: 1,
+    method: "callService",
+    args: ["1", "judge", {}, {}],
+  };
+  channel.receive({ type: "question", call, ...asked });
+  channel.events.onEnd("exit code 0");
+  await eventLoopTurns();
+  return outcome();
+}
+
+test("a request that cannot be repeated runs alone the next time, and is in quarantine if it crashes the plugin again", async () => {
+  const fake = await open();
+  expect(await crashAsking(fake, "bad")).toContain("exit code 0");
+  const beside = fake.call("beside");
+  await eventLoopTurns();
+  expect(await crashAsking(fake, "bad")).toContain("has crashed the plugin tested twice");
+  // The second one had an isolate of its own.
+  expect(beside()).toBe("pending");
+  const started = fake.channels.length;
+  expect(await crashAsking(fake, "bad")).toContain("has crashed the plugin tested twice");
+  expect(fake.channels).toHaveLength(started);
+});
+
+test("a request that was beside one that crashed the plugin is no longer alone when it has passed once", async () => {
+  const fake = await open();
+  expect(await crashAsking(fake, "good")).toContain("exit code 0");
+  const alone = fake.call("good");
+  await eventLoopTurns();
+  expect(fake.channel(1).calls.size).toBe(0);
+  fake.channel(2).finish("good");
+  await eventLoopTurns();
+  expect(alone()).toBe("resolved");
+  const shared = fake.call("good");
+  await eventLoopTurns();
+  fake.channel(1).finish("good");
+  await eventLoopTurns();
+  expect(shared()).toBe("resolved");
+});
+
+test("a request that waits for something slow when its time is over is no crash", async () => {
+  const fake = await open();
+  for (let count = 0; count < 3; count++) {
+    const outcome = fake.call("slow");
+    await eventLoopTurns();
+    const channel = fake.channels.find(({ calls, hasEnded }) => calls.has("slow") && !hasEnded);
+    channel?.wait("slow");
+    // It reacts.
+    for (let ms = 0; ms < 5000; ms += 500) {
+      fake.clock.advance(500);
+      channel?.pongAll();
+    }
+    await eventLoopTurns();
+    expect(outcome()).toContain("did not finish within 5000 ms");
+    fake.clock.advance(10_000);
+    await eventLoopTurns();
+  }
+});
+
+describe("a body that crashed the plugin in two different requests", () => {
+  const body = Buffer.from("bad body");
+  const request = (tag: string, fields: Partial<RequestContext> = {}) => ({
+    bodyView: body,
+    clientAddress: "192.0.2.1",
+    apiKey: null,
+    query: `?${tag}`,
+    headers: new Map([["x-tag", tag]]) as unknown as RequestContext["headers"],
+    ...fields,
+  });
+  const crash = async (fake: FakePool, tag: string) => {
+    const outcome = fake.call(tag, request(tag));
+    for (let turn = 0; turn < 2; turn++) {
+      await eventLoopTurns();
+      for (const channel of fake.channels)
+        if (channel.calls.has(tag) && !channel.hasEnded) channel.events.onEnd("exit");
+    }
+    await eventLoopTurns();
+    return outcome();
+  };
+
+  test("is in quarantine with every path, query and header, for its client only", async () => {
+    const fake = await open();
+    for (const tag of ["a", "b"]) expect(await crash(fake, tag)).toContain("twice");
+    const started = fake.channels.length;
+    expect(await crash(fake, "c")).toContain("twice");
+    expect(fake.channels).toHaveLength(started);
+    const others = [
+      fake.call("key", request("c", { apiKey: { id: "key", name: "key" } })),
+      fake.call("address", request("c", { clientAddress: "192.0.2.2" })),
+      fake.call("body", request("c", { bodyView: Buffer.from("bad Body") })),
+    ];
+    await eventLoopTurns();
+    for (const channel of fake.channels)
+      for (const tag of channel.calls.keys()) if (!channel.hasEnded) channel.finish(tag);
+    await eventLoopTurns();
+    expect(others.map((outcome) => outcome())).toEqual(["resolved", "resolved", "resolved"]);
+  });
+
+  test("after one of them, the body runs alone", async () => {
+    const fake = await open();
+    expect(await crash(fake, "a")).toContain("twice");
+    const other = fake.call("b", request("b"));
+    const good = fake.call("good");
+    await eventLoopTurns();
+    const places = fake.channels.filter(({ hasEnded }) => !hasEnded).map(({ calls }) => [...calls.keys()]);
+    expect(places.toSorted()).toEqual([["b"], ["good"]]);
+    for (const channel of fake.channels)
+      for (const tag of ["b", "good"]) if (channel.calls.has(tag)) channel.finish(tag);
+    await eventLoopTurns();
+    expect([other(), good()]).toEqual(["resolved", "resolved"]);
+  });
 });
 
 test("at most 1000 requests are in quarantine: the oldest are forgotten", async () => {

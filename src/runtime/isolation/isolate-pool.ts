@@ -7,7 +7,7 @@ import { IsolateError, LostCall } from "./isolate-error.ts";
 import { IsolatedInstance } from "./isolated-instance.ts";
 import type { IsolateOptions } from "./isolate-options.ts";
 import type { ErrorData, IsolatedHook } from "./messages.ts";
-import { Quarantine } from "./quarantine.ts";
+import { crashesOf, Quarantines } from "./quarantines.ts";
 import { CALL_TIMEOUT_MS } from "./running-calls.ts";
 
 /** Isolates that take new calls. */
@@ -47,8 +47,7 @@ export class IsolatePool {
   #waiting: (() => void)[] = [];
   /** By the notes of a request: the isolate that has them. */
   readonly #placeOfNotes = new WeakMap<object, Extra>();
-  /** By the id of an entry. */
-  readonly #quarantines = new Map<string, Quarantine>();
+  readonly #quarantines: Quarantines;
   readonly #crashes: CrashTimes;
   #noExtraUntil = 0;
   #isClosed = false;
@@ -56,6 +55,7 @@ export class IsolatePool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#crashes = new CrashTimes(options.clock);
+    this.#quarantines = new Quarantines(options.plugin, options.clock);
     this.#first = this.#open(false);
   }
 
@@ -81,7 +81,7 @@ export class IsolatePool {
       replicas.delete(instance.id);
     }
     if (![...this.#instances.values()].some(({ instanceId }) => instanceId === instance.instanceId))
-      this.#quarantines.delete(instance.instanceId);
+      this.#quarantines.forget(instance.instanceId);
     this.#first.remove(instance);
   }
 
@@ -122,9 +122,13 @@ export class IsolatePool {
     hook: Hook,
     context: IsolatedContexts[Hook],
   ): Promise<void> {
-    const { clock, plugin } = this.#options;
-    this.#quarantines.get(instance.instanceId)?.check(plugin, hook, context);
-    const deadlineAt = clock.now() + CALL_TIMEOUT_MS;
+    const deadlineAt = this.#options.clock.now() + CALL_TIMEOUT_MS;
+    const pooled = { instance, hook, context, deadlineAt };
+    if (this.#quarantines.check(pooled)) {
+      await this.#repeat(pooled, null, true);
+      this.#quarantines.clear(pooled);
+      return;
+    }
     let lost: LostCall | null = null;
     if (this.#first.isAvailable && this.#placeFor(context) === this.#first)
       try {
@@ -134,19 +138,22 @@ export class IsolatePool {
         if (!(error instanceof LostCall)) throw error;
         lost = error;
       }
-    await this.#repeat({ instance, hook, context, deadlineAt }, lost);
+    await this.#repeat(pooled, lost, false);
   }
 
-  /** Runs a call until it ends, or is known to be why an isolate was lost. `lost`: how it has ended so far. */
-  async #repeat(call: PooledCall, lost: LostCall | null): Promise<void> {
+  /**
+   * Runs a call until it ends, or is known to be why an isolate was lost. `lost`: how it has ended so far. `startsAlone`: it may be why an
+   * isolate was lost before.
+   */
+  async #repeat(call: PooledCall, lost: LostCall | null, startsAlone: boolean): Promise<void> {
     let last = lost;
-    let isAlone = false;
+    let isAlone = startsAlone;
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
       if (last?.state.hasBegun === true) {
-        const { isRepeatable, wasRunning } = last.state;
-        if (isAlone) throw this.#blame(call, last, 2);
-        if (!isRepeatable || this.#options.clock.now() >= call.deadlineAt)
-          throw wasRunning ? this.#blame(call, last, 1) : last;
+        // It waited for something slow, and its time is over.
+        if (last.state.isSlow) throw last;
+        const crashes = crashesOf(last.state, isAlone, this.#options.clock.now() >= call.deadlineAt);
+        if (crashes !== null) throw this.#quarantines.blame(call, last, crashes);
         isAlone = true;
       }
       try {
@@ -158,14 +165,6 @@ export class IsolatePool {
       }
     }
     throw last ?? new IsolateError(this.#options.isolation, "it crashed too often");
-  }
-
-  /** Counts crashes of a call: two if it was alone at the second one. Returns the error of the call. */
-  #blame({ instance, hook, context }: PooledCall, lost: LostCall, crashes: number): Error {
-    const { clock, plugin } = this.#options;
-    const quarantine = this.#quarantines.get(instance.instanceId) ?? new Quarantine(clock);
-    this.#quarantines.set(instance.instanceId, quarantine);
-    return quarantine.add(plugin, hook, context, crashes) ?? lost;
   }
 
   async #runShared(call: PooledCall): Promise<void> {

@@ -288,10 +288,10 @@ export class Isolate {
     const channel = this.#channel;
     this.#channel = null;
     channel?.end();
+    this.#calls.failAll(reason, !this.#life.isStuck);
     this.#life.end();
     this.#runsLostCalls = false;
     const error = new IsolateError(this.options.isolation, reason);
-    this.#calls.failAll(reason);
     this.#held.failAll(error);
     this.#stopping?.reject(error);
     for (const instance of this.#instances.values()) instance.ended(error);

@@ -87,16 +87,18 @@ export class RunningCalls {
     for (const call of this.#calls.values()) if (call.instance === instance) call.isRepeatable = false;
   }
 
-  /** The isolate has ended. */
-  failAll(reason: string): void {
+  /** The isolate has ended. `didReact`: it would have taken further calls. */
+  failAll(reason: string, didReact: boolean): void {
     this.#timer?.close();
     this.#timer = null;
     const running = this.#running();
     const now = this.#clock.now();
     for (const call of this.#calls.values()) {
       const wasRunning = call === running;
-      const isRepeatable = call.isRepeatable && call.deadlineAt > now;
-      const state = { hasBegun: call.isWaiting || wasRunning, wasRunning, isRepeatable };
+      const isOver = call.deadlineAt <= now;
+      const isRepeatable = call.isRepeatable && !isOver;
+      const isSlow = isOver && call.isWaiting && didReact;
+      const state = { hasBegun: call.isWaiting || wasRunning, wasRunning, isRepeatable, isSlow };
       call.settled.reject(this.#toError(reason, state));
     }
     this.#calls.clear();
@@ -113,7 +115,7 @@ export class RunningCalls {
     for (const [id, call] of this.#calls) {
       if (call === running || !call.isRepeatable) continue;
       this.take(id);
-      const state = { hasBegun: call.isWaiting, wasRunning: false, isRepeatable: true };
+      const state = { hasBegun: call.isWaiting, wasRunning: false, isRepeatable: true, isSlow: false };
       call.settled.reject(this.#toError(reason, state));
     }
     return this.#calls.size < before;
