@@ -242,6 +242,31 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
     expect(await streamTo(CHAT_PATH, OPENAI, events, CHAT)).toEqual({ sent: events, isComplete: true });
   });
 
+  test("are denied if the name follows the arguments", async () => {
+    const events = callDeltas(piece({ arguments: JSON.stringify(command) }, "c1"), piece({ name: "shell" }));
+    const { sent, isComplete } = await streamTo(CHAT_PATH, OPENAI, events, CHAT);
+    expect([isComplete, sent.includes('"code":"tool_denied"')]).toEqual([false, true]);
+    expect(sent).not.toContain("rm -rf");
+  });
+
+  test("are denied in streams of Gemini that send the arguments piece by piece", async () => {
+    const calls = [
+      { name: "shell", willContinue: true },
+      { partialArgs: [{ jsonPath: "$.command", stringValue: "rm -rf /" }], willContinue: true },
+      {},
+    ];
+    const events = calls
+      .map((functionCall) => ({
+        candidates: [{ index: 0, content: { role: "model", parts: [{ functionCall }] } }],
+      }))
+      .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      .join("");
+    const path = "/v1beta/models/m:streamGenerateContent";
+    const { sent, isComplete } = await streamTo(path, { provider: "gemini" }, events, { contents: [] });
+    expect([isComplete, sent.includes("TOOL_DENIED")]).toEqual([false, true]);
+    expect(sent).not.toContain("rm -rf");
+  });
+
   test("are denied if a later event of the Responses API names another tool", async () => {
     const item = (name: string) => ({
       type: "function_call",

@@ -101,8 +101,12 @@ function apply(context: RequestContext, { denied, body, stripped }: RequestVerdi
 }
 
 /** Counts a denial, and returns its message. */
-function reportDenied(context: PluginContext, source: Source, tool: string): string {
+function reportDenied(context: PluginContext, source: Source, tool: string | null): string {
   context.count("denied", source);
+  if (tool === null) {
+    context.setDetail(`denied: ${source} without a name`);
+    return `A tool whose name is not known is not allowed here (${source}).`;
+  }
   const name = JSON.stringify(tool.slice(0, MAX_SHOWN_NAME));
   context.setDetail(`denied: ${source} ${name}`);
   return `The tool ${name} is not allowed here (${source}).`;
@@ -139,9 +143,11 @@ export function compileResponsePolicy(
 /** Returns null for text that is neither arguments nor a result. */
 function toolTextOf({ channel, text, isLast }: ResponseTextContext): ToolText | null {
   const { kind, isJson } = channel;
-  const tool = channel.tool ?? "";
+  const { tool } = channel;
   if (kind === "tool_arguments") return { source: "called", tool, text, isJson, isComplete: isLast };
-  return kind === "tool_result" ? { source: "result", tool, text, isJson, isComplete: true } : null;
+  return kind === "tool_result"
+    ? { source: "result", tool: tool ?? "", text, isJson, isComplete: true }
+    : null;
 }
 
 /** A text for which the task could not be completed cannot be checked. */

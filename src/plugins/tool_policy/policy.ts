@@ -37,14 +37,23 @@ export class Policy {
     return this.#default === "deny" || this.#rules.some((rule) => rule.source === source);
   }
 
-  /** Returns null if the value is not known and a condition decides. */
-  decide(source: Source, tool: string, value: unknown): Action | null {
+  /**
+   * Returns null if the value is not known and a condition decides. `tool`: null for a call whose name is not known, which could be that of any
+   * rule. Its name may still arrive while its arguments are not whole.
+   */
+  decide(source: Source, tool: string | null, value: unknown): Action | null {
+    if (tool === null) return value === UNKNOWN ? null : this.#strictest(source);
     for (const rule of this.#rules) {
       if (rule.source !== source || !rule.matchesName(tool)) continue;
       if (rule.when !== null && value === UNKNOWN) return null;
       if (rule.when === null || isMet(rule.when, value, rule.action)) return rule.action;
     }
     return this.#default;
+  }
+
+  #strictest(source: Source): Action {
+    const denies = this.#rules.some((rule) => rule.source === source && rule.action === "deny");
+    return denies ? "deny" : this.#default;
   }
 }
 

@@ -4,7 +4,8 @@ import { readJson, readResult } from "./read-json.ts";
 
 export interface ToolText {
   readonly source: "called" | "result";
-  readonly tool: string;
+  /** Null for a call whose name is not known. */
+  readonly tool: string | null;
   readonly text: string;
   readonly isJson: boolean;
   readonly isComplete: boolean;

@@ -355,6 +355,23 @@ describe("calls", () => {
     expect((await call([allow, deny("*", "called")], ["[}"])).rejection).not.toBeNull();
   });
 
+  test("a call whose name is not known is held back, and denied if a rule denies any call", async () => {
+    const unnamed = (rules: Fields[], pieces: string[]) =>
+      testPlugin(toolPolicy, { rules }).responseText(pieces, {
+        kind: "tool_arguments",
+        tool: null,
+        isJson: true,
+      });
+    const pieces = ['{"command":', '"ls"}'];
+    expect(await unnamed([deny("shell", "called", dangerous)], pieces)).toMatchObject({
+      text: "",
+      rejection: { code: "tool_denied" },
+    });
+    expect((await unnamed([deny("shell", "called")], pieces)).rejection?.code).toBe("tool_denied");
+    const others = [{ tool: "a", source: "called", action: "allow" }, deny("b", "offered")];
+    expect(await unnamed(others, pieces)).toEqual({ text: pieces.join(""), rejection: null });
+  });
+
   test("a name decides at once, and plain text is a string", async () => {
     expect((await call([deny("shell", "called")], ["", "{"])).rejection).not.toBeNull();
     expect(
@@ -451,6 +468,21 @@ describe("patterns mean what ECMA-262 says", () => {
       "tool_denied",
     );
   });
+});
+
+test.each([
+  ["https://docs.example.com/a", false],
+  ["https://docs.example.com.evil.com/", true],
+  ["https://docs\u3002example.com/", true],
+  ["https://docs\u200b.example.com/", true],
+  ["HTTPS://DOCS.EXAMPLE.COM/", true],
+  ["https://docs.example.com@evil.com/", true],
+])("patterns see the exact text, so that only known hosts can be allowed: %s", async (url, isDenied) => {
+  const when = { properties: { url: { pattern: "^https://docs\\.example\\.com/" } }, required: ["url"] };
+  const rules = [{ tool: "fetch", source: "called", action: "allow", when }, deny("fetch", "called")];
+  const call = { kind: "tool_arguments", tool: "fetch", isJson: true } as const;
+  const { rejection } = await testPlugin(toolPolicy, { rules }).responseText([JSON.stringify({ url })], call);
+  expect(rejection !== null).toBe(isDenied);
 });
 
 describe("numbers", () => {
