@@ -248,7 +248,10 @@ export class UpstreamAttempt {
     if (this.#isHedgedByPercentile && this.#response.ok && this.#facts.fault === null)
       this.#recordTime(this.#exchange.clock.now() - this.#facts.startedAt);
     if (response.translation !== null) translateEarly(response, response.translation, this.#exchange);
-    if (response.failure !== null) this.#facts.fault ??= "error_event";
+    if (response.failure !== null) {
+      this.#facts.fault ??= "error_event";
+      this.#facts.unusedUsage = response.unusedUsage();
+    }
     const result = response.failure === null ? healthResultOf(status) : "failed";
     if (response.isRetried) this.#report.end(result, this.#exchange.clock.now());
     return response;

@@ -331,3 +331,69 @@ describe("a stream that is cut before its first content", () => {
     expect(await usageOf(route)).toMatchObject({ input: 10, output: 20, partial: false });
   });
 });
+
+describe("an attempt that failed after the request was sent", () => {
+  const target = { provider: "anthropic" };
+  const send = async ({ url }: Seeded) => {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...CHAT, model: "cheap", max_tokens: 50, stream: true }),
+    });
+    await response.text();
+    return response.status;
+  };
+  const FAULTS: readonly (readonly [fault: string, behavior: Behavior])[] = [
+    ["broken", { closeBeforeAnswer: true }],
+    ["cut", { cutHeadAfterBytes: 20 }],
+    ["invalid", { crlfInHeader: "nul" }],
+    ["error_event", { errorAfterChunks: 0 }],
+  ];
+  const faultsOf = async ({ at }: Seeded) => {
+    const { body } = await gatehouse.api("GET", `${at}/requests`);
+    return body.requests[0].attempts.map(({ fault }: { fault: string | null }) => fault);
+  };
+
+  test.each(FAULTS)("(%s) is charged with the estimated input", async (fault, behavior) => {
+    const route = await seed(target);
+    provider.behave(behavior);
+    // The connection may have been stale, so the same target is tried again if that is allowed.
+    expect(await send(route)).toBe(502);
+    const { tokens, dollars } = await charged(route);
+    expect(await faultsOf(route)).toEqual([fault]);
+    expect(tokens).toBeGreaterThan(0);
+    expect(dollars).toBeCloseTo(tokens / 1e6, 9);
+    expect(await usageOf(route)).toMatchObject({ input: tokens, output: 0, partial: true });
+  });
+
+  test.each(FAULTS)("(%s) is charged beside the response of another target", async (fault, behavior) => {
+    const route = await seed(target);
+    const targets = [targetAt(provider, target), targetAt(other, { ...target, priority: 2 })];
+    await gatehouse.api("PATCH", `${route.at}/upstreams/${route.upstream}`, { targets, max_attempts: 2 });
+    provider.behave(behavior);
+    other.behave({ usage: { input: 10, output: 20 } });
+    expect(await send(route)).toBe(200);
+    expect((await charged(route)).tokens).toBeGreaterThan(30);
+    expect(await faultsOf(route)).toEqual([fault, null]);
+  });
+
+  test("(error_event) is charged with the usage that its body reports", async () => {
+    const route = await seed({ provider: "openai", format: "responses" });
+    const second = { provider: "openai", format: "responses", priority: 2 };
+    const targets = [targetAt(provider, { ...second, priority: 1 }), targetAt(other, second)];
+    await gatehouse.api("PATCH", `${route.at}/upstreams/${route.upstream}`, { targets, max_attempts: 2 });
+    const usage = { input_tokens: 700, output_tokens: 100, total_tokens: 800 };
+    const error = { code: "server_error", message: "Out of order." };
+    provider.behave({
+      body: JSON.stringify({ id: "resp_1", object: "response", status: "failed", output: [], error, usage }),
+    });
+    other.behave({ usage: { input: 10, output: 20 } });
+    const response = await fetch(`${route.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...CHAT, model: "cheap", max_tokens: 50 }),
+    });
+    expect(response.status).toBe(200);
+    expect(await charged(route)).toEqual({ tokens: 830, dollars: 0.001_91 });
+  });
+});

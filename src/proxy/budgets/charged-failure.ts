@@ -1,25 +1,37 @@
 // Attempts of which the client gets nothing, although the provider may have run the model: which ones are charged, and with which tokens.
 import type { TokenCounts } from "../../formats/token-counts.ts";
+import type { AttemptFault } from "../../telemetry/requests/attempt-fault.ts";
 import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
 import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
 
-/** The provider may have run the model: the request was sent, and its response did not arrive completely. */
-const CHARGED_FAILURES: ReadonlySet<string> = new Set([
-  "client_left",
-  "first_byte_timeout",
-  "first_content_timeout",
-  "empty_stream",
-  "idle_timeout",
-  "total_timeout",
-  "cut",
-  "content_filter",
-  "hedge_lost",
-  "stopped",
-  "abandoned",
-]);
+/**
+ * Whether the provider may have run the model although its response did not arrive. The request may not have been sent (`wasSent`), but where
+ * it was, only the absence of a connection proves that nothing was generated.
+ */
+const IS_CHARGED: Readonly<Record<AttemptFault, boolean>> = {
+  unreachable: false,
+  connect_timeout: false,
+  forbidden: false,
+  credentials: false,
+  broken: true,
+  cut: true,
+  invalid: true,
+  first_byte_timeout: true,
+  idle_timeout: true,
+  first_content_timeout: true,
+  total_timeout: true,
+  error_event: true,
+  empty_stream: true,
+  content_filter: true,
+  hedge_lost: true,
+  stopped: true,
+  abandoned: true,
+  client_left: true,
+};
+
 /** Whether the provider may have run the model, although its response did not arrive. */
 export function isChargedFailure({ fault, wasSent }: Pick<AttemptFacts, "fault" | "wasSent">): boolean {
-  return fault !== null && wasSent && CHARGED_FAILURES.has(fault);
+  return fault !== null && wasSent && IS_CHARGED[fault];
 }
 
 /**

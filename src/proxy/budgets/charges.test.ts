@@ -48,7 +48,7 @@ const budget = fc
     model: MODELS[model] ?? null,
   }));
 const attempt = fc.record({
-  fault: fc.constantFrom(null, null, null, "cut", "connect_failed"),
+  fault: fc.constantFrom(null, null, null, "cut", "unreachable"),
   wasSent: fc.boolean(),
   purpose: fc.constantFrom("request" as const, "request" as const, "hedge" as const),
   model: fc.constantFrom(...MODELS),

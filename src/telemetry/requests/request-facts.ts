@@ -4,6 +4,7 @@ import type { FormatName } from "../../formats/format-names.ts";
 import type { Operation } from "../../formats/operations.ts";
 import type { ResponseDetails } from "../../formats/response-details.ts";
 import type { TokenCounts } from "../../formats/token-counts.ts";
+import type { AttemptFault } from "./attempt-fault.ts";
 import type { BodyCapture } from "./body-capture.ts";
 import type { McpFacts } from "./mcp-facts.ts";
 import type { ShadowRun } from "./shadow-report.ts";
@@ -44,7 +45,7 @@ export class AttemptFacts {
   translation: TranslationFacts | null = null;
   status: number | null = null;
   /** Why there was no response or an incomplete one. Named `fault` as in the request log API. */
-  fault: string | null = null;
+  fault: AttemptFault | null = null;
   /** Whether the provider may have received the request. */
   wasSent = true;
   firstByteAt: number | null = null;
