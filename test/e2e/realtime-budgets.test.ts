@@ -77,8 +77,8 @@ describe("each response is settled while the socket is open", () => {
       socket.send(done(100, 50));
       await waitUntil(async () => (await stateOf(route, id)).spent === spent);
     }
-    // The 95th percentile of the outputs so far.
-    expect((await stateOf(route, id)).reserved).toBe(50);
+    // The conversation so far, and the 95th percentile of the outputs.
+    expect((await stateOf(route, id)).reserved).toBe(150 + 50);
     client.socket.close();
     expect(await settled(route, id)).toMatchObject({ spent: 300, reserved: 0 });
     expect(await totalAfter(gatehouse, route, 2)).toMatchObject({ requests: 2, input_tokens: 200 });
@@ -171,7 +171,7 @@ describe("a socket is closed with 1008 when a limit is exhausted", () => {
     expect(await record(route)).toMatchObject({ outcome: "refused", error_code: "token_limit_exceeded" });
   });
 
-  test("of token_limiter, if it counts input, whose size is not known before", async () => {
+  test("of token_limiter, if the conversation does not fit into it any more", async () => {
     const route = await seed(limiter(400, { count: "input" }));
     const client = await openRealtime(route.url);
     const socket = await provider.socket();
@@ -179,7 +179,7 @@ describe("a socket is closed with 1008 when a limit is exhausted", () => {
     socket.send(done(400, 40));
     expect(await client.closed).toMatchObject({
       code: 1008,
-      reason: expect.stringContaining("global_tokens"),
+      reason: expect.stringContaining("440 input tokens, and the global limit is 400"),
     });
   });
 
@@ -214,7 +214,7 @@ describe("a socket is closed with 1008 when a limit is exhausted", () => {
       socket.send(done(500, 100));
     }
     await waitUntil(async () => (await stateOf(warning, warned)).spent === 600);
-    await waitUntil(async () => (await stateOf(raising, raised)).reserved === 100);
+    await waitUntil(async () => (await stateOf(raising, raised)).reserved === 600 + 100);
     for (const { socket } of clients) {
       socket.send("hello");
       expect(socket.readyState).toBe(WebSocket.OPEN);

@@ -1,17 +1,15 @@
 // Estimates of realtime responses without usage.
 import { describe, expect, test } from "bun:test";
-import { tokenCounts } from "../token-counts.ts";
 import { tokensOfText } from "../text-tokens.ts";
-import { RealtimeEstimate } from "./realtime-estimate.ts";
+import {
+  hasOutput,
+  inputTokensOf,
+  RealtimeConversation,
+  RealtimeOutput,
+  responseIdIn,
+} from "./realtime-estimate.ts";
 
-const NO_PARTS = {
-  cachedInputTokens: 0,
-  cacheWrite5mTokens: 0,
-  cacheWrite1hTokens: 0,
-  audioInputTokens: 0,
-  reasoningTokens: 0,
-  audioOutputTokens: 0,
-};
+const NO_INPUT = { inputTokens: 0, audioInputTokens: 0 };
 const TEXT = "The quick brown fox jumps over the lazy dog. ";
 const deltaOf = (delta: string, type = "response.output_text.delta") => JSON.stringify({ type, delta });
 
@@ -19,19 +17,19 @@ describe("the output", () => {
   test("does not depend on how the text is split", () => {
     const text = TEXT.repeat(3000);
     for (const size of [1, 7, 4000, text.length]) {
-      const estimate = new RealtimeEstimate();
+      const estimate = new RealtimeOutput();
       for (let at = 0; at < text.length; at += size)
         estimate.addServerMessage(deltaOf(text.slice(at, at + size)));
-      const { outputTokens } = estimate.takeEstimate();
+      const { outputTokens } = estimate.estimateWith(NO_INPUT);
       expect(outputTokens).toBeWithin(tokensOfText(text) * 0.99, tokensOfText(text) * 1.01);
     }
   });
 
   test("is text, transcripts and arguments, and nothing else", () => {
     const outputOf = (...messages: string[]) => {
-      const estimate = new RealtimeEstimate();
-      for (const message of messages) estimate.addServerMessage(message);
-      return estimate.takeEstimate().outputTokens;
+      const estimate = new RealtimeOutput();
+      for (const message of messages) if (hasOutput(message)) estimate.addServerMessage(message);
+      return estimate.estimateWith(NO_INPUT).outputTokens;
     };
     const expected = Math.ceil(tokensOfText(TEXT));
     for (const kind of ["text", "output_audio_transcript", "audio_transcript", "function_call_arguments"])
@@ -42,26 +40,47 @@ describe("the output", () => {
 });
 
 describe("the input", () => {
+  const instruct = (instructions: string) =>
+    JSON.stringify({ type: "session.update", session: { instructions } });
+
   test("is the conversation before, and what the client added since", () => {
-    const estimate = new RealtimeEstimate();
-    estimate.addClientMessage(JSON.stringify({ type: "session.update", session: { instructions: TEXT } }));
-    expect(estimate.takeEstimate().inputTokens).toBeWithin(tokensOfText(TEXT), tokensOfText(TEXT) + 8);
-    estimate.responseReported(tokenCounts(100, 20, NO_PARTS));
-    estimate.addServerMessage(deltaOf(TEXT));
-    const { outputTokens, inputTokens } = estimate.takeEstimate();
-    expect(inputTokens).toBe(120);
-    expect(estimate.takeEstimate().inputTokens).toBe(120 + outputTokens);
+    const conversation = new RealtimeConversation();
+    conversation.addClientMessage(instruct(TEXT));
+    expect(conversation.nextInputTokens()).toBeWithin(tokensOfText(TEXT), tokensOfText(TEXT) + 8);
+    conversation.responseStarted();
+    expect(conversation.runningInput().inputTokens).toBe(conversation.nextInputTokens());
+    conversation.responseEnded(120);
+    expect(conversation.nextInputTokens()).toBe(120);
+  });
+
+  test("of a running response is without what the client added since it started, which that of the next one has", () => {
+    const conversation = new RealtimeConversation();
+    conversation.responseEnded(100);
+    conversation.responseStarted();
+    conversation.addClientMessage(instruct(TEXT));
+    expect(conversation.runningInput().inputTokens).toBe(100);
+    const added = inputTokensOf(instruct(TEXT));
+    expect(conversation.nextInputTokens()).toBe(100 + added);
+    conversation.responseEnded(150);
+    expect(conversation.nextInputTokens()).toBe(150 + added);
   });
 
   test("counts audio by its duration, and messages that are no JSON not at all", () => {
-    const estimate = new RealtimeEstimate();
+    const conversation = new RealtimeConversation();
     const audio = Buffer.alloc(48_000).toString("base64");
     for (let sent = 0; sent < 10; sent++)
-      estimate.addClientMessage(JSON.stringify({ type: "input_audio_buffer.append", audio }));
-    estimate.addClientMessage("not JSON");
-    estimate.addClientMessage(new Uint8Array(1000));
-    const { inputTokens, audioInputTokens } = estimate.takeEstimate();
+      conversation.addClientMessage(JSON.stringify({ type: "input_audio_buffer.append", audio }));
+    conversation.addClientMessage("not JSON");
+    conversation.addClientMessage(new Uint8Array(1000));
+    const { inputTokens, audioInputTokens } = conversation.runningInput();
     expect(audioInputTokens).toBeWithin(100, 102);
     expect(inputTokens).toBe(audioInputTokens);
   });
+});
+
+test("the response that a message belongs to is not one that its text names", () => {
+  expect(responseIdIn('{"type":"response.output_text.delta","response_id" : "resp_1","delta":"x"}')).toBe(
+    "resp_1",
+  );
+  expect(responseIdIn(deltaOf('"response_id":"resp_2"'))).toBeNull();
 });

@@ -1,4 +1,5 @@
-// Estimates the tokens of a response of OpenAI's Realtime API whose usage was not reported, from the messages that were relayed.
+// Estimates the tokens of responses of OpenAI's Realtime API, from the messages that were relayed: the input of the conversation before a
+// response is generated, and the input and output of one whose usage was not reported.
 import { isJsonObject, parseObject, type JsonObject } from "../../base/json.ts";
 import { estimateRequestTokens } from "../token-estimate.ts";
 import { tokensOfText } from "../text-tokens.ts";
@@ -12,56 +13,110 @@ const AUDIO_DELTA = 'audio.delta"';
 const DELTA = '.delta"';
 const TEXT_DELTA =
   /^response\.(?:output_text|text|output_audio_transcript|audio_transcript|function_call_arguments)\.delta$/;
+/** Inside of another string, the quotes are escaped. */
+const RESPONSE_ID = /"response_id"\s*:\s*"([^"\\]*)"/;
 /** Characters of messages that are kept until they are read. Most are dropped unread, because usage is reported. */
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 
-export class RealtimeEstimate {
-  /** The conversation up to the last response that has ended: its input and its output. */
+interface InputTokens {
+  readonly inputTokens: number;
+  readonly audioInputTokens: number;
+}
+
+/** The conversation of a session: what a response that starts now has as its input. */
+export class RealtimeConversation {
+  /** The input and output of the last response of the conversation that has ended. */
   #contextTokens = 0;
-  #inputAudioTokens = 0;
-  #outputAudioTokens = 0;
-  readonly #input = new UnreadMessages(tokensOfClientEvents);
-  readonly #output = new UnreadMessages(tokensOfDeltas);
+  /** What the client has added since then, and before the running response started. */
+  #added = new AddedInput();
+  /** What the client has added since a response of the conversation started, which is not part of its input; null while none runs. */
+  #addedLater: AddedInput | null = null;
+  /** Of all messages of the client that were added. */
+  characters = 0;
 
   addClientMessage(message: string | Uint8Array): void {
     if (typeof message !== "string") return;
-    if (message.includes(AUDIO_INPUT))
-      this.#inputAudioTokens += message.length / CHARACTERS_PER_INPUT_AUDIO_TOKEN;
-    else this.#input.add(message);
+    this.characters += message.length;
+    (this.#addedLater ?? this.#added).add(message);
   }
 
-  /** Call with the messages that arrive while a response is generated. */
-  addServerMessage(message: string): void {
-    if (!message.includes(DELTA)) return;
-    if (message.includes(AUDIO_DELTA))
-      this.#outputAudioTokens += message.length / CHARACTERS_PER_OUTPUT_AUDIO_TOKEN;
-    else this.#output.add(message);
+  responseStarted(): void {
+    this.#addedLater ??= new AddedInput();
   }
 
-  /** Call when a response has reported its usage. */
-  responseReported({ inputTokens, outputTokens }: TokenCounts): void {
-    this.#startAfter(inputTokens + outputTokens);
-  }
-
-  /** Returns the estimate for a response that has ended without usage. It has at least one token, because a model has run. */
-  takeEstimate(): TokenCounts {
-    const audioInputTokens = Math.round(this.#inputAudioTokens);
-    const audioOutputTokens = Math.round(this.#outputAudioTokens);
-    const input = this.#contextTokens + audioInputTokens + Math.ceil(this.#input.takeTokens());
-    const output = audioOutputTokens + Math.ceil(this.#output.takeTokens());
-    const parts = { cachedInputTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 0 };
-    const tokens = tokenCounts(Math.max(1, input), output, { ...parts, audioInputTokens, audioOutputTokens });
-    this.#startAfter(input + output);
-    return tokens;
-  }
-
-  #startAfter(contextTokens: number): void {
+  /** Call when a response of the conversation has ended. `contextTokens` are its input and its output. */
+  responseEnded(contextTokens: number): void {
     this.#contextTokens = contextTokens;
-    this.#inputAudioTokens = 0;
-    this.#outputAudioTokens = 0;
-    this.#input.drop();
-    this.#output.drop();
+    this.#added = this.#addedLater ?? new AddedInput();
+    this.#addedLater = null;
   }
+
+  /** Returns the input of a response that starts now. */
+  nextInputTokens(): number {
+    const later = this.#addedLater?.tokens() ?? 0;
+    return this.runningInput().inputTokens + Math.ceil(later);
+  }
+
+  /** Returns the input of the response that runs. */
+  runningInput(): InputTokens {
+    const audioInputTokens = Math.round(this.#added.audioTokens);
+    const inputTokens = this.#contextTokens + audioInputTokens + Math.ceil(this.#added.textTokens());
+    return { inputTokens, audioInputTokens };
+  }
+}
+
+class AddedInput {
+  audioTokens = 0;
+  readonly #texts = new UnreadMessages(tokensOfClientEvents);
+
+  add(message: string): void {
+    if (message.includes(AUDIO_INPUT)) this.audioTokens += message.length / CHARACTERS_PER_INPUT_AUDIO_TOKEN;
+    else this.#texts.add(message);
+  }
+
+  textTokens(): number {
+    return this.#texts.tokens();
+  }
+
+  tokens(): number {
+    return this.audioTokens + this.#texts.tokens();
+  }
+}
+
+/** The output of one response, from the messages that arrive while it is generated. */
+export class RealtimeOutput {
+  #audioTokens = 0;
+  readonly #texts = new UnreadMessages(tokensOfDeltas);
+
+  addServerMessage(message: string): void {
+    if (message.includes(AUDIO_DELTA))
+      this.#audioTokens += message.length / CHARACTERS_PER_OUTPUT_AUDIO_TOKEN;
+    else this.#texts.add(message);
+  }
+
+  /** Returns the tokens of the response if it has ended without usage. It has at least one, because a model has run. */
+  estimateWith({ inputTokens, audioInputTokens }: InputTokens): TokenCounts {
+    const audioOutputTokens = Math.round(this.#audioTokens);
+    const output = audioOutputTokens + Math.ceil(this.#texts.tokens());
+    const parts = { cachedInputTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 0 };
+    return tokenCounts(Math.max(1, inputTokens), output, { ...parts, audioInputTokens, audioOutputTokens });
+  }
+}
+
+/** Whether a message of the provider has a part of the output of a response. */
+export function hasOutput(message: string): boolean {
+  return message.includes(DELTA);
+}
+
+/** Returns the response that a message of the provider belongs to; null if it names none. */
+export function responseIdIn(message: string): string | null {
+  return RESPONSE_ID.exec(message)?.[1] ?? null;
+}
+
+/** Returns the estimated input that an event of the client has by itself. */
+export function inputTokensOf(message: string): number {
+  const event = parseObject(message);
+  return event === null ? 0 : Math.ceil(tokensOfClientEvents([event]));
 }
 
 /** Messages whose tokens are counted only if they are needed, or if too many are kept. */
@@ -81,20 +136,13 @@ class UnreadMessages {
     if (this.#characters > MAX_KEPT_CHARACTERS) this.#read();
   }
 
-  takeTokens(): number {
+  tokens(): number {
     this.#read();
-    const tokens = this.#tokens;
-    this.#tokens = 0;
-    return tokens;
-  }
-
-  drop(): void {
-    this.#messages = [];
-    this.#characters = 0;
-    this.#tokens = 0;
+    return this.#tokens;
   }
 
   #read(): void {
+    if (this.#messages.length === 0) return;
     this.#tokens += this.#count(this.#messages.map(parseObject).filter((event) => event !== null));
     this.#messages = [];
     this.#characters = 0;

@@ -21,6 +21,8 @@ describe("response.done", () => {
     };
     expect(done(usage)).toEqual({
       type: "done",
+      id: null,
+      isOutOfBand: false,
       tokens: {
         inputTokens: 132,
         outputTokens: 121,
@@ -37,15 +39,40 @@ describe("response.done", () => {
 
   test("without usage, or with one that is no count, has no tokens", () => {
     for (const usage of [null, undefined, {}, [], "x", { input_tokens: -1 }, { output_tokens: "7" }])
-      expect(done(usage)).toEqual({ type: "done", tokens: null, isFailed: false });
+      expect(done(usage)).toMatchObject({ type: "done", tokens: null, isFailed: false });
     const failed = { type: "response.done", response: { status: "failed", usage: null } };
-    expect(readRealtimeEvent(JSON.stringify(failed))).toEqual({ type: "done", tokens: null, isFailed: true });
+    expect(readRealtimeEvent(JSON.stringify(failed))).toMatchObject({
+      type: "done",
+      tokens: null,
+      isFailed: true,
+    });
     expect(readRealtimeEvent('{"type":"response.done"}')).toMatchObject({ type: "done", tokens: null });
   });
 });
 
-test("response.created starts a response", () => {
-  expect(readRealtimeEvent('{"type":"response.created","response":{}}')).toEqual({ type: "started" });
+test.each([
+  [{}, { id: null, isOutOfBand: false }],
+  [
+    { id: "resp_1", conversation_id: "conv_1" },
+    { id: "resp_1", isOutOfBand: false },
+  ],
+  [
+    { id: "resp_1", conversation_id: null },
+    { id: "resp_1", isOutOfBand: true },
+  ],
+  [{ id: 7 }, { id: null, isOutOfBand: false }],
+])("response.created starts a response, and response.done ends it: %j", (response, expected) => {
+  const read = (type: string) => readRealtimeEvent(JSON.stringify({ type, response }));
+  expect(read("response.created")).toEqual({ type: "started", ...expected });
+  expect(read("response.done")).toMatchObject({ type: "done", ...expected });
+});
+
+test.each([
+  [{ code: "x", event_id: "mine" }, "mine"],
+  [{ code: "x", event_id: null }, null],
+  [undefined, null],
+])("an error names the event of the client that was rejected: %j", (error, eventId) => {
+  expect(readRealtimeEvent(JSON.stringify({ type: "error", error }))).toEqual({ type: "error", eventId });
 });
 
 test.each([

@@ -4,30 +4,53 @@ import { isJsonObject } from "../../base/json.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
 import { toCount } from "../usage-scanner.ts";
 
+interface EventOfResponse {
+  /** Null if the event names none. */
+  readonly id: string | null;
+  /** The response is not part of the conversation: neither its input nor its output is that of later ones. */
+  readonly isOutOfBand: boolean;
+}
+
 /**
  * `started`: the model generates a response. `done`: it ended; `tokens` is null if the provider reports no usage. `isFailed`: the
- * provider could not generate it.
+ * provider could not generate it. `error`: an event of the client was rejected; `eventId` is null if the client gave it none.
  */
 type RealtimeEvent =
-  | { readonly type: "started" }
-  | { readonly type: "done"; readonly tokens: TokenCounts | null; readonly isFailed: boolean };
+  | ({ readonly type: "started" } & EventOfResponse)
+  | ({
+      readonly type: "done";
+      readonly tokens: TokenCounts | null;
+      readonly isFailed: boolean;
+    } & EventOfResponse)
+  | { readonly type: "error"; readonly eventId: string | null };
 
 const STARTED = "response.created";
 const DONE = "response.done";
+const ERROR = "error";
 /** These events have transcripts, but no audio. Parsing a larger message would delay other requests. */
 export const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
+/** Longer ids are not compared. */
+const MAX_ID_LENGTH = 512;
 
 /** Returns null for every other message. Most messages are not parsed, because they do not contain the names. */
 export function readRealtimeEvent(message: string): RealtimeEvent | null {
   if (message.length > MAX_EVENT_LENGTH) return null;
-  if (!message.includes(`"${DONE}"`) && !message.includes(`"${STARTED}"`)) return null;
+  if (![DONE, STARTED, ERROR].some((name) => message.includes(`"${name}"`))) return null;
   const event = parseEvent(message);
   if (!isJsonObject(event)) return null;
-  if (event["type"] === STARTED) return { type: "started" };
-  if (event["type"] !== DONE) return null;
-  const { response } = event;
+  const { type, response } = event;
+  if (type === ERROR) return { type, eventId: idIn(event["error"], "event_id") };
+  if (type !== STARTED && type !== DONE) return null;
+  const isOutOfBand = isJsonObject(response) && response["conversation_id"] === null;
+  const about = { id: idIn(response, "id"), isOutOfBand };
+  if (type === STARTED) return { type: "started", ...about };
   const isFailed = objectIn(response, "status") === "failed";
-  return { type: "done", tokens: tokensOf(objectIn(response, "usage")), isFailed };
+  return { type: "done", ...about, tokens: tokensOf(objectIn(response, "usage")), isFailed };
+}
+
+function idIn(value: unknown, name: string): string | null {
+  const id = objectIn(value, name);
+  return typeof id === "string" && id.length <= MAX_ID_LENGTH ? id : null;
 }
 
 /** Audio that was cached is part of both counters; each token is counted once, as cached. */

@@ -1,12 +1,12 @@
 // Why the socket of a client ended: what telemetry and the health of the target take from it.
-import type { ErrorCode } from "../../base/errors.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { HealthResult } from "../balancer-report.ts";
 
 export interface Ending {
   readonly outcome: Outcome;
   readonly health: HealthResult;
-  readonly errorCode: ErrorCode | null;
+  /** Of the error table, or that of a plugin. */
+  readonly errorCode: string | null;
 }
 
 export const COMPLETE: Ending = { outcome: "complete", health: "succeeded", errorCode: null };

@@ -2,9 +2,6 @@
 // side closes, the idle timeout expires, or the process stops.
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import type { ClockTimer } from "../../base/clock.ts";
-import { RealtimeEstimate } from "../../formats/openai/realtime-estimate.ts";
-import { readRealtimeEvent } from "../../formats/openai/realtime-events.ts";
-import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
 import type { Deadline } from "../../http/coarse-deadlines.ts";
 import type { UpstreamError } from "../../upstream/upstream-error.ts";
 import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
@@ -13,16 +10,14 @@ import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 import { UpstreamSocket, type UpstreamSocketEvents } from "../../upstream/websocket/upstream-socket.ts";
 import { PERMISSION_CHECK_MS, type Refusal } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
-import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import type { TargetResponse } from "../target-response.ts";
+import { ClientMessages } from "./client-messages.ts";
 import type { OpenSockets } from "./open-sockets.ts";
-import { learnComplete, withHiddenOutput } from "../hidden-output.ts";
-import { priceFor } from "../price-for.ts";
-import { recordSocketUsage } from "./record-socket-usage.ts";
 import { CLIENT_LEFT, COMPLETE, LOST, TIMED_OUT, type Ending } from "./socket-endings.ts";
 import { SocketPermission } from "./socket-permission.ts";
-import { SocketReservations, type SocketClaimParts } from "./socket-reservations.ts";
+import type { Exhausted } from "./socket-reservations.ts";
+import { SocketResponses, type SocketResponseParts } from "./socket-responses.ts";
 
 /** Larger messages of a provider close the socket with 1009. */
 const MAX_PROVIDER_MESSAGE_BYTES = 32 * 1024 * 1024;
@@ -31,8 +26,10 @@ const MAX_QUEUED_BYTES = 256 * 1024;
 /** How long a client may take to receive the close frame. */
 const CLOSE_TIMEOUT_MS = 5000;
 const SWITCHING_PROTOCOLS = 101;
+/** The payload of a close frame has 125 bytes, of which the code takes two. */
+const MAX_REASON_BYTES = 123;
 
-export interface SocketParts extends FinishParts, SocketClaimParts {
+export interface SocketParts extends FinishParts, SocketResponseParts {
   readonly sockets: OpenSockets;
 }
 
@@ -47,15 +44,10 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   readonly #idleMs: number;
   /** A time of the clock. */
   #idleUntil = Infinity;
-  readonly #estimate = new RealtimeEstimate();
-  readonly #transcription = new RealtimeTranscription();
+  readonly #clientMessages: ClientMessages;
   /** Null until the socket is open. */
-  #reservations: SocketReservations | null = null;
+  #responses: SocketResponses | null = null;
   #client: ServerSocket | null = null;
-  /** Responses that the model is generating. */
-  #running = 0;
-  /** When the first of the running responses has started. */
-  #startedAt = 0;
   #isDraining = false;
   /** Set by the first event that ends the socket. */
   #ending: Ending | null = null;
@@ -78,6 +70,14 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     const { upstreamResponse } = response;
     const { clock } = exchange;
     this.#upstream = new UpstreamSocket(upstreamResponse, writer, MAX_PROVIDER_MESSAGE_BYTES, this, clock);
+    this.#clientMessages = new ClientMessages({
+      handle: (message) => this.#responses?.handleClientMessage(message),
+      onHandled: () => this.#resumeClient(),
+      onHandlerError: (error) => {
+        this.onHandlerError(error);
+        this.#client?.terminate();
+      },
+    });
   }
 
   /** Called if the client disconnected before its handshake was complete. */
@@ -90,8 +90,10 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   onOpen(client: ServerSocket): void {
     this.#client = client;
     this.#exchange.isUsageRecorded = true;
-    this.#reservations = new SocketReservations(this.#exchange, this.#parts, (why) => {
-      this.#end({ outcome: "refused", health: "neutral", errorCode: why.code }, why.closeCode, why.reason);
+    this.#responses = new SocketResponses(this.#exchange, this.#response, this.#parts, {
+      sendToProvider: (message) => this.#sendToProvider(message),
+      sendToClient: (message) => this.#sendToClient(message),
+      onExhausted: (why) => this.#onExhausted(why),
     });
     this.#touch();
     this.dueAt = Math.min(this.#exchange.clock.now() + PERMISSION_CHECK_MS, this.#idleUntil);
@@ -108,10 +110,8 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
       this.#refuse(refusal);
       return;
     }
-    this.#upstream.send(message);
-    this.#estimate.addClientMessage(message);
-    this.#transcription.addClientMessage(message);
-    if (this.#upstream.queuedBytes > MAX_QUEUED_BYTES) this.#client?.pause();
+    this.#clientMessages.add(message);
+    if (!this.#mayReadClient) this.#client?.pause();
   }
 
   onClientPing(): void {
@@ -121,6 +121,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   onClientDrained(): void {
     this.#touch();
     if ((this.#client?.bufferedBytes ?? 0) <= MAX_QUEUED_BYTES) this.#upstream.resume();
+    this.#resumeClient();
   }
 
   onClientClosed(code: number, reason: string): void {
@@ -148,12 +149,14 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#touch();
     client.send(message);
     if (client.bufferedBytes > MAX_QUEUED_BYTES) this.#upstream.pause();
-    if (typeof message === "string") this.#readEvent(message);
+    if (this.#responses === null) return;
+    this.#responses.handleProviderMessage(message);
+    if (this.#isDraining && this.#responses.isIdle) this.closeForShutdown();
   }
 
   onDrained(): void {
     this.#touch();
-    if (this.#client?.isPaused === true) this.#client.resume();
+    this.#resumeClient();
   }
 
   onClosed(code: number, reason: string, error: UpstreamError | null): void {
@@ -189,70 +192,38 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   drain(): void {
     this.#isDraining = true;
-    if (this.#running === 0) this.closeForShutdown();
+    if (this.#responses === null || this.#responses.isIdle) this.closeForShutdown();
   }
 
   closeForShutdown(): void {
     this.#end(COMPLETE, CLOSE.goingAway, "The gateway is shutting down.");
   }
 
-  #readEvent(message: string): void {
-    const transcription = this.#transcription.read(message);
-    if (transcription !== null) this.#settleTranscription(transcription);
-    const event = readRealtimeEvent(message);
-    if (event === null) {
-      if (this.#running > 0) this.#estimate.addServerMessage(message);
-      return;
-    }
-    if (event.type === "started") {
-      if (this.#running++ === 0) this.#startedAt = this.#exchange.clock.now();
-      return;
-    }
-    this.#running = Math.max(0, this.#running - 1);
-    if (event.tokens !== null) this.#estimate.responseReported(event.tokens);
-    // The provider charges nothing for a response that it could not generate.
-    if (event.tokens === null && !event.isFailed) this.#settleEstimated();
-    else this.#settle(event.tokens === null ? null : { ...event.tokens, isPartial: false });
-    if (this.#isDraining && this.#running === 0) this.closeForShutdown();
+  /** Returns false if the socket is being closed. */
+  #sendToProvider(message: string | Uint8Array): boolean {
+    if (this.#ending !== null) return false;
+    this.#upstream.send(message);
+    return true;
   }
 
-  /** Records and charges a response that has ended; null if it used nothing that is known. */
-  #settle(usage: Usage | null): void {
-    const { model } = this.#response;
-    this.#parts.reservations.recordOutput(this.#exchange, usage);
-    const milliseconds = this.#exchange.clock.now() - this.#startedAt;
-    learnComplete(this.#exchange, model, usage, milliseconds, this.#parts);
-    this.#charge(model, usage);
+  #sendToClient(message: string): void {
+    if (this.#ending === null) this.#client?.send(message);
   }
 
-  /** Another model runs beside that of the socket. Without a price of its own, it costs as much. */
-  #settleTranscription({ model, tokens, isEstimated }: Transcription): void {
-    const isPriced = model !== null && priceFor(this.#exchange, model) !== null;
-    this.#charge(isPriced ? model : this.#response.model, { ...tokens, isPartial: isEstimated });
+  /** The client is not read while the provider or the ledger is slow, or while the client itself does not take its messages. */
+  get #mayReadClient(): boolean {
+    if (this.#clientMessages.isWaiting || this.#upstream.queuedBytes > MAX_QUEUED_BYTES) return false;
+    return (this.#client?.bufferedBytes ?? 0) <= MAX_QUEUED_BYTES;
   }
 
-  /** Charges the limits and budgets of the socket with what one of its models has used. */
-  #charge(model: string | null, usage: Usage | null): void {
-    const nanos = recordSocketUsage(this.#exchange, this.#response, model, usage, this.#parts.usageTotals);
-    const isFree = this.#exchange.gameDay?.isSocketFree === true;
-    const { inputTokens, outputTokens } = isFree || usage === null ? NO_TOKENS : usage;
-    this.#reservations?.responseEnded({
-      model: this.#response.model,
-      nanos: nanos ?? 0,
-      inputTokens,
-      outputTokens,
-      isPartial: false,
-    });
+  #resumeClient(): void {
+    if (this.#client?.isPaused === true && this.#mayReadClient) this.#client.resume();
   }
 
-  /** A response without usage: it was canceled or cut off. */
-  #settleEstimated(): void {
-    const estimate = this.#estimate.takeEstimate();
-    const { model } = this.#response;
-    const endedAt = this.#exchange.clock.now();
-    const call = { model, sentAt: this.#startedAt, endedAt, answeredAt: null };
-    const usage = { ...estimate, isPartial: true, relayedTokens: estimate.outputTokens };
-    this.#settle(withHiddenOutput(this.#exchange, call, usage, this.#parts));
+  #onExhausted({ code, closeCode, reason }: Exhausted): void {
+    const isSendable = Buffer.byteLength(reason) <= MAX_REASON_BYTES;
+    const sent = isSendable ? reason : `${code}: see the log of the gateway.`;
+    this.#end({ outcome: "refused", health: "neutral", errorCode: code }, closeCode, sent);
   }
 
   #refuse({ code, reason }: Refusal): void {
@@ -283,10 +254,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     const { outcome, health, errorCode } = this.#ending ?? COMPLETE;
     this.#parts.deadlines.unwatch(this);
     this.#parts.sockets.delete(this);
-    for (; this.#running > 0; this.#running--) this.#settleEstimated();
-    const cut = this.#transcription.takeCut();
-    if (cut !== null) this.#settleTranscription(cut);
-    this.#reservations?.close();
+    this.#responses?.close();
     const now = this.#exchange.clock.now();
     this.#exchange.errorCode = errorCode;
     this.#response.report.end(health, now);

@@ -1,157 +1,239 @@
-// The token limits and budgets of a WebSocket: each response of the model is reserved before it starts and settled when it is done.
-import { GatehouseError, type ErrorCode } from "../../base/errors.ts";
+// The token limits and budgets of a WebSocket: each response of the model is reserved before it starts and settled when it is done. Those that
+// the client asks for have reservations of their own; one more is kept ready for a response that the provider starts by itself.
+import { GatehouseError } from "../../base/errors.ts";
 import { CLOSE } from "../../http/websocket/close-codes.ts";
-import type { Refusal } from "../../ledger/ledger.ts";
-import type { TokensLimitClaim } from "../../sdk/index.ts";
-import type { CompiledGateway } from "../../snapshot/compile.ts";
-import type { ChainLink } from "../../snapshot/chain-link.ts";
-import type { Charge } from "../budgets/reserved-claims.ts";
-import { planBudgets } from "../budgets/plan-budgets.ts";
+import type { Refusal, Reservation } from "../../ledger/ledger.ts";
 import type { Reservations } from "../budgets/reservations.ts";
-import type { PlannedClaim, ReservedClaims } from "../budgets/reserved-claims.ts";
-import type { PermissionParts } from "../client-permission.ts";
+import type { Charge, ReservedClaims } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
-import { LimiterCall } from "../limits/limiter-call.ts";
-import type { ClaimParts } from "../limits/reserve-claims.ts";
-import { PluginCall, type PluginParts } from "../plugin-call.ts";
+import {
+  TurnClaims,
+  type Claims,
+  type Rejection,
+  type TurnClaimParts,
+  type TurnSize,
+} from "./turn-claims.ts";
 
-export interface SocketClaimParts extends ClaimParts, PluginParts, PermissionParts {
+export interface SocketClaimParts extends TurnClaimParts {
   readonly reservations: Reservations;
 }
 
-/** Why no further response may start. */
-interface Exhausted {
-  readonly code: ErrorCode;
+/** Why a response may not start. */
+export interface Exhausted {
+  readonly code: string;
   readonly closeCode: number;
   readonly reason: string;
 }
 
-interface Claims {
-  readonly limits: readonly TokensLimitClaim[];
-  readonly budgets: readonly PlannedClaim[];
+/** A response of the model, as far as its reservation is concerned. */
+interface Reserving {
+  /** Null if nothing limits it, or if nothing is reserved for it. */
+  reserved: ReservedClaims | null;
 }
 
-/** The payload of a close frame has 125 bytes, of which the code takes two. */
-const MAX_REASON_BYTES = 123;
+/** What the reservations need to know of the responses of the socket. */
+interface SocketState {
+  /** The size of a response that the provider starts now. */
+  nextSize(): TurnSize;
+  /** Whether no response is being generated or was asked for. */
+  readonly isIdle: boolean;
+  /** No further response may start: the socket has to be closed. */
+  onExhausted(why: Exhausted): void;
+}
+
+/** The estimated input may grow by as much before what is kept ready is reserved again. */
+const READY_GROWTH = 1.25;
+const READY_GROWTH_TOKENS = 256;
 
 export class SocketReservations {
   readonly #exchange: Exchange;
   readonly #parts: SocketClaimParts;
-  readonly #onExhausted: (why: Exhausted) => void;
-  /** What the next response has reserved, first of all in the handshake. Null if nothing limits it, or if it was refused. */
-  #reserved: ReservedClaims | null;
-  /** Responses that have ended and are not settled yet. */
-  readonly #ended: Charge[] = [];
-  #isSettling = false;
-  /** No further response may start. */
+  readonly #state: SocketState;
+  readonly #claims: TurnClaims;
+  /** For the next response that the provider starts by itself, first of all from the handshake. */
+  #ready: ReservedClaims | null;
+  #readyInput = 0;
+  /** Nothing more is reserved. */
   #isOver = false;
+  /** Changes are made one after the other, in the order of the events of the socket. */
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   /** Takes over what the handshake has reserved. */
-  constructor(exchange: Exchange, parts: SocketClaimParts, onExhausted: (why: Exhausted) => void) {
+  constructor(exchange: Exchange, parts: SocketClaimParts, state: SocketState) {
     this.#exchange = exchange;
     this.#parts = parts;
-    this.#onExhausted = onExhausted;
-    this.#reserved = exchange.reserved;
+    this.#state = state;
+    this.#ready = exchange.reserved;
+    this.#claims = new TurnClaims(exchange, parts, exchange.reserved);
     exchange.reserved = null;
   }
 
-  /** Settles what the response has reserved, and reserves the next one. */
-  responseEnded(charge: Charge): void {
-    this.#ended.push(charge);
-    if (!this.#isSettling) void this.#settleAll();
+  /** Whether anything limits the responses of the socket. */
+  get areNeeded(): boolean {
+    return this.#claims.areNeeded;
   }
 
-  /** Call when the socket has ended, after the last `responseEnded`. */
+  /** Reserves a response that the client asks for. Resolves to why it may not start, or to null. Never rejects. */
+  reserveFor(turn: Reserving, size: TurnSize): Promise<Exhausted | null> {
+    return this.#inTurn(async () => {
+      try {
+        return await this.#reserve(turn, size);
+      } catch (error) {
+        return this.#failureOf(error);
+      }
+    });
+  }
+
+  /** Call when the provider has started a response that the client did not ask for. */
+  startedByProvider(turn: Reserving): void {
+    void this.#inTurn(async () => {
+      turn.reserved = this.#ready;
+      this.#ready = null;
+      if (turn.reserved !== null || this.#isOver || !this.areNeeded) return;
+      // Several at a time: it is stopped if it does not fit.
+      const why = await this.#reserve(turn, this.#state.nextSize());
+      if (why !== null) this.#end(why);
+    });
+  }
+
+  /** Settles what a response has reserved, and keeps the next one ready. */
+  ended(turn: Reserving, charge: Charge): void {
+    void this.#inTurn(async () => {
+      const { reserved } = turn;
+      turn.reserved = null;
+      await this.#charge(reserved, charge);
+      await this.#renewReady();
+    });
+  }
+
+  /** Charges what the provider has generated beside the responses. */
+  charge(charge: Charge): void {
+    void this.#inTurn(async () => {
+      const ready = this.#ready;
+      this.#ready = null;
+      await this.#charge(ready, charge);
+      await this.#renewReady();
+    });
+  }
+
+  /** Returns what was reserved for a response that does not start. */
+  returned(turn: Reserving): void {
+    void this.#inTurn(async () => {
+      const { reserved } = turn;
+      turn.reserved = null;
+      if (reserved !== null) this.#settle(reserved, []);
+      if (this.#ready === null) await this.#renewReady();
+    });
+  }
+
+  /** Resolves when what is kept ready covers the estimated input, or nothing more can be reserved. Never rejects. */
+  async cover({ inputTokens }: TurnSize): Promise<void> {
+    if (this.#covers(inputTokens)) return;
+    await this.#inTurn(async () => {
+      if (!this.#covers(inputTokens)) await this.#renewReady();
+    });
+  }
+
+  /** Call when the socket has ended, after the last `ended`. */
   close(): void {
     this.#isOver = true;
-    if (!this.#isSettling) this.#returnReserved();
+    void this.#inTurn(() => {
+      this.#returnReady();
+      return Promise.resolve();
+    });
   }
 
-  async #settleAll(): Promise<void> {
-    this.#isSettling = true;
-    try {
-      for (let charge = this.#ended.shift(); charge !== undefined; charge = this.#ended.shift()) {
-        if (this.#reserved === null) await this.#chargeUnreserved(charge);
-        else this.#settle(this.#reserved, [charge]);
-        if (!this.#isOver) await this.#reserveNext();
-      }
-    } catch (error) {
-      this.#fail(error);
-    }
-    this.#isSettling = false;
-    if (this.#isOver) this.#returnReserved();
+  /** Without something that is kept ready, the next response is reserved when it starts. */
+  #covers(inputTokens: number): boolean {
+    return this.#ready === null || inputTokens <= this.#readyInput * READY_GROWTH + READY_GROWTH_TOKENS;
+  }
+
+  /** An error ends the socket, and the changes that follow are made nevertheless: what was generated is charged. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T | null> {
+    const done = this.#lastChange.then(change).catch((error: unknown) => {
+      this.#end(this.#failureOf(error));
+      return null;
+    });
+    this.#lastChange = done;
+    return done;
   }
 
   #settle(reserved: ReservedClaims, charges: readonly Charge[]): void {
-    this.#reserved = null;
     this.#parts.reservations.settleWith(this.#exchange, reserved, charges);
   }
 
-  #returnReserved(): void {
-    if (this.#reserved !== null) this.#settle(this.#reserved, []);
+  #returnReady(): void {
+    const ready = this.#ready;
+    this.#ready = null;
+    // Not released: the requests of the handshake stay counted.
+    if (ready !== null) this.#settle(ready, []);
   }
 
-  async #reserveNext(): Promise<void> {
-    const { limits, budgets } = await this.#claims();
+  /** Nothing was reserved for a response that was running when a limit was added, or that the provider started although nothing was left. */
+  async #charge(reserved: ReservedClaims | null, charge: Charge): Promise<void> {
+    if (reserved !== null) {
+      this.#settle(reserved, [charge]);
+      return;
+    }
+    const { limits, budgets } = await this.#claims.claimsToCharge();
     if (limits.length + budgets.length === 0) return;
     const decided = await this.#parts.reserveInLedger(this.#exchange, [...limits, ...budgets]);
+    if (decided.reserved) this.#settle(reservedWith({ limits, budgets }, decided), [charge]);
+  }
+
+  async #reserve(turn: Reserving, size: TurnSize): Promise<Exhausted | null> {
+    if (this.#isOver) return CLOSED;
+    const claims = await this.#claims.claimsFor(size);
+    if (!("limits" in claims)) return rejectedBy(claims);
+    const decided = await this.#decide(claims);
+    if (decided === null) return null;
+    if (!decided.reserved) return this.#exhaustedBy(decided, claims);
+    turn.reserved = reservedWith(claims, decided);
+    return null;
+  }
+
+  /** The socket is closed if nothing is left, unless a response is running: what it has reserved may be more than it uses. */
+  async #renewReady(): Promise<void> {
+    if (this.#isOver) return;
+    if (!this.areNeeded) {
+      this.#returnReady();
+      return;
+    }
+    const size = this.#state.nextSize();
+    const claims = await this.#claims.claimsFor(size);
+    if (!("limits" in claims)) {
+      this.#returnReady();
+      if (this.#state.isIdle) this.#end(rejectedBy(claims));
+      return;
+    }
+    const decided = await this.#decide(claims);
+    this.#returnReady();
+    if (decided === null) return;
+    if (decided.reserved) {
+      this.#ready = reservedWith(claims, decided);
+      this.#readyInput = size.inputTokens;
+    } else if (this.#state.isIdle) this.#end(this.#exhaustedBy(decided, claims));
+  }
+
+  /** What is kept ready may be what the response lacks. Resolves to null if there is nothing to reserve. */
+  async #decide(claims: Claims): Promise<Reservation | Refusal | null> {
+    if (claims.limits.length + claims.budgets.length === 0) return null;
+    const decided = await this.#decideOnce(claims);
+    if (decided.reserved || this.#ready === null) return decided;
+    this.#returnReady();
+    return this.#decideOnce(claims);
+  }
+
+  async #decideOnce({ limits, budgets }: Claims): Promise<Reservation | Refusal> {
+    const decided = await this.#parts.reserveInLedger(this.#exchange, [...limits, ...budgets]);
     this.#parts.onBudgetsDecided(this.#exchange, budgets, decided, limits.length);
-    if (decided.reserved)
-      this.#reserved = { reservation: decided, limits, budgets, plannedFor: null, added: null };
-    else this.#exhaust(decided, { limits, budgets });
+    return decided;
   }
 
-  /** A response that nothing was reserved for: several are generated at a time, or the limits were exhausted when it started. */
-  async #chargeUnreserved(charge: Charge): Promise<void> {
-    const { limits, budgets } = await this.#claims();
-    // It has been generated: while Redis is unavailable, it is charged later, whatever the policy for new requests.
-    const free = {
-      limits: limits.map((claim) => ({ ...claim, amount: 0, onUnavailable: "open" as const })),
-      budgets: budgets.map((claim) => ({ ...claim, amount: 0, onUnavailable: "open" as const })),
-    };
-    const claims = [...free.limits, ...free.budgets];
-    if (claims.length === 0) return;
-    const reservation = await this.#parts.reserveInLedger(this.#exchange, claims);
-    if (reservation.reserved) this.#settle({ reservation, ...free, plannedFor: null, added: null }, [charge]);
-  }
-
-  /** With the limits and budgets of the current configuration: a socket can be open for hours. */
-  async #claims(): Promise<Claims> {
-    const { gateway, rule } = this.#exchange;
-    const current = this.#parts.current.snapshot.gateways.get(gateway?.id ?? "") ?? null;
-    if (current === null || rule === null) return { limits: [], budgets: [] };
-    const limits = await this.#limitsOf(current);
-    const budgets =
-      current.budgets === null ? [] : await planBudgets(this.#exchange, rule, current.budgets, this.#parts);
-    return { limits, budgets };
-  }
-
-  /** Requests, and tokens that are charged as reserved, count once per socket. */
-  async #limitsOf({ chain }: CompiledGateway): Promise<TokensLimitClaim[]> {
-    if (chain === null || chain.limiters === null) return [];
-    const calls = this.#callsOf(chain.limiters);
-    for (const call of calls) await call.ask();
-    return calls
-      .flatMap(({ claims }) => claims)
-      .filter((claim) => claim.kind === "tokens")
-      .filter(({ count }) => count !== "reserved");
-  }
-
-  /** The calls are not part of the telemetry of the handshake. */
-  #callsOf(limiters: readonly ChainLink[]): LimiterCall[] {
-    const { pluginRuns } = this.#exchange;
-    this.#exchange.pluginRuns = null;
-    const create = (link: ChainLink) => new PluginCall(this.#exchange, link, "pre_request", this.#parts);
-    const calls = limiters.map((link) => new LimiterCall(create(link), this.#parts));
-    this.#exchange.pluginRuns = pluginRuns;
-    return calls;
-  }
-
-  #exhaust({ refusedBy, source }: Refusal, { limits, budgets }: Claims): void {
+  #exhaustedBy({ refusedBy, source }: Refusal, { limits, budgets }: Claims): Exhausted {
     if (source === "closed") {
       const reason = "Limits and budgets cannot be checked at the moment. Connect again later.";
-      this.#end({ code: "counters_unavailable", closeCode: CLOSE.tryAgainLater, reason });
-      return;
+      return { code: "counters_unavailable", closeCode: CLOSE.tryAgainLater, reason };
     }
     const budget = budgets[refusedBy - limits.length]?.budget;
     if (budget !== undefined) this.#parts.onBudgetRefusal(this.#exchange, budget);
@@ -161,22 +243,33 @@ export class SocketReservations {
         : `The budget "${budget.record.name}"`;
     const code = budget === undefined ? "token_limit_exceeded" : "budget_exceeded";
     const reason = `${what} has not enough left for another response.`;
-    this.#end({ code, closeCode: CLOSE.policyViolation, reason });
+    return { code, closeCode: CLOSE.policyViolation, reason };
   }
 
-  #fail(error: unknown): void {
-    if (error instanceof GatehouseError) {
-      this.#end({ code: error.code, closeCode: CLOSE.policyViolation, reason: error.message });
-      return;
-    }
+  #failureOf(error: unknown): Exhausted {
+    if (error instanceof GatehouseError)
+      return { code: error.code, closeCode: CLOSE.policyViolation, reason: error.message };
     const { requestId } = this.#exchange;
     this.#parts.log.error({ request_id: requestId, err: error }, "WebSocket failed with an internal error");
-    this.#end({ code: "internal_error", closeCode: CLOSE.internalError, reason: "Internal error." });
+    return { code: "internal_error", closeCode: CLOSE.internalError, reason: "Internal error." };
   }
 
   #end(why: Exhausted): void {
     this.#isOver = true;
-    const isSendable = Buffer.byteLength(why.reason) <= MAX_REASON_BYTES;
-    this.#onExhausted(isSendable ? why : { ...why, reason: `${why.code}: see the log of the gateway.` });
+    this.#state.onExhausted(why);
   }
+}
+
+const CLOSED: Exhausted = {
+  code: "budget_exceeded",
+  closeCode: CLOSE.policyViolation,
+  reason: "The socket is being closed.",
+};
+
+function rejectedBy({ code, reason }: Rejection): Exhausted {
+  return { code, closeCode: CLOSE.policyViolation, reason };
+}
+
+function reservedWith({ limits, budgets }: Claims, reservation: Reservation): ReservedClaims {
+  return { reservation, limits, budgets, plannedFor: null, added: null };
 }

@@ -1,0 +1,288 @@
+// The responses of the model on a WebSocket: which of them the client has asked for and which are being generated, and what each used.
+import { randomUUID } from "node:crypto";
+import { ERRORS, type ErrorCode } from "../../base/errors.ts";
+import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
+import {
+  hasOutput,
+  inputTokensOf,
+  RealtimeConversation,
+  responseIdIn,
+} from "../../formats/openai/realtime-estimate.ts";
+import { readRealtimeEvent } from "../../formats/openai/realtime-events.ts";
+import {
+  eventTextOf,
+  realtimeError,
+  responseRequestIn,
+  type ResponseRequest,
+} from "../../formats/openai/realtime-requests.ts";
+import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
+import type { TokenCounts } from "../../formats/token-counts.ts";
+import { CLOSE } from "../../http/websocket/close-codes.ts";
+import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
+import type { UsageTotals } from "../../usage/usage-totals.ts";
+import type { Charge } from "../budgets/reserved-claims.ts";
+import type { Exchange } from "../exchange.ts";
+import { learnComplete, withHiddenOutput } from "../hidden-output.ts";
+import { priceFor } from "../price-for.ts";
+import type { TargetResponse } from "../target-response.ts";
+import { recordSocketUsage } from "./record-socket-usage.ts";
+import { SocketReservations, type Exhausted, type SocketClaimParts } from "./socket-reservations.ts";
+import type { TurnSize } from "./turn-claims.ts";
+import { Turn } from "./turn.ts";
+
+export interface SocketResponseParts extends SocketClaimParts {
+  readonly usageTotals: UsageTotals;
+}
+
+/** The two sides of the socket. */
+interface SocketSides {
+  /** Returns false if the socket is being closed, so that the message was not sent. */
+  sendToProvider(message: string | Uint8Array): boolean;
+  sendToClient(message: string): void;
+  /** No further response may start. */
+  onExhausted(why: Exhausted): void;
+}
+
+/** Of one socket: responses that the client has asked for and that have not started. */
+const MAX_ASKED = 32;
+/** Responses that are generated at a time. More than any provider allows. */
+const MAX_RUNNING = 256;
+/** Ids of responses that have ended, so that none is charged twice. */
+const MAX_ENDED = 256;
+/** The input is estimated again when the client has sent as many characters. */
+const ESTIMATED_CHARACTERS = 8192;
+
+export class SocketResponses {
+  readonly #exchange: Exchange;
+  readonly #response: TargetResponse;
+  readonly #parts: SocketResponseParts;
+  readonly #sides: SocketSides;
+  readonly #reservations: SocketReservations;
+  readonly #conversation = new RealtimeConversation();
+  readonly #transcription = new RealtimeTranscription();
+  /** In the order of the client's events, which is that of the provider. */
+  readonly #asked: Turn[] = [];
+  readonly #running: Turn[] = [];
+  readonly #ended = new Set<string>();
+  #estimatedCharacters = 0;
+
+  constructor(exchange: Exchange, response: TargetResponse, parts: SocketResponseParts, sides: SocketSides) {
+    this.#exchange = exchange;
+    this.#response = response;
+    this.#parts = parts;
+    this.#sides = sides;
+    this.#reservations = new SocketReservations(exchange, parts, this);
+  }
+
+  // For SocketReservations
+
+  get isIdle(): boolean {
+    return this.#running.length + this.#asked.length === 0;
+  }
+
+  nextSize(): TurnSize {
+    return { inputTokens: this.#conversation.nextInputTokens(), maxOutputTokens: null };
+  }
+
+  onExhausted(why: Exhausted): void {
+    this.#sides.onExhausted(why);
+  }
+
+  // For the relay
+
+  /** Sends a message of the client to the provider when what it may start is reserved, or rejects it with an error event. Never rejects. */
+  handleClientMessage(message: string | Uint8Array): ValueOrPromise<void> {
+    const request = responseRequestIn(message);
+    if (request === "invalid" && this.#reservations.areNeeded) {
+      this.#reject(null, {
+        code: "invalid_json",
+        reason: "The event is not valid JSON, or servers could read different members in it.",
+      });
+      return;
+    }
+    if (request !== null && request !== "invalid") return this.#ask(request, message);
+    this.#conversation.addClientMessage(message);
+    this.#transcription.addClientMessage(message);
+    const covered = this.#coverInput();
+    if (!isPromise(covered)) this.#sides.sendToProvider(message);
+    else return covered.then(() => void this.#sides.sendToProvider(message));
+  }
+
+  handleProviderMessage(received: string | Uint8Array): void {
+    const message = eventTextOf(received);
+    const transcription = this.#transcription.read(message);
+    if (transcription !== null) this.#settleTranscription(transcription);
+    const event = readRealtimeEvent(message);
+    if (event === null) this.#addOutput(message);
+    else if (event.type === "started") this.#start(event.id, event.isOutOfBand);
+    else if (event.type === "error") this.#rejected(event.eventId);
+    else {
+      const turn = this.#end(event.id, event.isOutOfBand);
+      if (turn !== null) this.#settleEnded(turn, event.tokens, event.isFailed);
+    }
+  }
+
+  /** Call when the socket has ended: what is still generated, or may be, is charged with an estimate. */
+  close(): void {
+    try {
+      for (const turn of [...this.#running.splice(0), ...this.#asked.splice(0)]) this.#settleEstimated(turn);
+      const cut = this.#transcription.takeCut();
+      if (cut !== null) this.#settleTranscription(cut);
+    } finally {
+      this.#reservations.close();
+    }
+  }
+
+  #ask(request: ResponseRequest, message: string | Uint8Array): ValueOrPromise<void> {
+    const { eventId, maxOutputTokens } = request;
+    const ownInput = typeof message === "string" ? inputTokensOf(message) : message.length;
+    const turn = new Turn(this.#exchange.clock.now(), request, ownInput);
+    if (!this.#reservations.areNeeded) {
+      this.#sendRequest(turn, message);
+      return;
+    }
+    if (this.#asked.length >= MAX_ASKED) {
+      const reason = `The provider has not started ${MAX_ASKED} responses that were asked for before. Wait for them.`;
+      this.#reject(eventId, { code: "concurrency_limit_exceeded", reason });
+      return;
+    }
+    const { inputTokens } = this.nextSize();
+    const size = { inputTokens: inputTokens + ownInput, maxOutputTokens };
+    return this.#reservations.reserveFor(turn, size).then((why) => {
+      if (why === null) {
+        this.#sendRequest(turn, message);
+        return;
+      }
+      this.#reject(eventId, why);
+      // What runs may use less than it has reserved.
+      if (this.isIdle) this.#sides.onExhausted(why);
+    });
+  }
+
+  #sendRequest(turn: Turn, message: string | Uint8Array): void {
+    if (this.#sides.sendToProvider(message)) this.#asked.push(turn);
+    else this.#reservations.returned(turn);
+  }
+
+  #reject(eventId: string | null, { code, reason }: Pick<Exhausted, "code" | "reason">): void {
+    const status = isErrorCode(code) ? ERRORS[code].status : 400;
+    this.#sides.sendToClient(
+      realtimeError(`event_${randomUUID()}`, { code, message: reason, status, eventId }),
+    );
+  }
+
+  /** What the client adds to the conversation is the input of a response that the provider may start by itself. */
+  #coverInput(): ValueOrPromise<void> {
+    const { characters } = this.#conversation;
+    if (characters - this.#estimatedCharacters < ESTIMATED_CHARACTERS || !this.#reservations.areNeeded)
+      return;
+    this.#estimatedCharacters = characters;
+    return this.#reservations.cover(this.nextSize());
+  }
+
+  #addOutput(message: string): void {
+    if (this.#running.length === 0 || !hasOutput(message)) return;
+    const id = this.#running.length === 1 ? null : responseIdIn(message);
+    const turn = this.#running.find((running) => running.id === id) ?? this.#running[0];
+    turn?.output.addServerMessage(message);
+  }
+
+  /** Returns the response; null if it runs already. */
+  #start(id: string | null, isOutOfBand: boolean): Turn | null {
+    if (id !== null && this.#running.some((running) => running.id === id)) return null;
+    const asked = this.#asked.shift();
+    const turn = asked ?? new Turn(0);
+    turn.id = id;
+    turn.isOutOfBand = isOutOfBand;
+    turn.startedAt = this.#exchange.clock.now();
+    if (asked === undefined) this.#reservations.startedByProvider(turn);
+    if (!isOutOfBand) this.#conversation.responseStarted();
+    this.#running.push(turn);
+    if (this.#running.length > MAX_RUNNING) {
+      const reason = "The provider generates too many responses at a time.";
+      this.#sides.onExhausted({ code: "upstream_bad_answer", closeCode: CLOSE.internalError, reason });
+    }
+    return turn;
+  }
+
+  /** Returns the response that has ended; null if it has ended before. */
+  #end(id: string | null, isOutOfBand: boolean): Turn | null {
+    const isNamed = (name: string | null) => (running: Turn) => running.id === name;
+    const named = id === null ? this.#running[0] : this.#running.find(isNamed(id));
+    if (named === undefined && id !== null && this.#ended.has(id)) return null;
+    const known = named ?? this.#running.find(isNamed(null));
+    const turn = known ?? this.#start(id, isOutOfBand);
+    if (turn === null) return null;
+    this.#running.splice(this.#running.indexOf(turn), 1);
+    const endedId = turn.id ?? id;
+    if (endedId !== null) this.#ended.add(endedId);
+    const [oldest] = this.#ended;
+    if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest);
+    return turn;
+  }
+
+  /** The provider has rejected an event of the client. Without an id, it may be any of those without one. */
+  #rejected(eventId: string | null): void {
+    const at = this.#asked.findIndex((asked) => asked.eventId === eventId);
+    const [turn] = at < 0 ? [] : this.#asked.splice(at, 1);
+    if (turn !== undefined) this.#reservations.returned(turn);
+  }
+
+  #settleEnded(turn: Turn, tokens: TokenCounts | null, isFailed: boolean): void {
+    // The provider charges nothing for a response that it could not generate.
+    if (tokens === null && !isFailed) {
+      this.#settleEstimated(turn);
+      return;
+    }
+    this.#endInConversation(turn, tokens);
+    this.#settle(turn, tokens === null ? null : { ...tokens, isPartial: false });
+  }
+
+  /** A response without usage: it was canceled or cut off. */
+  #settleEstimated(turn: Turn): void {
+    const { inputTokens, audioInputTokens } = this.#conversation.runningInput();
+    const input = { inputTokens: inputTokens + turn.ownInput, audioInputTokens };
+    const estimate = turn.output.estimateWith(input);
+    this.#endInConversation(turn, estimate);
+    const endedAt = this.#exchange.clock.now();
+    const call = { model: this.#response.model, sentAt: turn.startedAt, endedAt, answeredAt: null };
+    const usage = { ...estimate, isPartial: true, relayedTokens: estimate.outputTokens };
+    this.#settle(turn, withHiddenOutput(this.#exchange, call, usage, this.#parts));
+  }
+
+  /** A response that failed without usage leaves the conversation as it was. */
+  #endInConversation({ isOutOfBand }: Turn, tokens: TokenCounts | null): void {
+    if (isOutOfBand) return;
+    const before = this.#conversation.runningInput().inputTokens;
+    this.#conversation.responseEnded(tokens === null ? before : tokens.inputTokens + tokens.outputTokens);
+  }
+
+  /** Records and charges a response that has ended; null if it used nothing that is known. */
+  #settle(turn: Turn, usage: Usage | null): void {
+    const { model } = this.#response;
+    // Otherwise a client could lower the estimates of responses without a limit.
+    if (turn.maxOutputTokens === null) this.#parts.reservations.recordOutput(this.#exchange, usage);
+    const milliseconds = this.#exchange.clock.now() - turn.startedAt;
+    learnComplete(this.#exchange, model, usage, milliseconds, this.#parts);
+    this.#reservations.ended(turn, this.#record(model, usage));
+  }
+
+  /** Another model runs beside that of the socket. Without a price of its own, it costs as much. */
+  #settleTranscription({ model, tokens, isEstimated }: Transcription): void {
+    const isPriced = model !== null && priceFor(this.#exchange, model) !== null;
+    const usage = { ...tokens, isPartial: isEstimated };
+    this.#reservations.charge(this.#record(isPriced ? model : this.#response.model, usage));
+  }
+
+  /** Records what one of the models of the socket has used. Returns what its limits and budgets are charged with. */
+  #record(model: string | null, usage: Usage | null): Charge {
+    const nanos = recordSocketUsage(this.#exchange, this.#response, model, usage, this.#parts.usageTotals);
+    const isFree = this.#exchange.gameDay?.isSocketFree === true;
+    const { inputTokens, outputTokens } = isFree || usage === null ? NO_TOKENS : usage;
+    return { model: this.#response.model, nanos: nanos ?? 0, inputTokens, outputTokens, isPartial: false };
+  }
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}

@@ -1,0 +1,28 @@
+// One response of the model on a WebSocket, from the moment the client asks for it or the provider starts it.
+import { RealtimeOutput } from "../../formats/openai/realtime-estimate.ts";
+import type { ResponseRequest } from "../../formats/openai/realtime-requests.ts";
+import type { ReservedClaims } from "../budgets/reserved-claims.ts";
+
+const NO_REQUEST: ResponseRequest = { eventId: null, maxOutputTokens: null };
+
+export class Turn {
+  reserved: ReservedClaims | null = null;
+  /** The provider's id; null until the response starts, and if the provider gives it none. */
+  id: string | null = null;
+  isOutOfBand = false;
+  /** A time of the clock: when the client has asked for the response, and then when it has started. */
+  startedAt: number;
+  readonly output = new RealtimeOutput();
+  /** The client's id of its event; null if it has none. */
+  readonly eventId: string | null;
+  /** What the client's event adds to the conversation for this response only. */
+  readonly ownInput: number;
+  readonly maxOutputTokens: number | null;
+
+  constructor(startedAt: number, { eventId, maxOutputTokens }: ResponseRequest = NO_REQUEST, ownInput = 0) {
+    this.startedAt = startedAt;
+    this.eventId = eventId;
+    this.maxOutputTokens = maxOutputTokens;
+    this.ownInput = ownInput;
+  }
+}
