@@ -195,24 +195,25 @@ export class SocketReservations {
   /** The socket is closed if nothing is left, unless a response is running: what it has reserved may be more than it uses. */
   async #renewReady(): Promise<void> {
     if (this.#isOver) return;
-    if (!this.areNeeded) {
+    const why = this.areNeeded ? await this.#reserveReady(this.#state.nextSize()) : null;
+    if (!this.areNeeded || why !== null) this.#returnReady();
+    if (why !== null && this.#state.isIdle) this.#end(why());
+  }
+
+  /** Resolves to a function that returns why nothing is kept ready, or to null. */
+  async #reserveReady(size: TurnSize): Promise<(() => Exhausted) | null> {
+    try {
+      const claims = await this.#claims.claimsFor(size);
+      if (!("limits" in claims)) return () => rejectedBy(claims);
+      const decided = await this.#decide(claims);
+      if (decided?.reserved === false) return () => this.#exhaustedBy(decided, claims);
       this.#returnReady();
-      return;
-    }
-    const size = this.#state.nextSize();
-    const claims = await this.#claims.claimsFor(size);
-    if (!("limits" in claims)) {
-      this.#returnReady();
-      if (this.#state.isIdle) this.#end(rejectedBy(claims));
-      return;
-    }
-    const decided = await this.#decide(claims);
-    this.#returnReady();
-    if (decided === null) return;
-    if (decided.reserved) {
-      this.#ready = reservedWith(claims, decided);
+      this.#ready = decided === null ? null : reservedWith(claims, decided);
       this.#readyInput = size.inputTokens;
-    } else if (this.#state.isIdle) this.#end(this.#exhaustedBy(decided, claims));
+      return null;
+    } catch (error) {
+      return () => this.#failureOf(error);
+    }
   }
 
   /** What is kept ready may be what the response lacks. Resolves to null if there is nothing to reserve. */
