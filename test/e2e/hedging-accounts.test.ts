@@ -202,13 +202,16 @@ const behaviorArb: fc.Arbitrary<Behavior> = fc
 
 /** Failures after which the provider may have run the model. */
 const CHARGED = [
+  "broken",
   "client_left",
+  "error_event",
   "first_byte_timeout",
   "first_content_timeout",
   "empty_stream",
   "cut",
   "hedge_lost",
   "idle_timeout",
+  "invalid",
 ];
 
 interface RecordedAttempt {

@@ -101,6 +101,25 @@ test("one known charge: the amounts are those of the list of charges", () => {
   expect(count).toBeGreaterThan(20);
 });
 
+test("a claim and what was added to it are charged as one claim with the sum of both", () => {
+  const charge = fc.record({
+    model: fc.constantFrom(...MODELS),
+    nanos: fc.oneof(amount, fc.constant(NaN)),
+    inputTokens: fc.oneof(amount, fc.constant(NaN)),
+    outputTokens: amount,
+    isPartial: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(charge, { maxLength: 3 }), budget, amount, (charges, claim, added) => {
+      const [together = 0] = amountsOf([], [{ ...claim, amount: claim.amount + added }], charges);
+      const [first = 0] = amountsOf([], [claim], charges);
+      const [addition = 0] = amountsOf([], [{ ...claim, amount: added, addsTo: claim.amount }], charges);
+      expect(first + addition).toBe(together);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 test("several charges together are at most what the ledger accepts, which is not less than any of them", () => {
   const large = fc.oneof(amount, fc.constantFrom(MAX_AMOUNT, MAX_AMOUNT - 1, NaN), fc.maxSafeNat());
   const charge = fc.record({

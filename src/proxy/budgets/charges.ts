@@ -91,9 +91,13 @@ function amountOfBudget(claim: PlannedClaim, charges: readonly Charge[]): number
     if (!countsModel(claim, charge.model)) continue;
     const { nanos, inputTokens, outputTokens } = charge;
     const amount = claim.budget.record.unit === "usd" ? nanos : inputTokens + outputTokens;
-    if (claim.isAddition !== true) sum += chargeFor(claim.amount, amount, charge.isPartial);
-    // What is known is charged to the first claim on the same budget.
-    else if (Number.isNaN(amount)) sum += claim.amount;
+    const before = claim.addsTo ?? null;
+    if (before === null) sum += chargeFor(claim.amount, amount, charge.isPartial);
+    // The first claim on the same budget is charged as if it were the only one.
+    else
+      sum +=
+        chargeFor(before + claim.amount, amount, charge.isPartial) -
+        chargeFor(before, amount, charge.isPartial);
   }
   return Math.min(sum, MAX_AMOUNT);
 }
@@ -134,7 +138,7 @@ export function amountsOf(
 
 /**
  * As `amountsOf` with `chargesOf` an exchange that `hasOneKnownCharge`, without a list of charges. No limit counts what is reserved, and no
- * budget is an addition.
+ * budget has an addition.
  */
 export function onlyAmountsOf(
   { response, usage, costNanos }: ChargedExchange,

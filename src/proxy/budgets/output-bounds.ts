@@ -32,15 +32,21 @@ const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly (typeof LIMITS)[nu
   completions: ["max_tokens"],
   messages: ["max_tokens"],
   responses: ["max_output_tokens"],
+  generate_content: [],
 };
 /** Objects with limits of their own, and the names of these. */
 const CONFIGS = ["generationConfig", "generation_config", "inferenceConfig", "inference_config"] as const;
 const CONFIG_LIMITS = ["maxOutputTokens", "max_output_tokens", "maxTokens", "max_tokens"] as const;
+/** Those of Gemini's API. */
+const GEMINI_CONFIGS: ReadonlySet<string> = new Set(["generationConfig", "generation_config"]);
+const GEMINI_LIMITS = ["maxOutputTokens", "max_output_tokens"] as const;
 const CONFIG_CHOICES = ["candidateCount", "candidate_count"] as const;
 
 export const MAX_COUNT = 100_000_000;
 /** Longer strings are not read as numbers. */
 const MAX_DIGITS = 20;
+/** In any script: Python reads them all. */
+const HAS_DIGIT = /(?!0)\p{Nd}/u;
 
 /** `operation` is null if it is not known: then all limits count. Of several, the largest is the one that applies. */
 export function outputBoundsOf(fields: BoundFields, operation: Operation | null): OutputBounds {
@@ -51,11 +57,20 @@ export function outputBoundsOf(fields: BoundFields, operation: Operation | null)
   for (const name of CONFIGS) {
     const config = fields[name];
     if (!isJsonObject(config)) continue;
-    if (known === undefined)
-      for (const limitName of CONFIG_LIMITS) limit = Math.max(limit, countOf(config[limitName]));
+    for (const limitName of limitsOfConfig(name, operation))
+      limit = Math.max(limit, countOf(config[limitName]));
     for (const choicesName of CONFIG_CHOICES) choices = Math.max(choices, choicesOf(config[choicesName]));
   }
   return { maxOutputTokens: limit === 0 ? null : limit, choices };
+}
+
+/** Returns the limits that the API of the operation reads in this object. */
+function limitsOfConfig(
+  name: string,
+  operation: Operation | null,
+): readonly (typeof CONFIG_LIMITS)[number][] {
+  if (operation === "generate_content") return GEMINI_CONFIGS.has(name) ? GEMINI_LIMITS : [];
+  return operation === null || LIMITS_BY_OPERATION[operation] === undefined ? CONFIG_LIMITS : [];
 }
 
 /** Returns 0 for what is no count. Larger values are no tokens: the request does not limit its output. */
@@ -64,13 +79,18 @@ function countOf(value: unknown): number {
   return count <= MAX_COUNT ? count : 0;
 }
 
-/** Returns 0 for what is no count. Unlike a limit, a number of choices that no server accepts must not count as one choice. */
+/**
+ * Returns 0 for what is no count. Unlike a limit, a number of choices that no server accepts must not count as one choice: nor must one in a
+ * string that is not understood here.
+ */
 function choicesOf(value: unknown): number {
-  return Math.min(wholeNumberOf(value), MAX_COUNT);
+  if (typeof value === "string" && HAS_DIGIT.test(value) && wholeNumberOf(value) === 0) return MAX_COUNT;
+  return Math.min(wholeNumberOf(typeof value === "number" ? Math.ceil(value) : value), MAX_COUNT);
 }
 
-/** Returns 0 for what is no positive whole number. Many servers accept a number in a string: `"n": "50"`. */
+/** Returns 0 for what is no positive whole number. Many servers accept a number in a string: `"n": "50"`, and those in Python `"5_000"`. */
 function wholeNumberOf(value: unknown): number {
-  const number = typeof value === "string" && value.length <= MAX_DIGITS ? Number(value) : value;
+  const isText = typeof value === "string" && value.length <= MAX_DIGITS;
+  const number = isText ? Number(value.replaceAll("_", "")) : value;
   return typeof number === "number" && Number.isInteger(number) && number > 0 ? number : 0;
 }

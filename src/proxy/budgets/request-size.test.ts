@@ -22,7 +22,13 @@ describe("the output of a request with", () => {
     ['"max_tokens":10,"n":3,"best_of":5', [10, 5]],
     ['"max_tokens":0', [null, 1]],
     ['"max_tokens":-1,"n":-1', [null, 1]],
-    ['"max_tokens":2.5,"n":2.5', [null, 1]],
+    ['"max_tokens":2.5,"n":2.5', [null, 3]],
+    ['"max_tokens":"4_000","n":"1_0"', [4000, 10]],
+    ['"n":1e2', [null, 100]],
+    ['"n":"1e2"', [null, 100]],
+    ['"n":"\u0665"', [null, 100_000_000]],
+    ['"n":"5 or 6"', [null, 100_000_000]],
+    ['"n":"000000000000000000000000000005"', [null, 100_000_000]],
     ['"max_tokens":1e308', [null, 1]],
     ['"max_tokens":1e999', [null, 1]],
     ['"max_tokens":"","n":"many"', [null, 1]],
@@ -51,6 +57,11 @@ describe("the output of a body with", () => {
       null,
       [50, 1],
     ],
+    ['{"max_tokens":1,"generationConfig":{"maxTokens":1}}', "generate_content", [null, 1]],
+    ['{"max_tokens":1,"generationConfig":{"maxOutputTokens":50}}', "generate_content", [50, 1]],
+    ['{"max_tokens":1,"inferenceConfig":{"maxOutputTokens":1}}', "generate_content", [null, 1]],
+    ['{"max_tokens":5,"max_output_tokens":1,"generationConfig":{"maxOutputTokens":9}}', "chat", [5, 1]],
+    ['{"max_output_tokens":1,"generationConfig":{"maxOutputTokens":1}}', "chat", [null, 1]],
   ])("%s", (json, operation, expected) => {
     const bytes = Buffer.from(json);
     for (const size of [requestSizeIn(bytes, operation), parsedRequestSize(bytes, operation)])

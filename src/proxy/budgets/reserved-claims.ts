@@ -10,8 +10,8 @@ export interface PlannedClaim extends BudgetClaim {
   readonly subject: string;
   /** The only model that it counts, if every model has its own budget; null for all models of the budget. */
   readonly model: string | null;
-  /** It adds to a claim on the same budget that was reserved before, which is charged with what was used. */
-  readonly isAddition?: boolean;
+  /** The amount of a claim on the same budget that was reserved before, which is charged with what was used, and which this one adds to. */
+  readonly addsTo?: number;
 }
 
 export interface ReservedClaims {

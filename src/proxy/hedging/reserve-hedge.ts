@@ -35,8 +35,8 @@ function keptClaims(
 function budgetsOf({ budgets, added }: ReservedClaims): PlannedClaim[] {
   const byKey = new Map<string, PlannedClaim>();
   for (const claim of [...budgets, ...(added?.budgets ?? [])]) {
-    const amount = (byKey.get(claim.key)?.amount ?? 0) + claim.amount;
-    byKey.set(claim.key, { ...claim, amount, isAddition: false });
+    const first = byKey.get(claim.key);
+    byKey.set(claim.key, first === undefined ? claim : { ...first, amount: first.amount + claim.amount });
   }
   return [...byKey.values()];
 }

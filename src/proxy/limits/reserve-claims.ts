@@ -294,6 +294,6 @@ function missingPart(claim: PlannedClaim, reserved: readonly PlannedClaim[]): Pl
   const known = reserved.find(({ key, period }) => key === claim.key && period === claim.period);
   if (known === undefined) return [claim];
   return claim.amount > known.amount
-    ? [{ ...claim, amount: claim.amount - known.amount, isAddition: true }]
+    ? [{ ...claim, amount: claim.amount - known.amount, addsTo: known.amount }]
     : [];
 }
