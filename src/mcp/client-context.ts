@@ -6,6 +6,7 @@ import type { RequestObserver } from "./observe-request.ts";
 import type { PublicNames } from "./public-names.ts";
 import type { ServerLinks } from "./server-links.ts";
 import type { McpServerTarget } from "./server-target.ts";
+import type { StreamPlace } from "./session-seal.ts";
 import type { ClientDescription } from "./server-link.ts";
 
 /** Where messages to the client go that precede the response. */
@@ -27,5 +28,7 @@ export interface ClientContext {
   readonly header: (name: string) => string | null;
   readonly signal: AbortSignal;
   readonly sink: ClientSink;
+  /** Returns the id of an event as the client gets it; null if the client cannot resume the stream there. */
+  readonly sealPlace: (place: StreamPlace) => string | null;
   readonly observer: RequestObserver;
 }

@@ -1,27 +1,27 @@
-// Forwards a request of a client to the server that it concerns, and everything that the server sends before its response.
+// Forwards a request of a client to the server that it concerns, and resumes the event stream of such a request.
 import type { JsonObject } from "../base/json.ts";
 import { RawJson } from "../base/raw-json.ts";
-import { bridgeResponse, wantsLogMessage } from "./bridge.ts";
+import { bridgeResponse } from "./bridge.ts";
 import type { ClientContext } from "./client-context.ts";
 import { findTool, ownRequestId, type FederationParts } from "./federation.ts";
 import { itemOf } from "./item-access.ts";
 import {
-  notificationText,
   objectOf,
-  requestText,
   RpcError,
   textOf,
   UnknownItemError,
   type RpcErrorObject,
   type RpcRequest,
+  type RpcResponse,
 } from "./json-rpc.ts";
 import { RPC } from "./protocol.ts";
 import type { NamedItem } from "./public-names.ts";
-import { isSilence, type ServerEvent } from "./server-call.ts";
-import { sendObserved } from "./observe-request.ts";
-import { generationOf, sendResponse, type ServerLink } from "./server-link.ts";
+import { isSilence } from "./server-call.ts";
+import { observed, sendObserved } from "./observe-request.ts";
+import { relayEvent } from "./relay-event.ts";
+import { generationOf, openServerStream, responseIn, type ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
-import { sealRequestId } from "./session-seal.ts";
+import type { StreamPlace } from "./session-seal.ts";
 import type * as headerArgumentsTask from "./header-arguments-task.ts";
 import {
   headerMismatch,
@@ -67,25 +67,68 @@ export async function forwardRequest(
           client: context.client,
           timeoutMs: server.timeouts.call,
           signal: context.signal,
-          onEvent: (event) => relayEvent(context, link, event, request.params, parts, "~"),
+          onEvent: (event) => relayEvent(context, link, event, request, parts),
         },
         parts,
       );
-      const bridge = {
-        from: generationOf(link),
-        to: context.client.generation,
-        server,
-        names: context.names,
-      };
-      return response === null ? null : await bridgeResponse(request.method, response, bridge, parts.offLoop);
+      return replyOf(context, link, request, response, parts);
     });
   } catch (error) {
-    if (!isSilence(error) || (error instanceof UpstreamError && error.kind === "client_left")) throw error;
+    throw serverFailure(server, error);
+  }
+}
+
+/**
+ * Continues the event stream of a request after an event that the client got. Rights, definitions and plugins count as they
+ * are now: the client gets nothing that it would not get if it sent the request again.
+ */
+export async function resumeRequest(
+  context: ClientContext,
+  request: RpcRequest,
+  { tag, eventId }: StreamPlace,
+  parts: FederationParts,
+): Promise<Reply> {
+  const { server, name } = await findServer(context, request, parts);
+  context.observer.found(server);
+  const link = context.links.sealedLink(server);
+  if (server.tag !== tag || link === null)
     throw new RpcError(
       RPC.internalError,
-      `The server "${server.name}" did not respond as expected: ${reasonOf(error)}.`,
+      `The server "${server.name}" has changed since the request. Send the request again.`,
     );
+  const { signal } = context;
+  const timeouts = { silenceMs: server.timeouts.call, signal };
+  const sent = { method: request.method, params: { name } };
+  try {
+    const response = await observed(context.observer, link, sent, async () => {
+      const reply = await openServerStream(link, eventId, timeouts, parts);
+      return responseIn(reply, request.id, (event) => relayEvent(context, link, event, request, parts));
+    });
+    return await replyOf(context, link, request, response, parts);
+  } catch (error) {
+    throw serverFailure(server, error);
   }
+}
+
+async function replyOf(
+  { client, names }: ClientContext,
+  link: ServerLink,
+  { method }: RpcRequest,
+  response: RpcResponse | null,
+  { offLoop }: FederationParts,
+): Promise<Reply> {
+  if (response === null) return null;
+  const bridge = { from: generationOf(link), to: client.generation, server: link.server, names };
+  return bridgeResponse(method, response, bridge, offLoop);
+}
+
+/** Returns the error that the client gets if the server did not respond, else the error itself. */
+function serverFailure({ name }: Pick<McpServerTarget, "name">, error: unknown): unknown {
+  if (!isSilence(error)) return error;
+  return new RpcError(
+    RPC.internalError,
+    `The server "${name}" did not respond as expected: ${reasonOf(error)}.`,
+  );
 }
 
 function reasonOf(error: unknown): string {
@@ -132,12 +175,7 @@ async function findCalledTool(
   try {
     found = await findTool(context, name, parts);
   } catch (error) {
-    if (!isSilence(error)) throw error;
-    const server = context.names.find(name)?.server.name ?? "";
-    throw new RpcError(
-      RPC.internalError,
-      `The server "${server}" did not respond as expected: ${reasonOf(error)}.`,
-    );
+    throw serverFailure({ name: context.names.find(name)?.server.name ?? "" }, error);
   }
   if (found === null) throw new UnknownItemError(`Unknown tool: ${name.slice(0, MAX_SHOWN)}`);
   const repeated = await repeatedArguments(found, callArguments, context, parts);
@@ -174,89 +212,4 @@ function unknownItem(isPrompt: boolean, value: string): RpcError {
   const shown = value.slice(0, MAX_SHOWN);
   if (isPrompt) return new UnknownItemError(`Unknown prompt: ${shown}`);
   return new UnknownItemError(`Resource not found: ${shown}`, { uri: value.slice(0, 2000) });
-}
-
-/**
- * Relays a message that a server sends before a response, or without a request. `mark` says which stream an id of an event is of:
- * `~` that of a request, `*` that of messages without a request.
- */
-export async function relayEvent(
-  context: ClientContext,
-  link: ServerLink,
-  { message, eventId, retry }: ServerEvent,
-  requestParams: JsonObject,
-  parts: FederationParts,
-  mark: "~" | "*",
-): Promise<void> {
-  const { client, sink } = context;
-  const isSession = client.generation === "session";
-  const id =
-    eventId === null || !isSession || !link.isClientSession ? null : `${link.server.tag}${mark}${eventId}`;
-  if (message === null) {
-    if (id !== null) await sink.send("", id, retry);
-    return;
-  }
-  if (message.kind === "request") {
-    if (isSession && link.isClientSession && generationOf(link) === "session")
-      await sink.send(
-        requestText(sealRequestId(link.server.tag, message.id), message.method, message.params),
-        id,
-        retry,
-      );
-    // Only a client session can return the client's response to the server.
-    else
-      await sendResponse(
-        link,
-        message.id,
-        { result: null, error: { code: RPC.methodNotFound, message: "Not supported." } },
-        parts,
-      );
-    return;
-  }
-  if (message.kind !== "notification") return;
-  const params = notificationParams(context, link, message.method, message.params, parts);
-  if (params === null) return;
-  const isLog = message.method === "notifications/message";
-  if (!isSession && isLog && !wantsLogMessage(requestParams, params)) return;
-  await sink.send(notificationText(message.method, params), id, retry);
-}
-
-/** Returns null for a notification that the client does not get. */
-function notificationParams(
-  { names, client, links, access }: ClientContext,
-  link: ServerLink,
-  method: string,
-  params: JsonObject,
-  { lists }: FederationParts,
-): JsonObject | null {
-  const { server } = link;
-  const changed = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(method)?.[1];
-  if (changed !== undefined) {
-    lists.invalidate(links.listOwner(server), changed);
-    // Stateless clients get it only on a stream of subscriptions/listen.
-    return client.generation === "session" ? params : null;
-  }
-  switch (method) {
-    case "notifications/progress":
-    case "notifications/message":
-    case "notifications/elicitation/complete":
-      return params;
-    case "notifications/resources/updated": {
-      const name = textOf(params, "uri") ?? "";
-      if (access?.mayUse({ server, name, isUri: true }) === false) return null;
-      return { ...params, uri: names.uriFor(server, name) };
-    }
-    case "notifications/cancelled": {
-      const { requestId } = params;
-      const isId = typeof requestId === "string" || typeof requestId === "number";
-      return isId ? { ...params, requestId: sealRequestId(server.tag, requestId) } : null;
-    }
-    default:
-      return null;
-  }
-}
-
-/** Whether a value is a list of texts. */
-export function isTextList(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }

@@ -5,7 +5,7 @@ import { ServerConnector } from "./connect-server.ts";
 import type { ClientContext } from "./client-context.ts";
 import { discoverService, startSession, type StartedSession } from "./describe-service.ts";
 import { mergeLists, ownRequestId, type FederationParts } from "./federation.ts";
-import { forwardRequest, type Reply } from "./forward-request.ts";
+import { forwardRequest, resumeRequest, type Reply } from "./forward-request.ts";
 import { RpcError, type RpcId, type RpcNotification, type RpcRequest, type RpcResponse } from "./json-rpc.ts";
 import { ListCache } from "./list-cache.ts";
 import { isListMethod, LOG_LEVELS, RPC, type Generation } from "./protocol.ts";
@@ -13,7 +13,7 @@ import { ServerLinks, SessionPool, type LinkOptions } from "./server-links.ts";
 import { endSession, sendNotification, sendRequest, sendResponse, type ServerLink } from "./server-link.ts";
 import { relayServerStreams, relaySubscriptions } from "./server-streams.ts";
 import { probeServer } from "./probe-server.ts";
-import { openRequestId } from "./session-seal.ts";
+import { openRequestId, type StreamPlace } from "./session-seal.ts";
 import type { PooledClient } from "../upstream/upstream-client.ts";
 
 /** Requests that one server responds to, by generation of the client. */
@@ -88,9 +88,14 @@ export class McpEndpoint {
     });
   }
 
-  /** Relays messages of the servers until the client disconnects. */
-  stream(context: ClientContext, lastEventId: string | null): Promise<void> {
-    return relayServerStreams(context, lastEventId, this.#parts);
+  /** Resumes the event stream of a request at a place where the client lost it. Rejects with an RpcError. */
+  resume(context: ClientContext, request: RpcRequest, place: StreamPlace): Promise<Reply> {
+    return resumeRequest(context, request, place, this.#parts);
+  }
+
+  /** Relays messages of the servers that belong to no request until the client disconnects. */
+  stream(context: ClientContext, resumed: StreamPlace | null): Promise<void> {
+    return relayServerStreams(context, resumed, this.#parts);
   }
 
   /** Passes a notification of a client on to the servers of its session. Does not wait for them. */

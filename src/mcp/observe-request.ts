@@ -29,17 +29,28 @@ export interface RequestObserver {
 }
 
 /** As `sendRequest`. */
-export async function sendObserved(
+export function sendObserved(
   observer: RequestObserver,
   link: ServerLink,
   request: LinkRequest,
   parts: ServerCallParts,
 ): Promise<RpcResponse | null> {
-  const { method, params } = request;
+  return observed(observer, link, request, (call) =>
+    sendRequest(link, withTraceContext(request, call), parts),
+  );
+}
+
+/** As `receive`, which receives the response to a request from the server. */
+export async function observed(
+  observer: RequestObserver,
+  link: ServerLink,
+  { method, params }: Pick<LinkRequest, "method" | "params">,
+  receive: (call: CallObserver) => Promise<RpcResponse | null>,
+): Promise<RpcResponse | null> {
   const isNamed = method === "tools/call" || method === "prompts/get";
   const call = observer.begin(link, method, isNamed ? textOf(params, "name") : null);
   try {
-    const response = await sendRequest(link, withTraceContext(request, call), parts);
+    const response = await receive(call);
     call.ended(response);
     return response;
   } catch (error) {

@@ -124,15 +124,11 @@ export async function sendRequest(
       },
       parts,
     );
-    for await (const event of reply.events()) {
-      const { message } = event;
+    const response = await responseIn(reply, id, (event) => {
       if (event.eventId !== null) isResumable = true;
-      if (message?.kind === "response") {
-        if (message.id === id || message.error !== null) return message;
-        throw new ServerProtocolError("the response has the id of another request");
-      }
-      await request.onEvent?.(event);
-    }
+      return request.onEvent?.(event);
+    });
+    if (response !== null) return response;
     if (reply.isStream && isResumable) return null;
     throw new ServerProtocolError("the response has no JSON-RPC response");
   } catch (error) {
@@ -144,6 +140,23 @@ export async function sendRequest(
   } finally {
     signal?.removeEventListener("abort", cancel);
   }
+}
+
+/** Resolves to the response to a request; to null if the reply ends without it. Rejects if a response is to another request. */
+export async function responseIn(
+  reply: ServerReply,
+  id: RpcId,
+  onEvent: (event: ServerEvent) => Promise<void> | void,
+): Promise<RpcResponse | null> {
+  for await (const event of reply.events()) {
+    const { message } = event;
+    if (message?.kind === "response") {
+      if (message.id === id || message.error !== null) return message;
+      throw new ServerProtocolError("the response has the id of another request");
+    }
+    await onEvent(event);
+  }
+  return null;
 }
 
 export async function sendNotification(

@@ -1,15 +1,15 @@
 // Streams of messages that belong to no request: merges those of all servers into one for the client, for as long as the client
 // listens. A stream that ends is opened again.
-import { writeExact } from "../base/exact-json.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ClientContext } from "./client-context.ts";
 import { ownRequestId, type FederationParts } from "./federation.ts";
-import { isTextList, relayEvent } from "./forward-request.ts";
+import { relayEvent } from "./relay-event.ts";
 import { metaOf, notificationText, objectOf, resultText, RpcError, textOf, type RpcId } from "./json-rpc.ts";
 import { META_SUBSCRIPTION, RPC } from "./protocol.ts";
 import { ServerStatusError, type ServerEvent } from "./server-call.ts";
 import { generationOf, openServerStream, sendRequest, type ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
+import type { StreamPlace } from "./session-seal.ts";
 
 /** A server that sends nothing for this long is asked again. Servers may send nothing for hours. */
 const SILENCE_MS = 24 * 3600 * 1000;
@@ -23,38 +23,15 @@ const ALL_CHANGES: JsonObject = {
   resourcesListChanged: true,
 };
 
-/** Resolves when the client disconnects, or when a resumed stream ends. `lastEventId` is that of the client's request. */
+/** Resolves when the client disconnects. `resumed` is the event after which the client resumes the stream of a server. */
 export async function relayServerStreams(
   context: ClientContext,
-  lastEventId: string | null,
+  resumed: StreamPlace | null,
   parts: FederationParts,
 ): Promise<void> {
-  const [, tag = "", mark = "", eventId = ""] = /^([^~*]*)([~*])(.*)$/s.exec(lastEventId ?? "") ?? [];
-  const resumed = context.servers.find((server) => server.tag === tag) ?? null;
-  if (resumed !== null && mark === "~") {
-    const link = await context.links.linkTo(resumed);
-    const onEvent = (event: ServerEvent) => relayEvent(context, link, event, {}, parts, "~");
-    await readStream(link, eventId, context.signal, relayResponses(context, onEvent), parts);
-    return;
-  }
-  await Promise.all(
-    context.servers.map((server) => keepStream(context, server, server === resumed ? eventId : null, parts)),
-  );
+  const eventIdOf = ({ tag }: McpServerTarget) => (resumed?.tag === tag ? resumed.eventId : null);
+  await Promise.all(context.servers.map((server) => keepStream(context, server, eventIdOf(server), parts)));
   await untilAborted(context.signal);
-}
-
-/** The response to a request arrives on the stream that resumes that of the request. */
-function relayResponses({ sink }: ClientContext, relay: (event: ServerEvent) => Promise<void>) {
-  return async (event: ServerEvent): Promise<void> => {
-    const { message } = event;
-    if (message?.kind !== "response") return relay(event);
-    const { id, result, error } = message;
-    await sink.send(
-      writeExact({ jsonrpc: "2.0", id, ...(error === null ? { result } : { error }) }),
-      null,
-      null,
-    );
-  };
 }
 
 /** Relays the messages of one server until the client disconnects, or the server says that it has no stream. */
@@ -79,7 +56,7 @@ async function keepStream(
           async (event) => {
             delayMs = event.retry ?? FIRST_DELAY_MS;
             if (event.eventId !== null) resumeAt = event.eventId;
-            await relayEvent(context, link, event, {}, parts, "*");
+            await relayEvent(context, link, event, null, parts);
           },
           parts,
         );
@@ -140,9 +117,8 @@ function changeRelay(context: ClientContext, link: ServerLink, parts: Federation
       context,
       link,
       { ...event, message: { ...message, params: { ...message.params, _meta: meta } } },
-      {},
+      null,
       parts,
-      "*",
     );
   };
 }
@@ -276,4 +252,8 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   signal.addEventListener("abort", () => resolve(undefined), { once: true });
   return promise;
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }

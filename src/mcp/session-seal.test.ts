@@ -76,3 +76,41 @@ test("the id of a server's request survives, and others are not opened", () => {
   for (const text of ["", "tag", "tag:", "tag:{", "tag:null", "tag:{}", "tag:[1]"])
     expect(openRequestId(text)).toBeNull();
 });
+
+describe("a sealed place in a stream", () => {
+  const given = { ...session, nonce: "n" };
+  const request = {
+    kind: "request",
+    id: "call-1",
+    method: "tools/call",
+    params: { name: "read", arguments: { secret: 1 } },
+  } as const;
+  const place = { tag: "one", eventId: "event 1", request };
+
+  test("is opened by every node with the secret, with what the request names", () => {
+    const text = seal.sealPlace(place, owner, given) ?? "";
+    const opened = new SessionSeal("a secret").openPlace(text, owner, given);
+    expect(opened).toEqual({ ...place, request: { ...request, params: { name: "read" } } });
+    expect(text).toMatch(/^[\x21-\x7e]+$/);
+    const ref = { type: "ref/resource", uri: "memo://n" };
+    for (const params of [{ uri: "memo://n" }, { ref }, {}]) {
+      const named = { ...place, request: { ...request, params } };
+      expect(seal.openPlace(seal.sealPlace(named, owner, given) ?? "", owner, given)).toEqual(named);
+    }
+    const free = { ...place, request: null };
+    expect(seal.openPlace(seal.sealPlace(free, owner, given) ?? "", owner, given)).toEqual(free);
+  });
+
+  test("is opened only for its client, its session and as what it is", () => {
+    const text = seal.sealPlace(place, owner, given) ?? "";
+    expect(seal.openPlace(text, { ...owner, client: "l" }, given)).toBeNull();
+    expect(seal.openPlace(text, owner, { ...given, nonce: "m" })).toBeNull();
+    expect(seal.open(text, owner, 2000)).toBeNull();
+    expect(seal.openPlace(seal.seal(session, owner), owner, given)).toBeNull();
+  });
+
+  test("is none if the id were longer than header fields may be", () => {
+    const params = { uri: "x".repeat(5000) };
+    expect(seal.sealPlace({ ...place, request: { ...request, params } }, owner, given)).toBeNull();
+  });
+});

@@ -44,6 +44,8 @@ export class ScriptedMcpServer {
   readonly silentMethods = new Set<string>();
   /** Whether it sends nothing in response to a message. */
   isSilentTo: ((message: ReceivedMessage) => boolean) | null = null;
+  /** Returns a response that replaces its own; null for the messages that it responds to itself. */
+  respond: ((message: ReceivedMessage) => Response | null) | null = null;
   /** Begins JSON with a byte order mark while it is true. */
   sendsByteOrderMark = false;
   /** How long lists of the stateless generation may be kept. */
@@ -121,6 +123,8 @@ export class ScriptedMcpServer {
     this.received.push(message);
     if (this.silentMethods.has(rpcMethod ?? "") || this.isSilentTo?.(message) === true)
       return new Promise(() => undefined);
+    const own = this.respond?.(message) ?? null;
+    if (own !== null) return own;
     if (this.refuses?.test(request.headers.get("authorization") ?? "") === true)
       return error(401, body["id"], -32000, "Unauthorized");
     const meta = isObject(params["_meta"]) ? params["_meta"] : {};

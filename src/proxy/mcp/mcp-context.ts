@@ -10,6 +10,7 @@ import { metaOf, objectOf } from "../../mcp/json-rpc.ts";
 import type { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
 import type { RequestObserver } from "../../mcp/observe-request.ts";
 import { META_CLIENT_CAPABILITIES, META_CLIENT_INFO } from "../../mcp/protocol.ts";
+import type { SessionSeal } from "../../mcp/session-seal.ts";
 import type { ClientCredential } from "../../mcp/server-call.ts";
 import type { ClientDescription } from "../../mcp/server-link.ts";
 import { serviceTargets, type McpServerTarget } from "../../mcp/server-target.ts";
@@ -24,6 +25,7 @@ interface ContextParts {
   readonly ownCredentials: OwnCredentials;
   readonly sink: ClientSink;
   readonly observer: RequestObserver;
+  readonly seal: SessionSeal;
 }
 
 const UNKNOWN_CLIENT: JsonObject = { name: "gatehouse", version: "1" };
@@ -32,7 +34,7 @@ export function clientContextOf(
   exchange: Exchange,
   request: McpRequest,
   content: McpMessages,
-  { service, endpoint, ownCredentials, sink, observer }: ContextParts,
+  { service, endpoint, ownCredentials, sink, observer, seal }: ContextParts,
 ): ClientContext {
   const { headers } = exchange.request;
   const { servers, names } = serviceTargets(service);
@@ -40,6 +42,8 @@ export function clientContextOf(
   const patterns = exchange.apiKey?.tools ?? null;
   const gatewayId = exchange.gateway?.id ?? "";
   const owner = { gatewayId, client: exchange.apiKey?.id ?? "" };
+  const sessionOwner = ownerOf(exchange, service);
+  const { session } = content;
   const access = patterns === null ? null : new ItemAccess(patterns);
   const credentialOf = (server: McpServerTarget) => {
     const value = server.authorizationHeader === null ? null : headers.get(server.authorizationHeader);
@@ -51,15 +55,11 @@ export function clientContextOf(
     servers: access === null ? servers : servers.filter((server) => access.mayUseServer(server)),
     names,
     client,
-    links: endpoint.links({
-      owner: ownerOf(exchange, service),
-      client,
-      session: content.session,
-      credentialOf,
-    }),
+    links: endpoint.links({ owner: sessionOwner, client, session, credentialOf }),
     access,
     header: (name) => headers.get(name),
     signal: request.signal,
+    sealPlace: (place) => (session === null ? null : seal.sealPlace(place, sessionOwner, session)),
     sink,
     observer,
   };

@@ -9,9 +9,9 @@ import { classifyMessage } from "../../mcp/classify-request.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { objectOf, readBatch, readMessage, RpcError, textOf, type RpcMessage } from "../../mcp/json-rpc.ts";
 import { BATCH_VERSION, RPC } from "../../mcp/protocol.ts";
-import type { ClientSession, SessionOwner, SessionSeal } from "../../mcp/session-seal.ts";
+import type { ClientSession, SessionOwner, SessionSeal, StreamPlace } from "../../mcp/session-seal.ts";
 import type { Exchange } from "../exchange.ts";
-import { LargeToolCall, type McpMessages, type ToolCall } from "./mcp-request.ts";
+import { LargeToolCall, type McpMessages, type McpRequest, type ToolCall } from "./mcp-request.ts";
 
 /** Returns the parsed body; a promise if it is large. Throws or rejects with a GatehouseError. */
 export function parseMcpBody({ body, gateway }: Exchange, offLoop: OffLoop): ValueOrPromise<unknown> {
@@ -66,6 +66,26 @@ export function sessionOf(
 ): ClientSession | null {
   const id = exchange.request.headers.get("mcp-session-id");
   return id === null ? null : seal.open(id, ownerOf(exchange, service), exchange.clock.unixNow());
+}
+
+/**
+ * Returns the place at which the client resumes an event stream; null if it resumes none, or the place is not one of its session. The
+ * request that the stream responds to becomes the content, so that plugins and rights apply as to its first response.
+ */
+export function readResumption(
+  exchange: Exchange,
+  request: McpRequest,
+  service: CompiledMcpService,
+  seal: SessionSeal,
+): StreamPlace | null {
+  const lastEventId = exchange.request.headers.get("last-event-id");
+  const session = sessionOf(exchange, service, seal);
+  if (lastEventId === null || session === null) return null;
+  const place = seal.openPlace(lastEventId, ownerOf(exchange, service), session);
+  if (place === null || place.request === null) return place;
+  const [tool = null] = toolCallOf(place.request);
+  request.content = { messages: [place.request], isBatch: false, generation: "session", session, tool };
+  return place;
 }
 
 /** Throws an RpcError if there is no session. `isNamed`: the request has the id of one. */

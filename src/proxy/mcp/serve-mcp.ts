@@ -15,7 +15,7 @@ import {
 } from "../../mcp/json-rpc.ts";
 import type { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
 import { errorStatus, RPC } from "../../mcp/protocol.ts";
-import type { SessionSeal } from "../../mcp/session-seal.ts";
+import type { SessionSeal, StreamPlace } from "../../mcp/session-seal.ts";
 import type { McpResult } from "../../telemetry/requests/mcp-facts.ts";
 import { captureMaskedRequest } from "../capture-bodies.ts";
 import type { Exchange } from "../exchange.ts";
@@ -28,7 +28,7 @@ import type { McpMessages, McpRequest } from "./mcp-request.ts";
 import { adoptTrace } from "./mcp-trace.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { StreamPermission } from "./stream-permission.ts";
-import { ownerOf, requireSession, sessionNotFound, sessionOf } from "./read-mcp-body.ts";
+import { ownerOf, readResumption, requireSession, sessionNotFound, sessionOf } from "./read-mcp-body.ts";
 
 export interface McpParts extends FinishParts, PermissionParts {
   readonly mcp: McpEndpoint;
@@ -46,6 +46,8 @@ export async function serveMcp(
 ): Promise<OutgoingResponse> {
   // Limits count the request, although no provider of models gets it.
   exchange.isServedHere = true;
+  const resumed =
+    exchange.method === "GET" ? readResumption(exchange, request, service, parts.mcpSeal) : null;
   if (exchange.bodies !== null) captureMaskedRequest(exchange.bodies, exchange);
   const { tracer } = parts.observation;
   if (tracer !== null) adoptTrace(exchange, request, tracer);
@@ -54,24 +56,34 @@ export async function serveMcp(
       "upstream_unreachable",
       `The service "${service.name}" has no enabled MCP server.`,
     );
-  return new McpRun(exchange, request, service, parts).start();
+  return new McpRun(exchange, request, service, resumed, parts).start();
 }
 
 class McpRun {
   readonly #exchange: Exchange;
   readonly #request: McpRequest;
   readonly #service: CompiledMcpService;
+  /** Null unless the client resumes a stream. */
+  readonly #resumed: StreamPlace | null;
   readonly #parts: McpParts;
   readonly #output: McpOutput;
 
-  constructor(exchange: Exchange, request: McpRequest, service: CompiledMcpService, parts: McpParts) {
+  constructor(
+    exchange: Exchange,
+    request: McpRequest,
+    service: CompiledMcpService,
+    resumed: StreamPlace | null,
+    parts: McpParts,
+  ) {
     this.#exchange = exchange;
     this.#request = request;
     this.#service = service;
+    this.#resumed = resumed;
     this.#parts = parts;
     const messages = request.content?.messages ?? [];
     const isEndless = exchange.method === "GET" || isSubscription(messages);
-    const permission = new StreamPermission(exchange, service, isEndless ? null : messages, parts);
+    const relaysAll = isEndless && (request.content === null || isSubscription(messages));
+    const permission = new StreamPermission(exchange, service, relaysAll ? null : messages, parts);
     this.#output = new McpOutput(exchange, request, isEndless, {
       ...parts,
       keptSessions: (gatewayId) => parts.mcp.keptSessions(gatewayId),
@@ -96,8 +108,18 @@ class McpRun {
 
   async #stream(): Promise<void> {
     const context = this.#sessionContext();
+    const resumed = this.#resumed;
+    const isResumption = this.#exchange.request.headers.has("last-event-id");
+    if (resumed === null && isResumption)
+      throw RpcError.invalidRequest(
+        "Last-Event-ID is no event that this client got in this session. Send the request again, or open the stream without the header.",
+      );
     this.#output.beginStream();
-    await this.#parts.mcp.stream(context, this.#exchange.request.headers.get("last-event-id"));
+    if (resumed !== null && resumed.request !== null) {
+      await this.#messages(this.#request.content);
+      return;
+    }
+    await this.#parts.mcp.stream(context, resumed);
     this.#output.endStream("complete");
   }
 
@@ -125,6 +147,7 @@ class McpRun {
       service: this.#service,
       endpoint: this.#parts.mcp,
       ownCredentials: this.#parts.ownCredentials,
+      seal: this.#parts.mcpSeal,
       observer: new ExchangeObserver(this.#exchange, this.#request, this.#output.metrics),
       sink: this.#output,
     });
@@ -177,7 +200,11 @@ class McpRun {
       return this.#initialize(context, request);
     const release = this.#parts.mcpCalls.add(sessionId, request.id, this.#request);
     try {
-      const reply: Reply = await this.#parts.mcp.request(context, request);
+      const { mcp } = this.#parts;
+      const resumed = this.#resumed;
+      const reply: Reply = await (resumed === null
+        ? mcp.request(context, request)
+        : mcp.resume(context, request, resumed));
       if (reply === null) return { text: null, httpStatus: 200 };
       if (request === this.#request.main) this.#request.ended(...resultOf(request, reply));
       if ("result" in reply) return { text: resultText(request.id, reply.result), httpStatus: 200 };
