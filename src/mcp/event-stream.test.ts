@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";
-import { formatEvent, McpEventParser, type McpEvent } from "./event-stream.ts";
+import { McpEventParser, type McpEvent } from "./event-stream.ts";
 
 const MAX = 10_000;
 
@@ -77,19 +77,4 @@ test("an event that is too large is an error, also if it never ends", () => {
 test("an event with very many lines is an error", () => {
   const parser = new McpEventParser(1_000_000);
   expect(() => parser.push(Buffer.from("data:\n".repeat(60_000)))).toThrow("more than 50000 lines");
-});
-
-test("JSON in several lines is one line of an event", () => {
-  const [event] = new McpEventParser(MAX)
-    .push(Buffer.from(formatEvent('{\r\n  "a": [1,\n2]\n}')))
-    .map(asText);
-  expect(JSON.parse(event?.data ?? "")).toEqual({ a: [1, 2] });
-});
-
-test("a written event is read again", () => {
-  const text = formatEvent('{"a":1}', "x~1", 500) + formatEvent("", "y");
-  expect(new McpEventParser(MAX).push(Buffer.from(text)).map(asText)).toEqual([
-    { id: "x~1", retry: 500, data: '{"a":1}' },
-    { id: "y", retry: null, data: "" },
-  ]);
 });

@@ -1,7 +1,6 @@
-// Event streams of MCP servers and to MCP clients: like those of providers, with the `id` and `retry` fields, by which a
-// client resumes a stream that was closed.
+// Event streams of MCP servers: like those of providers, with the `id` and `retry` fields, by which a client resumes a stream that
+// was closed.
 import { hasByteOrderMark, indexOfByte } from "../base/byte-search.ts";
-import type { MessageText } from "./json-rpc.ts";
 
 const MAX_EVENT_ID = 1024;
 
@@ -143,31 +142,4 @@ function eventIdOf(value: Uint8Array): string | null {
 function retryOf(value: Uint8Array): number | null {
   const text = value.byteLength > 9 ? "" : Buffer.from(value).toString();
   return /^\d{1,9}$/.test(text) ? Number(text) : null;
-}
-
-/** `data` is JSON or empty. Line breaks of JSON are between its tokens, and would end the line. */
-export function formatEvent(data: string, id?: string | null, retry?: number | null): string;
-export function formatEvent(data: MessageText, id?: string | null, retry?: number | null): MessageText;
-export function formatEvent(
-  data: MessageText,
-  id: string | null = null,
-  retry: number | null = null,
-): MessageText {
-  let text = id === null ? "" : `id: ${id.replace(/[\r\n\0]/g, "")}\n`;
-  if (retry !== null) text += `retry: ${retry}\n`;
-  if (data !== "") text += `event: message\n`;
-  if (typeof data !== "string")
-    return Buffer.concat([Buffer.from(`${text}data: `), withoutLineBreaks(data), Buffer.from("\n\n")]);
-  const line = /[\r\n]/.test(data) ? data.replaceAll(/[\r\n]+/g, " ") : data;
-  return `${text}data: ${line}\n\n`;
-}
-
-function withoutLineBreaks(json: Uint8Array): Uint8Array {
-  let line = json;
-  for (const byte of [LF, CR])
-    for (let at = indexOfByte(line, byte, 0); at >= 0; at = indexOfByte(line, byte, at + 1)) {
-      if (line === json) line = json.slice();
-      line[at] = SPACE;
-    }
-  return line;
 }

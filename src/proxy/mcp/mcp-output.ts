@@ -49,6 +49,8 @@ export class McpOutput {
     this.#reply = new McpReply({
       clock: exchange.clock,
       deadlines: parts.deadlines,
+      offLoop: parts.offLoop,
+      tenant: gateway?.id ?? "",
       onStream: () => void this.#openStream(),
       onDisconnect: () => request.abort(),
       onCheck: () => this.#check(),

@@ -1,18 +1,25 @@
 // The response to a request of an MCP client: JSON if the result is all there is to send, else an event stream, which begins
 // with the first message before the result, or after some seconds of silence.
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
+import { isPromise } from "../../base/value-or-promise.ts";
 import type { Clock, ClockTimer } from "../../base/clock.ts";
 import type { CoarseDeadlines, Deadline } from "../../http/coarse-deadlines.ts";
 import type { BodyWriter, StreamedBody } from "../../http/server/outgoing-response.ts";
 import type { MessageText } from "../../mcp/json-rpc.ts";
-import { formatEvent } from "../../mcp/event-stream.ts";
+import { formatEvent } from "../../mcp/format-event.ts";
+import type { OffLoop } from "../../off-loop/off-loop.ts";
 import { PERMISSION_CHECK_MS } from "../client-permission.ts";
 import { KeepAliveComments } from "../keep-alive-comments.ts";
 
 /** Proxies close connections on which nothing is sent. */
 const SILENCE_MS = 15_000;
 
+const OPEN = Buffer.from(": open\n\n");
+
 interface ReplyOptions {
+  readonly offLoop: OffLoop;
+  /** The gateway, which shares worker threads with others. */
+  readonly tenant: string;
   readonly clock: Clock;
   readonly deadlines: CoarseDeadlines;
   /** Called when an event stream begins, at most once. */
@@ -26,7 +33,7 @@ export class McpReply implements StreamedBody, Deadline {
   dueAt = Infinity;
   setPosition = NOT_A_MEMBER;
   readonly #options: ReplyOptions;
-  readonly #queue: MessageText[] = [];
+  readonly #queue: Uint8Array[] = [];
   readonly #silence: ClockTimer | null;
   #comments: KeepAliveComments | null = null;
   #client: BodyWriter | null = null;
@@ -59,7 +66,12 @@ export class McpReply implements StreamedBody, Deadline {
   send(text: MessageText, eventId: string | null, retry: number | null): Promise<void> | void {
     if (this.#hasEnded) return undefined;
     this.begin();
-    const event = formatEvent(text, eventId, retry);
+    const event = formatEvent({ data: text, id: eventId, retry }, this.#options);
+    return isPromise(event) ? event.then((bytes) => this.#send(bytes)) : this.#send(event);
+  }
+
+  #send(event: Uint8Array): Promise<void> | void {
+    if (this.#hasEnded) return undefined;
     if (this.#client === null) {
       this.#queue.push(event);
       return this.#ready.promise;
@@ -86,7 +98,7 @@ export class McpReply implements StreamedBody, Deadline {
     deadlines.watch(this);
     try {
       // Sends the headers at once.
-      if (this.#queue.length === 0) await this.#write(client, ": open\n\n");
+      if (this.#queue.length === 0) await this.#write(client, OPEN);
       for (const event of this.#queue.splice(0)) await this.#write(client, event);
       this.#client = client;
       this.#ready.resolve(undefined);
@@ -113,8 +125,7 @@ export class McpReply implements StreamedBody, Deadline {
     onCheck();
   }
 
-  #write(client: BodyWriter, text: MessageText): Promise<void> | void {
-    const bytes = typeof text === "string" ? Buffer.from(text) : text;
+  #write(client: BodyWriter, bytes: Uint8Array): Promise<void> | void {
     this.#comments?.written(bytes);
     return client.write(bytes) ?? undefined;
   }
