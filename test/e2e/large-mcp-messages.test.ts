@@ -46,14 +46,23 @@ await peers.respondTo("tools/list", listOf(TOOL));
 await peers.respondTo("tools/call", OK);
 const { url } = await seedMcp(gatehouse, { alpha: `${peers.url}/mcp` });
 
-function request(method: string, fields = "", name: string | null = null, target = url, count = AT_ONCE) {
+const ACCEPT = "application/json, text/event-stream";
+
+function request(
+  method: string,
+  fields = "",
+  name: string | null = null,
+  target = url,
+  count = AT_ONCE,
+  accept = ACCEPT,
+) {
   const meta = `"${META}protocolVersion":"${VERSION}","${META}clientCapabilities":{},"${META}clientInfo":{"name":"t","version":"1"}`;
   const params = `{"_meta":{${meta}}${name === null ? "" : `,"name":"${name}"`}${fields}}`;
   return peers.send({
     url: target,
     headers: {
       "Content-Type": "application/json",
-      Accept: "application/json, text/event-stream",
+      Accept: accept,
       "MCP-Protocol-Version": VERSION,
       "Mcp-Method": method,
       ...(name === null ? {} : { "Mcp-Name": name }),
@@ -108,6 +117,19 @@ describe("servers", () => {
     const { value, longestMs } = await measureTurns(() => call());
     for (const { status, length } of value)
       expect([status, length > result.length - 100]).toEqual([200, true]);
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+  });
+
+  test("a result with millions of line breaks is one event", async () => {
+    const result = `{"resultType":"complete","content":[],"structuredContent":{"a":[${filled(14_000_000, "1,\n")}1]}}`;
+    await peers.respondTo("tools/call", rpc(result));
+    const { value, longestMs } = await measureTurns(() =>
+      request("tools/call", "", "run", url, AT_ONCE, "text/event-stream, application/json"),
+    );
+    for (const { status, start, length } of value) {
+      expect([status, length > result.length]).toEqual([200, true]);
+      expect(start.match(/^data: .{200}/gm)).toHaveLength(1);
+    }
     expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
   });
 
