@@ -11,6 +11,7 @@ import { LARGE_MESSAGE_BYTES } from "./parse-message.ts";
 import { LISTS, META_UNAVAILABLE, RPC, type ListMethod } from "./protocol.ts";
 import { ServerProtocolError, type ServerCallParts } from "./server-call.ts";
 import { sendObserved } from "./observe-request.ts";
+import type { Reconnects } from "./reconnects.ts";
 import { generationOf, type ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import type { Silence, SilentServers } from "./silent-servers.ts";
@@ -23,6 +24,7 @@ export interface FederationParts extends ServerCallParts {
   readonly lists: ListCache;
   readonly pins: ToolPins;
   readonly silences: SilentServers;
+  readonly reconnects: Reconnects;
 }
 
 interface ListedServer {

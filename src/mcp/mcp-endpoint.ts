@@ -11,6 +11,7 @@ import { ListCache } from "./list-cache.ts";
 import { isListMethod, LOG_LEVELS, RPC, type Generation } from "./protocol.ts";
 import { ServerLinks, SessionPool, type LinkOptions } from "./server-links.ts";
 import { endSession, sendNotification, sendRequest, sendResponse, type ServerLink } from "./server-link.ts";
+import { Reconnects } from "./reconnects.ts";
 import { relayServerStreams, relaySubscriptions } from "./server-streams.ts";
 import { probeServer } from "./probe-server.ts";
 import { openRequestId, type StreamPlace } from "./session-seal.ts";
@@ -29,7 +30,9 @@ const FORWARDED: Readonly<Record<Generation, ReadonlySet<string>>> = {
   stateless: new Set(["tools/call", "prompts/get", "resources/read", "completion/complete"]),
 };
 
-export type EndpointParts = Omit<FederationParts, "lists" | "accepted"> & { readonly upstream: PooledClient };
+export type EndpointParts = Omit<FederationParts, "lists" | "accepted" | "reconnects"> & {
+  readonly upstream: PooledClient;
+};
 
 export class McpEndpoint {
   readonly #parts: FederationParts;
@@ -38,7 +41,9 @@ export class McpEndpoint {
 
   constructor(parts: EndpointParts) {
     const accepted = new AcceptedCredentials((poolKey) => parts.upstream.forget(poolKey));
-    this.#parts = { ...parts, accepted, lists: new ListCache(parts.clock, parts.offLoop) };
+    const { clock, offLoop } = parts;
+    const lists = new ListCache(clock, offLoop);
+    this.#parts = { ...parts, accepted, lists, reconnects: new Reconnects(clock) };
     this.#connector = new ServerConnector(this.#parts);
     parts.silences.useProbe((subject, what) => probeServer(subject, what, this.#connector, this.#parts));
     this.#pool = new SessionPool(this.#parts);

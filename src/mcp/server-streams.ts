@@ -6,16 +6,18 @@ import { ownRequestId, type FederationParts } from "./federation.ts";
 import { relayEvent } from "./relay-event.ts";
 import { metaOf, notificationText, objectOf, resultText, RpcError, textOf, type RpcId } from "./json-rpc.ts";
 import { META_SUBSCRIPTION, RPC } from "./protocol.ts";
-import { ServerStatusError, type ServerEvent } from "./server-call.ts";
+import { pause } from "./reconnects.ts";
+import type { ServerEvent } from "./server-call.ts";
 import { generationOf, openServerStream, sendRequest, type ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import type { StreamPlace } from "./session-seal.ts";
 
 /** A server that sends nothing for this long is asked again. Servers may send nothing for hours. */
 const SILENCE_MS = 24 * 3600 * 1000;
-const FIRST_DELAY_MS = 1000;
-const MAX_DELAY_MS = 30_000;
 const MAX_SUBSCRIBED_URIS = 1000;
+/** For each client and server, which may end its streams as often as it likes: 100 subscriptions per second. */
+const SUBSCRIBED_AT_ONCE = 50;
+const SUBSCRIBE_PAUSE_MS = 500;
 
 const ALL_CHANGES: JsonObject = {
   toolsListChanged: true,
@@ -35,43 +37,27 @@ export async function relayServerStreams(
 }
 
 /** Relays the messages of one server until the client disconnects, or the server says that it has no stream. */
-async function keepStream(
+function keepStream(
   context: ClientContext,
   server: McpServerTarget,
   lastEventId: string | null,
   parts: FederationParts,
 ): Promise<void> {
+  const { signal, links } = context;
   let resumeAt = lastEventId;
-  let delayMs = FIRST_DELAY_MS;
-  while (!context.signal.aborted) {
-    try {
-      const link = await context.links.linkTo(server);
-      if (generationOf(link) === "stateless")
-        await listen(context, link, ALL_CHANGES, parts, changeRelay(context, link, parts));
-      else
-        await readStream(
-          link,
-          resumeAt,
-          context.signal,
-          async (event) => {
-            delayMs = event.retry ?? FIRST_DELAY_MS;
-            if (event.eventId !== null) resumeAt = event.eventId;
-            await relayEvent(context, link, event, null, parts);
-          },
-          parts,
-        );
-    } catch (error) {
-      if (
-        error instanceof ServerStatusError &&
-        error.status >= 400 &&
-        error.status < 500 &&
-        error.status !== 429
-      )
-        return;
+  return parts.reconnects.keepOpen(server, signal, async (onRetry) => {
+    const link = await links.linkTo(server);
+    if (generationOf(link) === "stateless") {
+      await listen(context, link, ALL_CHANGES, parts, changeRelay(context, link, parts));
+      return;
     }
-    await pause(Math.min(delayMs, MAX_DELAY_MS), context.signal, parts);
-    delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
-  }
+    const relay = async (event: ServerEvent): Promise<void> => {
+      if (event.retry !== null) onRetry(event.retry);
+      if (event.eventId !== null) resumeAt = event.eventId;
+      await relayEvent(context, link, event, null, parts);
+    };
+    await readStream(link, resumeAt, signal, relay, parts);
+  });
 }
 
 async function readStream(
@@ -193,26 +179,39 @@ async function keepSubscription(
     if (uri !== null && own.includes(uri))
       await sink.send(notificationText(method, { uri: names.uriFor(server, uri), _meta: meta }), null, null);
   };
-  let delayMs = FIRST_DELAY_MS;
-  while (!signal.aborted) {
-    try {
-      const link = await links.linkTo(server);
-      if (generationOf(link) === "stateless") await listen(context, link, filter, parts, relay);
-      else {
-        await Promise.all(own.map((uri) => subscribe(context, link, uri, parts)));
-        await readStream(link, null, signal, relay, parts);
-      }
-    } catch (error) {
-      if (
-        error instanceof ServerStatusError &&
-        error.status >= 400 &&
-        error.status < 500 &&
-        error.status !== 429
-      )
-        return;
+  /** The session in which the resources are subscribed; undefined before. */
+  let subscribedIn: string | null | undefined = undefined;
+  await parts.reconnects.keepOpen(server, signal, async (onRetry) => {
+    const link = await links.linkTo(server);
+    if (generationOf(link) === "stateless") {
+      await listen(context, link, filter, parts, relay);
+      return;
     }
-    await pause(delayMs, signal, parts);
-    delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
+    // A session keeps its subscriptions when its stream ends.
+    if (link.sessionId === null || link.sessionId !== subscribedIn) {
+      await subscribeAll(context, link, own, parts);
+      subscribedIn = link.sessionId;
+    }
+    const onEvent = (event: ServerEvent): Promise<void> => {
+      if (event.retry !== null) onRetry(event.retry);
+      return relay(event);
+    };
+    await readStream(link, null, signal, onEvent, parts);
+  });
+}
+
+/** Subscribes to the resources at a bounded rate. */
+async function subscribeAll(
+  context: ClientContext,
+  link: ServerLink,
+  uris: readonly string[],
+  parts: FederationParts,
+): Promise<void> {
+  const { signal } = context;
+  for (let at = 0; at < uris.length && !signal.aborted; at += SUBSCRIBED_AT_ONCE) {
+    if (at > 0) await pause(SUBSCRIBE_PAUSE_MS, signal, parts.clock);
+    const some = uris.slice(at, at + SUBSCRIBED_AT_ONCE);
+    await Promise.all(some.map((uri) => subscribe(context, link, uri, parts)));
   }
 }
 
@@ -233,18 +232,6 @@ async function subscribe(
     onEvent: null,
   };
   await sendRequest(link, request, parts);
-}
-
-function pause(milliseconds: number, signal: AbortSignal, { clock }: FederationParts): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const timer = clock.setTimeout(() => resolve(undefined), milliseconds);
-  const stop = () => {
-    timer.close();
-    resolve(undefined);
-  };
-  signal.addEventListener("abort", stop, { once: true });
-  return promise.then(() => signal.removeEventListener("abort", stop));
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {
