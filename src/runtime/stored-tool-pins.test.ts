@@ -200,3 +200,33 @@ test("an outage of the store is logged once", async () => {
     await untilRead(2);
   }
 });
+
+test("a long list is written in several turns of the event loop", async () => {
+  const { store, gateway, server, stored } = await seed();
+  const turns: number[] = [];
+  let turn = 0;
+  let isRunning = true;
+  const count = () => {
+    turn++;
+    if (isRunning) setImmediate(count);
+  };
+  count();
+  const { mcpTools } = withVersions(store, () => store.mcpTools.versions());
+  const pins = await node({
+    mcpTools: {
+      ...mcpTools,
+      record(...values) {
+        turns.push(turn);
+        expect(values[2].length).toBeLessThanOrEqual(20);
+        return store.mcpTools.record(...values);
+      },
+    },
+  });
+  const tools = Array.from({ length: 100 }, (_, at) => tool("1", `tool_${at}`));
+  await pins.observe(gateway, server, tools);
+  isRunning = false;
+  await stored("1");
+  expect(turns).toHaveLength(5);
+  expect(new Set(turns).size).toBe(5);
+  expect((await store.mcpTools.hashes(server.id)).length).toBe(100);
+});

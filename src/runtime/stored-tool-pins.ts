@@ -3,6 +3,7 @@
 // offered before it is stored.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
+import { nextTurn } from "../base/yield-turns.ts";
 import type { SeenTool, ToolPins, ToolStatus } from "../mcp/tool-pins.ts";
 import { isOldHash, isSameBesideMeta, isSameDefinition } from "../model/definition-hash.ts";
 import type { SeenDefinition } from "../store/mcp-tool-rows.ts";
@@ -15,8 +16,11 @@ import { lookalikesIn, type NamedTool } from "./tool-lookalikes.ts";
 const WRITE_MS = 200;
 /** How often approvals of other nodes are read, once this process has seen a tool. */
 const READ_MS = 1000;
-/** Limits the duration of a transaction, because it keeps other nodes from writing. */
-const MAX_BATCH = 100;
+/**
+ * Limits the duration of a transaction, because it keeps other nodes from writing, and the embedded database runs it in one turn of the
+ * event loop: with definitions of 64 kB, the longest that are stored, it writes 2.5 MB.
+ */
+const MAX_BATCH = 20;
 /** Servers whose tools wait to be written. */
 const MAX_PENDING = 1000;
 
@@ -258,6 +262,7 @@ export class StoredToolPins implements ToolPins {
     const at = new Date(this.#clock.unixNow()).toISOString();
     let mode = newTools;
     for (let start = 0; start < seen.length; start += MAX_BATCH) {
+      await nextTurn();
       const batch = seen.slice(start, start + MAX_BATCH);
       const { changed, held, isFirst } = await this.#store.mcpTools.record(gatewayId, id, batch, at, mode);
       if (mode === "first") mode = isFirst ? "rest_of_first" : "hold";
