@@ -16,8 +16,8 @@ interface WritableSocket {
 /** Every function returns false if the socket is closed. */
 export class SocketSender {
   readonly #socket: WritableSocket;
-  /** Null if the kernel has taken everything. */
-  #unsent: Uint8Array | null = null;
+  /** What the kernel has not taken yet, in order. Not joined: the first one may be megabytes long. */
+  #unsent: Uint8Array[] = [];
 
   constructor(socket: WritableSocket) {
     this.#socket = socket;
@@ -25,13 +25,13 @@ export class SocketSender {
 
   /** Whether bytes wait for the kernel. Then call `drain` when the socket is writable. */
   get hasUnsent(): boolean {
-    return this.#unsent !== null;
+    return this.#unsent.length > 0;
   }
 
   /** Sends the first line and header fields of a message, one byte per character, and its body. */
   sendMessage(headers: string, body: Uint8Array | null): boolean {
     const length = headers.length + (body?.byteLength ?? 0);
-    if (length > SCRATCH_BYTES || this.#unsent !== null)
+    if (length > SCRATCH_BYTES || this.hasUnsent)
       return this.send(Buffer.from(headers, "latin1")) && (body === null || this.send(body));
     scratchBuffer.write(headers, 0, "latin1");
     if (body !== null) scratchBuffer.set(body, headers.length);
@@ -42,9 +42,9 @@ export class SocketSender {
   sendWritten(headers: LineWriter, body: Uint8Array | null): boolean {
     const bodyStart = headers.length;
     const length = bodyStart + (body?.byteLength ?? 0);
-    const copy = body === null || this.#unsent !== null ? null : copyOfLastText(body);
+    const copy = body === null || this.hasUnsent ? null : copyOfLastText(body);
     if (body !== null && copy !== null && bodyStart <= ROOM_BYTES) return this.#sendCopy(headers, body, copy);
-    if (length > SCRATCH_BYTES || this.#unsent !== null) return this.sendMessage(headers.finish(), body);
+    if (length > SCRATCH_BYTES || this.hasUnsent) return this.sendMessage(headers.finish(), body);
     headers.finishIn(scratchBuffer, 0);
     if (body !== null) scratchBuffer.set(body, bodyStart);
     return this.#sendScratch(length);
@@ -54,7 +54,7 @@ export class SocketSender {
   sendChunk(before: string, bytes: Uint8Array): boolean {
     const head = `${before}${bytes.byteLength.toString(16)}\r\n`;
     const length = head.length + bytes.byteLength + CRLF.length;
-    if (length > SCRATCH_BYTES || this.#unsent !== null)
+    if (length > SCRATCH_BYTES || this.hasUnsent)
       return this.send(Buffer.from(head, "latin1")) && this.send(bytes) && this.send(CRLF);
     scratchBuffer.write(head, 0, "latin1");
     scratchBuffer.set(bytes, head.length);
@@ -63,21 +63,21 @@ export class SocketSender {
   }
 
   send(bytes: Uint8Array): boolean {
-    if (this.#unsent !== null) {
-      this.#unsent = Buffer.concat([this.#unsent, bytes]);
+    if (this.hasUnsent) {
+      this.#unsent.push(bytes);
       return true;
     }
     const written = this.#socket.write(bytes);
     if (written < 0) return false;
-    if (written < bytes.byteLength) this.#unsent = bytes.subarray(written);
+    if (written < bytes.byteLength) this.#unsent.push(bytes.subarray(written));
     return true;
   }
 
   /** Sends what is left. */
   drain(): boolean {
     const unsent = this.#unsent;
-    this.#unsent = null;
-    return unsent === null || this.send(unsent);
+    this.#unsent = [];
+    return unsent.every((bytes) => this.send(bytes));
   }
 
   /** Sends a body from a copy, which is in the cache of the CPU and has room for the headers. */
@@ -89,8 +89,9 @@ export class SocketSender {
     const written = this.#socket.write(copy, start, length);
     if (written < 0) return false;
     // The next body overwrites the copy.
-    if (written < headersLength) this.#unsent = Buffer.from(copy.subarray(start + written, start + length));
-    else if (written < length) this.#unsent = body.subarray(written - headersLength);
+    if (written < headersLength)
+      this.#unsent.push(Buffer.from(copy.subarray(start + written, start + length)));
+    else if (written < length) this.#unsent.push(body.subarray(written - headersLength));
     return true;
   }
 
@@ -98,7 +99,7 @@ export class SocketSender {
     const written = this.#socket.write(scratchBuffer, 0, length);
     if (written < 0) return false;
     // The next message overwrites the scratch buffer, so the unsent part is copied.
-    if (written < length) this.#unsent = Buffer.from(scratchBuffer.subarray(written, length));
+    if (written < length) this.#unsent.push(Buffer.from(scratchBuffer.subarray(written, length)));
     return true;
   }
 }
