@@ -17,6 +17,10 @@ export class RawJson {
     return this.#pieces.length === 1 && only !== undefined ? only : Buffer.concat(this.#pieces);
   }
 
+  get byteLength(): number {
+    return this.#pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  }
+
   get isObject(): boolean {
     return this.#pieces[0] !== undefined && isObjectAt(this.#pieces[0], 0);
   }

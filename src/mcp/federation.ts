@@ -1,18 +1,12 @@
-// Merges the lists of all servers of a service. A server that does not respond in time is left out and named in `_meta`.
-import type { JsonObject } from "../base/json.ts";
-import { ownTurn } from "../base/own-turn.ts";
-import type { RawJson } from "../base/raw-json.ts";
-import { bridgeItem, publicNameOf } from "./bridge.ts";
+// The lists of the servers of a service, and what of them clients are offered.
 import type { ClientContext } from "./client-context.ts";
-import { RpcError } from "./json-rpc.ts";
 import { headersOf, RawItem } from "./list-items.ts";
 import type { ListCache, ServerList } from "./list-cache.ts";
-import { LARGE_MESSAGE_BYTES } from "./parse-message.ts";
-import { LISTS, META_UNAVAILABLE, RPC, type ListMethod } from "./protocol.ts";
+import { LISTS, type ListMethod } from "./protocol.ts";
 import { ServerProtocolError, type ServerCallParts } from "./server-call.ts";
 import { sendObserved } from "./observe-request.ts";
 import type { Reconnects } from "./reconnects.ts";
-import { generationOf, type ServerLink } from "./server-link.ts";
+import type { ServerLink } from "./server-link.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import type { Silence, SilentServers } from "./silent-servers.ts";
 import type { HeaderArgument } from "./tool-definition.ts";
@@ -27,7 +21,7 @@ export interface FederationParts extends ServerCallParts {
   readonly reconnects: Reconnects;
 }
 
-interface ListedServer {
+export interface ListedServer {
   readonly server: McpServerTarget;
   /** Null if the server did not respond. */
   readonly list: ServerList | null;
@@ -42,86 +36,7 @@ export function ownRequestId(): string {
   return `gatehouse-${processId}-${++requestCount}`;
 }
 
-/** Rejects with an RpcError if no server responds. */
-export async function mergeLists(
-  context: ClientContext,
-  method: ListMethod,
-  parts: FederationParts,
-): Promise<JsonObject> {
-  const { servers, client } = context;
-  const listed = await Promise.all(servers.map((server) => listOf(context, server, method, parts)));
-  const available = listed.filter(({ list }) => list !== null);
-  if (available.length === 0 && servers.length > 0)
-    throw new RpcError(
-      RPC.internalError,
-      `No server responded to ${method}: ${servers.map(({ name }) => name).join(", ")}.`,
-    );
-  const { field } = LISTS[method];
-  // Clients that waited for the same pages would get their lists in one turn.
-  if (available.some(({ list }) => (list?.bytes ?? 0) > LARGE_MESSAGE_BYTES)) await ownTurn();
-  const items = available.flatMap(({ server, list, link }) =>
-    list === null || link === null ? [] : itemsFor(context, { server, list, link }, method, parts),
-  );
-  items.sort((left, right) => compareText(left.name, right.name));
-  const silent = listed.filter(({ list }) => list === null).map(({ server }) => server.name);
-  return {
-    [field]: items.map(({ item }) => item),
-    ...(silent.length === 0 ? {} : { _meta: { [META_UNAVAILABLE]: silent } }),
-    ...(client.generation === "session" ? {} : caching(context, available, silent.length > 0, parts)),
-  };
-}
-
-function caching(
-  { access, links }: ClientContext,
-  available: readonly ListedServer[],
-  isIncomplete: boolean,
-  { clock }: FederationParts,
-): JsonObject {
-  const now = clock.now();
-  const until = Math.min(...available.map(({ list }) => list?.until ?? 0));
-  const isShared =
-    access === null &&
-    available.every(({ server, list }) => list?.isPublic === true && links.credentialOf(server) === null);
-  return {
-    resultType: "complete",
-    ttlMs: isIncomplete || available.length === 0 ? 0 : Math.max(0, Math.floor(until - now)),
-    cacheScope: isShared ? "public" : "private",
-  };
-}
-
-/** Sorted by code units, so that the order is the same everywhere. */
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-interface OfferedItem {
-  /** As the client uses it. */
-  readonly name: string;
-  readonly item: JsonObject | RawJson;
-}
-
-function itemsFor(
-  context: ClientContext,
-  {
-    server,
-    list,
-    link,
-  }: { readonly server: McpServerTarget; readonly list: ServerList; readonly link: ServerLink },
-  method: ListMethod,
-  parts: FederationParts,
-): OfferedItem[] {
-  const bridge = { from: generationOf(link), to: context.client.generation, server, names: context.names };
-  const found: OfferedItem[] = [];
-  for (const [ownName, item] of list.byKey) {
-    if (!mayUse(context, server, method, ownName)) continue;
-    if (method === "tools/list" && !isOffered(server, list, ownName, parts.pins)) continue;
-    const name = publicNameOf(method, ownName, bridge);
-    found.push({ name, item: bridgeItem(method, item, name, bridge) });
-  }
-  return found;
-}
-
-function mayUse(
+export function mayUse(
   { access }: ClientContext,
   server: McpServerTarget,
   method: ListMethod,
@@ -131,12 +46,17 @@ function mayUse(
 }
 
 /** Whether the server's record and its pins let clients have the tool. */
-function isOffered(server: McpServerTarget, { hashes }: ServerList, name: string, pins: ToolPins): boolean {
+export function isOffered(
+  server: McpServerTarget,
+  { hashes }: ServerList,
+  name: string,
+  pins: ToolPins,
+): boolean {
   if (!server.allowsTool(name)) return false;
   return server.pin !== "hold" || !pins.isWithheld(server, name, hashes.get(name) ?? "");
 }
 
-async function listOf(
+export async function listOf(
   context: ClientContext,
   server: McpServerTarget,
   method: ListMethod,

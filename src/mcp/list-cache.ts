@@ -18,7 +18,7 @@ const MAX_TTL_MS = 5 * 60_000;
 /** A name that is missing may be new. The list is then fetched again, at most this often. */
 const REFRESH_MS = 2000;
 const MAX_PAGES = 100;
-const MAX_LIST_BYTES = 16 * 1024 * 1024;
+export const MAX_LIST_BYTES = 16 * 1024 * 1024;
 /** Bytes of parsed JSON in memory for each byte of its text. */
 const MEMORY_PER_BYTE = 4;
 
@@ -39,6 +39,8 @@ export interface ServerList {
   readonly isPublic: boolean;
   /** The bytes of its pages. */
   readonly bytes: number;
+  /** The bytes that it takes in memory. */
+  readonly memory: number;
 }
 
 /** Requests one page; `cursor` is null for the first one. */
@@ -75,7 +77,7 @@ export class ListCache {
     this.#pending.set(pendingKey, fetched);
     try {
       const list = await fetched;
-      this.#lists.set(owner, listKey, list, list.bytes * MEMORY_PER_BYTE, list.until);
+      this.#lists.set(owner, listKey, list, list.memory, list.until);
       return list;
     } finally {
       this.#pending.delete(pendingKey);
@@ -96,13 +98,13 @@ export class ListCache {
     let cursor: string | null = null;
     let ttlMs = DEFAULT_TTL_MS;
     let isPublic = true;
-    let bytes = 0;
-    let count = 0;
+    let [bytes, memory, count] = [0, 0, 0];
     for (let page = 0; page < MAX_PAGES; page++) {
       const response = await fetchPage(cursor);
       const result = pageResult(response);
       bytes += response?.bytes ?? 0;
       const read = await this.#items(result[field] ?? [], method, tenant);
+      memory += read.memory ?? (response?.bytes ?? 0) * MEMORY_PER_BYTE;
       count += read.count;
       // Items without a name count, too: they take as long to read.
       if (count > MAX_ITEMS || bytes > MAX_LIST_BYTES)
@@ -124,7 +126,7 @@ export class ListCache {
       cursors.add(cursor);
     }
     const fetchedAt = this.#clock.now();
-    return { byKey, hashes, fetchedAt, until: fetchedAt + ttlMs, isPublic, bytes };
+    return { byKey, hashes, fetchedAt, until: fetchedAt + ttlMs, isPublic, bytes, memory };
   }
 
   async #items(value: unknown, method: ListMethod, tenant: string): Promise<NamedItems> {

@@ -13,6 +13,9 @@ const TASK = new URL("./list-items-task.ts", import.meta.url);
 
 const END = Buffer.from("}");
 
+/** Memory of an item of a large page beside its bytes. */
+const ITEM_BYTES = 512;
+
 /** An item of a large page, as its text. */
 export class RawItem {
   readonly headers: readonly HeaderArgument[];
@@ -47,6 +50,8 @@ export interface NamedItems {
   readonly hashes: readonly string[];
   /** How many items there are, those without a name included. */
   readonly count: number;
+  /** Bytes of memory that the items take, if they are bytes; null if they are parsed. */
+  readonly memory: number | null;
 }
 
 /** Returns the items that have a name. Returns null if the value is no list. Rejects if it has too many items. */
@@ -78,10 +83,10 @@ function parsedItems(values: readonly unknown[], method: ListMethod): NamedItems
     items.push(item);
     if (method === "tools/list") hashes.push(definitionHash(item));
   }
-  return { names, items, hashes, count: values.length };
+  return { names, items, hashes, count: values.length, memory: null };
 }
 
-function fromRawItems(raw: RawItems): NamedItems {
+export function fromRawItems(raw: RawItems): NamedItems {
   const { names, hashes, headers, count, members, session, stateless, ends } = raw;
   const items = names.map((_, index) => {
     const own = part(members, ends[0], index);
@@ -91,7 +96,8 @@ function fromRawItems(raw: RawItems): NamedItems {
     };
     return new RawItem(own, bridged, headers[index] ?? []);
   });
-  return { names, items, hashes, count };
+  const memory = [members, session, stateless].reduce((sum, each) => sum + (each?.byteLength ?? 0), 0);
+  return { names, items, hashes, count, memory: memory + names.length * ITEM_BYTES };
 }
 
 function part(bytes: Uint8Array, ends: Int32Array, index: number): Uint8Array {

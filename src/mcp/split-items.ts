@@ -41,14 +41,16 @@ export function splitItems(bytes: Uint8Array, method: ListMethod): RawItems {
   let count = 0;
   for (const { start, end } of elementsAt(bytes, 0)) {
     if (++count > MAX_ITEMS) throw new Error(`the list has more than ${MAX_ITEMS} items`);
-    const read = isObjectAt(bytes, start) ? readMembers(bytes, start, key) : null;
+    if (!isObjectAt(bytes, start)) continue;
+    // Clients get the tool that is hashed: a text with equal keys, or digits that JavaScript rounds, has several readings.
+    const definition = isTools ? (JSON.parse(utf8Between(bytes, start, end)) as JsonObject) : null;
+    const read = readMembers(definition === null ? textsAt(bytes, start) : textsOf(definition), key);
     if (read === null) continue;
     names.push(read.name);
     all.members.push(read.members);
     all.session.push(isTools ? read.forSession : read.members);
     all.stateless.push(isTools ? read.forStateless : read.members);
-    if (!isTools) continue;
-    const definition = JSON.parse(utf8Between(bytes, start, end)) as JsonObject;
+    if (definition === null) continue;
     hashes.push(definitionHash(definition));
     const found = headerArguments(definition);
     headerCount += found.length;
@@ -70,13 +72,22 @@ interface ReadMembers {
   readonly forStateless: string;
 }
 
-/** Returns null if the object at `start` has no name. Of members that occur twice, the last one counts, as for JSON.parse. */
-function readMembers(bytes: Uint8Array, start: number, key: string): ReadMembers | null {
+/** Returns the JSON of each member of the object at `start`. Of members that occur twice, the last one counts, as for JSON.parse. */
+function textsAt(bytes: Uint8Array, start: number): Map<string, string> {
   const last = new Map<string, string>();
   for (const member of membersAt(bytes, start)) {
     last.delete(member.key);
     last.set(member.key, utf8Between(bytes, member.start, member.end));
   }
+  return last;
+}
+
+function textsOf(definition: JsonObject): Map<string, string> {
+  return new Map(Object.entries(definition).map(([key, value]) => [key, JSON.stringify(value)]));
+}
+
+/** Returns null if the object with these members has no name. */
+function readMembers(last: Map<string, string>, key: string): ReadMembers | null {
   const name = stringOf(last.get(key));
   if (name === null) return null;
   last.delete(key);

@@ -1,4 +1,5 @@
 // Definitions of tools: their hash, by which a change is noticed, and the arguments that they want repeated in header fields.
+import { stringifyExact } from "../base/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { sha256 } from "../base/sha256.ts";
 import { joinHash } from "../model/definition-hash.ts";
@@ -18,9 +19,16 @@ const DECIMAL = /^-?\d+(?:\.\d+)?$/;
  */
 export function definitionHash(definition: JsonObject): string {
   const content = Object.entries(definition).filter(([key]) => key !== "_meta");
-  const withoutMeta = sha256(canonicalJson(Object.fromEntries(content)));
+  const withoutMeta = hashOf(Object.fromEntries(content));
   const hasMeta = Object.hasOwn(definition, "_meta");
-  return joinHash(hasMeta ? sha256(canonicalJson(definition)) : withoutMeta, withoutMeta);
+  return joinHash(hasMeta ? hashOf(definition) : withoutMeta, withoutMeta);
+}
+
+/** Numbers that JavaScript rounds are delivered as they were received, so that their digits count, too. */
+function hashOf(value: JsonObject): string {
+  const exact = stringifyExact(value);
+  const canonical = canonicalJson(value);
+  return sha256(exact === JSON.stringify(value) ? canonical : `${canonical} ${exact}`);
 }
 
 function canonicalJson(value: unknown): string {
