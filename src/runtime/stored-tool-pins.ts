@@ -16,10 +16,7 @@ import { lookalikesIn, type NamedTool } from "./tool-lookalikes.ts";
 const WRITE_MS = 200;
 /** How often approvals of other nodes are read, once this process has seen a tool. */
 const READ_MS = 1000;
-/**
- * Limits the duration of a transaction, because it keeps other nodes from writing, and the embedded database runs it in one turn of the
- * event loop: with definitions of 64 kB, the longest that are stored, it writes 2.5 MB.
- */
+/** A transaction keeps other nodes from writing. The embedded database runs it in one turn of the event loop: at most 2.5 MB. */
 const MAX_BATCH = 20;
 /** Servers whose tools wait to be written. */
 const MAX_PENDING = 1000;
