@@ -32,7 +32,7 @@ export interface PluginDefinition<Settings = unknown> {
     readonly hidesBodies?: boolean;
     /**
      * Which texts the plugin inspects with these settings; null if it inspects none. Requests with texts that it cannot inspect are rejected, unless
-     * the rule lists them in `unguarded`. The default for plugins with `needs: ["text"]` is neither files nor batches, for others null.
+     * the rule lists them in `unguarded`. The default for plugins with `needs: ["text"]` is none of files, forms and batches, for others null.
      */
     inspects?(settings: Settings): TextInspection | null;
     /**
@@ -67,6 +67,8 @@ export interface TextHold {
 export interface TextInspection {
     /** Whether it inspects the content of text files in forms, if the form is valid UTF-8. */
     readonly files: boolean;
+    /** Whether it inspects the fields of forms, and bodies that are text but no JSON. The default is false. */
+    readonly forms?: boolean;
     /** Whether it inspects the requests in the JSON body that creates a batch as it inspects single requests. */
     readonly batches: boolean;
 }
@@ -838,6 +840,14 @@ interface PatternMatch {
     readonly end: number;
 }
 
+/** Whether texts in this charset are recognized as they are. */
+export declare function isInspectedCharset(name: string): boolean;
+
+/** Whether header fields name another charset. */
+export declare function namesOtherCharset(fields: string): boolean;
+
+export declare function isJsonType(type: string | null): boolean;
+
 export declare function isMultipart(type: string | null): boolean;
 
 export declare function isUrlEncoded(type: string | null): boolean;
@@ -923,19 +933,18 @@ export declare class ServiceCallError extends Error {
  */
 export type ServiceCallProblem = "unknown_service" | "invalid" | "budget" | "timeout" | "aborted" | "limit" | "unavailable" | "explaining";
 
-export declare class RequestTexts {
-    #private;
-    /** Those outside of the conversation first, so that the order of the others does not change when the conversation goes on. */
+export declare function readBodyTexts(body: Uint8Array, contentType: string | null): BodyTexts;
+
+/** The texts of a body, and its strings that are no texts. `RequestTexts` are those of JSON. */
+export interface BodyTexts {
     readonly texts: readonly RequestText[];
-    /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
-    readonly resultsWithoutText: readonly (string | null)[];
-    private constructor();
-    /** Returns null if the body is no JSON. */
-    static read(body: Uint8Array): RequestTexts | null;
+    readonly identifiers: readonly RequestIdentifier[];
     /** The field by which the request continues a conversation that its provider keeps; null if it does not. */
-    get keptConversation(): string | null;
-    /** Returns the body with the texts at these positions replaced; all other bytes stay. */
-    replace(replacements: ReadonlyMap<number, string>): Uint8Array;
+    readonly keptConversation: string | null;
+    /** What in the body may be text and cannot be read, to be named in an error message; null if there is nothing. */
+    readonly unreadable: string | null;
+    /** Returns the body with the texts at these positions, and the names of these fields, replaced. */
+    replace(replacements: ReadonlyMap<number, string>, keys?: ReadonlyMap<string, string>): Uint8Array;
 }
 
 export interface RequestText {
@@ -945,15 +954,52 @@ export interface RequestText {
     readonly message: number;
     /** The name of the tool that was called or returned the text; null if there is none, or if it is not known. */
     readonly tool: string | null;
+    /** The key of the text in lower case, or of the list that has it; empty if there is none. */
+    readonly field: string;
     readonly text: string;
-    /** Whether the text is itself JSON: the arguments of a call in formats that send them as a string. */
+    /** Whether the text may itself be JSON: the arguments of a call in formats that send them as a string, and files that start as JSON does. */
     readonly isJson: boolean;
+    /** Whether it is the text of a file in base64, or of a data URL. */
+    readonly isFile: boolean;
     /** Signed or encrypted reasoning: the provider rejects it if it changes. */
     readonly isReadOnly: boolean;
 }
 
 /** `other`: texts outside of the conversation, such as tool definitions. */
 export type TextRole = "system" | "developer" | "user" | "assistant" | "tool" | "other";
+
+/**
+ * A string that a request needs as it is: an id, the name of a tool, a URL, a level, or the name of a field. Equal ones are listed
+ * once.
+ */
+export interface RequestIdentifier {
+    readonly kind: "identifier" | "url" | "key";
+    /** The key of the string in lower case; empty for the name of a field. */
+    readonly field: string;
+    readonly text: string;
+}
+
+/** The response of a guard to a request whose texts it cannot read. */
+export declare function unreadableResponse(plugin: string, unreadable: string): PluginResponse;
+
+export declare class RequestTexts {
+    #private;
+    /** Those outside of the conversation first, so that the order of the others does not change when the conversation goes on. */
+    readonly texts: readonly RequestText[];
+    /** The strings that are no texts. Only the names of fields can be replaced. */
+    readonly identifiers: readonly RequestIdentifier[];
+    /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
+    readonly resultsWithoutText: readonly (string | null)[];
+    /** What in the body cannot be read as text although it is; null if there is nothing. */
+    readonly unreadable: string | null;
+    private constructor();
+    /** Returns null if the body is no JSON. */
+    static read(body: Uint8Array): RequestTexts | null;
+    /** The field by which the request continues a conversation that its provider keeps; null if it does not. */
+    get keptConversation(): string | null;
+    /** Returns the body with the texts at these positions, and the names of these fields, replaced; all other bytes stay. */
+    replace(replacements: ReadonlyMap<number, string>, keys?: ReadonlyMap<string, string>): Uint8Array;
+}
 
 /** For tasks: returns the memory of this thread for the `scope` of a memory that the host of the plugin returned. */
 export declare function openTextMemory(scope: TextScope): TextMemory;

@@ -15,8 +15,11 @@ export const OTHER_FIELDS = new Set([
   "mcp_servers",
   "text",
   "labels",
+  "stop",
+  "stop_sequences",
+  "prompt_cache_key",
 ]);
-/** Top-level fields without texts. */
+/** Top-level fields whose strings are ids, names and levels. One that cannot be any of these is a text. */
 export const SETTINGS = new Set([
   "model",
   "models",
@@ -25,10 +28,7 @@ export const SETTINGS = new Set([
   "function_call",
   "toolconfig",
   "tool_config",
-  "stop",
-  "stop_sequences",
   "service_tier",
-  "prompt_cache_key",
   "prompt_cache_retention",
   "previous_response_id",
   "conversation",
@@ -52,8 +52,23 @@ export const SETTINGS = new Set([
   "container",
   "verbosity",
 ]);
-/** Keys within messages and definitions whose strings identify something, or are no text. */
-export const OPAQUE_KEYS = new Set([
+/** Fields of forms that are settings, in addition to those of JSON. */
+export const FORM_SETTINGS = new Set([
+  "response_format",
+  "timestamp_granularities",
+  "language",
+  "size",
+  "quality",
+  "background",
+  "output_format",
+  "input_fidelity",
+  "moderation",
+  "purpose",
+  "style",
+  "seconds",
+]);
+/** Keys within messages and definitions whose strings identify something. A string that cannot be an identifier is a text. */
+export const IDENTIFIER_KEYS = new Set([
   "type",
   "role",
   "id",
@@ -61,26 +76,67 @@ export const OPAQUE_KEYS = new Set([
   "tool_call_id",
   "tool_use_id",
   "name",
-  "signature",
-  "thoughtsignature",
-  "thought_signature",
-  "encrypted_content",
   "file_id",
-  "file_data",
-  "image_url",
-  "url",
-  "uri",
-  "fileuri",
-  "file_uri",
   "media_type",
   "mime_type",
   "mimetype",
   "detail",
   "status",
   "format",
-  "b64_json",
-  "cache_control",
+  "jsonrpc",
+  "method",
 ]);
+export const URL_KEYS = new Set(["image_url", "url", "uri", "fileuri", "file_uri", "file_url"]);
+/** Files in base64. */
+export const DATA_KEYS = new Set(["data", "file_data", "filedata", "b64_json", "blob"]);
+/** What only the provider can read: signatures, and encrypted reasoning. */
+export const SEALED_KEYS = new Set([
+  "signature",
+  "thoughtsignature",
+  "thought_signature",
+  "encrypted_content",
+]);
+/** Values and schemas of tools and of the output. Keys within have no meaning for the API. */
+export const FREE_KEYS = new Set([
+  "parameters",
+  "parametersjsonschema",
+  "parameters_json_schema",
+  "input_schema",
+  "inputschema",
+  "input_examples",
+  "output_schema",
+  "outputschema",
+  "schema",
+  "responseschema",
+  "response_schema",
+  "responsejsonschema",
+  "response_json_schema",
+  "properties",
+  "metadata",
+  "labels",
+  "stopsequences",
+  "stop_sequences",
+]);
+/** Keys as requests have them, whose names need no inspection. */
+export const KNOWN_KEYS: ReadonlySet<string> = new Set([
+  ...SYSTEM_FIELDS,
+  ...OTHER_FIELDS,
+  ...SETTINGS,
+  ...IDENTIFIER_KEYS,
+  ...URL_KEYS,
+  ...DATA_KEYS,
+  ...SEALED_KEYS,
+  ...FREE_KEYS,
+  ..."messages content text input_text output_text function tool_calls arguments input contents parts stream".split(
+    " ",
+  ),
+  ..."prompt description required items enum title additionalProperties default strict cache_control".split(
+    " ",
+  ),
+]);
+/** Ids, names and levels. Not an address of electronic mail, nor anything with spaces. */
+export const IDENTIFIER = /^[\w.:/+=|~-]{0,512}$/;
+export const URL_START = /^[a-z][a-z0-9+.-]*:\S*$/i;
 export const ROLES: ReadonlyMap<string, TextRole> = new Map([
   ["system", "system"],
   ["developer", "developer"],

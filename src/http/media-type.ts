@@ -4,6 +4,7 @@
 const EVENT_STREAM = /^\s*text\/event-stream\s*(?:;|$)/i;
 const URL_ENCODED = /urlencoded/i;
 const MULTIPART = /multipart/i;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /** Whether a Content-Type is that of server-sent events, in any case and with any parameters. */
 export function isEventStreamType(type: string | null): boolean {
@@ -16,4 +17,8 @@ export function isUrlEncoded(type: string | null): boolean {
 
 export function isMultipart(type: string | null): boolean {
   return type !== null && MULTIPART.test(type);
+}
+
+export function isJsonType(type: string | null): boolean {
+  return type === "application/json" || (type !== null && JSON_TYPE.test(type));
 }

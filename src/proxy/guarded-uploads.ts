@@ -1,12 +1,14 @@
-// Rejects files with text, and batches, that a guard of the gateway cannot inspect.
+// Rejects files with text, forms, and batches that a guard of the gateway cannot inspect.
 import { isUtf8 } from "node:buffer";
 import { GatehouseError } from "../base/errors.ts";
+import { isTextFile } from "../base/text-bytes.ts";
 import { operationSpelledIn } from "../formats/operations.ts";
-import { isMultipart } from "../http/media-type.ts";
+import { isMultipart, isUrlEncoded } from "../http/media-type.ts";
+import { readBodyTexts } from "../sdk/index.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { FileTransport, Refusal, RuleGuards } from "../snapshot/rule-guards.ts";
 import type { Exchange } from "./exchange.ts";
-import { filesInForm, isTextFile } from "./text-files.ts";
+import { filesInForm } from "./text-files.ts";
 
 /** The paths of APIs that create a batch from the requests in the body. Whatever its spelling: some servers ignore case. */
 const BATCH_OF_REQUESTS = /\/messages\/batches\/*$|:batchgeneratecontent$/i;
@@ -25,8 +27,23 @@ export function requireInspectedBody(exchange: Exchange): null {
   if (rule === null || rule.guards === null || body === null) return null;
   const { guards } = rule;
   if (guards.batches !== null && isBatchOfRequests(exchange, rule)) refuse(guards.batches);
-  if (guards.readsForms) requireInspectedFiles(exchange, rule, body.bytes, guards);
+  if (!guards.readsForms) return null;
+  requireInspectedFiles(exchange, rule, body.bytes, guards);
+  if (guards.forms !== null && !body.isJson && mayHaveText(exchange, body.bytes)) refuse(guards.forms);
   return null;
+}
+
+/** Whether a body that is no JSON may have a text, other than in files of a form. */
+function mayHaveText({ request: { headers } }: Exchange, bytes: Uint8Array): boolean {
+  const type = headers.get("content-type");
+  if (isEncoded(headers.get("content-encoding"))) return true;
+  if (!isMultipart(type) && !isUrlEncoded(type)) return isTextFile(type, bytes);
+  const { texts, unreadable } = readBodyTexts(bytes, type);
+  return texts.length > 0 || unreadable !== null;
+}
+
+function isEncoded(encoding: string | null): boolean {
+  return encoding !== null && encoding.toLowerCase() !== "identity";
 }
 
 function requireInspectedFiles(
@@ -36,10 +53,9 @@ function requireInspectedFiles(
   { files }: RuleGuards,
 ): void {
   const type = headers.get("content-type");
-  const encoding = headers.get("content-encoding");
-  const isEncoded = encoding !== null && encoding.toLowerCase() !== "identity";
+  const isOpaque = isEncoded(headers.get("content-encoding"));
   if (isMultipart(type)) {
-    const form = isEncoded ? null : filesInForm(bytes, type);
+    const form = isOpaque ? null : filesInForm(bytes, type);
     // A form that cannot be read may contain any file. Guards that inspect files reject it themselves.
     const transports = form === null || form.isBatch === null ? BOTH : form.isBatch ? BATCHES : FILES;
     if (form === null || form.hasText) for (const transport of transports) refuse(files[transport].always);
@@ -51,7 +67,7 @@ function requireInspectedFiles(
     (path) => operationSpelledIn(path) === "files",
   );
   // Some APIs take a file as the whole body.
-  if (isUpload && (isEncoded || isTextFile(type, bytes))) refuse(files.files.always);
+  if (isUpload && (isOpaque || isTextFile(type, bytes))) refuse(files.files.always);
 }
 
 /** Targets with a path may have one that creates batches. */
@@ -66,6 +82,7 @@ const SUBJECTS: Readonly<Record<Refusal["transport"], string>> = {
   files: "the text in a file",
   batches: "the requests of a batch",
   mcp: "the texts of MCP",
+  forms: "the text of a form, or of a body that is no JSON",
 };
 
 function refuse(refusal: Refusal | null): void {
@@ -75,6 +92,8 @@ function refuse(refusal: Refusal | null): void {
 }
 
 function refusalMessage(guard: string, transport: Refusal["transport"]): string {
+  if (transport === "forms")
+    return `The plugin ${guard} of the gateway cannot inspect ${SUBJECTS.forms} (transport forms). Send JSON, or let the plugin inspect forms and say so in its inspects.`;
   const missing = transport === "realtime_text" ? '"realtime_text" and "realtime_audio"' : `"${transport}"`;
   return `The plugin ${guard} of the gateway cannot inspect ${SUBJECTS[transport]} (transport ${transport}). To let them pass uninspected, add ${missing} to unguarded of the rule.`;
 }

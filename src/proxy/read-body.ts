@@ -3,7 +3,7 @@ import type { ReadableFields } from "../base/readable-fields.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { BodyLimits } from "../http/incoming-body.ts";
-import { isMultipart } from "../http/media-type.ts";
+import { isJsonType, isMultipart } from "../http/media-type.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { idsInRequest } from "../formats/stored-ids.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -14,8 +14,6 @@ import { operationWithIds } from "./operation.ts";
 import { RequestBody, type BodyFields } from "./request-body.ts";
 import { scanBody } from "./scan-body.ts";
 import { mayContainEncodedIds } from "./stored-ids/encoded-ids.ts";
-
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /** Limits of bodies. Forms that upload files, such as audio, may be larger than other bodies. */
 export interface UploadLimits extends BodyLimits {
@@ -230,10 +228,6 @@ function checksModel({ apiKey, gateway }: Exchange): boolean {
 function hasLimitsOfModels({ gateway }: Exchange): boolean {
   const chain = gateway?.chain ?? null;
   return chain !== null && chain.limiters !== null && chain.needsRequestBody;
-}
-
-export function isJsonType(type: string | null): boolean {
-  return type === "application/json" || (type !== null && JSON_TYPE.test(type));
 }
 
 function announcesBody(headers: ReadableFields): boolean {

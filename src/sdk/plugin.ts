@@ -59,6 +59,8 @@ export interface PluginHooks {
 export interface TextInspection {
   /** Whether it inspects the content of text files in forms, if the form is valid UTF-8. */
   readonly files: boolean;
+  /** Whether it inspects the fields of forms, and bodies that are text but no JSON. The default is false. */
+  readonly forms?: boolean;
   /** Whether it inspects the requests in the JSON body that creates a batch as it inspects single requests. */
   readonly batches: boolean;
 }
@@ -89,7 +91,7 @@ export interface PluginDefinition<Settings = unknown> {
   readonly hidesBodies?: boolean;
   /**
    * Which texts the plugin inspects with these settings; null if it inspects none. Requests with texts that it cannot inspect are rejected, unless
-   * the rule lists them in `unguarded`. The default for plugins with `needs: ["text"]` is neither files nor batches, for others null.
+   * the rule lists them in `unguarded`. The default for plugins with `needs: ["text"]` is none of files, forms and batches, for others null.
    */
   inspects?(settings: Settings): TextInspection | null;
   /**

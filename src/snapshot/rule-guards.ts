@@ -13,7 +13,8 @@ export interface Guard {
 /** A guard, and where it cannot inspect texts. */
 export interface Refusal {
   readonly guard: string;
-  readonly transport: Unguarded;
+  /** `forms`: fields of forms, and text that is no JSON. No rule can let them pass. */
+  readonly transport: Unguarded | "forms";
 }
 
 /** Each is null if guards inspect these texts, or if the rule lets them pass. */
@@ -24,7 +25,9 @@ export interface RuleGuards {
   readonly files: { readonly [Transport in FileTransport]: FileRefusals };
   /** For batches whose requests are in the body that creates them. */
   readonly batches: Refusal | null;
-  /** Whether `files` has a refusal. */
+  /** For fields of forms, and bodies that are text but no JSON. */
+  readonly forms: Refusal | null;
+  /** Whether `files` or `forms` has a refusal. */
   readonly readsForms: boolean;
 }
 
@@ -38,7 +41,7 @@ interface FileRefusals {
 }
 
 const REALTIME: readonly Unguarded[] = ["realtime_text", "realtime_audio"];
-const NO_INSPECTION: TextInspection = { files: false, batches: false };
+const NO_INSPECTION: TextInspection = { files: false, forms: false, batches: false };
 
 /** Returns null if the plugin inspects no texts. */
 export function inspectionOf(
@@ -68,10 +71,14 @@ export function compileGuards(
   const [realtime = null] = REALTIME.flatMap((transport) => refusal(transport, () => false) ?? []);
   const files = { files: filesAs("files"), batches: filesAs("batches") };
   const batches = refusal("batches", (inspection) => inspection.batches);
-  const readsForms = [files.files, files.batches].some(
+  const formGuard = guards.find(({ inspects }) => inspects.forms !== true);
+  const forms: Refusal | null =
+    formGuard === undefined ? null : { guard: formGuard.name, transport: "forms" };
+  const readsFiles = [files.files, files.batches].some(
     ({ always, otherThanUtf8 }) => always !== null || otherThanUtf8 !== null,
   );
+  const readsForms = readsFiles || forms !== null;
   return realtime === null && batches === null && !readsForms
     ? null
-    : { realtime, files, batches, readsForms };
+    : { realtime, files, batches, forms, readsForms };
 }

@@ -33,7 +33,7 @@ export async function roundTrip({ format, isStream, text, pieceSize, chunkSize }
   readonly argument: string;
 }> {
   const request = { messages: [{ role: "user", content: text }] };
-  const { body, values } = search(Buffer.from(JSON.stringify(request)));
+  const { body, values } = search(Buffer.from(JSON.stringify(request)), "application/json");
   const maskedValues = new MaskedValues(values);
   const masked = body === null ? request : (JSON.parse(Buffer.from(body).toString()) as typeof request);
   const sent = masked.messages[0]?.content ?? "";

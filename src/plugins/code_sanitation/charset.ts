@@ -1,24 +1,11 @@
 // Charsets of texts. Code is recognized in those that have the characters of ASCII as bytes of ASCII; a server that decodes a text from another one
 // reads a text that was not inspected.
+import { namesOtherCharset } from "../../sdk/index.ts";
 
-const NAME = String.raw`(?:utf-?8|(?:us-)?ascii|(?:iso-?8859-|latin-?)\d{1,2}|windows-125\d)`;
-const INSPECTED = new RegExp(`^${NAME}$`, "i");
-/** Any parameter that a parser may take for the charset, with another value. */
-const OTHER = new RegExp(String.raw`charset[*\d]*\s*=(?!("?)${NAME}\1(?:[\s;,]|$))`, "i");
 /** Its byte order is that of the byte order mark. With the name of a byte order, servers may ignore the mark. */
 const UTF16_PARAMETER = /charset=(?:"utf-16"|utf-16)(?=[\s;,]|$)/gi;
 
-/** Whether texts in this charset are recognized as they are. */
-export function isInspectedCharset(name: string): boolean {
-  return INSPECTED.test(name);
-}
-
-/** Whether header fields name another charset. */
-export function namesOtherCharset(fields: string): boolean {
-  return OTHER.test(fields);
-}
-
-/** The same for a body with a byte order mark of UTF-16. */
+/** Whether header fields name another charset, for a body with a byte order mark of UTF-16. */
 export function namesOtherThanUtf16(fields: string): boolean {
   return namesOtherCharset(fields.replaceAll(UTF16_PARAMETER, "charset=utf-8"));
 }

@@ -1,6 +1,6 @@
 // Encoded words (RFC 2047) in the header fields of a part: clients write file names in this way that are not ASCII, and some servers decode any
 // parameter.
-import { isInspectedCharset } from "./charset.ts";
+import { isInspectedCharset } from "../../sdk/index.ts";
 
 /** Adjacent words form one text. */
 const WORD = /=\?([\w-]+)(?:\*[\w-]*)?\?([bq])\?([^?\s]*)\?=(?:\s+(?==\?))?/gi;

@@ -1,7 +1,7 @@
 // Scans the body of a request for code, on the event loop or in a worker thread.
-import { isMultipart, isUrlEncoded } from "../../sdk/index.ts";
+import { isMultipart, isUrlEncoded, namesOtherCharset } from "../../sdk/index.ts";
 import { encodingsOf, isUndeclaredCompression, mayBeWideText, type InspectedBody } from "./body-text.ts";
-import { hasUtf8Mark, isUtf16Mark, isUtf32, namesOtherCharset, namesOtherThanUtf16 } from "./charset.ts";
+import { hasUtf8Mark, isUtf16Mark, isUtf32, namesOtherThanUtf16 } from "./charset.ts";
 import type { Detector } from "./detector.ts";
 import { inspectJsonBytes, rangesOf, type JsonOptions } from "./inspect-json.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
@@ -9,7 +9,7 @@ import type { UnreadablePart } from "./multipart.ts";
 import { PlainText } from "./plain-text.ts";
 
 /** Why a body is rejected: servers may read it in a way in which it was not inspected. */
-export type Unreadable = UnreadablePart | "compressed" | "charset" | "utf32";
+export type Unreadable = UnreadablePart | "inline_file" | "compressed" | "charset" | "utf32";
 
 /** `files`: the number of those whose content was not inspected; absent for none. */
 export type BodyVerdict = { readonly files?: number } & (

@@ -234,6 +234,7 @@ function isBodyReplaced(context: RequestContext, body: string | Uint8Array): boo
 const UNREADABLE: Readonly<Record<Unreadable, string>> = {
   compressed: "The body is compressed, but Content-Encoding is missing. Send it without compression.",
   charset: "The charset in Content-Type cannot be inspected. Send the body in UTF-8.",
+  inline_file: "A file in the request has text that cannot be inspected. Send its text in UTF-8.",
   utf32: "The body is in UTF-32, which cannot be inspected. Send it in UTF-8.",
   part_fields:
     "A part of the form is a form itself, or has a parameter that servers read differently (RFC 2231). Send plain parts.",

@@ -1,7 +1,7 @@
 // Splits a multipart body into text that is inspected and the content of files, which is opaque: in binary data any characters occur by
 // chance, and masking them would destroy the file. Parsers of forms differ in details, so a part is a file only if all of them agree.
-import { isAmbiguousPart } from "../../sdk/index.ts";
-import { isInspectedCharset, namesOtherCharset, startsAsWideText } from "./charset.ts";
+import { isAmbiguousPart, isInspectedCharset, namesOtherCharset } from "../../sdk/index.ts";
+import { startsAsWideText } from "./charset.ts";
 import { decodeWords } from "./encoded-words.ts";
 
 /** Why a form is rejected: servers may read a part in a way in which it was not inspected. */

@@ -19,7 +19,7 @@ export const codeSanitation = definePlugin({
     const inspectsTexts = parts.some((part) => part === "body" || part === "all" || part === "response");
     if (!inspectsTexts || !languages.some(({ enabled }) => enabled)) return null;
     // The roles of messages in a batch are not read.
-    return { files: true, batches: roles === undefined };
+    return { files: true, forms: true, batches: roles === undefined };
   },
   create(settings, host) {
     if (!settings.languages.some((entry) => entry.enabled)) return { pre_request: () => undefined };

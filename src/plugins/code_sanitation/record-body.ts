@@ -1,6 +1,7 @@
 // Scans the body of a request, and records what is found with its place.
 import type { InspectedBody } from "./body-text.ts";
 import type { CleanTexts } from "./clean-texts.ts";
+import { inspectFiles } from "./inline-files.ts";
 import { inspectBody, type BodyVerdict } from "./inspect-body.ts";
 import { pathAt } from "./json-path.ts";
 import { roleAt, type RoleSet } from "./json-roles.ts";
@@ -19,7 +20,12 @@ export function inspectAndRecordBody(
   const onFound = (text: string, start: number) =>
     detector.place(() => ({ path: pathAt(text, start), role: roleAt(text, start, roles ?? 0) }));
   try {
-    return inspectBody(body, detector, mask, { roles, onFound, texts });
+    const verdict = inspectBody(body, detector, mask, { roles, onFound, texts });
+    if (verdict.kind !== "clean" && verdict.kind !== "masked") return verdict;
+    // A mask cannot be written into the encoding of a file.
+    const files = inspectFiles(body, detector, roles);
+    if (files === "found") return { kind: "found" };
+    return files === "unreadable" ? { kind: "unreadable", why: "inline_file" } : verdict;
   } finally {
     // Findings in a body that is not JSON, or in a string that took too much work.
     detector.place(IN_BODY);

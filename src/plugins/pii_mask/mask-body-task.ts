@@ -5,8 +5,9 @@ import type { PiiMaskSettings } from "./settings.ts";
 interface Input {
   readonly settings: PiiMaskSettings;
   readonly body: Uint8Array;
+  readonly contentType: string | null;
 }
 
-export function run({ settings, body }: Input): SearchedBody {
-  return compileSearch(settings)(body);
+export function run({ settings, body, contentType }: Input): SearchedBody {
+  return compileSearch(settings)(body, contentType);
 }

@@ -1,7 +1,9 @@
 // Searches the texts of a request body, and replaces what is found by placeholders.
-import { JsonStrings, RequestTexts, type RequestText } from "../../sdk/index.ts";
+import { readBodyTexts, type BodyTexts, type RequestText } from "../../sdk/index.ts";
 import { compileDetector, type Detect } from "./detect.ts";
 import type { Finding } from "./finding.ts";
+import { findInIdentifier } from "./identifiers.ts";
+import { maskJson } from "./mask-json.ts";
 import type { ValuesOfType } from "./masked-values.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { PiiMaskSettings } from "./settings.ts";
@@ -14,16 +16,23 @@ export interface SearchedBody {
   readonly counts: ReadonlyMap<string, number>;
   /** The field because of which the request cannot be masked: the provider keeps the conversation. Else null. */
   readonly keptConversation: string | null;
+  /** What in the request may be text and cannot be read; null if there is nothing. */
+  readonly unreadable: string | null;
+  /** The field because of which the request cannot be masked: its value is an id, a URL or a setting, and has a finding. Else null. */
+  readonly unmaskable: string | null;
 }
 
 type Selection = Pick<PiiMaskSettings, "types" | "custom" | "roles" | "action">;
 
 /** Compiles the settings into a function that searches one body. */
-export function compileSearch(settings: Selection): (body: Uint8Array) => SearchedBody {
+export function compileSearch(
+  settings: Selection,
+): (body: Uint8Array, contentType: string | null) => SearchedBody {
   const detect = compileDetector(settings);
   const roles = new Set<string>(settings.roles);
   const isMasking = settings.action === "mask" && settings.types.length + settings.custom.length > 0;
-  return (body) => new BodySearch(detect, roles, isMasking).run(body);
+  return (body, contentType) =>
+    new BodySearch(detect, roles, isMasking).run(readBodyTexts(body, contentType));
 }
 
 class BodySearch {
@@ -39,25 +48,68 @@ class BodySearch {
     this.#isMasking = isMasking;
   }
 
-  run(body: Uint8Array): SearchedBody {
-    const texts = RequestTexts.read(body);
-    const keptConversation = this.#isMasking ? (texts?.keptConversation ?? null) : null;
-    if (keptConversation !== null) return { body: null, values: [], counts: this.#counts, keptConversation };
+  run(read: BodyTexts): SearchedBody {
+    const { unreadable } = read;
+    const keptConversation = this.#isMasking ? read.keptConversation : null;
+    if (unreadable !== null || keptConversation !== null)
+      return { ...NOT_SEARCHED, unreadable, keptConversation };
+    const { texts } = read;
     const replacements = new Map<number, string>();
     // Signed reasoning may contain placeholders of this plugin, which restores none there. They are no placeholders of the client.
-    for (const text of texts?.texts ?? []) if (!text.isReadOnly) this.#reserve(text);
-    for (const [index, text] of (texts?.texts ?? []).entries()) {
+    for (const text of texts) if (!text.isReadOnly) this.#reserve(text);
+    for (const [index, text] of texts.entries()) {
       if (text.isReadOnly || !this.#roles.has(text.role)) continue;
       const masked = this.#maskText(text);
       if (masked !== text.text) replacements.set(index, masked);
     }
-    const isChanged = this.#isMasking && replacements.size > 0;
+    const keys = this.#maskKeys(read);
+    const unmaskable = this.#findIdentifier(read) ?? this.#findInSigned(texts);
+    const isChanged = this.#isMasking && unmaskable === null && replacements.size + keys.size > 0;
     return {
-      body: isChanged && texts !== null ? texts.replace(replacements) : null,
+      body: isChanged ? read.replace(replacements, keys) : null,
       values: this.#placeholders.values,
       counts: this.#counts,
       keptConversation,
+      unreadable,
+      unmaskable: this.#isMasking ? unmaskable : null,
     };
+  }
+
+  /** Returns the masked names of fields, which are often values: the names of members, and of properties of a schema. */
+  #maskKeys({ identifiers }: BodyTexts): Map<string, string> {
+    const keys = new Map<string, string>();
+    for (const { kind, text } of identifiers) {
+      if (kind !== "key") continue;
+      const masked = this.#maskPlain(text);
+      if (masked !== text) keys.set(text, masked);
+    }
+    return keys;
+  }
+
+  /** Returns the field of the first id, URL or setting with a finding; null if there is none. A changed one would break the request. */
+  #findIdentifier({ identifiers }: BodyTexts): string | null {
+    let field: string | null = null;
+    for (const identifier of identifiers) {
+      const findings = findInIdentifier(identifier, this.#detect);
+      for (const { type } of findings) this.#count(type);
+      if (findings.length > 0) field ??= identifier.field;
+    }
+    return field;
+  }
+
+  /**
+   * Returns the field of the first signed text with a secret; null if there is none. Models write addresses and numbers of their own into
+   * their reasoning, and the conversation must go on.
+   */
+  #findInSigned(texts: readonly RequestText[]): string | null {
+    let field: string | null = null;
+    for (const text of texts) {
+      if (!text.isReadOnly || !this.#roles.has(text.role)) continue;
+      const secrets = this.#detect(text.text).filter(({ type }) => type === "secret");
+      for (const { type } of secrets) this.#count(type);
+      if (secrets.length > 0) field ??= text.field;
+    }
+    return field;
   }
 
   /** Brackets may be escaped in a JSON text. */
@@ -66,8 +118,11 @@ class BodySearch {
     if (isJson) this.#placeholders.reserve(text.replaceAll(/\\u003c/gi, "<").replaceAll(/\\u003e/gi, ">"));
   }
 
-  #maskText({ text, isJson }: RequestText): string {
-    return (isJson ? this.#maskJson(text) : null) ?? this.#maskPlain(text);
+  #maskText({ text, isJson, kind, field }: RequestText): string {
+    const masked = isJson ? maskJson(text, (value, name) => this.#maskPlain(value, name)) : null;
+    if (masked !== null) return masked;
+    // Its name may identify a secret.
+    return this.#maskPlain(text, kind === "tool_arguments" || kind === "tool_result" ? field : undefined);
   }
 
   #maskPlain(text: string, name?: string): string {
@@ -79,48 +134,23 @@ class BodySearch {
     let masked = "";
     let from = 0;
     for (const { type, start, end } of findings) {
-      this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
+      this.#count(type);
       masked += text.slice(from, start) + this.#placeholders.for(type, text.slice(start, end));
       from = end;
     }
     return masked + text.slice(from);
   }
 
-  /** Masks the strings of a JSON text as they are read, not as they are escaped. Returns null if the text is no JSON. */
-  #maskJson(text: string): string | null {
-    if (!text.isWellFormed() || !isJson(text)) return null;
-    const bytes = Buffer.from(text);
-    const strings = new JsonStrings(bytes);
-    let masked = "";
-    let from = 0;
-    let name = "";
-    while (strings.next()) {
-      const value = String(JSON.parse(bytes.toString("utf8", strings.start - 1, strings.end + 1)));
-      if (isKey(bytes, strings.end + 1)) {
-        name = value;
-        continue;
-      }
-      const replaced = this.#maskPlain(value, name);
-      if (replaced === value) continue;
-      masked += bytes.toString("utf8", from, strings.start - 1) + JSON.stringify(replaced);
-      from = strings.end + 1;
-    }
-    return masked + bytes.toString("utf8", from);
+  #count(type: string): void {
+    this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
   }
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Whether the string that ends at `at` is a key. */
-function isKey(bytes: Uint8Array, at: number): boolean {
-  let next = at;
-  while (bytes[next] === 0x20 || bytes[next] === 0x0a || bytes[next] === 0x0d || bytes[next] === 0x09) next++;
-  return bytes[next] === 0x3a;
-}
+const NOT_SEARCHED: SearchedBody = {
+  body: null,
+  values: [],
+  counts: new Map(),
+  keptConversation: null,
+  unreadable: null,
+  unmaskable: null,
+};

@@ -2,6 +2,7 @@
 import {
   LARGE_BODY_BYTES,
   OffLoopError,
+  unreadableResponse,
   type PluginHost,
   type RequestContext,
   type ResponseTextContext,
@@ -28,11 +29,12 @@ export function compileMask(
   return (context) => {
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
+    const contentType = context.headers.get("content-type");
     if (body.byteLength <= LARGE_BODY_BYTES) {
-      apply(context, settings, search(body));
+      apply(context, settings, search(body, contentType));
       return;
     }
-    return searchOffLoop(body, settings, host).then((found) => {
+    return searchOffLoop(body, contentType, settings, host).then((found) => {
       if (found !== null) apply(context, settings, found);
       else {
         context.setResponseHeader("Retry-After", "1");
@@ -45,12 +47,13 @@ export function compileMask(
 /** Resolves to null if the task could not be completed: the body must not be sent without a search. */
 async function searchOffLoop(
   body: Uint8Array,
+  contentType: string | null,
   settings: PiiMaskSettings,
   host: PluginHost,
 ): Promise<SearchedBody | null> {
   try {
     const limits = { bytes: body.byteLength, timeoutMs: TASK_TIMEOUT_MS };
-    return await host.runOffLoop<typeof maskBodyTask>(BODY_TASK, { settings, body }, limits);
+    return await host.runOffLoop<typeof maskBodyTask>(BODY_TASK, { settings, body, contentType }, limits);
   } catch (error) {
     if (error instanceof OffLoopError) return null;
     throw error;
@@ -60,8 +63,13 @@ async function searchOffLoop(
 function apply(
   context: RequestContext,
   settings: PiiMaskSettings,
-  { body, values, counts, keptConversation }: SearchedBody,
+  { body, values, counts, keptConversation, unreadable, unmaskable }: SearchedBody,
 ): void {
+  if (unreadable !== null) {
+    context.setDetail(`not inspected: ${unreadable}`);
+    context.respond(unreadableResponse("pii_mask", unreadable));
+    return;
+  }
   if (keptConversation !== null) {
     context.setDetail(`mask: ${keptConversation}`);
     context.respond({
@@ -76,6 +84,11 @@ function apply(
   // Never the values: the request log shows this text.
   const summary = [...counts].map(([type, count]) => `${type}=${count}`).join(", ");
   context.setDetail(`${action}: ${summary}`);
+  if (unmaskable !== null) {
+    const body = { error: unmaskableMessage(unmaskable), code: "value_not_maskable" };
+    context.respond({ status: 400, body });
+    return;
+  }
   if (action === "block") context.respond({ status, body: { error, code: "pii_detected" } });
   else if (action === "tag") context.setResponseHeader("X-GW-PII", summary);
   else if (body !== null) {
@@ -87,6 +100,11 @@ function apply(
 /** Placeholders are numbered per request: those of an earlier request would be restored to values of this one. */
 function conversationMessage(field: string): string {
   return `The request has "${field}", but pii_mask cannot continue the placeholders of a conversation that the provider keeps. Send the items of the conversation in "input" instead, or have the action of pii_mask set to "block" or "tag".`;
+}
+
+function unmaskableMessage(field: string): string {
+  const place = field === "" ? "the name of a field or a file" : `"${field}"`;
+  return `The request has personal data or a secret in ${place}, which pii_mask cannot replace without breaking the request. Send it without the value.`;
 }
 
 /** Compiles the hook that restores masked values in the text of responses. */

@@ -22,7 +22,7 @@ export const piiMask = definePlugin({
   hidesBodies: true,
   explainable: true,
   // All texts of a batch count as those of users.
-  inspects: ({ roles }) => ({ files: false, batches: roles.includes("user") }),
+  inspects: ({ roles }) => ({ files: false, forms: true, batches: roles.includes("user") }),
   create(settings, host): PluginHooks {
     let mask: (context: RequestContext) => void | Promise<void> = () => {
       throw new Error("the code of pii_mask is not loaded yet");

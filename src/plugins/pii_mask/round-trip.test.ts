@@ -109,7 +109,7 @@ test("the arguments of a tool are searched as they are read", async () => {
     function: { name: "f", arguments: '{"to":"a\\u0040b.cc","a@b.cc":1}' },
   };
   const { body, plugin } = await mask([{ role: "assistant", tool_calls: [call] }]);
-  expect(body).toContain(JSON.stringify('{"to":"<EMAIL_1>","a@b.cc":1}').slice(1, -1));
+  expect(body).toContain(JSON.stringify('{"to":"<EMAIL_1>","<EMAIL_1>":1}').slice(1, -1));
   const restored = await plugin.responseText(['{"to":"\\u003cEMA', 'IL_1\\u003E","q":"\\\\u003cEMAIL_1>"}'], {
     kind: "tool_arguments",
     isJson: true,

@@ -62,7 +62,7 @@ export const piiMaskSettings = () =>
       .default([...ROLES])
       .meta({
         description:
-          "The messages that are searched, by role. `other`: texts outside of messages, such as tool definitions.",
+          "The messages that are searched, by role. `other`: texts outside of messages, such as tool definitions. Ids, URLs and names of fields are always searched.",
       }),
     status_code: z
       .int()

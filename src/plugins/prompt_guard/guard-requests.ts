@@ -2,19 +2,14 @@
 import {
   LARGE_BODY_BYTES,
   OffLoopError,
+  unreadableResponse,
   type PluginHost,
   type PluginResponse,
   type RequestContext,
 } from "../../sdk/index.ts";
 import { askJudge } from "./judge.ts";
 import type * as inspectBodyTask from "./score-body-task.ts";
-import {
-  compileInspection,
-  MAX_CHARACTERS,
-  type Finding,
-  type Inspection,
-  type Question,
-} from "./inspect-body.ts";
+import { compileInspection, type Finding, type Inspection, type Question } from "./inspect-body.ts";
 import type { JudgeSettings, PromptGuardSettings } from "./settings.ts";
 
 const BODY_TASK = new URL("./score-body-task.ts", import.meta.url);
@@ -35,11 +30,12 @@ export function compileGuard(
   return (context) => {
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
+    const contentType = context.headers.get("content-type");
     if (body.byteLength <= LARGE_BODY_BYTES) {
-      apply(context, settings, inspect(body), host);
+      apply(context, settings, inspect(body, contentType), host);
       return;
     }
-    return inspectOffLoop(body, settings, host).then((inspection) => {
+    return inspectOffLoop(body, contentType, settings, host).then((inspection) => {
       if (inspection !== null) apply(context, settings, inspection, host);
       else {
         context.setResponseHeader("Retry-After", "1");
@@ -52,12 +48,13 @@ export function compileGuard(
 /** Resolves to null if the task could not be completed. */
 async function inspectOffLoop(
   body: Uint8Array,
+  contentType: string | null,
   settings: PromptGuardSettings,
   host: PluginHost,
 ): Promise<Inspection | null> {
   try {
     const limits = { bytes: body.byteLength, timeoutMs: TASK_TIMEOUT_MS };
-    return await host.runOffLoop<typeof inspectBodyTask>(BODY_TASK, { settings, body }, limits);
+    return await host.runOffLoop<typeof inspectBodyTask>(BODY_TASK, { settings, body, contentType }, limits);
   } catch (error) {
     if (error instanceof OffLoopError) return null;
     throw error;
@@ -67,12 +64,13 @@ async function inspectOffLoop(
 function apply(
   context: RequestContext,
   settings: PromptGuardSettings,
-  { finding, question, isPartial }: Inspection,
+  { finding, question, unreadable }: Inspection,
   host: PluginHost,
 ): void {
-  if (isPartial) {
-    context.count("partial");
-    context.setDetail(`inspected ${MAX_CHARACTERS} characters of the request`);
+  if (unreadable !== null) {
+    context.setDetail(`not inspected: ${unreadable}`);
+    context.respond(unreadableResponse("prompt_guard", unreadable));
+    return;
   }
   if (finding !== null) {
     for (const rule of finding.rules) context.count("found", rule);

@@ -1,21 +1,22 @@
-// Inspects the messages of a request body, the latest first, within a bound of characters.
-import { RequestTexts, type RequestText } from "../../sdk/index.ts";
+// Inspects the messages of a request body, the latest first.
+import { JsonStrings, readBodyTexts, type RequestIdentifier, type RequestText } from "../../sdk/index.ts";
 import { RULES } from "./rules.ts";
 import { compileRules } from "./score-text.ts";
 import { SOURCES, type PromptGuardSettings, type RuleId, type Source } from "./settings.ts";
 
-/** The inspected characters of one request. */
-export const MAX_CHARACTERS = 1024 * 1024;
 /** Those that a judge reads, which cost tokens. */
 const MAX_JUDGED = 8192;
+
+const MIN_PHRASE = 12;
+const SEPARATOR = /[\s_.-]/;
 
 export interface Inspection {
   /** The message with the highest score; null if no message reaches the threshold. */
   readonly finding: Finding | null;
   /** What a judge is asked about; null if it is not asked. */
   readonly question: Question | null;
-  /** Whether texts were left out because of their length. */
-  readonly isPartial: boolean;
+  /** What in the request may be text and cannot be read; null if there is nothing. */
+  readonly unreadable: string | null;
 }
 
 export interface Question {
@@ -36,28 +37,40 @@ export interface Finding {
 type Selection = Pick<PromptGuardSettings, "threshold" | "sources" | "exclude" | "judge">;
 
 /** Compiles the settings into a function that inspects one body. */
-export function compileInspection(settings: Selection): (body: Uint8Array) => Inspection {
+export function compileInspection(
+  settings: Selection,
+): (body: Uint8Array, contentType: string | null) => Inspection {
   const excluded = new Set<string>(settings.exclude);
   const scoreOf = compileRules(RULES.filter(({ id }) => !excluded.has(id)));
   const sources = new Set<Source>(settings.sources);
-  return (body) => {
-    let left = MAX_CHARACTERS;
-    let isPartial = false;
+  return (body, contentType) => {
     let highest: Finding | null = null;
-    const messages = joinMessages(RequestTexts.read(body)?.texts ?? [], sources);
+    const { texts, identifiers, unreadable } = readBodyTexts(body, contentType);
+    if (unreadable !== null) return { finding: null, question: null, unreadable };
+    const messages = joinMessages(texts, sources);
     for (const { source, message, text } of messages.toReversed()) {
-      const inspected = text.length <= left ? text : bothEnds(text, left);
-      isPartial ||= inspected !== text;
-      left -= inspected.length;
-      const { score, rules } = scoreOf(inspected);
+      const { score, rules } = scoreOf(text);
       if (score > (highest?.score ?? -1)) highest = { score, rules, source, message };
     }
-    if (highest === null) return { finding: null, question: null, isPartial };
-    if (highest.score >= settings.threshold) return { finding: highest, question: null, isPartial };
+    const [source = "user"] = settings.sources;
+    for (const text of phrasesIn(identifiers)) {
+      const { score, rules } = scoreOf(text);
+      if (score >= settings.threshold && score > (highest?.score ?? -1))
+        highest = { score, rules, source, message: -1 };
+    }
+    if (highest === null) return { finding: null, question: null, unreadable };
+    if (highest.score >= settings.threshold) return { finding: highest, question: null, unreadable };
     const isAsked = settings.judge !== null && highest.score >= settings.judge.ask_from;
     const text = isAsked ? judgedText(messages) : "";
-    return { finding: null, question: text === "" ? null : { text, highest }, isPartial };
+    return { finding: null, question: text === "" ? null : { text, highest }, unreadable };
   };
+}
+
+/** Names of fields and of participants reach the model, too. URLs have words of pages. */
+function phrasesIn(identifiers: readonly RequestIdentifier[]): string[] {
+  return identifiers
+    .filter(({ kind, text }) => kind !== "url" && text.length >= MIN_PHRASE && SEPARATOR.test(text))
+    .map(({ text }) => text);
 }
 
 interface Message {
@@ -77,14 +90,33 @@ function joinMessages(texts: readonly RequestText[], sources: ReadonlySet<Source
     if (source === null || !sources.has(source)) continue;
     const key = `${each.message} ${source}`;
     const known = parts.get(key);
-    if (known === undefined) parts.set(key, { source, message: each.message, texts: [each.text] });
-    else known.texts.push(each.text);
+    if (known === undefined) parts.set(key, { source, message: each.message, texts: [readable(each)] });
+    else known.texts.push(readable(each));
   }
   return [...parts.values()].map(({ source, message, texts: joined }) => ({
     source,
     message,
     text: joined.join("\n"),
   }));
+}
+
+/** In JSON, a text may be written with escape sequences. */
+function readable({ text, isJson }: RequestText): string {
+  if (!isJson || !text.includes("\\")) return text;
+  const bytes = Buffer.from(text);
+  const strings = new JsonStrings(bytes);
+  const found: string[] = [];
+  while (strings.next()) found.push(unescaped(bytes.toString("utf8", strings.start - 1, strings.end + 1)));
+  return `${text}\n${found.join("\n")}`;
+}
+
+/** Returns the string as it is written if it is no JSON. */
+function unescaped(json: string): string {
+  try {
+    return String(JSON.parse(json));
+  } catch {
+    return json;
+  }
 }
 
 function sourceOf({ role, kind }: RequestText): Source | null {

@@ -15,8 +15,8 @@ export const promptGuard = definePlugin({
   },
   needs: ["body"],
   explainable: true,
-  // The texts of a batch are one message for each request, and too many for the bound of characters.
-  inspects: () => ({ files: false, batches: false }),
+  // The texts of a batch are one message for each request, whatever their roles.
+  inspects: () => ({ files: false, forms: true, batches: false }),
   create(settings, host): PluginHooks {
     let guard: (context: RequestContext) => void | Promise<void> = () => {
       throw new Error("the code of prompt_guard is not loaded yet");

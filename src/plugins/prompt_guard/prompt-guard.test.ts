@@ -5,7 +5,6 @@ import { readCorpora } from "../../../scripts/accuracy/corpora.ts";
 import { ServiceCallError } from "../../sdk/index.ts";
 import { testPlugin } from "../../sdk/testing.ts";
 import type { TestServices } from "../../sdk/testing-services.ts";
-import { MAX_CHARACTERS } from "./inspect-body.ts";
 import { JUDGE_PROMPT } from "./judge.ts";
 import { promptGuard } from "./plugin.ts";
 import { RULES } from "./rules.ts";
@@ -94,23 +93,15 @@ test("an excluded rule does not count", async () => {
   expect((await guard([user(ATTACK)], { exclude: ["override_instructions"] })).response).toBeNull();
 });
 
-test("a bounded part of a long request is inspected: the latest messages, and both ends of a text", async () => {
-  const padding = "x ".repeat(MAX_CHARACTERS / 2);
-  for (const [content, isFound] of [
-    [`${ATTACK} ${padding}`, true],
-    [`${padding} ${ATTACK}`, true],
-    [`${padding} ${ATTACK} ${padding}`, false],
-  ] as const) {
-    const { response, plugin } = await guard([user(content)]);
-    expect(response !== null).toBe(isFound);
-    expect(plugin.counted).toMatchObject({ partial: 1 });
-  }
-  expect((await guard([user(ATTACK), user(padding)])).response).toBeNull();
-  expect((await guard([user(padding), user(ATTACK)])).response).not.toBeNull();
+test("all of a long request is inspected, wherever the attack is", async () => {
+  const padding = "x ".repeat(600_000);
+  for (const content of [`${ATTACK} ${padding}`, `${padding} ${ATTACK}`, `${padding} ${ATTACK} ${padding}`])
+    expect((await guard([user(content)])).response).not.toBeNull();
+  expect((await guard([user(ATTACK), user(padding), user(padding)])).response).not.toBeNull();
 });
 
 test("bodies without texts pass", async () => {
-  for (const body of ["", "no JSON", "[]", "null", '{"messages":7}', '{"__proto__":{"role":"user"}}'])
+  for (const body of ["", "no attack", "[]", "null", '{"messages":7}', '{"__proto__":{"role":"user"}}'])
     expect((await testPlugin(promptGuard, {}).preRequest({ body })).response).toBeNull();
 });
 

@@ -5,8 +5,9 @@ import type { PromptGuardSettings } from "./settings.ts";
 interface Input {
   readonly settings: PromptGuardSettings;
   readonly body: Uint8Array;
+  readonly contentType: string | null;
 }
 
-export function run({ settings, body }: Input): Inspection {
-  return compileInspection(settings)(body);
+export function run({ settings, body, contentType }: Input): Inspection {
+  return compileInspection(settings)(body, contentType);
 }

@@ -2,6 +2,7 @@
 import {
   LARGE_BODY_BYTES,
   OffLoopError,
+  unreadableResponse,
   type PluginContext,
   type PluginHost,
   type RequestContext,
@@ -35,15 +36,18 @@ export function compileRequestPolicy(
     if (!readsBodies) return;
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
+    const contentType = context.headers.get("content-type");
     if (body.byteLength <= LARGE_BODY_BYTES) {
-      apply(context, applyToRequest(body, policy));
+      apply(context, applyToRequest(body, contentType, policy));
       return;
     }
     const limits = { bytes: body.byteLength, timeoutMs: TASK_TIMEOUT_MS };
-    return host.runOffLoop<typeof requestPolicyTask>(REQUEST_TASK, { settings, body }, limits).then(
-      (verdict) => apply(context, verdict),
-      (error: unknown) => rejectOverload(context, error),
-    );
+    return host
+      .runOffLoop<typeof requestPolicyTask>(REQUEST_TASK, { settings, body, contentType }, limits)
+      .then(
+        (verdict) => apply(context, verdict),
+        (error: unknown) => rejectOverload(context, error),
+      );
   };
 }
 
@@ -87,7 +91,11 @@ function applyToMcpCall(context: RequestContext, tool: string, action: Action | 
   context.respond({ status: 403, body: { error: message, code: "tool_denied" } });
 }
 
-function apply(context: RequestContext, { denied, body, stripped }: RequestVerdict): void {
+function apply(context: RequestContext, { denied, body, stripped, unreadable }: RequestVerdict): void {
+  if (unreadable !== null) {
+    context.respond(unreadableResponse("tool_policy", unreadable));
+    return;
+  }
   if (denied !== null) {
     const message = reportDenied(context, denied.source, denied.tool);
     context.respond({ status: 403, body: { error: message, code: "tool_denied" } });

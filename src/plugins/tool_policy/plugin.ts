@@ -20,8 +20,8 @@ export const toolPolicy = definePlugin({
   needs: ["body", "text"],
   hold: { tool_arguments: { characters: 64 * 1024, ms: 30_000 } },
   explainable: true,
-  // The tools that the requests of a batch offer are not read.
-  inspects: () => ({ files: false, batches: false }),
+  // The tools that the requests of a batch offer are not read. Forms have no tools.
+  inspects: () => ({ files: false, forms: true, batches: false }),
   create(settings, host): PluginHooks {
     let checkRequest: (context: RequestContext) => void | Promise<void> = () => {
       throw new Error("the code of tool_policy is not loaded yet");

@@ -6,8 +6,9 @@ import type { ToolPolicySettings } from "./settings.ts";
 interface Input {
   readonly settings: ToolPolicySettings;
   readonly body: Uint8Array;
+  readonly contentType: string | null;
 }
 
-export function run({ settings, body }: Input): RequestVerdict {
-  return applyToRequest(body, new Policy(settings));
+export function run({ settings, body, contentType }: Input): RequestVerdict {
+  return applyToRequest(body, contentType, new Policy(settings));
 }

@@ -1,5 +1,5 @@
 // Applies a policy to a request: the tools that it offers, and the results of tools that it contains.
-import { JsonDocument, RequestTexts } from "../../sdk/index.ts";
+import { isJsonType, JsonDocument, readBodyTexts, RequestTexts } from "../../sdk/index.ts";
 import { OfferedTools } from "./offered-tools.ts";
 import type { Policy, Source } from "./policy.ts";
 import { readResult } from "./read-json.ts";
@@ -11,17 +11,27 @@ export interface RequestVerdict {
   /** The changed body; null if it stays as it is. */
   readonly body: Uint8Array | null;
   readonly stripped: { readonly offered: number; readonly result: number };
+  /** What in the body cannot be read although a server may read tools in it; null if there is nothing. */
+  readonly unreadable: string | null;
 }
 
-const UNCHANGED: RequestVerdict = { denied: null, body: null, stripped: { offered: 0, result: 0 } };
+const UNCHANGED: RequestVerdict = {
+  denied: null,
+  body: null,
+  stripped: { offered: 0, result: 0 },
+  unreadable: null,
+};
 
-export function applyToRequest(body: Uint8Array, policy: Policy): RequestVerdict {
+export function applyToRequest(body: Uint8Array, contentType: string | null, policy: Policy): RequestVerdict {
+  // JSON is validated before the plugins run.
+  const unreadable = isJsonType(contentType) ? null : readBodyTexts(body, contentType).unreadable;
+  if (unreadable !== null) return { ...UNCHANGED, unreadable };
   const results = policy.has("result") ? applyToResults(body, policy) : UNCHANGED;
   if (results.denied !== null || !policy.has("offered")) return results;
   const offered = applyToOffered(results.body ?? body, policy);
   if (offered.denied !== null) return offered;
   return {
-    denied: null,
+    ...UNCHANGED,
     body: offered.body ?? results.body,
     stripped: { offered: offered.stripped.offered, result: results.stripped.result },
   };
@@ -42,7 +52,7 @@ function applyToResults(body: Uint8Array, policy: Policy): RequestVerdict {
   }
   if (texts === null || replacements.size === 0) return UNCHANGED;
   const stripped = { offered: 0, result: replacements.size };
-  return { denied: null, body: texts.replace(replacements), stripped };
+  return { ...UNCHANGED, body: texts.replace(replacements), stripped };
 }
 
 function applyToOffered(body: Uint8Array, policy: Policy): RequestVerdict {
@@ -53,5 +63,5 @@ function applyToOffered(body: Uint8Array, policy: Policy): RequestVerdict {
   const { denied, removed } = offered;
   if (denied !== null) return { ...UNCHANGED, denied: { source: "offered", tool: denied } };
   if (removed.size === 0) return UNCHANGED;
-  return { denied: null, body: offered.encode(), stripped: { offered: removed.size, result: 0 } };
+  return { ...UNCHANGED, body: offered.encode(), stripped: { offered: removed.size, result: 0 } };
 }

@@ -173,7 +173,7 @@ export const METRICS = {
       "Events counted by plugins (`context.count`). rate_limiter: `admitted`, `refused` and `blocked` by limit, " +
       "`decided` by the counter that decided. code_sanitation: `found` by language, at most once per request; `texts` of JSON bodies that were " +
       "`inspected`, or `remembered` because an earlier inspection found them clean. pii_mask: `masked` or `found` values by type. tool_policy: `denied` and `stripped` tools by source. " +
-      "prompt_guard: `found` by rule; `partial` requests, which were too long to be inspected as a whole; `judged` by result; `judge_failed` by reason. " +
+      "prompt_guard: `found` by rule; `judged` by result; `judge_failed` by reason. " +
       "Of any plugin: `service_call` by result, for its calls to services of the gateway.",
     labels: ["gateway", "plugin", "event", "kind"],
   },

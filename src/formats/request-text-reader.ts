@@ -1,0 +1,205 @@
+// Finds the texts of a request by role, in every format, and the strings that are no texts: ids, URLs, files, and names of fields. A field that
+// the gateway does not know counts as text of the user: it must not be a way around an inspection.
+import { JsonNode, type JsonDocument } from "../base/json-nodes.ts";
+import { IdentifierList } from "./identifier-list.ts";
+import { readBase64, readDataUrl, type InlineFile } from "./inline-files.ts";
+import type { Found, Member, Mode, Place, RequestIdentifier } from "./request-text.ts";
+import {
+  DATA_KEYS,
+  FREE_KEYS,
+  IDENTIFIER,
+  IDENTIFIER_KEYS,
+  OTHER_FIELDS,
+  SEALED_KEYS,
+  SETTINGS,
+  SYSTEM_FIELDS,
+  URL_KEYS,
+  URL_START,
+} from "./request-text-fields.ts";
+import { TextPlaces } from "./text-places.ts";
+
+const FIELD: Place = {
+  role: "other",
+  kind: "text",
+  message: -1,
+  tool: null,
+  isJson: false,
+  isFile: false,
+  isReadOnly: false,
+};
+
+export class RequestTextReader {
+  readonly #json: JsonDocument;
+  readonly #texts: Found[] = [];
+  readonly #messages: Found[] = [];
+  readonly #places: TextPlaces;
+  readonly #identifiers = new IdentifierList();
+  readonly resultsWithoutText: (string | null)[] = [];
+  /** Null if all texts can be inspected. */
+  unreadable: string | null = null;
+  #message = -1;
+
+  constructor(json: JsonDocument) {
+    this.#json = json;
+    this.#places = new TextPlaces(json);
+  }
+
+  get identifiers(): readonly RequestIdentifier[] {
+    return this.#identifiers.list;
+  }
+
+  read(): Found[] {
+    const { root } = this.#json;
+    if (root.type !== "object") this.#readConversation(root, "api", NO_MEMBER);
+    else this.#identifiers.addKeys(root.keys);
+    for (const [index, child] of root.type === "object" ? root.children.entries() : []) {
+      const name = (root.keys[index] ?? "").toLowerCase();
+      // A number, such as `max_tokens`, is no message, and must not move the positions of those after it.
+      if (child.type === "scalar") continue;
+      const mode = FREE_KEYS.has(name) ? "free" : "api";
+      const member: Member = { key: name, parent: root };
+      if (SETTINGS.has(name)) this.#walk(child, FIELD, "setting", member);
+      else if (SYSTEM_FIELDS.has(name)) this.#walk(child, { ...FIELD, role: "system" }, "api", member);
+      else if (OTHER_FIELDS.has(name)) this.#walk(child, FIELD, mode, member);
+      else this.#readConversation(child, mode, member);
+    }
+    return [...this.#texts, ...this.#messages];
+  }
+
+  #readConversation(node: JsonNode, mode: Mode, member: Member): void {
+    for (const message of node.type === "array" ? node.children : [node]) {
+      this.#message++;
+      if (message.type !== "string" && message.children.length === 0) continue;
+      const place: Place = { ...FIELD, message: this.#message, role: this.#places.roleOf(message) };
+      this.#walk(message, place, mode, member);
+    }
+  }
+
+  #walk(node: JsonNode, place: Place, mode: Mode, member: Member): void {
+    if (node.type === "string") this.#addString(node, place, mode, member);
+    else if (node.type === "array") for (const child of node.children) this.#walk(child, place, mode, member);
+    else if (node.type === "object") this.#walkObject(node, place, mode);
+  }
+
+  #walkObject(node: JsonNode, place: Place, mode: Mode): void {
+    this.#identifiers.addKeys(node.keys);
+    const here = mode === "api" ? this.#places.placeOf(node, place) : place;
+    if (here.kind !== "tool_result" || place.kind === "tool_result") this.#walkMembers(node, here, mode);
+    else this.#walkResult(here, () => this.#walkMembers(node, here, mode));
+  }
+
+  #walkResult({ tool }: Place, walk: () => void): void {
+    const before = this.#messages.length;
+    walk();
+    if (this.#messages.length === before) this.resultsWithoutText.push(tool);
+  }
+
+  #walkMembers(node: JsonNode, here: Place, mode: Mode): void {
+    let index = 0;
+    for (const child of node.children) {
+      const member = { key: (node.keys[index++] ?? "").toLowerCase(), parent: node };
+      const { key } = member;
+      if (mode === "api") this.#walkMember(child, here, member);
+      else this.#walk(child, here, FREE_KEYS.has(key) ? "free" : mode, member);
+    }
+  }
+
+  #walkMember(child: JsonNode, here: Place, member: Member): void {
+    const { key, parent } = member;
+    if (isArguments(key, child, here)) this.#walkArguments(child, here, member);
+    else if (FREE_KEYS.has(key) || (key === "content" && this.#isFormContent(parent, child)))
+      this.#walk(child, here, "free", member);
+    else if (key === "functioncall" || key === "function_call") {
+      const tool = this.#places.valuesOf(child, "name")[0] ?? null;
+      this.#walk(child, { ...here, role: "assistant", tool }, "api", member);
+    } else if (key === "functionresponse" || key === "function_response") {
+      const tool = this.#places.valuesOf(child, "name")[0] ?? null;
+      const result: Place = { ...here, role: "tool", kind: "tool_result", tool };
+      this.#walkResult(result, () => this.#walk(child, result, "api", member));
+    } else if (key === "response" && here.kind === "tool_result") this.#walk(child, here, "free", member);
+    else if (RESULTS_OF_CALLS.has(key) && child.type !== "scalar" && this.#places.isCall(parent, here)) {
+      const result: Place = { ...here, role: "tool", kind: "tool_result" };
+      this.#walkResult(result, () => this.#walk(child, result, "api", member));
+    } else this.#walk(child, here, "api", member);
+  }
+
+  /** The arguments of a call, whoever sends it: an assistant in a conversation, or a client of an MCP server. */
+  #walkArguments(child: JsonNode, here: Place, member: Member): void {
+    const isOfMessage = here.role !== "other" && here.message >= 0;
+    const tool = here.tool ?? this.#places.valuesOf(member.parent, "name")[0] ?? null;
+    const place: Place = isOfMessage
+      ? { ...here, kind: "tool_arguments", tool, isJson: child.type === "string" }
+      : here;
+    this.#walk(child, place, "free", member);
+  }
+
+  /** Whether this is what a user has filled into a form of an MCP server (elicitation). */
+  #isFormContent(node: JsonNode, content: JsonNode): boolean {
+    return content.type === "object" && this.#places.valuesOf(node, "action").length > 0;
+  }
+
+  #addString(node: JsonNode, place: Place, mode: Mode, { key, parent }: Member): void {
+    const text = this.#json.text(node);
+    if (text === null) this.unreadable ??= "a string with an invalid escape sequence";
+    if (text === null || text === "") return;
+    const file = readDataUrl(text, mode === "api" && (URL_KEYS.has(key) || DATA_KEYS.has(key)));
+    if (file !== null) this.#addFile(node, place, key, text, file);
+    else if (mode === "free") this.#addText(node, place, key, text);
+    else if (mode === "setting" || IDENTIFIER_KEYS.has(key)) {
+      if (IDENTIFIER.test(text)) this.#identifiers.add("identifier", key, text);
+      else this.#addText(node, place, key, text);
+    } else if (URL_KEYS.has(key) && URL_START.test(text)) this.#identifiers.add("url", key, text);
+    else if (SEALED_KEYS.has(key) || (DATA_KEYS.has(key) && !this.#isPlain(parent)))
+      this.#addData(node, place, key, parent, text);
+    else this.#addText(node, place, key, text);
+  }
+
+  /** Whether the `data` of a document is its text, and not base64. */
+  #isPlain(node: JsonNode): boolean {
+    return this.#places.valuesOf(node, "type").includes("text");
+  }
+
+  #addData(node: JsonNode, place: Place, key: string, parent: JsonNode, text: string): void {
+    const file = readBase64(text, this.#places.firstValueOf(parent, MEDIA_TYPES)?.toLowerCase() ?? null);
+    if (file === null) this.#addText(node, place, key, text);
+    else if (file !== "media" && SEALED_KEYS.has(key))
+      this.#identifiers.add("identifier", key, file.text ?? text);
+    else this.#addFile(node, place, key, text, file);
+  }
+
+  #addFile(node: JsonNode, place: Place, key: string, source: string, file: InlineFile): void {
+    // A short one may be a key or a number instead of media.
+    if (file === "media" && source.length <= MAX_SHORT) this.#identifiers.add("identifier", key, source);
+    if (file === "media") return;
+    const { text, encode } = file;
+    if (text === null) this.unreadable ??= `a file in "${key}" with text that cannot be read`;
+    else if (text !== "") {
+      const kind = place.kind === "text" ? "document" : place.kind;
+      const document = { ...place, kind, isJson: JSON_START.test(text), isFile: true, isReadOnly: false };
+      this.#push({ node, text: { ...document, field: key, text }, encode });
+    }
+  }
+
+  #addText(node: JsonNode, place: Place, field: string, text: string): void {
+    this.#push({ node, text: { ...place, field, text }, encode: null });
+  }
+
+  #push(found: Found): void {
+    (found.text.message < 0 ? this.#texts : this.#messages).push(found);
+  }
+}
+
+const NO_MEMBER: Member = { key: "", parent: new JsonNode("object", 0) };
+/** Calls that the provider has run contain what the tool returned, such as `mcp_call`, `file_search_call` and `code_interpreter_call`. */
+const RESULTS_OF_CALLS = new Set(["output", "outputs", "results", "error"]);
+const MEDIA_TYPES = ["media_type", "mimetype", "mime_type"];
+const JSON_START = /^[\ufeff\s]*[{[]/;
+/** Media is longer. */
+const MAX_SHORT = 512;
+
+/** Gemini wraps calls and results in objects without a type. */
+function isArguments(key: string, child: JsonNode, { role, kind }: Place): boolean {
+  if (kind !== "text" || child.type === "scalar") return false;
+  if (key === "arguments" || key === "args") return true;
+  return key === "input" && (child.type === "object" || (role === "assistant" && child.type === "string"));
+}

@@ -1,0 +1,28 @@
+// Finds values in ids, URLs and settings, which cannot be masked: the request would mean something else.
+import type { RequestIdentifier } from "../../sdk/index.ts";
+import type { Detect } from "./detect.ts";
+import type { Finding } from "./finding.ts";
+
+/** Ids are long and random: a part of one may look like a number that identifies somebody. */
+const NUMBERS: ReadonlySet<string> = new Set(["phone", "credit_card", "iban", "us_ssn", "ip"]);
+const SCHEME_AND_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*(?=[/?#]|$)/i;
+/** The parameters with which clouds sign a URL for one who may read the file. They name the account of the service that signs. */
+const SIGNATURES =
+  /([?&](?:X-Amz-Credential=A[KS]IA[A-Z0-9]{16}(?=%2F|\/)|AWSAccessKeyId=A[KS]IA[A-Z0-9]{16}(?=[&#]|$)|(?:X-Goog-Credential|GoogleAccessId)=[\w.-]{1,100}(?:%40|@)[\w.-]{1,100}\.gserviceaccount\.com|X-(?:Amz-Security-Token|Amz-Signature|Goog-Signature)=[\w%+/=-]*|(?:sig|Signature)=[\w%+/=-]{20,}))/gi;
+
+export function findInIdentifier({ kind, text }: RequestIdentifier, detect: Detect): readonly Finding[] {
+  if (kind === "key") return [];
+  if (kind === "url") return detect(decoded(text.replace(SCHEME_AND_HOST, "").replaceAll(SIGNATURES, "")));
+  return detect(text).filter(
+    ({ type, start, end }) => !NUMBERS.has(type) || (start === 0 && end === text.length),
+  );
+}
+
+/** Returns the text unchanged if it is not correctly encoded. */
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
+}
