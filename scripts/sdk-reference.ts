@@ -50,6 +50,9 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
       ...[
         "RequestTexts",
         "RequestText",
+        "RequestIdentifier",
+        "readBodyTexts",
+        "BodyTexts",
         "TextRole",
         "TextMemory",
         "TextScope",
