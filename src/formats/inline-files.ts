@@ -30,6 +30,8 @@ const SPACES = /\s+/g;
 const FIRST_CHARACTERS = 800;
 /** Fewer bytes are text by chance. */
 const MIN_BYTES = 16;
+/** Of a file without a type only UTF-8 is text: random bytes may have no control characters. */
+const UNKNOWN = "image/unknown";
 const UNREADABLE: InlineText = { text: null, encode: (text) => text };
 
 /** `isUrl`: the string must be a URL, however it is written. Returns null if the string is no data URL. */
@@ -65,9 +67,9 @@ export function readBase64(text: string, type: string | null): InlineFile | null
   if (!BASE64.test(joined)) {
     // Lenient decoders skip other characters.
     const bytes = lenientBytes(text);
-    return bytes.byteLength >= MIN_BYTES && isTextFile(null, bytes) ? UNREADABLE : null;
+    return bytes.byteLength >= MIN_BYTES && isTextFile(UNKNOWN, bytes) ? UNREADABLE : null;
   }
-  if (!isTextFile(type, Buffer.from(joined.slice(0, FIRST_CHARACTERS), "base64")))
+  if (!isTextFile(type ?? UNKNOWN, Buffer.from(joined.slice(0, FIRST_CHARACTERS), "base64")))
     // With spaces, it may as well be a text of letters.
     return joined === text || joined === text.replaceAll(BREAKS, "") ? MEDIA : null;
   const bytes = Buffer.from(joined, "base64");
