@@ -4,30 +4,44 @@ import type { JsonDocument, JsonNode } from "../base/json-nodes.ts";
 import type { FormatName } from "./format-names.ts";
 import type { GatewayError } from "./gateway-error.ts";
 
-/** `tool_result`: what a tool of an MCP server returned. */
-export type ChannelKind = "content" | "reasoning" | "tool_arguments" | "tool_result";
+/**
+ * `tool_result`: what a tool, prompt, resource or completion of an MCP server returned, or a tool that a provider runs. `definitions`: a
+ * list of the tools, prompts, resources or resource templates of MCP servers, as a JSON array.
+ */
+export type ChannelKind = "content" | "reasoning" | "tool_arguments" | "tool_result" | "definitions";
 
 /** A text of a response that is generated piece by piece. */
 export interface TextChannel {
   readonly kind: ChannelKind;
   /** The position of the choice, content block or output item that the text belongs to. */
   readonly index: number;
-  /** The name of the called tool; null if the text is neither its arguments nor its result, or if the name is not known. */
+  /**
+   * The name of the called tool; null if the text is neither its arguments nor its result, or if the name is not known. For MCP, the name of
+   * the tool or prompt, or the URI of the resource, as the client uses it.
+   */
   readonly tool: string | null;
+  /** The MCP method of the message, or that it responds to; null if this is not known, and for responses of providers. */
+  readonly method: string | null;
   /** Whether the text is JSON: the arguments of all tools but those that take plain text. */
   readonly isJson: boolean;
   /** The provider signed the text, or may sign it later in the stream: a replacement is ignored. */
   readonly isReadOnly: boolean;
 }
 
+/**
+ * How a text is written in JSON: as a string; as JSON that is itself the text; as a JSON array of definitions, whose names and URIs stay; or as
+ * a string with base64 of UTF-8.
+ */
+export type TextForm = "string" | "json" | "definitions" | "base64";
+
 /** Receives the texts of a whole body, or of one event. */
 export interface TextSink {
-  /** The next piece of a channel. `isRaw`: the JSON of the node is the text; otherwise the node is a string. */
-  text(key: string, channel: TextChannel, node: JsonNode, isRaw?: boolean): void;
+  /** The next piece of a channel. The form is `string` if it is not given. */
+  text(key: string, channel: TextChannel, node: JsonNode, form?: TextForm): void;
   /** A channel that may get no text, such as the arguments of a tool without any. */
   open(key: string, channel: TextChannel): void;
-  /** A repetition of all text of a channel. `isRaw`: as for `text`. */
-  repeat(key: string, channel: TextChannel, node: JsonNode, isRaw?: boolean): void;
+  /** A repetition of all text of a channel. */
+  repeat(key: string, channel: TextChannel, node: JsonNode, form?: TextForm): void;
   /**
    * The tokens of a text, with their probabilities, for the channels whose keys start with `prefix`. `empty` is the JSON that takes their
    * place if the text was changed. `tokens`: the text of the tokens in an event; null in a whole body.
@@ -44,13 +58,28 @@ export interface EventTexts {
   read(event: JsonDocument, sink: TextSink): void;
 }
 
+/** A request of an MCP client, and what it names. */
+export interface McpRequestName {
+  readonly id: string | number;
+  readonly method: string;
+  /** The tool or prompt, or the URI of the resource, as the client uses it; null if it names none, or none for sure. */
+  readonly item: string | null;
+}
+
+/** How messages of MCP servers are read. */
+export interface McpReading {
+  /** The requests of the client that the messages may respond to. */
+  readonly requests: readonly McpRequestName[];
+  /** The guard that must not let texts pass which it cannot inspect; null: they may pass. */
+  readonly guard: string | null;
+}
+
 interface McpReaderName {
-  /** Null for the messages of other requests. */
-  readonly mcpTool: string | null;
+  readonly mcp: McpReading;
 }
 
 export interface TextReader {
-  /** By which a worker thread finds the reader: the format of a provider, or the tool whose result an MCP server returns. */
+  /** By which a worker thread finds the reader: the format of a provider, or how messages of MCP servers are read. */
   readonly format: FormatName | McpReaderName;
   /** Reads a whole body. All its channels are complete. */
   readWhole(body: JsonDocument, sink: TextSink): void;
@@ -85,15 +114,15 @@ export class ToolNames {
 }
 
 export function contentChannel(index: number): TextChannel {
-  return { kind: "content", index, tool: null, isJson: false, isReadOnly: false };
+  return { kind: "content", index, tool: null, method: null, isJson: false, isReadOnly: false };
 }
 
 export function reasoningChannel(index: number, isReadOnly: boolean): TextChannel {
-  return { kind: "reasoning", index, tool: null, isJson: false, isReadOnly };
+  return { kind: "reasoning", index, tool: null, method: null, isJson: false, isReadOnly };
 }
 
 export function toolChannel(index: number, tool: string | null, isJson = true): TextChannel {
-  return { kind: "tool_arguments", index, tool, isJson, isReadOnly: false };
+  return { kind: "tool_arguments", index, tool, method: null, isJson, isReadOnly: false };
 }
 
 /**
@@ -108,12 +137,12 @@ export function readArguments(
 ): void {
   if (node?.type === "string") sink.text(key, channel, node);
   else if (node?.type === "object" || node?.type === "array")
-    sink.text(key, { ...channel, isJson: true }, node, true);
+    sink.text(key, { ...channel, isJson: true }, node, "json");
   else sink.open(key, channel);
 }
 
-export function resultChannel(index: number, tool: string, isJson: boolean): TextChannel {
-  return { kind: "tool_result", index, tool, isJson, isReadOnly: false };
+export function resultChannel(index: number, tool: string | null, isJson: boolean): TextChannel {
+  return { kind: "tool_result", index, tool, method: null, isJson, isReadOnly: false };
 }
 
 /** Whether the node is a string other than `""`. */

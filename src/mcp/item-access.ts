@@ -19,6 +19,11 @@ export interface RequestedItem extends NamedItem<McpServerTarget> {
  */
 const AMBIGUOUS_URI = /(?:^|[/\\:])\.{1,2}(?:[/\\?#;]|$)|\\|%(?:2e|2f|5c|25|[01])|[\p{Cc} ]/iu;
 
+/** Whether servers may read another resource in a URI than patterns do. */
+export function isAmbiguousUri(uri: string): boolean {
+  return AMBIGUOUS_URI.test(uri);
+}
+
 export class ItemAccess {
   readonly #patterns: ToolPatterns;
 
@@ -36,7 +41,7 @@ export class ItemAccess {
 
   /** Whether a tool or prompt, or a resource or template, may be used. */
   mayUse({ server, name, isUri }: RequestedItem): boolean {
-    if (isUri && AMBIGUOUS_URI.test(name)) return this.#patterns.matchesAllFrom(qualifiedName(server, ""));
+    if (isUri && isAmbiguousUri(name)) return this.#patterns.matchesAllFrom(qualifiedName(server, ""));
     return this.#patterns.matches(qualifiedName(server, name));
   }
 

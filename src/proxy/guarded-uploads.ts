@@ -1,4 +1,4 @@
-// Rejects files with text, forms, and batches that a guard of the gateway cannot inspect.
+// Rejects files with text, forms, batches, WebSockets and MCP, where a guard of the gateway cannot inspect texts.
 import { isUtf8 } from "node:buffer";
 import { GatehouseError } from "../base/errors.ts";
 import { isTextFile } from "../base/text-bytes.ts";
@@ -19,6 +19,11 @@ const BOTH: readonly FileTransport[] = [...FILES, ...BATCHES];
 /** Throws if the request opens a WebSocket, whose messages no guard inspects. */
 export function requireInspectedSocket({ guards }: CompiledRule): void {
   if (guards !== null) refuse(guards.realtime);
+}
+
+/** Throws if a guard does not inspect what MCP servers send. */
+export function requireInspectedMessages({ rule }: Exchange): void {
+  refuse(rule?.guards?.mcp ?? null);
 }
 
 /** Throws if the body has texts that a guard cannot inspect. Call before plugins change it. */
@@ -81,7 +86,7 @@ const SUBJECTS: Readonly<Record<Refusal["transport"], string>> = {
   realtime_audio: "the audio of a WebSocket",
   files: "the text in a file",
   batches: "the requests of a batch",
-  mcp: "the texts of MCP",
+  mcp: "what MCP servers send",
   forms: "the text of a form, or of a body that is no JSON",
 };
 

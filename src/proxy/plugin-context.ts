@@ -2,6 +2,8 @@
 import type { PluginContext } from "../sdk/index.ts";
 import type { PluginCall } from "./plugin-call.ts";
 
+const NO_ITEMS: PluginContext["mcpItems"] = [];
+
 /**
  * Custom plugins may be plain JavaScript. Therefore everything that a plugin must not change is in `#private` fields,
  * which exist at run time, and not only marked as private in the types.
@@ -41,6 +43,11 @@ export class CallContext implements PluginContext {
   }
   get tool(): PluginContext["tool"] {
     return this.#call.exchange.mcp?.content?.tool ?? null;
+  }
+  get mcpItems(): PluginContext["mcpItems"] {
+    const { mcp, rule } = this.#call.exchange;
+    const service = rule?.mcp ?? null;
+    return mcp === null || service === null ? NO_ITEMS : mcp.promptsOf(service);
   }
   get method(): string {
     return this.#call.exchange.method;

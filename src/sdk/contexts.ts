@@ -2,6 +2,15 @@
 import type { ReadonlyHeaders } from "./readonly-headers.ts";
 import type { ServiceCallOptions, ServiceRequest, ServiceResponse } from "./services.ts";
 
+/** A prompt or a resource in an MCP request. */
+export interface McpItem {
+  /** Such as `prompts/get`, `resources/read` or `completion/complete`. */
+  readonly method: string;
+  readonly kind: "prompt" | "resource";
+  readonly name: string | null;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+}
+
 /** Properties and methods that are available at every stage. */
 export interface PluginContext {
   readonly requestId: string;
@@ -15,6 +24,11 @@ export interface PluginContext {
   readonly protocol: "http" | "mcp";
   /** The tool that an MCP request calls, by the name that the client uses; null if it calls none. Do not modify the arguments. */
   readonly tool: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> } | null;
+  /**
+   * The prompts and resources that an MCP request uses or completes, by the name or URI that the client uses. `name` is null if servers may read
+   * several in it; `arguments` if they are too large to be read. Empty for other requests. Do not modify the arguments.
+   */
+  readonly mcpItems: readonly McpItem[];
   readonly method: string;
   /** The address of the TCP peer, or the client address that a trusted proxy forwards. */
   readonly clientAddress: string;

@@ -46,6 +46,7 @@ export type { ReadonlyHeaders } from "./readonly-headers.ts";
 export type { PluginStage } from "../model/plugin-stage.ts";
 export type {
   EndContext,
+  McpItem,
   PluginContext,
   PluginResponse,
   RequestContext,

@@ -63,6 +63,10 @@ export interface TextInspection {
   readonly forms?: boolean;
   /** Whether it inspects the requests in the JSON body that creates a batch as it inspects single requests. */
   readonly batches: boolean;
+  /**
+   * Whether it inspects what MCP servers send. Not set: whether it declares `needs: ["text"]`, or has a hook pre_response.
+   */
+  readonly mcp?: boolean;
 }
 
 export interface PluginDefinition<Settings = unknown> {
@@ -94,6 +98,11 @@ export interface PluginDefinition<Settings = unknown> {
    * the rule lists them in `unguarded`. The default for plugins with `needs: ["text"]` is none of files, forms and batches, for others null.
    */
   inspects?(settings: Settings): TextInspection | null;
+  /**
+   * Of which responses response_text gets the text with these settings: `all`, the default, or only `mcp`, the messages of MCP servers. Then
+   * responses of providers take no time for it.
+   */
+  responseTexts?(settings: Settings): "all" | "mcp";
   /**
    * True: `gatehouse explain` may run the pre_request hook. The hook must change nothing but the request and what the
    * host provides; during an explanation the host's counters and blocks are read-only. A hook that has other effects

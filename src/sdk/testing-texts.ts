@@ -69,6 +69,7 @@ function textContext(
     kind: given.kind ?? "content",
     index: given.index ?? 0,
     tool: given.tool ?? null,
+    method: given.method ?? null,
     isJson: given.isJson ?? given.kind === "tool_arguments",
     isReadOnly: given.isReadOnly ?? false,
   };

@@ -54,8 +54,15 @@ const LARGEST_HOLDS: Readonly<Record<ChannelKind, TextHold>> = {
   tool_arguments: { characters: 64 * 1024, ms: 30_000 },
   // Always complete: the messages of MCP servers are not streamed piece by piece.
   tool_result: { characters: 4096, ms: 10_000 },
+  definitions: { characters: 4096, ms: 10_000 },
 };
-const KINDS: readonly ChannelKind[] = ["content", "reasoning", "tool_arguments", "tool_result"];
+const KINDS: readonly ChannelKind[] = [
+  "content",
+  "reasoning",
+  "tool_arguments",
+  "tool_result",
+  "definitions",
+];
 
 /** Returns the holds of a plugin with all defaults. Throws if one is too large. */
 export function completeHolds(holds: TextHolds = {}): Readonly<Record<ChannelKind, TextHold>> {
@@ -71,5 +78,6 @@ export function completeHolds(holds: TextHolds = {}): Readonly<Record<ChannelKin
     reasoning: { ...DEFAULT_HOLD, ...holds.reasoning },
     tool_arguments: { ...DEFAULT_HOLD, ...holds.tool_arguments },
     tool_result: { ...DEFAULT_HOLD, ...holds.tool_result },
+    definitions: { ...DEFAULT_HOLD, ...holds.definitions },
   };
 }

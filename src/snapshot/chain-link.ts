@@ -16,6 +16,8 @@ export interface ChainLink {
   readonly isGuard: boolean;
   /** How much text the plugin may hold back; null if it does not work on the text of responses. */
   readonly textHolds: ReturnType<typeof completeHolds> | null;
+  /** Whether it works on the text of messages of MCP servers only. */
+  readonly isMcpOnly: boolean;
   readonly isolation: Isolation;
   /** Whether the plugin is part of the gateway. */
   readonly isBuiltIn: boolean;

@@ -20,7 +20,7 @@ import { compileChain, type PluginChain } from "./plugin-chain.ts";
 import type { PluginInstances } from "./plugin-instances.ts";
 import { PriceTable } from "../usage/price-table.ts";
 import { RouteTable } from "./route-table.ts";
-import { compileGuards } from "./rule-guards.ts";
+import { compileGuards, compileMcpGuards } from "./rule-guards.ts";
 import { byPrecedence } from "./rule-precedence.ts";
 
 export interface CompiledGateway {
@@ -105,7 +105,7 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
       upstream,
       mcp: mcpService,
       jwtIssuers: mcpService === null || gateway.jwt_issuers.length === 0 ? null : gateway.jwt_issuers,
-      guards: mcpService === null ? compileGuards(chain?.guards ?? null, rule.unguarded) : null,
+      guards: (mcpService === null ? compileGuards : compileMcpGuards)(chain?.guards ?? null, rule.unguarded),
       virtualModels:
         service?.virtual_models === "any" && mcpService === null
           ? (virtualModels?.any ?? null)

@@ -4,7 +4,7 @@ import type { StoredPluginConfig } from "../model/plugin-config.ts";
 import type { PluginStage } from "../model/plugin-stage.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
-import { completeHolds, type PluginDefinition, type PluginHooks, type TextInspection } from "../sdk/index.ts";
+import { completeHolds, type PluginDefinition, type PluginHooks } from "../sdk/index.ts";
 import type { ChainLink } from "./chain-link.ts";
 import { CompileError } from "./compile-error.ts";
 import {
@@ -14,9 +14,11 @@ import {
   type DecisionListener,
 } from "./plugin-instances.ts";
 import { inspectionOf, type Guard } from "./rule-guards.ts";
-import { compileShadows, type OrderedEntry, type ShadowChain } from "./shadow-chain.ts";
+import { compileShadows, runsOnResponse, type OrderedEntry, type ShadowChain } from "./shadow-chain.ts";
 
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
+  /** As pre_response, for messages of MCP servers. */
+  readonly mcpResponse: readonly ChainLink[] | null;
   /** The pre_request plugins that have a before_body hook; null if there are none. */
   readonly beforeBody: readonly ChainLink[] | null;
   /** The pre_request plugins that have a claims hook; null if there are none. */
@@ -41,7 +43,7 @@ interface CompiledEntry extends OrderedEntry {
   readonly config: StoredPluginConfig;
   readonly hidesBodies: boolean;
   /** Null if the plugin does not inspect texts. */
-  readonly inspects: TextInspection | null;
+  readonly inspects: Guard["inspects"] | null;
 }
 
 type LinkIds = Pick<ChainLink, "name" | "instanceId" | "notesKey">;
@@ -74,7 +76,8 @@ export function compileChain(
   return {
     pre_request: linksAt(entries, "pre_request"),
     post_request: linksAt(entries, "post_request"),
-    pre_response: responseLinks(entries),
+    pre_response: responseLinks(entries, false),
+    mcpResponse: responseLinks(entries, true),
     post_response: linksAt(entries, "post_response"),
     beforeBody: linksWith(linksAt(entries, "pre_request"), "before_body"),
     limiters,
@@ -108,15 +111,9 @@ function linksAt(entries: readonly CompiledEntry[], stage: PluginStage): ChainLi
 }
 
 /** Entries of pre_request also work on the text of the response: a plugin that masks a text restores it. */
-function responseLinks(entries: readonly CompiledEntry[]): ChainLink[] | null {
-  const links = entries
-    .filter(({ config, link }) => config.stage === "pre_response" || isTextAtRequest(config, link))
-    .map(({ link }) => link);
+function responseLinks(entries: readonly CompiledEntry[], isMcp: boolean): ChainLink[] | null {
+  const links = entries.filter((entry) => runsOnResponse(entry, isMcp)).map(({ link }) => link);
   return links.length === 0 ? null : links;
-}
-
-function isTextAtRequest({ stage }: StoredPluginConfig, { textHolds }: ChainLink): boolean {
-  return stage === "pre_request" && textHolds !== null;
 }
 
 function linksWith(
@@ -193,10 +190,7 @@ function compileVersion(
     if (!config.enabled && config.isolation !== "inline") return [];
     const hooks = instances.getInstance(instanceId, definition, settings.value, config);
     const textHolds = textHoldsOf(definition, hooks, config.stage);
-    const hasOther =
-      config.stage === "pre_request" &&
-      (typeof hooks.claims === "function" || typeof hooks.final_request === "function");
-    if (typeof hooks[config.stage] !== "function" && !hasOther && textHolds === null)
+    if (typeof hooks[config.stage] !== "function" && !hasOther(hooks, config.stage) && textHolds === null)
       throw new Error(`create() must return a function named ${config.stage}`);
     const createForExplanation =
       definition.explainable === true
@@ -204,7 +198,7 @@ function compileVersion(
             instances.createForExplanation(instanceId, definition, settings.value, listener, config)
         : null;
     const isShadow = isShadowInstance(instanceId);
-    const inspects = inspectionOf(definition, settings.value, config.stage);
+    const inspects = inspectionOf(definition, settings.value, config.stage, hooks);
     return {
       link: {
         ...ids,
@@ -213,6 +207,7 @@ function compileVersion(
         isGuard: inspects !== null && !isShadow,
         createForExplanation,
         textHolds,
+        isMcpOnly: definition.responseTexts?.(settings.value) === "mcp",
         isolation: config.isolation,
         isBuiltIn,
         isPreResponse: config.stage === "pre_response",
@@ -233,6 +228,14 @@ function compileVersion(
 
 function ofSettings({ path: field, message }: ErrorDetail, path: string): ErrorDetail {
   return { path: field === "" ? `${path}.settings` : `${path}.settings.${field}`, message };
+}
+
+/** Whether the plugin has a hook that it may have instead of that of its stage. */
+function hasOther(hooks: PluginHooks, stage: PluginStage): boolean {
+  return (
+    stage === "pre_request" &&
+    (typeof hooks.claims === "function" || typeof hooks.final_request === "function")
+  );
 }
 
 /** A plugin that works on the texts of responses only needs the body of the request. */

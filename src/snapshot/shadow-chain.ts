@@ -12,8 +12,8 @@ export interface ShadowLink extends ChainLink {
   /** Whether it needs the whole body of the request, or at pre_response of the response. */
   readonly needsBody: boolean;
   readonly report: ShadowReport;
-  /** For pre_response: the enforced plugin whose input it gets; null: it gets what is sent to the client. */
-  readonly before: ChainLink | null;
+  /** For pre_response: the enforced plugin whose input it gets, by protocol; null: it gets what is sent to the client. */
+  readonly before: { readonly http: ChainLink | null; readonly mcp: ChainLink | null };
   /** For pre_response: the entry is one of pre_request that also works on the text of responses. */
   readonly isSecondPart: boolean;
   /** For `name@next`: the entry of `name`, whose result is compared with that of this one. Null in shadow mode. */
@@ -49,8 +49,9 @@ export function compileShadows(entries: readonly OrderedEntry[]): ShadowChain | 
   for (const [index, entry] of entries.entries()) {
     const { link, stage, sample, needsBody, report, next } = entry;
     const position = positions.get(stage) ?? 0;
-    const before =
-      entries.slice(index).find((each) => each.report === null && runsOnResponse(each))?.link ?? null;
+    const nextFor = (isMcp: boolean) =>
+      entries.slice(index).find((each) => each.report === null && runsOnResponse(each, isMcp))?.link ?? null;
+    const before = { http: nextFor(false), mcp: nextFor(true) };
     const place = { stage, position, before, isSecondPart: false };
     if (report !== null) links.push({ ...link, ...place, sample, needsBody, report, beside: null });
     else {
@@ -83,6 +84,11 @@ function nextFields({ needsBody, report }: NonNullable<OrderedEntry["next"]>) {
 }
 
 /** Entries of pre_request also work on the text of the response. */
-function runsOnResponse({ stage, link }: OrderedEntry): boolean {
+export function runsOnResponse(
+  { stage, link }: Pick<OrderedEntry, "stage" | "link">,
+  isMcp: boolean,
+): boolean {
+  if (link.isMcpOnly && !isMcp && !(link.isPreResponse && link.hooks.pre_response !== undefined))
+    return false;
   return stage === "pre_response" || (stage === "pre_request" && link.textHolds !== null);
 }

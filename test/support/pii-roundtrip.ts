@@ -43,6 +43,7 @@ export async function roundTrip({ format, isStream, text, pieceSize, chunkSize }
     limits: completeHolds(),
     now: () => 0,
     repeats: reader.repeats,
+    isStream,
     ask: (channel, given, isLast, isForced) => {
       const restored = restore(given, maskedValues, channel.isJson, isLast || isForced);
       return Promise.resolve({ length: restored.length, replacement: restored.text });

@@ -55,6 +55,10 @@ export class ScriptedMcpServer {
   /** Whether it has completions. */
   completes = false;
   pageSize = Infinity;
+  /** Fields of results, by method, in addition to the usual ones or instead of them. */
+  results: Record<string, Json> = {};
+  /** Errors instead of results, by method. */
+  errors: Record<string, Json> = {};
   readonly #generation: string;
   readonly #server: Bun.Server<undefined>;
   readonly #streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
@@ -145,6 +149,7 @@ export class ScriptedMcpServer {
         ttlMs: 0,
         cacheScope: "private",
         _meta: { [`${META}serverInfo`]: { name: "scripted", version: "1" } },
+        ...this.results["server/discover"],
       });
     if (rpcMethod === "subscriptions/listen") return this.#stream(message.signal);
     return this.#serve(message, { resultType: "complete", ttlMs: this.ttlMs, cacheScope: "public" });
@@ -166,6 +171,7 @@ export class ScriptedMcpServer {
         },
         serverInfo: { name: "scripted", version: "1" },
         instructions: "Use the tools.",
+        ...this.results["initialize"],
       });
       response.headers.set("Mcp-Session-Id", sessionId);
       return response;
@@ -182,8 +188,13 @@ export class ScriptedMcpServer {
     return this.#serve(message, {});
   }
 
-  async #serve(message: ReceivedMessage, fields: Json): Promise<Response> {
+  async #serve(message: ReceivedMessage, given: Json): Promise<Response> {
     const { rpcMethod, id, params } = message;
+    const failure = this.errors[rpcMethod ?? ""];
+    if (failure !== undefined) return Response.json({ jsonrpc: "2.0", id, error: failure });
+    const scripted = this.results[rpcMethod ?? ""];
+    const fields = { ...given, ...scripted };
+    if (scripted !== undefined) return result(id, fields);
     switch (rpcMethod) {
       case "tools/list":
         return result(id, { ...fields, ...this.#page(params["cursor"]) });

@@ -2,6 +2,7 @@
 import { GatehouseError } from "../../base/errors.ts";
 import { corsFor } from "../cors.ts";
 import type { Exchange } from "../exchange.ts";
+import { requireInspectedMessages } from "../guarded-uploads.ts";
 import { McpRequest } from "./mcp-request.ts";
 
 const METHODS = ["POST", "GET", "DELETE"];
@@ -12,6 +13,7 @@ export function enterMcp(exchange: Exchange): null {
   const accept = request.headers.get("accept") ?? "";
   exchange.mcp = new McpRequest(prefersStream(accept));
   rejectForeignOrigin(exchange);
+  requireInspectedMessages(exchange);
   if (!METHODS.includes(method))
     throw new GatehouseError(
       "method_not_allowed",

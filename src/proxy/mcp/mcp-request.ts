@@ -3,8 +3,12 @@ import { GatehouseError } from "../../base/errors.ts";
 import { parseObject, type JsonObject } from "../../base/json.ts";
 import { JsonScanner } from "../../base/json-scanner.ts";
 import type { RawJson } from "../../base/raw-json.ts";
+import type { McpRequestName } from "../../formats/text-channels.ts";
+import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { textOf, type RpcMessage } from "../../mcp/json-rpc.ts";
+import { namedPrompts, requestNames, type NamedPrompt } from "../../mcp/named-items.ts";
 import { STATELESS_VERSION, type Generation } from "../../mcp/protocol.ts";
+import { serviceTargets } from "../../mcp/server-target.ts";
 import type { ClientSession } from "../../mcp/session-seal.ts";
 import type {
   McpCallFacts,
@@ -114,6 +118,16 @@ export class McpRequest {
   get main(): RpcMessage | null {
     const messages = this.content?.messages ?? [];
     return messages.find(isToolCall) ?? messages[0] ?? null;
+  }
+
+  /** Returns the prompts and resources that the messages name. */
+  promptsOf(service: CompiledMcpService): readonly NamedPrompt[] {
+    return namedPrompts(this.content?.messages ?? [], serviceTargets(service).names);
+  }
+
+  /** Returns the requests that responses of servers may be to. */
+  requestsTo(service: CompiledMcpService): readonly McpRequestName[] {
+    return requestNames(this.content?.messages ?? [], serviceTargets(service).names);
   }
 
   /** The server has responded. `errorCode` is that of a JSON-RPC error. */

@@ -21,13 +21,16 @@ export class MessagePlugins {
   readonly #exchange: Exchange;
   readonly #parts: PluginParts;
   readonly #links: readonly ChainLink[];
+  /** Whether files that no plugin can inspect are rejected. */
+  readonly #rejectsFiles: boolean;
   /** Null before the first message, which shows which server has responded. */
   #shadows: ShadowBodies | null = null;
 
   constructor(exchange: Exchange, parts: PluginParts) {
     this.#exchange = exchange;
     this.#parts = parts;
-    this.#links = exchange.gateway?.chain?.pre_response ?? [];
+    this.#links = exchange.gateway?.chain?.mcpResponse ?? [];
+    this.#rejectsFiles = exchange.rule?.guards?.rejectsMcpFiles === true;
   }
 
   /**
@@ -40,7 +43,7 @@ export class MessagePlugins {
     let current: Uint8Array = typeof text === "string" ? Buffer.from(text) : text;
     for (const link of this.#links) {
       shadows?.push(link, current, isLast);
-      current = await runOnMessage(this.#exchange, link, current, isLast, this.#parts);
+      current = await runOnMessage(this.#exchange, link, current, isLast, this.#parts, this.#rejectsFiles);
       shadows?.pushResult(link, current);
     }
     shadows?.push(null, current, isLast);
@@ -52,7 +55,7 @@ const MESSAGES: ShadowSource = {
   encoding: null,
   pluginOn: (copy, link, parts) => ({
     needsWholeBody: false,
-    run: (message, isLast) => runOnMessage(copy, link, message, isLast, parts),
+    run: (message, isLast) => runOnMessage(copy, link, message, isLast, parts, false),
   }),
 };
 
@@ -63,8 +66,12 @@ async function runOnMessage(
   message: Uint8Array,
   isLast: boolean,
   parts: PluginParts,
+  rejectsFiles: boolean,
 ): Promise<Uint8Array> {
-  const reader = messageTexts(exchange.mcp?.content?.tool?.name ?? null);
+  const { mcp, rule } = exchange;
+  const service = rule?.mcp ?? null;
+  const requests = mcp === null || service === null ? [] : mcp.requestsTo(service);
+  const reader = messageTexts({ requests, guard: rejectsFiles ? link.name : null });
   const source = { ...originOf(exchange), isStream: false, isJson: true, textReader: reader };
   let current = message;
   if (isTextLink(link)) {

@@ -1,7 +1,7 @@
 // Runs plugins in shadow mode at pre_response: on copies of the chunks of one response, without delaying it.
 import { parseContentEncoding } from "../../http/content-encoding.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
-import type { ShadowLink } from "../../snapshot/shadow-chain.ts";
+import { runsOnResponse, type ShadowLink } from "../../snapshot/shadow-chain.ts";
 import type { Exchange } from "../exchange.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import type { ResponseSource } from "../pre-response-context.ts";
@@ -64,9 +64,11 @@ interface BodyParts {
 /** All shadow plugins of one response. */
 export class ShadowBodies implements ResponseObserver {
   readonly #bodies: readonly ShadowBody[];
+  readonly #protocol: "http" | "mcp";
 
-  private constructor(bodies: readonly ShadowBody[]) {
+  private constructor(bodies: readonly ShadowBody[], protocol: "http" | "mcp") {
     this.#bodies = bodies;
+    this.#protocol = protocol;
   }
 
   /** Returns null if no shadow plugin runs on the response. */
@@ -74,19 +76,23 @@ export class ShadowBodies implements ResponseObserver {
     const { shadow } = exchange;
     const links = exchange.gateway?.chain?.shadows?.pre_response ?? null;
     if (shadow === null || links === null) return null;
-    const sampled = links.filter((link) => shadow.isSampled(link));
+    const isMcp = exchange.mcp !== null;
+    const sampled = links.filter(
+      (link) => runsOnResponse({ stage: link.stage, link }, isMcp) && shadow.isSampled(link),
+    );
     if (sampled.length === 0) return null;
     const bodyParts = { exchange, shadow, source, parts };
     const bodies = sampled.map((link) => new ShadowBody(link, bodyParts));
     shadow.onEnd(() => {
       for (const body of bodies) body.end();
     });
-    return new ShadowBodies(bodies);
+    return new ShadowBodies(bodies, isMcp ? "mcp" : "http");
   }
 
   /** Passes a chunk to the shadow plugins that run before an enforced plugin. */
   push(before: ChainLink | null, chunk: Uint8Array, isLast: boolean): void {
-    for (const body of this.#bodies) if (body.link.before === before) body.push(chunk, isLast);
+    for (const body of this.#bodies)
+      if (body.link.before[this.#protocol] === before) body.push(chunk, isLast);
   }
 
   /** Passes on what an enforced plugin made of a chunk, to compare its next version with it. */

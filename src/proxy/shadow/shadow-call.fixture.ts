@@ -44,6 +44,7 @@ export const linkOf = (name: string, beside: ShadowLink | null = null): ShadowLi
   continuesOnError: true,
   isGuard: false,
   textHolds: null,
+  isMcpOnly: false,
   isolation: "inline",
   isBuiltIn: false,
   isPreResponse: false,
@@ -53,7 +54,7 @@ export const linkOf = (name: string, beside: ShadowLink | null = null): ShadowLi
   sample: 1,
   needsBody: true,
   report: new ShadowReport(),
-  before: null,
+  before: { http: null, mcp: null },
   isSecondPart: false,
   beside,
 });

@@ -22,5 +22,5 @@ export function run(input: Input): Found {
 }
 
 function readerOf(format: TextReader["format"]): TextReader {
-  return typeof format === "string" ? formatNamed(format).texts : messageTexts(format.mcpTool);
+  return typeof format === "string" ? formatNamed(format).texts : messageTexts(format.mcp);
 }

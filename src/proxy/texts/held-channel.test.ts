@@ -4,13 +4,20 @@ import fc from "fast-check";
 import { HeldChannel } from "./held-channel.ts";
 import { TextSlot, TextUnit } from "./text-unit.ts";
 
-const CHANNEL = { kind: "content", index: 0, tool: null, isJson: false, isReadOnly: false } as const;
+const CHANNEL = {
+  kind: "content",
+  index: 0,
+  tool: null,
+  method: null,
+  isJson: false,
+  isReadOnly: false,
+} as const;
 const queued = () => ({ unit: TextUnit.opaque(new Uint8Array(0)), unreleased: 0 });
 
 /** Returns the texts of the places after the replacement. */
 function replaced(pieces: readonly string[], replacement: string): string[] {
   const channel = new HeldChannel("key", CHANNEL, false);
-  const slots = pieces.map((text) => new TextSlot({ start: 0, end: 0, isRaw: false, text }));
+  const slots = pieces.map((text) => new TextSlot({ start: 0, end: 0, form: "string", text }));
   for (const slot of slots) channel.append(queued(), slot);
   channel.release(pieces.join("").length, replacement, false);
   return slots.map(({ text }) => text);

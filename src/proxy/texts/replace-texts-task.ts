@@ -1,5 +1,5 @@
 // Writes replaced texts into a large response in a worker thread.
-import { replaceTexts, type FoundText } from "./text-unit.ts";
+import { replaceTexts, type FoundText } from "./found-text.ts";
 
 export function run(input: { bytes: Uint8Array; replaced: readonly FoundText[] }): Uint8Array {
   return replaceTexts(input.bytes, input.replaced);

@@ -1,6 +1,7 @@
 // What one plugin holds back of the text of one response. Units leave in the order in which they arrived, each when all of its text is
 // released: order, ids and numbers of events stay as the provider sent them.
 import { GatehouseError } from "../../base/errors.ts";
+import { ownTurn } from "../../base/own-turn.ts";
 import type { ChannelKind, TextChannel } from "../../formats/text-channels.ts";
 import type { TextHold } from "../../sdk/texts.ts";
 import { HeldChannel, type QueuedUnit } from "./held-channel.ts";
@@ -27,11 +28,16 @@ interface HoldOptions {
   readonly now: () => number;
   /** Whether the format repeats texts. */
   readonly repeats: boolean;
+  readonly isStream: boolean;
 }
 
 /** Events have more bytes than text, so the size of held events is limited as well. */
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 const MAX_CHANNELS = 4096;
+/** A whole body takes a step of work for each; streams keep channels until they end. */
+const MAX_WHOLE_CHANNELS = 65_536;
+/** Plugins that answer at once would keep other requests waiting for more calls. */
+const CALLS_PER_TURN = 256;
 /** Text that is kept for the events that repeat it. Models generate far less. */
 const MAX_KEPT_CHARACTERS = 32 * 1024 * 1024;
 
@@ -66,7 +72,10 @@ export class TextHolds {
     this.#queue.push(queued);
     this.#queuedBytes += unit.byteLength;
     const due = this.#take(queued);
-    for (const channel of due) await this.#ask(channel, channel.hasEnded, false);
+    for (const [index, channel] of due.entries()) {
+      if (index > 0 && index % CALLS_PER_TURN === 0) await ownTurn();
+      await this.#ask(channel, channel.hasEnded, false);
+    }
     await this.#replaceRepetitions(queued);
     if (this.#queuedBytes > MAX_QUEUED_BYTES) return this.releaseAll();
     return this.#released();
@@ -131,8 +140,9 @@ export class TextHolds {
       known.channel = channel;
       return known;
     }
-    if (this.#channels.size >= MAX_CHANNELS && known === undefined)
-      throw new GatehouseError("upstream_bad_answer", `The response has more than ${MAX_CHANNELS} texts.`);
+    const most = this.#options.isStream ? MAX_CHANNELS : MAX_WHOLE_CHANNELS;
+    if (this.#channels.size >= most && known === undefined)
+      throw new GatehouseError("upstream_bad_answer", `The response has more than ${most} texts.`);
     const created = new HeldChannel(key, channel, this.#options.repeats);
     this.#channels.set(key, created);
     return created;

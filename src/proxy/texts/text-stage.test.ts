@@ -26,7 +26,9 @@ function stageOf(
 ): TextStage {
   const reader = formatNamed(format).texts;
   const limits = completeHolds({ tool_arguments: { characters: 65_536, ms: 30_000 } });
-  const holds = plugins.map((ask) => new TextHolds({ ask, limits, now, repeats: reader.repeats }));
+  const holds = plugins.map(
+    (ask) => new TextHolds({ ask, limits, now, repeats: reader.repeats, isStream: true }),
+  );
   const toError = ({ rejection }: RejectedText) => ({ ...rejection, field: null, requestId: "r" });
   return new TextStage({ reader, isStream, holds, toError, offLoop });
 }

@@ -1,11 +1,12 @@
 // One piece of a response that is sent as a whole: an event of a stream, or a body that is no stream. Knows the texts in it, and writes
 // replaced ones back without changing another byte.
-import { MAX_EVENT_ITEMS, parseBounded } from "../../base/bounded-json.ts";
+import { MAX_EVENT_ITEMS } from "../../base/bounded-json.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import { toError } from "../../base/to-error.ts";
-import { applySplices, JsonDocument, type JsonNode, type Splice } from "../../base/json-nodes.ts";
-import type { EventTexts, TextChannel, TextReader, TextSink } from "../../formats/text-channels.ts";
+import { JsonDocument, type JsonNode } from "../../base/json-nodes.ts";
+import type { EventTexts, TextChannel, TextForm, TextReader, TextSink } from "../../formats/text-channels.ts";
 import { dataLines, isDone, joinLines, withData } from "./event-data.ts";
+import { readText, replaceTexts, type FoundText } from "./found-text.ts";
 
 /** A text in a unit. */
 export class TextSlot {
@@ -20,38 +21,6 @@ export class TextSlot {
 
   get isChanged(): boolean {
     return this.text !== this.found.text;
-  }
-}
-
-/** A text as it was received, and where its JSON is located. */
-export interface FoundText {
-  readonly start: number;
-  readonly end: number;
-  /** The JSON is the text; otherwise it is a string. */
-  readonly isRaw: boolean;
-  readonly text: string;
-}
-
-/** Returns JSON in which other texts are in the place of those that were found. Throws if JSON is replaced by something else. */
-export function replaceTexts(json: Uint8Array, replaced: readonly FoundText[]): Uint8Array {
-  const splices = replaced.map(({ start, end, isRaw, text }): Splice => {
-    if (isRaw) checkJson(text);
-    return { start, end, bytes: Buffer.from(isRaw ? text : JSON.stringify(text)) };
-  });
-  return applySplices(
-    json,
-    splices.sort((a, b) => a.start - b.start),
-  );
-}
-
-function checkJson(text: string): void {
-  try {
-    parseBounded(text);
-  } catch {
-    throw new GatehouseError(
-      "plugin_failed",
-      "A plugin replaced the arguments of a tool by text that is not JSON.",
-    );
   }
 }
 
@@ -156,15 +125,15 @@ export class TextUnit {
   get replaced(): FoundText[] {
     const replaced: FoundText[] = [];
     let beside: ReadonlyMap<string, TextsBeside> | null = null;
-    const replace = (start: number, end: number, isRaw: boolean, text: string) =>
-      replaced.push({ start: start + this.#dataStart, end: end + this.#dataStart, isRaw, text });
+    const replace = (start: number, end: number, form: TextForm, text: string) =>
+      replaced.push({ start: start + this.#dataStart, end: end + this.#dataStart, form, text });
     for (const mark of this.marks) {
       if (mark.type === "probabilities") {
         if (mayShowOtherText(mark, (beside ??= textsByPrefix(this.marks)).get(mark.prefix)))
-          replace(mark.start, mark.end, true, mark.empty);
+          replace(mark.start, mark.end, "json", mark.empty);
       } else if ("slot" in mark && mark.slot.isChanged) {
         const { found, text } = mark.slot;
-        replace(found.start, found.end, found.isRaw, text);
+        replace(found.start, found.end, found.form, text);
       }
     }
     return replaced;
@@ -250,11 +219,11 @@ class Collected<Slot> implements TextSink {
     this.#toSlot = toSlot;
   }
 
-  text(key: string, channel: TextChannel, node: JsonNode, isRaw = false): void {
-    this.#add("text", key, channel, node, isRaw);
+  text(key: string, channel: TextChannel, node: JsonNode, form: TextForm = "string"): void {
+    this.#add("text", key, channel, node, form);
   }
-  repeat(key: string, channel: TextChannel, node: JsonNode, isRaw = false): void {
-    this.#add("repeat", key, channel, node, isRaw);
+  repeat(key: string, channel: TextChannel, node: JsonNode, form: TextForm = "string"): void {
+    this.#add("repeat", key, channel, node, form);
   }
   open(key: string, channel: TextChannel): void {
     this.marks.push({ type: "open", key, channel });
@@ -269,10 +238,10 @@ class Collected<Slot> implements TextSink {
     this.sequence = sequence;
   }
 
-  #add(type: "text" | "repeat", key: string, channel: TextChannel, node: JsonNode, isRaw: boolean): void {
-    const text = isRaw ? this.#json.source(node) : this.#json.text(node);
+  #add(type: "text" | "repeat", key: string, channel: TextChannel, node: JsonNode, form: TextForm): void {
+    const text = readText(this.#json, node, form);
     if (text === null) return;
-    const slot = this.#toSlot({ start: node.start, end: node.end, isRaw, text });
+    const slot = this.#toSlot({ start: node.start, end: node.end, form, text });
     this.marks.push({ type, key, channel, slot });
   }
 }

@@ -64,8 +64,8 @@ export function readContext<Hook extends IsolatedHook>(
 }
 
 function common(context: PluginContext): ContextData {
-  const { requestId, gateway, rule, apiKey, protocol, tool, method, clientAddress } = context;
-  return { requestId, gateway, rule, apiKey, protocol, tool, method, clientAddress };
+  const { requestId, gateway, rule, apiKey, protocol, tool, mcpItems, method, clientAddress } = context;
+  return { requestId, gateway, rule, apiKey, protocol, tool, mcpItems, method, clientAddress };
 }
 
 /** The body of an upload cannot be read: the plugin gets the error of the context when it tries to. */

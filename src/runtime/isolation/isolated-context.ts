@@ -77,6 +77,9 @@ export class BaseContext implements PluginContext {
   get tool() {
     return (this.#tool ??= withArguments(this.#data.tool, this.#call.ask));
   }
+  get mcpItems() {
+    return this.#data.mcpItems;
+  }
   get method() {
     return this.#data.method;
   }
