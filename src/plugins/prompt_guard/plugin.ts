@@ -1,5 +1,10 @@
-// The prompt_guard plugin: finds prompt injections in messages, results of tools, and documents.
-import { definePlugin, type PluginHooks, type RequestContext } from "../../sdk/index.ts";
+// The prompt_guard plugin: finds prompt injections in messages, results of tools, documents, and what MCP servers send.
+import {
+  definePlugin,
+  type PluginHooks,
+  type RequestContext,
+  type ResponseTextContext,
+} from "../../sdk/index.ts";
 import { promptGuardSettings } from "./settings.ts";
 
 /** Created when the plugin is first used: a gateway that starts needs the schemas of few plugins. */
@@ -8,12 +13,14 @@ let schema: ReturnType<typeof promptGuardSettings> | undefined;
 export const promptGuard = definePlugin({
   name: "prompt_guard",
   description:
-    "Scores texts that override instructions, imitate roles, ask for the system prompt or hide text, and blocks or tags the request.",
+    "Scores texts that override instructions, imitate roles, ask for the system prompt or hide text, and blocks or tags the request, or the message of an MCP server.",
   stages: ["pre_request"],
   get settings() {
     return (schema ??= promptGuardSettings());
   },
-  needs: ["body"],
+  needs: ["body", "text"],
+  // Texts that a model generates are not inspected.
+  responseTexts: () => "mcp",
   explainable: true,
   // The texts of a batch are one message for each request, whatever their roles.
   inspects: () => ({ files: false, forms: true, batches: false }),
@@ -21,10 +28,21 @@ export const promptGuard = definePlugin({
     let guard: (context: RequestContext) => void | Promise<void> = () => {
       throw new Error("the code of prompt_guard is not loaded yet");
     };
+    let guardResult: (context: ResponseTextContext) => void | Promise<void> = () => {
+      throw new Error("the code of prompt_guard is not loaded yet");
+    };
     // Loaded when the first gateway uses the plugin.
-    const ready = import("./guard-requests.ts").then(({ compileGuard }) => {
-      guard = compileGuard(settings, host);
-    });
-    return { ready, pre_request: (context) => guard(context) };
+    const ready = Promise.all([import("./guard-requests.ts"), import("./guard-results.ts")]).then(
+      ([{ compileGuard }, { compileResultGuard }]) => {
+        guard = compileGuard(settings, host);
+        guardResult = compileResultGuard(settings, host);
+      },
+    );
+    const readsResults = settings.sources.some((source) => source !== "user");
+    return {
+      ready,
+      pre_request: (context) => guard(context),
+      ...(readsResults && { response_text: (context: ResponseTextContext) => guardResult(context) }),
+    };
   },
 });

@@ -27,6 +27,8 @@ export const RULE_IDS = [
 ] as const;
 export type RuleId = (typeof RULE_IDS)[number];
 
+export const DEFAULT_MESSAGE = "The request looks like a prompt injection.";
+
 export const SOURCES = ["user", "tool", "document"] as const;
 export type Source = (typeof SOURCES)[number];
 
@@ -65,7 +67,7 @@ export const promptGuardSettings = () =>
     }),
     action: z.enum(["block", "tag"]).default("block").meta({
       description:
-        "`block`: the request is rejected. `tag`: the request is forwarded unchanged, and the response header X-GW-Prompt-Guard lists what was found.",
+        "`block`: the request, or the message of an MCP server, is rejected. `tag`: it is forwarded unchanged; the response header X-GW-Prompt-Guard lists what was found in the request, and the request log also what was found in messages of MCP servers.",
     }),
     sources: z
       .array(z.enum(SOURCES))
@@ -74,7 +76,7 @@ export const promptGuardSettings = () =>
       .default([...SOURCES])
       .meta({
         description:
-          "The texts that are inspected: messages of the `user`, results of a `tool`, or a `document` in a message.",
+          "The texts that are inspected: messages of the `user`, results of a `tool`, or a `document` in a message. Of MCP servers, resources that a client reads are documents, and all other texts are results of a `tool`.",
       }),
     exclude: z
       .array(z.enum(RULE_IDS))
@@ -83,7 +85,7 @@ export const promptGuardSettings = () =>
       .meta({ description: "Rules that are not used." }),
     judge: judgeSettings().nullable().default(null).meta({
       description:
-        "A model that gives a second opinion while the request is sent to its provider; its score, from 0 to 10, is added to that of the rules. Null: none.",
+        "A model that gives a second opinion on requests while the request is sent to its provider; its score, from 0 to 10, is added to that of the rules. Null: none.",
     }),
     status_code: z
       .int()
@@ -95,7 +97,7 @@ export const promptGuardSettings = () =>
       .string()
       .min(1, "must not be empty")
       .max(1000, "must not be longer than 1000 characters")
-      .default("The request looks like a prompt injection.")
+      .default(DEFAULT_MESSAGE)
       .meta({ description: "Message returned when blocking." }),
   });
 
