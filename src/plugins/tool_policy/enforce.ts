@@ -3,14 +3,15 @@ import {
   LARGE_BODY_BYTES,
   OffLoopError,
   unreadableResponse,
-  type PluginContext,
   type PluginHost,
   type RequestContext,
   type ResponseTextContext,
 } from "../../sdk/index.ts";
 import type * as calledArgumentsTask from "./called-arguments-task.ts";
 import { calledArguments } from "./called-arguments.ts";
-import { Policy, UNKNOWN, UNREADABLE, type Action, type Source } from "./policy.ts";
+import { enforceDefinitions } from "./enforce-definitions.ts";
+import { Policy, UNKNOWN, UNREADABLE, type Action } from "./policy.ts";
+import { OVERLOADED, reportDenied, TASK_TIMEOUT_MS } from "./report.ts";
 import type * as requestPolicyTask from "./request-policy-task.ts";
 import { applyToRequest, REMOVED, type RequestVerdict } from "./request-policy.ts";
 import type * as responsePolicyTask from "./response-policy-task.ts";
@@ -20,10 +21,6 @@ import type { ToolPolicySettings } from "./settings.ts";
 const CALLED_TASK = new URL("./called-arguments-task.ts", import.meta.url);
 const RESPONSE_TASK = new URL("./response-policy-task.ts", import.meta.url);
 const REQUEST_TASK = new URL("./request-policy-task.ts", import.meta.url);
-/** Below the time limit of a hook. */
-const TASK_TIMEOUT_MS = 4000;
-const MAX_SHOWN_NAME = 128;
-const OVERLOADED = "Too many large bodies are being processed. Retry later.";
 
 export function compileRequestPolicy(
   settings: ToolPolicySettings,
@@ -32,7 +29,8 @@ export function compileRequestPolicy(
   const policy = new Policy(settings);
   const readsBodies = policy.has("offered") || policy.has("result");
   return (context) => {
-    if (context.protocol === "mcp") return checkMcpCall(context, policy, settings, host);
+    if (context.protocol === "mcp")
+      return allowsMcpItems(context, policy) ? checkMcpCall(context, policy, settings, host) : undefined;
     if (!readsBodies) return;
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
@@ -56,6 +54,19 @@ function rejectOverload(context: RequestContext, error: unknown): void {
   if (!(error instanceof OffLoopError)) throw error;
   context.setResponseHeader("Retry-After", "1");
   context.respond({ status: 503, body: { error: OVERLOADED, code: "overloaded" } });
+}
+
+/** Prompts and resources are used as tools are called. Responds if one is denied. */
+function allowsMcpItems(context: RequestContext, policy: Policy): boolean {
+  for (const { name, arguments: given } of context.mcpItems) {
+    const action =
+      policy.decide("called", name, UNKNOWN) ?? policy.decide("called", name, given ?? UNREADABLE);
+    if (action === "allow") continue;
+    const message = reportDenied(context, "called", name);
+    context.respond({ status: 403, body: { error: message, code: "tool_denied" } });
+    return false;
+  }
+  return true;
 }
 
 /**
@@ -108,18 +119,6 @@ function apply(context: RequestContext, { denied, body, stripped, unreadable }: 
   context.replaceBody(body);
 }
 
-/** Counts a denial, and returns its message. */
-function reportDenied(context: PluginContext, source: Source, tool: string | null): string {
-  context.count("denied", source);
-  if (tool === null) {
-    context.setDetail(`denied: ${source} without a name`);
-    return `A tool whose name is not known is not allowed here (${source}).`;
-  }
-  const name = JSON.stringify(tool.slice(0, MAX_SHOWN_NAME));
-  context.setDetail(`denied: ${source} ${name}`);
-  return `The tool ${name} is not allowed here (${source}).`;
-}
-
 /** For the calls of models, and the results of tools of MCP servers. */
 export function compileResponsePolicy(
   settings: ToolPolicySettings,
@@ -127,6 +126,7 @@ export function compileResponsePolicy(
 ): (context: ResponseTextContext) => void | Promise<void> {
   const policy = new Policy(settings);
   return (context) => {
+    if (context.channel.kind === "definitions") return enforceDefinitions(context, policy, settings, host);
     const given = toolTextOf(context);
     if (given === null) return;
     // Deltas may have pieces of a name until the arguments begin.
@@ -153,9 +153,7 @@ function toolTextOf({ channel, text, isLast }: ResponseTextContext): ToolText | 
   const { kind, isJson } = channel;
   const { tool } = channel;
   if (kind === "tool_arguments") return { source: "called", tool, text, isJson, isComplete: isLast };
-  return kind === "tool_result"
-    ? { source: "result", tool: tool ?? "", text, isJson, isComplete: true }
-    : null;
+  return kind === "tool_result" ? { source: "result", tool, text, isJson, isComplete: isLast } : null;
 }
 
 /** A text for which the task could not be completed cannot be checked. */
@@ -182,8 +180,11 @@ function applyToText(
   if (action === "allow") return;
   if (action === null) context.release(0);
   else if (action === "strip" && source === "result") {
+    // There is nothing to strip in a result without text.
+    if (text === "") return;
     context.count("stripped", "result");
     context.setDetail("stripped: result");
-    context.release(text.length, isJson ? "{}" : REMOVED);
+    const removed = text.startsWith("[") ? "[]" : "{}";
+    context.release(text.length, isJson ? removed : REMOVED);
   } else context.reject({ status: 403, code: "tool_denied", message: reportDenied(context, source, tool) });
 }

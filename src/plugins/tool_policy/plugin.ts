@@ -1,4 +1,4 @@
-// The tool_policy plugin: decides which tools a request may offer, which calls a model may make, and which results may be sent.
+// The tool_policy plugin: decides which tools may be offered, which calls a model or an MCP client may make, and which results may be sent.
 import {
   definePlugin,
   type PluginHooks,
@@ -20,6 +20,9 @@ export const toolPolicy = definePlugin({
   needs: ["body", "text"],
   hold: { tool_arguments: { characters: 64 * 1024, ms: 30_000 } },
   explainable: true,
+  // Models offer no tools. MCP servers do, in lists.
+  responseTexts: ({ default: otherwise, rules }) =>
+    otherwise === "deny" || rules.some(({ source }) => source !== "offered") ? "all" : "mcp",
   // The tools that the requests of a batch offer are not read. Forms have no tools.
   inspects: () => ({ files: false, forms: true, batches: false }),
   create(settings, host): PluginHooks {
@@ -34,13 +37,10 @@ export const toolPolicy = definePlugin({
       checkRequest = compileRequestPolicy(settings, host);
       checkResponse = compileResponsePolicy(settings, host);
     });
-    // The results of tools are part of requests to models, and of responses of MCP servers.
-    const checksResponses =
-      settings.default === "deny" || settings.rules.some(({ source }) => source !== "offered");
     return {
       ready,
       pre_request: (context) => checkRequest(context),
-      ...(checksResponses && { response_text: (context: ResponseTextContext) => checkResponse(context) }),
+      response_text: (context) => checkResponse(context),
     };
   },
 });

@@ -42,18 +42,29 @@ export class Policy {
    * rule. Its name may still arrive while its arguments are not whole.
    */
   decide(source: Source, tool: string | null, value: unknown): Action | null {
+    return this.#decide(source, tool, value, this.#default);
+  }
+
+  /** Decides about an item that a server offers. What no rule allows is left out. */
+  decideListed(name: string | null, shape: unknown): Action {
+    return this.#decide("offered", name, shape, this.#default === "deny" ? "strip" : "allow") ?? "deny";
+  }
+
+  #decide(source: Source, tool: string | null, value: unknown, otherwise: Action): Action | null {
     if (tool === null) return value === UNKNOWN ? null : this.#strictest(source);
     for (const rule of this.#rules) {
       if (rule.source !== source || !rule.matchesName(tool)) continue;
       if (rule.when !== null && value === UNKNOWN) return null;
       if (rule.when === null || isMet(rule.when, value, rule.action)) return rule.action;
     }
-    return this.#default;
+    return otherwise;
   }
 
   #strictest(source: Source): Action {
-    const denies = this.#rules.some((rule) => rule.source === source && rule.action === "deny");
-    return denies ? "deny" : this.#default;
+    const has = (action: Action) =>
+      this.#rules.some((rule) => rule.source === source && rule.action === action);
+    if (has("deny") || this.#default === "deny") return "deny";
+    return has("strip") ? "strip" : "allow";
   }
 }
 

@@ -4,7 +4,7 @@ import { readJson, readResult } from "./read-json.ts";
 
 export interface ToolText {
   readonly source: "called" | "result";
-  /** Null for a call whose name is not known. */
+  /** Null for a call or result whose name is not known. */
   readonly tool: string | null;
   readonly text: string;
   readonly isJson: boolean;
@@ -15,13 +15,14 @@ export function decideText(
   policy: Policy,
   { source, tool, text, isJson, isComplete }: ToolText,
 ): Action | null {
-  const value = source === "result" ? readResult(text) : argumentsOf(text, isJson, isComplete);
+  // A text that is not whole cannot be checked.
+  if (!isComplete) return policy.decide(source, tool, UNREADABLE);
+  const value = source === "result" ? readResult(text) : argumentsOf(text, isJson);
   return policy.decide(source, tool, value);
 }
 
-/** Arguments that are not whole, or no JSON, cannot be checked. */
-function argumentsOf(text: string, isJson: boolean, isComplete: boolean): unknown {
-  if (!isComplete) return UNREADABLE;
+/** Arguments that are no JSON cannot be checked. */
+function argumentsOf(text: string, isJson: boolean): unknown {
   if (!isJson) return text;
   return text === "" ? {} : readJson(text);
 }

@@ -10,15 +10,14 @@ const OFFERED_MEMBERS = ["name", "description", "schema", "settings"];
 const rule = () =>
   z
     .strictObject({
-      tool: z
-        .string()
-        .min(1, "must not be empty")
-        .max(128, "must not be longer than 128 characters")
-        .meta({ description: "The name of the tool; `*` represents any characters." }),
+      tool: z.string().min(1, "must not be empty").max(128, "must not be longer than 128 characters").meta({
+        description:
+          "The name of the tool; `*` represents any characters. For MCP also the name of a prompt or the URI of a resource, as the client uses it.",
+      }),
       source: z.enum(["offered", "called", "result"]).meta({
         description:
-          "`offered`: tools of the request. `called`: tools that the model calls in the response, or the client at an MCP service. " +
-          "`result`: results of tools in the request, or of an MCP server.",
+          "`offered`: tools of the request, and what MCP servers list. `called`: tools that the model calls in the response, and tools, prompts and " +
+          "resources that a client uses at an MCP service. `result`: results of tools in the request or the response, and what an MCP server returns.",
       }),
       when: z
         .unknown()
