@@ -36,6 +36,11 @@ export interface PluginDefinition<Settings = unknown> {
      */
     inspects?(settings: Settings): TextInspection | null;
     /**
+     * Of which responses response_text gets the text with these settings: `all`, the default, or only `mcp`, the messages of MCP servers. Then
+     * responses of providers take no time for it.
+     */
+    responseTexts?(settings: Settings): "all" | "mcp";
+    /**
      * True: `gatehouse explain` may run the pre_request hook. The hook must change nothing but the request and what the
      * host provides; during an explanation the host's counters and blocks are read-only. A hook that has other effects
      * (a call to another service, a change of a kept value) must skip them if `host.isExplaining` is true.
@@ -54,8 +59,11 @@ export type TextHolds = {
     readonly [Kind in ChannelKind]?: Partial<TextHold>;
 };
 
-/** `tool_result`: what a tool of an MCP server returned. */
-export type ChannelKind = "content" | "reasoning" | "tool_arguments" | "tool_result";
+/**
+ * `tool_result`: what a tool, prompt, resource or completion of an MCP server returned, or a tool that a provider runs. `definitions`: a
+ * list of the tools, prompts, resources or resource templates of MCP servers, as a JSON array.
+ */
+export type ChannelKind = "content" | "reasoning" | "tool_arguments" | "tool_result" | "definitions";
 
 /** How much text of a channel a plugin may hold back, and for how long. */
 export interface TextHold {
@@ -71,6 +79,10 @@ export interface TextInspection {
     readonly forms?: boolean;
     /** Whether it inspects the requests in the JSON body that creates a batch as it inspects single requests. */
     readonly batches: boolean;
+    /**
+     * Whether it inspects what MCP servers send. Not set: whether it declares `needs: ["text"]`, or has a hook pre_response.
+     */
+    readonly mcp?: boolean;
 }
 
 export interface PluginHost {
@@ -470,6 +482,11 @@ export interface PluginContext {
         readonly name: string;
         readonly arguments: Readonly<Record<string, unknown>>;
     } | null;
+    /**
+     * The prompts and resources that an MCP request uses or completes, by the name or URI that the client uses. `name` is null if servers may read
+     * several in it; `arguments` if they are too large to be read. Empty for other requests. Do not modify the arguments.
+     */
+    readonly mcpItems: readonly McpItem[];
     readonly method: string;
     /** The address of the TCP peer, or the client address that a trusted proxy forwards. */
     readonly clientAddress: string;
@@ -484,6 +501,15 @@ export interface PluginContext {
     setDetail(detail: string): void;
     /** @deprecated Use `setDetail`. */
     remark(detail: string): void;
+}
+
+/** A prompt or a resource in an MCP request. */
+export interface McpItem {
+    /** Such as `prompts/get`, `resources/read` or `completion/complete`. */
+    readonly method: string;
+    readonly kind: "prompt" | "resource";
+    readonly name: string | null;
+    readonly arguments: Readonly<Record<string, unknown>> | null;
 }
 
 export interface ReadonlyHeaders {
@@ -706,8 +732,13 @@ export interface TextChannel {
     readonly kind: ChannelKind;
     /** The position of the choice, content block or output item that the text belongs to. */
     readonly index: number;
-    /** The name of the called tool; null if the text is neither its arguments nor its result, or if the name is not known. */
+    /**
+     * The name of the called tool; null if the text is neither its arguments nor its result, or if the name is not known. For MCP, the name of
+     * the tool or prompt, or the URI of the resource, as the client uses it.
+     */
     readonly tool: string | null;
+    /** The MCP method of the message, or that it responds to; null if this is not known, and for responses of providers. */
+    readonly method: string | null;
     /** Whether the text is JSON: the arguments of all tools but those that take plain text. */
     readonly isJson: boolean;
     /** The provider signed the text, or may sign it later in the stream: a replacement is ignored. */

@@ -53,6 +53,8 @@ export interface TestRequest {
     readonly labels?: Readonly<Record<string, string>>;
     /** The tool that the request calls; without it, the request is none to an MCP server. */
     readonly tool?: PluginContext["tool"];
+    /** The prompts and resources that the request uses; without them and a tool, the request is none to an MCP server. */
+    readonly mcpItems?: PluginContext["mcpItems"];
     /** What `estimateTokens` of a claims hook returns. */
     readonly estimate?: TestEstimate;
     /** What services of the gateway return to `callService`, by name. */

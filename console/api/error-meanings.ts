@@ -46,7 +46,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   forbidden:
     "The role of the administrator, or the gateways that the token is limited to, do not allow this.",
   guard_not_applicable:
-    "A plugin of the gateway inspects texts, and cannot inspect those of this request: messages of a WebSocket, text in a file or a form, a batch, or a body that cannot be read for sure. The message names the plugin and the transport. Add the transport to `unguarded` of the rule to let its texts pass.",
+    "A plugin of the gateway inspects texts, and cannot inspect those of this request: messages of a WebSocket, text in a file or a form, what an MCP server sends, a batch, or a body that cannot be read for sure. The message names the plugin and the transport. Add the transport to `unguarded` of the rule to let its texts pass.",
   rule_not_allowed: "The API key is valid, but not for this rule.",
   model_not_allowed:
     "The API key may use only some `models`, and the requested model, or the one that would be sent to a provider, is not among them or cannot be determined.",

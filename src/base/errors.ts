@@ -106,8 +106,8 @@ export const ERRORS = {
   guard_not_applicable: {
     status: 403,
     meaning:
-      "A plugin of the gateway inspects texts, and cannot inspect those of this request: messages of a WebSocket, text in a file or a form, a batch, " +
-      "or a body that cannot be read for sure. The message names the plugin and the transport. Add the transport to `unguarded` of the rule to let its texts pass.",
+      "A plugin of the gateway inspects texts, and cannot inspect those of this request: messages of a WebSocket, text in a file or a form, what an MCP server " +
+      "sends, a batch, or a body that cannot be read for sure. The message names the plugin and the transport. Add the transport to `unguarded` of the rule to let its texts pass.",
   },
   rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
   model_not_allowed: {
