@@ -6,6 +6,7 @@ import {
   hasText,
   readArguments,
   reasoningChannel,
+  resultChannel,
   toolChannel,
   ToolNames,
   type EventTexts,
@@ -17,8 +18,11 @@ import { encodeError } from "./encode-error.ts";
 export const anthropicTexts: TextReader = {
   format: "anthropic",
   readWhole(body, sink) {
+    const names = new ToolNames();
     for (const [index, block] of (body.root.get("content")?.elements ?? []).entries()) {
       readBlock(sink, block, index, `${index}/`, hasText(block.get("signature")));
+      if (isCall(block)) names.add(body.text(block.get("id")) ?? "", body.text(block.get("name")));
+      readResult(body, block, index, names, sink);
       if (isCall(block))
         readArguments(
           sink,
@@ -40,6 +44,27 @@ function readBlock(sink: TextSink, block: JsonNode, index: number, key: string, 
   if (hasText(thinking)) sink.text(key, reasoningChannel(index, isSigned), thinking);
 }
 
+/** Reads what a tool of the provider, or of an MCP server that it asked, returned. The block is whole in the first event of a stream. */
+function readResult(
+  body: JsonDocument,
+  block: JsonNode,
+  index: number,
+  names: ToolNames,
+  sink: TextSink,
+): void {
+  const type = body.text(block.get("type")) ?? "";
+  if (!type.endsWith("tool_result")) return;
+  const [, named = null] = /^(\w+)_tool_result$/.exec(type) ?? [];
+  const tool = names.get(body.text(block.get("tool_use_id")) ?? "") ?? (named === "mcp" ? null : named);
+  const content = block.get("content");
+  const key = `${index}/result/`;
+  const isText = content?.type === "string";
+  const isEmpty = content === null || (isText ? !hasText(content) : content.children.length === 0);
+  if (isEmpty) sink.open(key, resultChannel(index, tool, false));
+  else sink.text(key, resultChannel(index, tool, !isText), content, isText ? "string" : "json");
+  sink.end(key);
+}
+
 /** Only calls have a name. */
 function isCall(block: JsonNode): boolean {
   return block.get("name") !== null || block.get("input") !== null;
@@ -47,6 +72,8 @@ function isCall(block: JsonNode): boolean {
 
 class MessageTexts implements EventTexts {
   readonly #names = new ToolNames();
+  /** By the ids of the calls. */
+  readonly #called = new ToolNames();
 
   read(event: JsonDocument, sink: TextSink): void {
     const { root } = event;
@@ -58,7 +85,11 @@ class MessageTexts implements EventTexts {
         if (block === null) return;
         this.#names.add(key, event.text(block.get("name")));
         readBlock(sink, block, index, key, true);
-        if (isCall(block)) this.#readCall(sink, block, index);
+        if (isCall(block)) {
+          this.#called.add(event.text(block.get("id")) ?? "", event.text(block.get("name")));
+          this.#readCall(sink, block, index);
+        }
+        readResult(event, block, index, this.#called, sink);
         return;
       }
       case "content_block_delta":

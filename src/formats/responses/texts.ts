@@ -9,6 +9,7 @@ import {
   readArguments,
   readProbabilities,
   reasoningChannel,
+  resultChannel,
   toolChannel,
   ToolNames,
   type EventTexts,
@@ -70,6 +71,33 @@ function readItem(body: JsonDocument, item: JsonNode, index: number, found: Foun
   const call = callOf(body, item);
   if (call !== null)
     readArguments(found, `${index}/call/`, toolChannel(index, call.tool, call.isJson), call.args);
+  readResults(body, item, index, found);
+}
+
+/** The fields of a call that the provider has run with what the tool returned, and the item with the result of such a call. */
+const RESULT_FIELDS = ["output", "outputs", "results", "result", "error"];
+/** Statuses of calls that have no result yet. */
+const RUNNING = new Set(["in_progress", "searching", "interpreting", "generating"]);
+
+/** Reads what a tool of the provider returned. A result without text, such as an image, must not escape a rule about the tool. */
+function readResults(body: JsonDocument, item: JsonNode, index: number, found: Found): void {
+  const type = body.text(item.get("type")) ?? "";
+  const isResult = type.endsWith("_call_output");
+  const isRunByProvider = type.endsWith("_call") && item.get("call_id") === null;
+  if (!isResult && (!isRunByProvider || RUNNING.has(body.text(item.get("status")) ?? ""))) return;
+  const tool = body.text(item.get("name")) ?? toolOfItem(type);
+  let hasResult = false;
+  for (const field of RESULT_FIELDS) {
+    const node = item.get(field);
+    // The image of a generation.
+    if (node === null || (field === "result" && type === "image_generation_call")) continue;
+    const isRaw = node.type !== "string";
+    if (isRaw ? node.children.length === 0 : !hasText(node)) continue;
+    const channel = resultChannel(index, tool, isRaw);
+    found.text(`${index}/result/${field}/`, channel, node, isRaw ? "json" : "string");
+    hasResult = true;
+  }
+  if (!hasResult) found.open(`${index}/result/`, resultChannel(index, tool, false));
 }
 
 interface Call {
