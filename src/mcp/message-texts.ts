@@ -81,7 +81,7 @@ class MessageReader {
       params: (params) => this.#readMembers(params, { messages: (list) => this.#readPrompts(list) }),
     });
     // A rule about the result must hold although the result has no text.
-    if (kind === "tool_result" && this.#count === before) {
+    if (method === null && kind === "tool_result" && this.#count === before) {
       const index = this.#count++;
       this.#sink.open(`${index}/`, this.#channel(index, false));
     }
