@@ -3,7 +3,7 @@
 export interface JournalWriterOptions {
   /** Identifies this process in the journal. */
   readonly writer?: string;
-  /** The amounts are also in Redis: those of earlier processes are not loaded, and batches contain sums. */
+  /** The amounts are also in Redis: those of earlier processes are read when they are needed, and batches contain sums. */
   readonly isShared?: boolean;
   /** Where to keep what is not written yet, for the case that this process is killed. */
   readonly directory?: string;

@@ -67,11 +67,10 @@ export class JournalWriter {
     this.#recovery = directory === undefined ? null : new SpendingRecovery({ ...parts, directory });
     this.#renewal = clock.setInterval(() => this.#renew(), RENEWAL_MS);
     this.#renewal.unref();
-    this.#isLoaded = options.isShared === true;
-    this.settled = this.#isLoaded ? Promise.resolve() : this.#load();
+    this.settled = this.#load();
   }
 
-  /** Whether the amounts of earlier processes are known. */
+  /** Whether the amounts of earlier processes are known; with a shared ledger, whether the journal has them. */
   get isLoaded(): boolean {
     return this.#isLoaded;
   }
@@ -124,7 +123,7 @@ export class JournalWriter {
   #openFile(): SpentFile | null {
     const { directory = "", onFileError } = this.#options;
     try {
-      this.#file = new SpentFile(directory, this.#writer);
+      this.#file = new SpentFile(directory, this.#writer, this.#options.isShared === true);
       this.#file.renew(this.#clock.unixNow());
     } catch (error) {
       this.#file = null;
@@ -207,7 +206,7 @@ export class JournalWriter {
   async #load(): Promise<void> {
     try {
       await this.#recover();
-      this.#budgets.apply(await this.#loadTotals());
+      if (this.#options.isShared !== true || this.#isReloadDue) this.#budgets.apply(await this.#loadTotals());
       this.#isLoaded = true;
       this.#isReloadDue = false;
       this.#isFailing = false;

@@ -47,10 +47,7 @@ interface MemoryLedgerOptions extends JournalWriterOptions {
 const MAX_KEYS = 1_000_000;
 const CALLS_PER_SWEEP = 64;
 const CALLS_PER_BUDGET_SWEEP = 65_536;
-/**
- * Reservations do not expire here: they end with the process. The journal, if there is one, knows those of budgets, and charges
- * them as reserved.
- */
+/** Reservations end with the process. The journal, if there is one, knows those of budgets, and charges them as reserved. */
 export class MemoryLedger implements Ledger {
   readonly state: LedgerState = { state: "none", detail: "in memory" };
   /** Reserves claims that many requests repeat. */
@@ -90,13 +87,17 @@ export class MemoryLedger implements Ledger {
     return this.#accounts.size;
   }
 
+  get isLoaded(): boolean {
+    return this.#journal?.isLoaded !== false;
+  }
+
   /** Resolves when the journal was read, or could not be read. Until it was read, `closed` refuses budgets. */
   get settled(): Promise<void> {
     return this.#journal?.settled ?? Promise.resolve();
   }
 
   reserve(_gatewayId: string, claims: readonly Claim[], policy: UnavailablePolicy): Reservation | Refusal {
-    if (this.#journal?.isLoaded === false) {
+    if (!this.isLoaded) {
       const closed = closedBudgetIn(claims, policy);
       if (closed !== -1)
         return refusalOf(forecastUnreserved(claims, "closed", this.#clock.unixNow(), closed));

@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 function spentFile(writer: string, owner: unknown): SpentFile {
-  const file = new SpentFile(directory, writer, owner);
+  const file = new SpentFile(directory, writer, false, owner);
   file.renew(1);
   file.update(file.allocate(BUDGET, 0), 5, 2);
   return file;

@@ -64,8 +64,8 @@ export class SpendingRecovery {
 
   /** The journal counts `reservedBefore` already. */
   #hold({ changes }: JournalBatch): void {
-    for (const { budget: target, spentChange, reservedBefore } of changes) {
-      const amount = spentChange - reservedBefore;
+    for (const { budget: target, spentChange, reserved, reservedBefore } of changes) {
+      const amount = spentChange + reserved - reservedBefore;
       if (amount <= 0) continue;
       const budget = this.#parts.budgets.findOrCreate(target);
       budget.reservedByUncertain = add(budget.reservedByUncertain, amount);
@@ -81,14 +81,13 @@ export class SpendingRecovery {
 function finalBatchOf(content: SlotFileContent, written: number, writtenAt: number): JournalBatch | null {
   const { writer, lastBatch } = content;
   if (written > lastBatch) return null;
-  const changes = spentEntriesIn(content).map(({ budget, spent, reserved, marks }) => {
+  const changes = spentEntriesIn(content).map(({ budget, isShared, spent, reserved, marks }) => {
     const [mark] = marks.filter(({ batch }) => batch <= written).toSorted((a, b) => b.batch - a.batch);
-    return {
-      budget,
-      spentChange: spent - (mark?.spent ?? spent) + reserved,
-      reserved: 0,
-      reservedBefore: mark?.reserved ?? 0,
-    };
+    const unwritten = spent - (mark?.spent ?? spent);
+    const reservedBefore = mark?.reserved ?? 0;
+    // Redis charges the open reservations as well, apart from the sum of the process. So does the journal.
+    if (isShared) return { budget, spentChange: unwritten, sum: spent, reserved, reservedBefore };
+    return { budget, spentChange: unwritten + reserved, reserved: 0, reservedBefore };
   });
   return { writer, number: lastBatch + 1, writtenAt, changes };
 }

@@ -157,6 +157,7 @@ export class RedisAccounts {
   async #readOne(gatewayId: string, target: BudgetTarget): Promise<JournalAccount> {
     const none = { budget: target, spent: 0, version: 0, sums: NO_SUMS };
     try {
+      if (!this.#parts.mirror.isLoaded) throw new Error("it does not have what killed processes spent yet");
       const [account] = await this.#requireJournal().readAccounts([target]);
       return account ?? none;
     } catch (error) {

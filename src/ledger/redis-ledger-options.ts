@@ -1,14 +1,16 @@
 // The options of a ledger in Redis.
 import type { Clock } from "../base/clock.ts";
+import type { JournalWriterOptions } from "./journal-writer-options.ts";
 import type { BudgetTarget, LedgerState } from "./ledger.ts";
 import type { EpochLoss } from "./redis-epochs.ts";
 import type { AccountJournal } from "./spent-journal.ts";
 
-export interface RedisLedgerOptions {
+export interface RedisLedgerOptions extends Pick<
+  JournalWriterOptions,
+  "directory" | "onFileError" | "onDamagedFile" | "onJournalError"
+> {
   /** Where spent amounts of budgets are kept, whatever happens to Redis. Without it, budgets are unavailable. */
   readonly journal?: AccountJournal;
-  /** Called with the first failure of an outage of the journal. */
-  readonly onJournalError?: (error: unknown) => void;
   /** Called when Redis becomes available or unavailable, or the reason changes. */
   readonly onStateChange?: (state: LedgerState) => void;
   /** Called with each decision that was made without Redis and did not just fail. */

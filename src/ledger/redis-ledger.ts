@@ -79,11 +79,8 @@ export class RedisLedger implements Ledger {
       onAvailable: () => this.#reportHeld(),
       onLost: (loss) => this.#recover(loss),
     });
-    const { onJournalError = () => undefined, onRaised = () => undefined } = options;
-    const writer = this.#link.processId;
-    const journal = options.journal ?? null;
-    const written = journal === null ? {} : { journal, writer, isShared: true };
-    this.#local = new MemoryLedger({ clock, ...written, onJournalError });
+    const { journal = null, onRaised = () => undefined } = options;
+    this.#local = new MemoryLedger({ ...options, clock, writer: this.#link.processId, isShared: true });
     this.#accounts = new RedisAccounts({ link: this.#link, journal, mirror: this.#local, clock, onRaised });
     this.#withoutRedis = { known: this.#known, local: this.#local, clock };
     this.#held = new HeldReservations({
@@ -97,9 +94,9 @@ export class RedisLedger implements Ledger {
     return this.#link.state;
   }
 
-  /** Resolves when the first connection attempt is over. A server that waits for it is exact from the start. */
+  /** Resolves after the first attempts to connect, and to charge killed processes. A server that waits for it is exact from the start. */
   get settled(): Promise<void> {
-    return this.#link.settled;
+    return this.#link.settled.then(() => this.#local.settled);
   }
 
   /** Resolves to the installation that Redis belongs to; it becomes this one if there is none. Rejects if Redis is unavailable. */

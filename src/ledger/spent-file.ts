@@ -19,6 +19,8 @@ interface SpentMark {
 
 /** `spent` is a running sum; the difference to a mark was spent since that batch. */
 interface SpentEntry {
+  /** The process also wrote its sums to Redis: see JournalChange. */
+  readonly isShared: boolean;
   readonly budget: BudgetTarget;
   readonly spent: number;
   readonly reserved: number;
@@ -28,15 +30,17 @@ interface SpentEntry {
 /** Budgets for which there is no space are in the database only. */
 export class SpentFile {
   readonly #slots: SlotFile;
+  readonly #isShared: boolean;
 
-  /** Throws if the file cannot be created. */
-  constructor(directory: string, writer: string, owner?: unknown) {
+  /** Throws if the file cannot be created. `isShared`: see SpentEntry. */
+  constructor(directory: string, writer: string, isShared: boolean, owner?: unknown) {
+    this.#isShared = isShared;
     this.#slots = new SlotFile(directory, SPENT_SUFFIX, writer, owner);
   }
 
   /** Returns the slot of a budget that has written `spent`, or -1 if there is none left. */
   allocate({ key, period, endsAt }: BudgetTarget, spent: number): number {
-    return this.#slots.allocate([key, period, endsAt], [spent, 0, 0, spent, 0, 0, spent, 0]);
+    return this.#slots.allocate([key, period, endsAt, this.#isShared], [spent, 0, 0, spent, 0, 0, spent, 0]);
   }
 
   /** In this order: if the process dies in between, a settled reservation counts twice, and not never. */
@@ -79,12 +83,13 @@ export class SpentFile {
 export function spentEntriesIn({ entries }: SlotFileContent): SpentEntry[] {
   return entries.flatMap(({ name, numbers }) => {
     if (!Array.isArray(name)) return [];
-    const [key, period, endsAt] = name as unknown[];
+    const [key, period, endsAt, isShared] = name as unknown[];
     const at = (number: number) => numbers[number] ?? 0;
     // The batch of a mark is infinite while the mark changes.
     if (![at(SPENT), at(RESERVED)].every(Number.isFinite))
       throw new SyntaxError(`amounts ${at(SPENT)} and ${at(RESERVED)} of ${String(key)}`);
     return {
+      isShared: isShared === true,
       budget: {
         kind: "budget",
         key: String(key),

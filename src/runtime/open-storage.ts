@@ -66,8 +66,14 @@ async function openLedger(
 ): Promise<Ledger> {
   if (settings.REDIS_URL !== null)
     return openSharedLedger(settings.REDIS_URL, settings, store, health, log, clock);
-  const ledger = new MemoryLedger({
-    clock,
+  const ledger = new MemoryLedger({ clock, ...journalOf(settings, store, log) });
+  await ledger.settled;
+  return ledger;
+}
+
+/** Returns how a ledger keeps what is spent. */
+function journalOf(settings: Settings, store: Store, log: Log) {
+  return {
     journal: store.spending,
     directory: join(settings.DATA_DIR, "spending"),
     onFileError: (error) =>
@@ -78,9 +84,7 @@ async function openLedger(
     onDamagedFile: (path) =>
       log.warn({ path }, "file with spent amounts of a killed process is damaged; they are not charged"),
     onJournalError: (error) => log.warn({ err: error }, JOURNAL_FAILURE),
-  });
-  await ledger.settled;
-  return ledger;
+  } satisfies RedisLedgerOptions;
 }
 
 /** `onReplaced` is called when another Redis may have taken the place of the one before. */
@@ -135,10 +139,9 @@ async function openSharedLedger(
   let isStarted = false;
   const ledger = new RedisLedger(url, {
     clock,
-    journal: store.spending,
+    ...journalOf(settings, store, log),
     silenceTimeoutMs: settings.REDIS_SILENT_MS,
     closedTimeoutMs: settings.REDIS_CLOSED_MS,
-    onJournalError: (error) => log.warn({ err: error }, JOURNAL_FAILURE),
     ...ledgerReports(health, log, () => void checkInstallation(ledger, store.spending, log)),
     onStateChange: (state) => {
       health.counters = health.ledger = state;

@@ -237,7 +237,7 @@ export function describeStoreKilled({ createMigrated, database }: StoreMaker): v
       const ledger = new MemoryLedger({ clock, journal: store.spending, directory });
       await ledger.settled;
       const budget = { kind: "budget", key: "shared", period: "p", endsAt: null } as const;
-      const killed = new SpentFile(directory, "killed", { ...thisProcess(), startedAt: "before" });
+      const killed = new SpentFile(directory, "killed", false, { ...thisProcess(), startedAt: "before" });
       killed.update(killed.allocate(budget, 0), 70, 10);
       clock.advance(10_000);
       await waitUntil(() => ledger.read("gw", [budget])[0]?.spent === 80);
