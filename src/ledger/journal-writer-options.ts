@@ -11,6 +11,8 @@ export interface JournalWriterOptions {
   readonly onFileError?: (error: unknown) => void;
   /** Called with the new path of a file of another process that could not be read. */
   readonly onDamagedFile?: (path: string) => void;
+  /** Called after a write with how far the clock of this process is ahead of the one of the journal, in milliseconds. */
+  readonly onClockMeasured?: (aheadMs: number) => void;
   /** Called with the first failure of an outage of the journal. */
   readonly onJournalError?: (error: unknown) => void;
 }

@@ -18,6 +18,8 @@ const RECHECK_MS = 1000;
 const RENEWAL_MS = LEASE_MS / 3;
 /** How often a process without requests writes, so that the journal keeps its sums. */
 const IDLE_MS = 86_400_000;
+/** Smaller corrections of the clock are no sign of a wrong one. */
+const STEADY_MS = 3_600_000;
 
 interface PendingBatch extends JournalBatch {
   readonly budgets: readonly Budget[];
@@ -31,6 +33,8 @@ export class JournalWriter {
   readonly #budgets: Budgets;
   readonly #clock: Clock;
   readonly #options: JournalWriterOptions;
+  /** Unix time minus monotonic time. */
+  readonly #startedOffset: number;
   readonly #changed = new Set<Budget>();
   readonly #open = new Set<Budget>();
   /** Budgets to read again. */
@@ -61,6 +65,7 @@ export class JournalWriter {
     this.#clock = clock;
     this.#options = options;
     this.#writer = options.writer ?? crypto.randomUUID();
+    this.#startedOffset = clock.unixNow() - clock.now();
     const { directory, onDamagedFile = () => undefined } = options;
     if (directory === undefined) this.#file = null;
     const parts = { journal, budgets, clock, ownWriter: this.#writer, onDamagedFile };
@@ -232,6 +237,7 @@ export class JournalWriter {
     try {
       const { budgets, ...written } = batch;
       const totals = await this.#journal.writeSpending(written);
+      this.#options.onClockMeasured?.(this.#journal.clockAheadMs ?? 0);
       this.#pending = null;
       this.#isFailing = false;
       this.#last = budgets[0] ?? null;
@@ -286,6 +292,7 @@ export class JournalWriter {
     for (const { slot, spentHere, reservedHere } of budgets)
       if (slot !== -1) this.#file?.mark(slot, number, spentHere, reservedHere);
     this.#file?.startBatch(number);
-    return { writer: this.#writer, number, writtenAt, changes, budgets };
+    const isClockSteady = Math.abs(writtenAt - this.#clock.now() - this.#startedOffset) < STEADY_MS;
+    return { writer: this.#writer, number, writtenAt, isClockSteady, changes, budgets };
   }
 }

@@ -37,7 +37,11 @@ export class SpendingRecovery {
   async finishEnded(): Promise<boolean> {
     const { journal, clock } = this.#parts;
     const { hasEnded, uncertain } = await this.#files.finishEnded((content) =>
-      journal.finishSpending(content.writer, (written) => finalBatchOf(content, written, clock.unixNow())),
+      journal.finishSpending(
+        content.writer,
+        (written) => finalBatchOf(content, written, clock.unixNow()),
+        clock.unixNow(),
+      ),
     );
     this.#uncertain = uncertain;
     return hasEnded;
@@ -55,10 +59,12 @@ export class SpendingRecovery {
   /** Writes nothing. */
   async #unwrittenOf(content: SlotFileContent): Promise<JournalBatch | null> {
     let batch: JournalBatch | null = null;
-    await this.#parts.journal.finishSpending(content.writer, (written) => {
-      batch = finalBatchOf(content, written, this.#parts.clock.unixNow());
+    const unixMs = this.#parts.clock.unixNow();
+    const note = (written: number) => {
+      batch = finalBatchOf(content, written, unixMs);
       return null;
-    });
+    };
+    await this.#parts.journal.finishSpending(content.writer, note, unixMs);
     return batch;
   }
 

@@ -7,6 +7,10 @@ import { PRESUMED } from "./spent-journal.ts";
 const EARLIER_VERSION = "earlier-version";
 /** Every script renews it. */
 const EPOCH_KEPT_MS = 400 * 86_400_000;
+/** Clearly less than the time for which the database keeps the sums of processes that do not write any more. */
+const FORGOTTEN_DAYS = 30;
+/** A process that is alive has written its sums by then. */
+const WRITTEN_AFTER_MS = 60_000;
 
 /**
  * Replies 1 if the budget was compared with the database, and spent, reserved, and version of each budget KEYS[4…].
@@ -44,8 +48,8 @@ return reply
  * their sums there.
  *
  * In the same epoch, without a change by an operator, the amount does not decrease: reservations of dead processes are charged in Redis
- * before they are in the database. Replies by how much it was raised, spent, reserved, and
- * 1 if the amount was that of a version that kept no sums.
+ * before they are in the database. Replies by how much it was raised, spent, reserved, and 1 if the database does not have sums that nobody
+ * will write: those of processes that were killed, and the amount of a version that kept no sums.
  */
 export const SEED_SCRIPT = `${LIBRARY}
 local budget = load_budget(KEYS[4])
@@ -54,6 +58,7 @@ if budget.seeded and budget.version > version then return {0, budget.spent, budg
 -- Amounts of versions that kept no sums are one sum, to be written to the database.
 local is_unknown = budget.spent > 0 and redis.call('HEXISTS', KEYS[4], 'epoch') == 0
 if is_unknown then redis.call('HSET', KEYS[4], '@${EARLIER_VERSION}', sum_text(budget.spent)) end
+local is_missing = is_unknown
 local is_changed, merged, known = version > budget.version, tonumber(ARGV[5]), {}
 for i = 8, #ARGV, 2 do known['@' .. ARGV[i]] = tonumber(ARGV[i + 1]) end
 -- What both have presumed is that of the same processes.
@@ -68,10 +73,11 @@ for i = 1, #fields, 2 do
   if string.sub(name, 1, 1) == '@' then
     local sum, written = sum_in(fields[i + 1]), known[name]
     local noted = tonumber(string.match(fields[i + 1], '%d+$'))
-    -- The database has removed the sum of a process that ended long ago. One that is alive would have written it.
-    if not written and noted < now - DAY_MS * 1000 then redis.call('HDEL', KEYS[4], name)
+    -- The database removes sums of processes that have not written for 60 days. It has never had other sums that it does not know.
+    if not written and noted < now - ${FORGOTTEN_DAYS} * DAY_MS * 1000 then redis.call('HDEL', KEYS[4], name)
     else
       merged = add(merged, math.max(0, sum - (written or 0)))
+      if sum > (written or 0) and noted < now - ${WRITTEN_AFTER_MS} * 1000 then is_missing = true end
       if written and sum >= written then known[name] = nil end
     end
   end
@@ -81,7 +87,7 @@ local raised = merged - budget.spent
 if budget.seeded and not is_changed and raised < 0 then merged, raised = budget.spent, 0 end
 redis.call('HSET', KEYS[4], 'spent', text(merged), 'seeded', epoch, 'version', text(version))
 expire_budget(KEYS[4], tonumber(ARGV[4]))
-return {raised, merged, budget.reserved, is_unknown and 1 or 0}
+return {raised, merged, budget.reserved, is_missing and 1 or 0}
 `;
 
 /**

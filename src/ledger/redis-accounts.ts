@@ -85,9 +85,10 @@ export class RedisAccounts {
         if (account.spent === 0 && account.version === 0 && account.sums.size === 0) empty.add(target);
         if (empty.has(target) && !isComplete) return;
         this.#parts.mirror.accounts.budgets.findOrCreate(account.budget).learn(account);
-        const { raised, isUnknown } = await this.#seed(gatewayId, target, account, false);
+        const { raised, isMissing } = await this.#seed(gatewayId, target, account, false);
         // The change adds nothing, and includes what the database does not have.
-        if (isUnknown) await this.change(gatewayId, target, { kind: "add", amount: 0 });
+        if (isMissing)
+          await this.change(gatewayId, target, { kind: "add", amount: 0 }).catch(() => undefined);
         if (raised > 0) this.#parts.onRaised(gatewayId, target, raised);
       }),
     );
@@ -138,7 +139,7 @@ export class RedisAccounts {
   async #readTogether(targets: readonly BudgetTarget[]): Promise<ReadonlyMap<BudgetTarget, JournalAccount>> {
     if (targets.length === 0) return new Map();
     try {
-      const accounts = await this.#requireJournal().readAccounts(targets);
+      const accounts = await this.#readAccounts(targets);
       return new Map(accounts.map((account, at) => [targets[at] ?? account.budget, account]));
     } catch (error) {
       throw unavailable(error);
@@ -158,7 +159,7 @@ export class RedisAccounts {
     const none = { budget: target, spent: 0, version: 0, sums: NO_SUMS };
     try {
       if (!this.#parts.mirror.isLoaded) throw new Error("it does not have what killed processes spent yet");
-      const [account] = await this.#requireJournal().readAccounts([target]);
+      const [account] = await this.#readAccounts([target]);
       return account ?? none;
     } catch (error) {
       // Redis has kept its data since before the period began, so that there is nothing else to know.
@@ -168,12 +169,17 @@ export class RedisAccounts {
     }
   }
 
+  #readAccounts(targets: readonly BudgetTarget[]): Promise<readonly JournalAccount[]> {
+    const { link, clock } = this.#parts;
+    return this.#requireJournal().readAccounts(link.processId, targets, clock.unixNow());
+  }
+
   async #seed(
     gatewayId: string,
     target: BudgetTarget,
     { spent, version, sums }: JournalAccount,
     isCleared: boolean,
-  ): Promise<BudgetAmounts & { readonly raised: number; readonly isUnknown: boolean }> {
+  ): Promise<BudgetAmounts & { readonly raised: number; readonly isMissing: boolean }> {
     const pairs = [...sums].flatMap(([writer, sum]) => [writer, String(sum)]);
     const reply = await this.#parts.link.run(SEED_SCRIPT, {
       ...accountCall(gatewayId, target),
@@ -185,8 +191,8 @@ export class RedisAccounts {
         ...pairs,
       ],
     });
-    const [raised = 0, now = 0, reserved = 0, unknown = 0] = requireNumbers(reply, 4);
-    return { raised, spent: now, reserved, isUnknown: unknown === 1 };
+    const [raised = 0, now = 0, reserved = 0, missing = 0] = requireNumbers(reply, 4);
+    return { raised, spent: now, reserved, isMissing: missing === 1 };
   }
 
   #requireJournal(): AccountJournal {

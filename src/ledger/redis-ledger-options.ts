@@ -7,7 +7,7 @@ import type { AccountJournal } from "./spent-journal.ts";
 
 export interface RedisLedgerOptions extends Pick<
   JournalWriterOptions,
-  "directory" | "onFileError" | "onDamagedFile" | "onJournalError"
+  "directory" | "onFileError" | "onDamagedFile" | "onJournalError" | "onClockMeasured"
 > {
   /** Where spent amounts of budgets are kept, whatever happens to Redis. Without it, budgets are unavailable. */
   readonly journal?: AccountJournal;

@@ -27,8 +27,10 @@ export interface JournalBatch {
   readonly writer: string;
   /** Increases with every batch. The next batch is started only after this one is known to be written. */
   readonly number: number;
-  /** Unix milliseconds, to detect processes that have ended. */
+  /** Unix milliseconds, to detect processes that have ended. The database replaces them by its own clock, if it has one. */
   readonly writtenAt: number;
+  /** False if the clock was corrected since the process was started. Then old rows are not removed: it may be wrong now. */
+  readonly isClockSteady?: boolean;
   readonly changes: readonly JournalChange[];
 }
 
@@ -63,8 +65,15 @@ export type AccountChange = { readonly kind: "clear" } | { readonly kind: "add";
 export interface AccountJournal extends SpentJournal {
   /** Resolves to what identifies the database: a Redis belongs to one. */
   installationId(): Promise<string>;
-  /** Resolves to the accounts of these budgets, in the same order; of each as it was at one moment. */
-  readAccounts(budgets: readonly BudgetTarget[]): Promise<readonly JournalAccount[]>;
+  /**
+   * Resolves to the accounts of these budgets, in the same order; of each as it was at one moment, with the reservations of processes that
+   * have ended. `writer` is alive.
+   */
+  readAccounts(
+    writer: string,
+    budgets: readonly BudgetTarget[],
+    unixMs: number,
+  ): Promise<readonly JournalAccount[]>;
   /**
    * Changes what is spent, in one transaction, after the sums that processes have reached in Redis were included: what was spent before
    * the change and is written later counts as changed. Resolves to the account afterwards.
@@ -78,6 +87,8 @@ export interface AccountJournal extends SpentJournal {
 }
 
 export interface SpentJournal {
+  /** By how much the clock of this process was ahead of the one of the database, when this was last measured. */
+  readonly clockAheadMs?: number;
   /** Resolves to all periods that are kept, with what earlier processes have spent. */
   loadSpending(writer: string, unixMs: number): Promise<readonly JournalTotal[]>;
   /** Resolves to the totals of these budgets, in the same order. */
@@ -92,5 +103,9 @@ export interface SpentJournal {
    * Writes what a process that has ended did not write. `batchAfter` gets the number of its last batch that was written, 0 if there is
    * none, and returns the final one, or null if that was written before.
    */
-  finishSpending(writer: string, batchAfter: (written: number) => JournalBatch | null): Promise<void>;
+  finishSpending(
+    writer: string,
+    batchAfter: (written: number) => JournalBatch | null,
+    unixMs: number,
+  ): Promise<void>;
 }

@@ -16,6 +16,8 @@ import { ResponseStores, type OpenRedis } from "./responses/response-stores.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
 
 const REDIS_LOSS = "Redis lost data of limits and budgets; budgets are set to the amounts in the database";
+/** The duration of a write to the database is part of the measured difference. */
+const MAX_CLOCK_SKEW_MS = 60_000;
 const JOURNAL_FAILURE = "spent amounts of budgets not read or written; will retry";
 
 export interface Storage {
@@ -71,6 +73,20 @@ async function openLedger(
   return ledger;
 }
 
+/** Returns what reports once that the clock is wrong: periods of budgets begin and end by the clock of each node. */
+function clockReport(log: Log): (aheadMs: number) => void {
+  let isReported = false;
+  return (aheadMs) => {
+    const isWrong = Math.abs(aheadMs) > MAX_CLOCK_SKEW_MS;
+    if (isWrong && !isReported)
+      log.warn(
+        { ahead_ms: Math.round(aheadMs) },
+        "clock of this node differs from the clock of the database; periods of budgets are wrong; synchronize both with NTP",
+      );
+    isReported = isWrong;
+  };
+}
+
 /** Returns how a ledger keeps what is spent. */
 function journalOf(settings: Settings, store: Store, log: Log) {
   return {
@@ -84,6 +100,7 @@ function journalOf(settings: Settings, store: Store, log: Log) {
     onDamagedFile: (path) =>
       log.warn({ path }, "file with spent amounts of a killed process is damaged; they are not charged"),
     onJournalError: (error) => log.warn({ err: error }, JOURNAL_FAILURE),
+    onClockMeasured: clockReport(log),
   } satisfies RedisLedgerOptions;
 }
 

@@ -19,6 +19,11 @@ export interface Database {
   /** How many connections have broken (the driver replaces them); null for a database without connections. */
   readonly brokenConnections: number | null;
   query: Query;
+  /**
+   * Resolves to Unix milliseconds of the clock by which all processes judge rows of each other: the one of the server. Processes that share
+   * an embedded database share the clock of their machine, which is `ownTime`.
+   */
+  time(query: Query, ownTime: number): Promise<number>;
   /** One writer at a time over all nodes: a lock is held until the end of the transaction. */
   writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
   readTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
@@ -46,10 +51,11 @@ const CHANNEL = "gatehouse_revision";
 /** Per connection. With SQLite's default of 2,000 KiB the caches slowly fill with old revisions. */
 const PAGE_CACHE_KIB = 400;
 
-export function openDatabase(url: string): Database {
+/** `usesOwnTime`: the clock of the caller instead of the one of the server, so that tests can control it. */
+export function openDatabase(url: string, usesOwnTime = false): Database {
   return url.startsWith("sqlite:")
     ? new SqliteDatabase(url.slice("sqlite://".length))
-    : new PostgresDatabase(url);
+    : new PostgresDatabase(url, usesOwnTime);
 }
 
 function queryOn(sql: Pick<SQL, "unsafe">): Query {
@@ -100,6 +106,10 @@ class SqliteDatabase implements Database {
     // The snapshot holds all records, so few pages are read again, and those are in the page cache of the system.
     for (const connection of [this.#writer, this.#reader, this.#viewer])
       await queryOn(connection)(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`);
+  }
+
+  time(_query: Query, ownTime: number): Promise<number> {
+    return Promise.resolve(ownTime);
   }
 
   async writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
@@ -155,8 +165,10 @@ class PostgresDatabase implements Database {
   brokenConnections = 0;
   readonly query: Query;
   readonly #sql: SQL;
+  readonly #usesOwnTime: boolean;
 
-  constructor(url: string) {
+  constructor(url: string, usesOwnTime: boolean) {
+    this.#usesOwnTime = usesOwnTime;
     // Passed separately, because the environment variable PGDATABASE would override the name in the URL.
     const database = decodeURIComponent(new URL(url).pathname.slice(1));
     this.#sql = new SQL(url, {
@@ -169,6 +181,12 @@ class PostgresDatabase implements Database {
       ...(database !== "" && { database }),
     });
     this.query = queryOn(this.#sql);
+  }
+
+  async time(query: Query, ownTime: number): Promise<number> {
+    if (this.#usesOwnTime) return ownTime;
+    const [row] = await query("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS ms");
+    return Number(row?.["ms"]);
   }
 
   async writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {

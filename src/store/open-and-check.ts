@@ -11,8 +11,12 @@ export const VIEW_DEADLINE_MS = 30_000;
 const KEY_CHECK = "gatehouse";
 const KEY_CHECK_BINDING = "configuration";
 
-export async function openAndCheck(url: string, cipher: CredentialCipher): Promise<Database> {
-  const database = openDatabase(url);
+export async function openAndCheck(
+  url: string,
+  cipher: CredentialCipher,
+  usesOwnTime = false,
+): Promise<Database> {
+  const database = openDatabase(url, usesOwnTime);
   try {
     await withinDeadline(VIEW_DEADLINE_MS, migrate(database));
     await withinDeadline(DEADLINE_MS, checkEncryptionKey(database, cipher));

@@ -5,10 +5,13 @@ import type { Query, Row } from "./database.ts";
 import { column, nameOf, partsOf, places, spend, targetOf, type Spent } from "./spending-rows.ts";
 import { addPresumed, foldSums, removePresumed, removeSums, sinceSums } from "./spending-sums.ts";
 
-/** How long a period is kept after its end, for requests that were reserved before it. */
-const KEPT_AFTER_END_MS = 86_400_000;
+const DAY_MS = 86_400_000;
+/** How long a period is loaded after its end, for requests that were reserved before it. */
+const LOADED_AFTER_END_MS = DAY_MS;
+/** Longer, since a clock may be wrong: what is removed too early would be open again. */
+const KEPT_AFTER_END_MS = 35 * DAY_MS;
 /** A process that has not written for this long has ended and will not retry its last batch. */
-const WRITER_KEPT_MS = 30 * 86_400_000;
+const WRITER_KEPT_MS = 60 * DAY_MS;
 /** A busy process writes twice per second, and so removes old rows every four minutes. */
 const BATCHES_PER_REMOVAL = 500;
 /** Limits the duration of one transaction. What remains counts as reserved until the next one. */
@@ -20,21 +23,24 @@ const SELECT_TOTALS = `SELECT s.budget AS budget, s.period AS period, s.ends_at 
   FROM spending s`;
 
 /** Must run in a transaction, so that the number of the batch and its changes become durable together. */
-export async function writeSpending(query: Query, batch: JournalBatch): Promise<JournalTotal[]> {
-  const { writer, number, writtenAt, changes } = batch;
+export async function writeSpending(
+  query: Query,
+  { writer, number, changes, isClockSteady }: JournalBatch,
+  now: number,
+): Promise<JournalTotal[]> {
   const [recorded] = await query(
     `INSERT INTO spending_writers (id, batch, written_at) VALUES ($1, $2, $3)
        ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at
        WHERE spending_writers.batch < excluded.batch RETURNING batch`,
-    [writer, number, writtenAt],
+    [writer, number, now],
   );
   // Else an earlier attempt succeeded, but its confirmation was lost.
   if (recorded !== undefined) {
     await spend(query, await withoutCharged(query, writer, await sinceSums(query, writer, changes)));
-    await replaceReservations(query, writer, writtenAt, changes);
+    await replaceReservations(query, writer, now, changes);
   }
-  await chargeDead(query, writer, writtenAt);
-  if (number % BATCHES_PER_REMOVAL === 1) await removeOld(query, writtenAt);
+  await chargeDead(query, writer, now);
+  if (number % BATCHES_PER_REMOVAL === 1 && isClockSteady !== false) await removeOld(query, now);
   const budgets = changes.map(({ budget }) => budget);
   return readSpending(query, writer, budgets);
 }
@@ -44,10 +50,11 @@ export async function finishSpending(
   query: Query,
   writer: string,
   batchAfter: (written: number) => JournalBatch | null,
+  now: number,
 ): Promise<void> {
   const [row] = await query("SELECT batch FROM spending_writers WHERE id = $1", [writer]);
   const batch = batchAfter(Number(row?.["batch"] ?? 0));
-  if (batch !== null) await writeSpending(query, batch);
+  if (batch !== null) await writeSpending(query, batch, now);
 }
 
 /** Subtracts reservations that another process has charged because this one had not renewed them. */
@@ -78,7 +85,7 @@ export async function loadSpending(query: Query, writer: string, unixMs: number)
   await chargeDead(query, writer, unixMs);
   const rows = await query(`${SELECT_TOTALS} WHERE s.ends_at IS NULL OR s.ends_at > $2`, [
     writer,
-    unixMs - KEPT_AFTER_END_MS,
+    unixMs - LOADED_AFTER_END_MS,
   ]);
   return rows.map(totalOf);
 }

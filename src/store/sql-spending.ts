@@ -30,6 +30,7 @@ export interface SpendingStore extends AccountJournal {
 type Use = <T>(work: (database: Database) => Promise<T>, isLong?: boolean) => Promise<T>;
 
 export class SqlSpending implements SpendingStore {
+  clockAheadMs = 0;
   readonly #use: Use;
 
   constructor(use: Use) {
@@ -38,7 +39,7 @@ export class SqlSpending implements SpendingStore {
 
   loadSpending(writer: string, unixMs: number): Promise<readonly JournalTotal[]> {
     // There may be a row for every user of a gateway.
-    return this.#write((query) => loadSpending(query, writer, unixMs), true);
+    return this.#write(unixMs, (query, now) => loadSpending(query, writer, now), true);
   }
 
   readSpending(
@@ -47,27 +48,36 @@ export class SqlSpending implements SpendingStore {
     unixMs: number,
   ): Promise<readonly JournalTotal[]> {
     return this.#use(async (database) => {
-      // A read is often the only thing that happens to a budget that the reservations of a dead process have used up.
-      if (await hasDead(database.query, writer, unixMs))
-        await database.writeTransaction((query) => chargeDead(query, writer, unixMs));
+      await this.#chargeDead(database, writer, unixMs);
       return readSpending(database.query, writer, budgets);
     });
   }
 
   writeSpending(batch: JournalBatch): Promise<readonly JournalTotal[]> {
-    return this.#write((query) => writeSpending(query, batch));
+    return this.#write(batch.writtenAt, (query, now) => writeSpending(query, batch, now));
   }
 
-  finishSpending(writer: string, batchAfter: (written: number) => JournalBatch | null): Promise<void> {
-    return this.#write((query) => finishSpending(query, writer, batchAfter));
+  finishSpending(
+    writer: string,
+    batchAfter: (written: number) => JournalBatch | null,
+    unixMs: number,
+  ): Promise<void> {
+    return this.#write(unixMs, (query, now) => finishSpending(query, writer, batchAfter, now));
   }
 
   installationId(): Promise<string> {
-    return this.#write(installationId);
+    return this.#use((database) => database.writeTransaction(installationId));
   }
 
-  readAccounts(budgets: readonly BudgetTarget[]): Promise<readonly JournalAccount[]> {
-    return this.#use(({ query }) => readAccounts(query, budgets));
+  readAccounts(
+    writer: string,
+    budgets: readonly BudgetTarget[],
+    unixMs: number,
+  ): Promise<readonly JournalAccount[]> {
+    return this.#use(async (database) => {
+      await this.#chargeDead(database, writer, unixMs);
+      return readAccounts(database.query, budgets);
+    });
   }
 
   changeAccount(
@@ -76,18 +86,34 @@ export class SqlSpending implements SpendingStore {
     change: AccountChange,
     unixMs: number,
   ): Promise<JournalAccount> {
-    return this.#write((query) => changeAccount(query, budget, sums, change, unixMs));
+    return this.#write(unixMs, (query, now) => changeAccount(query, budget, sums, change, now));
   }
 
   noteBudgets(budgets: readonly BudgetTarget[]): Promise<void> {
-    return this.#write((query) => noteBudgets(query, budgets));
+    return this.#use((database) => database.writeTransaction((query) => noteBudgets(query, budgets)));
   }
 
   budgetKeys(prefix: string, period: string, limit: number, after?: string): Promise<string[]> {
     return this.#use(({ query }) => budgetKeys(query, prefix, period, limit, after));
   }
 
-  #write<T>(work: (query: Query) => Promise<T>, isLong = false): Promise<T> {
-    return this.#use((database) => database.writeTransaction(work), isLong);
+  /** A read is often the only thing that happens to a budget that the reservations of a dead process have used up. */
+  async #chargeDead(database: Database, writer: string, unixMs: number): Promise<void> {
+    const now = await database.time(database.query, unixMs);
+    if (await hasDead(database.query, writer, now))
+      await database.writeTransaction((query) => chargeDead(query, writer, now));
+  }
+
+  /** `now` is `unixMs` by the clock of the database: those of other processes may be wrong, and so may the one of this process. */
+  #write<T>(unixMs: number, work: (query: Query, now: number) => Promise<T>, isLong = false): Promise<T> {
+    return this.#use(
+      (database) =>
+        database.writeTransaction(async (query) => {
+          const now = await database.time(query, unixMs);
+          this.clockAheadMs = unixMs - now;
+          return work(query, now);
+        }),
+      isLong,
+    );
   }
 }

@@ -29,15 +29,19 @@ import { recordKeyUses, writeNothing } from "./small-writes.ts";
 import { sumUsage } from "./usage-sums.ts";
 import { addUsage, type UsageQuery, type UsageSum } from "./usage.ts";
 
-/** Returns the store at this URL. Its database is opened, and created or migrated if necessary, on first use. */
+/** Returns the store at this URL. Its database is opened, and created or migrated, on first use. `usesOwnTime`: see openDatabase. */
 export function openStore(
   url: string,
   cipher: CredentialCipher,
   keptRevisions = 10_000,
   keptAudit = 100_000,
+  usesOwnTime = false,
 ): Store {
-  return new SqlStore(url, cipher, keptRevisions, keptAudit);
+  const open = () => openAndCheck(url, cipher, usesOwnTime);
+  return new SqlStore(open, cipher, { revisions: keptRevisions, audit: keptAudit });
 }
+
+type Kept = Readonly<Record<"revisions" | "audit", number>>;
 
 class SqlStore implements Store {
   readonly identities: IdentityStore;
@@ -47,24 +51,22 @@ class SqlStore implements Store {
   readonly gameDays: GameDayStore;
   readonly canaries: CanaryStore;
   readonly mcpTools: McpToolStore;
-  readonly #url: string;
+  readonly #openDatabase: () => Promise<Database>;
   readonly #cipher: CredentialCipher;
-  readonly #keptRevisions: number;
-  readonly #keptAudit: number;
+  readonly #kept: Kept;
   #opening: Promise<Database> | null = null;
   #announcementListener: () => void = () => undefined;
   /** Writes of one process run one after the other, so that their revisions arrive in order. */
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  constructor(url: string, cipher: CredentialCipher, keptRevisions: number, keptAudit: number) {
-    this.#url = url;
+  constructor(open: () => Promise<Database>, cipher: CredentialCipher, kept: Kept) {
+    this.#openDatabase = open;
     this.#cipher = cipher;
-    this.#keptRevisions = keptRevisions;
-    this.#keptAudit = keptAudit;
+    this.#kept = kept;
     const use = <T>(work: (database: Database) => Promise<T>, isLong = false) =>
       guarded(isLong ? VIEW_DEADLINE_MS : DEADLINE_MS, async () => work(await this.#open()));
-    this.identities = new SqlIdentities(use, keptAudit);
-    this.audit = new SqlAudit(use, keptAudit);
+    this.identities = new SqlIdentities(use, kept.audit);
+    this.audit = new SqlAudit(use, kept.audit);
     this.traffic = new SqlTraffic(use);
     this.spending = new SqlSpending(use);
     this.gameDays = new SqlGameDays(use);
@@ -120,20 +122,20 @@ class SqlStore implements Store {
 
   listRevisions(query: RevisionQuery) {
     return guarded(DEADLINE_MS, async () =>
-      listRevisions((await this.#open()).query, this.#keptRevisions, query),
+      listRevisions((await this.#open()).query, this.#kept.revisions, query),
     );
   }
 
   getRevision(revision: number) {
     return guarded(DEADLINE_MS, async () =>
-      getRevision((await this.#open()).query, this.#keptRevisions, revision, this.#cipher),
+      getRevision((await this.#open()).query, this.#kept.revisions, revision, this.#cipher),
     );
   }
 
   changesBetween(from: number, to: number | null) {
     return guarded(VIEW_DEADLINE_MS, async () =>
       (await this.#open()).readTransaction((query) =>
-        readChangesBetween(query, this.#keptRevisions, this.#cipher, from, to),
+        readChangesBetween(query, this.#kept.revisions, this.#cipher, from, to),
       ),
     );
   }
@@ -175,12 +177,12 @@ class SqlStore implements Store {
           rejectIfExpired();
           return query(text, parameters);
         };
-        const kept = { revisions: this.#keptRevisions, audit: this.#keptAudit };
-        const transaction = new SqlTransaction(timely, database, this.#cipher, kept.revisions, options.newId);
+        const { revisions } = this.#kept;
+        const transaction = new SqlTransaction(timely, database, this.#cipher, revisions, options.newId);
         const value = await work(transaction);
         const { changes, recorder } = transaction;
         if (changes.length === 0) return { value, ...(await readVersion(timely)), changes, audit: null };
-        const recorded = await recordWrite(timely, recorder, options, kept, this.#cipher);
+        const recorded = await recordWrite(timely, recorder, options, this.#kept, this.#cipher);
         await database.announce(timely);
         rejectIfExpired();
         isCommitting = true;
@@ -208,7 +210,7 @@ class SqlStore implements Store {
   }
 
   removeBlocks(gatewayId: string, id: string | null, audit?: AuditOrigin): Promise<RemovedBlocks> {
-    return this.#writeBlocks((query) => removeBlocksByHand(query, gatewayId, id, audit, this.#keptAudit));
+    return this.#writeBlocks((query) => removeBlocksByHand(query, gatewayId, id, audit, this.#kept.audit));
   }
 
   removeExpiredBlocks(now: string): Promise<void> {
@@ -241,9 +243,8 @@ class SqlStore implements Store {
     await this.#writeApart(writeNothing);
   }
 
-  addUsage: Store["addUsage"] = (batch) => this.#writeApart((query) => addUsage(query, batch));
-  finishUsage: Store["finishUsage"] = (writer, batchAfter) =>
-    this.#writeApart((query) => finishUsage(query, writer, batchAfter));
+  addUsage: Store["addUsage"] = (batch) => this.#writeApart(addUsage(batch));
+  finishUsage: Store["finishUsage"] = (...given) => this.#writeApart(finishUsage(...given));
 
   /** Writes in a transaction without a revision. */
   #writeApart<T>(work: (query: Query, database: Database) => Promise<T>): Promise<T> {
@@ -291,7 +292,7 @@ class SqlStore implements Store {
   }
 
   async #openNow(): Promise<Database> {
-    const database = await openAndCheck(this.#url, this.#cipher);
+    const database = await this.#openDatabase();
     // A connection pooler may not support announcements. Polling is sufficient then.
     database.listen(() => this.#announcementListener()).catch(() => undefined);
     return database;

@@ -58,7 +58,11 @@ export class SqlTraffic implements TrafficStore {
   }
 
   add(batch: TrafficBatch): Promise<void> {
-    return this.#use((database) => database.writeTransaction((query) => addBatch(query, batch)));
+    return this.#use((database) =>
+      database.writeTransaction(async (query) =>
+        addBatch(query, { ...batch, now: await database.time(query, batch.now) }),
+      ),
+    );
   }
 
   read({ gatewayIds, step, from, to }: TrafficQuery): Promise<TrafficSecond[]> {
@@ -82,7 +86,7 @@ interface Rollup {
 }
 
 async function addBatch(query: Query, { writer, number, minutes, now }: TrafficBatch): Promise<void> {
-  if (!(await claimBatch(query, writer, number))) return;
+  if (!(await claimBatch(query, writer, number, now))) return;
   const rollups = [...minutes].flatMap(([gatewayId, points]) => rollUp(gatewayId, points));
   for (let at = 0; at < rollups.length; at += ROWS_PER_STATEMENT)
     await addRollups(query, rollups.slice(at, at + ROWS_PER_STATEMENT));

@@ -1,7 +1,7 @@
 // Usage in the store: totals per day, gateway, API key, model, rule, provider, and labels, in batches that are
 // added exactly once.
 import type { UsageGroup } from "../model/usage-group.ts";
-import type { Parameter, Query } from "./database.ts";
+import type { Database, Parameter, Query } from "./database.ts";
 
 /** Why a provider was called: for the response to a request, or in addition to it. */
 export type UsagePurpose = "request" | "hedge" | "mirror" | "cached" | "plugin";
@@ -112,17 +112,26 @@ const COLUMNS = [
 const KEY = COLUMNS.slice(0, 7);
 export const SUMMED = COLUMNS.slice(11);
 
-/** Must run in a transaction, so that the number of the batch and its totals become durable together. */
-export async function addUsage(query: Query, { writer, number, totals }: UsageBatch): Promise<void> {
-  if (!(await claimBatch(query, writer, number))) return;
-  // Usage outlives its gateway, so totals of one that was deleted meanwhile count, too.
-  for (let at = 0; at < totals.length; at += ROWS_PER_STATEMENT)
-    await upsert(query, totals.slice(at, at + ROWS_PER_STATEMENT));
+/** Returns the work of a transaction, so that the number of the batch and its totals become durable together. */
+export function addUsage({ writer, number, totals }: UsageBatch) {
+  return async (query: Query, database: Database): Promise<void> => {
+    if (!(await claimBatch(query, writer, number, await database.time(query, Date.now())))) return;
+    // Usage outlives its gateway, so totals of one that was deleted meanwhile count, too.
+    for (let at = 0; at < totals.length; at += ROWS_PER_STATEMENT)
+      await upsert(query, totals.slice(at, at + ROWS_PER_STATEMENT));
+  };
 }
 
-/** Records that the batch is written in this transaction. Returns false if an earlier attempt has written it. */
-export async function claimBatch(query: Query, writer: string, number: number): Promise<boolean> {
-  const now = Date.now();
+/**
+ * Records that the batch is written in this transaction. Returns false if an earlier attempt has written it. `now`: by the clock that the
+ * writers share, since old numbers of others are removed.
+ */
+export async function claimBatch(
+  query: Query,
+  writer: string,
+  number: number,
+  now: number,
+): Promise<boolean> {
   const [recorded] = await query(
     `INSERT INTO usage_writers (id, batch, written_at) VALUES ($1, $2, $3)
        ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at

@@ -379,7 +379,7 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     const reserve = async (amount: number) => await ledger.reserve(gateway, [{ ...claim, amount }], "closed");
     expect(await reserve(31)).toMatchObject({ reserved: false, states: [{ used: 70 }] });
     expect(await reserve(30)).toMatchObject({ reserved: true, states: [{ used: 100 }] });
-    expect(await store.journal.readAccounts([target])).toMatchObject([{ spent: 70 }]);
+    expect(await store.journal.readAccounts("test", [target], 0)).toMatchObject([{ spent: 70 }]);
     await redis.command("FLUSHALL");
     expect(await reserve(1)).toMatchObject({ reserved: false, states: [{ used: 100 }] });
     await ledger.close();

@@ -32,9 +32,18 @@ export function openForTest(
     olderSecrets = [],
     keptRevisions = 10_000,
     keptAudit = 10_000,
-  }: { secret?: string; olderSecrets?: readonly string[]; keptRevisions?: number; keptAudit?: number } = {},
+    usesOwnTime = true,
+  }: {
+    secret?: string;
+    olderSecrets?: readonly string[];
+    keptRevisions?: number;
+    keptAudit?: number;
+    /** The clock of the test, not the one of the database server. */
+    usesOwnTime?: boolean;
+  } = {},
 ): Store {
-  const store = openStore(url, new CredentialCipher(secret, ...olderSecrets), keptRevisions, keptAudit);
+  const cipher = new CredentialCipher(secret, ...olderSecrets);
+  const store = openStore(url, cipher, keptRevisions, keptAudit, usesOwnTime);
   opened.push(store);
   return store;
 }

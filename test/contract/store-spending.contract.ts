@@ -26,7 +26,7 @@ function reserve(ledger: MemoryLedger, claim: BudgetClaim) {
   return outcome;
 }
 
-export function describeStoreSpending({ createMigrated }: StoreMaker): void {
+export function describeStoreSpending({ createMigrated, database }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createMigrated());
 
   describe("spending", () => {
@@ -209,8 +209,41 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
           ],
         });
       await write(1, clock.unixNow());
-      await write(501, endsAt + DAY_MS + 1);
+      await write(501, endsAt + 35 * DAY_MS + 1);
       expect(await store.spending.budgetKeys("b:", "1", 10)).toEqual([]);
+    });
+
+    test("a process whose clock is wrong by weeks removes no amount, and no process that is alive", async () => {
+      const store = openForTest(await createMigrated(), { usesOwnTime: false });
+      const now = Date.now();
+      const budget = { kind: "budget", key: "b:1", period: "p", endsAt: now + DAY_MS } as const;
+      const write = (writer: string, writtenAt: number, spentChange: number) =>
+        store.spending.writeSpending({
+          ...{ writer, number: 1, writtenAt },
+          changes: [{ budget, spentChange, reserved: writer === "alive" ? 5 : 0, reservedBefore: 0 }],
+        });
+      await write("alive", now, 40);
+      const [total] = await write("wrong", now + 30 * DAY_MS, 0);
+      // The clock of a database server is the one that counts.
+      if (database === "PostgreSQL") expect(total).toMatchObject({ spent: 40, reservedElsewhere: 5 });
+      else expect(total!.spent + total!.reservedElsewhere).toBe(45);
+      const ahead = Math.round((store.spending.clockAheadMs ?? NaN) / DAY_MS);
+      expect(ahead).toBe(database === "PostgreSQL" ? 30 : 0);
+      // A batch of a process that is forgotten would be added again.
+      expect(await write("alive", now, 40)).toMatchObject([{ spent: total!.spent }]);
+    });
+
+    test("a process whose clock was corrected removes nothing", async () => {
+      const clock = new ManualClock();
+      const store = await openEmpty();
+      const first = await start(clock, store.spending);
+      reserve(first, claimOf(clock, 40, { key: "b:1" })).settle([40]);
+      await first.close();
+      const second = await start(clock, store.spending);
+      clock.shiftDate(400 * DAY_MS);
+      reserve(second, claimOf(clock, 1, { key: "b:2", period: "later" })).settle([1]);
+      await second.close();
+      expect(await store.spending.budgetKeys("b:", "p", 10)).toEqual(["b:1"]);
     });
 
     test("without the store, enforced budgets are refused until it can be read, then amounts add up", async () => {
@@ -230,7 +263,7 @@ export function describeStoreSpending({ createMigrated }: StoreMaker): void {
         readSpending: (...args) => store.spending.readSpending(...args),
         writeSpending: (batch) =>
           isAvailable ? store.spending.writeSpending(batch) : Promise.reject(new Error("unavailable")),
-        finishSpending: (writer, batchAfter) => store.spending.finishSpending(writer, batchAfter),
+        finishSpending: (...given) => store.spending.finishSpending(...given),
       };
       const ledger = new MemoryLedger({ clock, journal, onJournalError: (error) => errors.push(error) });
       await ledger.settled;

@@ -13,6 +13,6 @@ export interface LedgerStore {
 /** Opens the database at a URL, or a new one in a temporary directory. */
 export function openLedgerStore(url?: string): LedgerStore {
   const found = url ?? `sqlite://${join(temporaryDirectory(), "gatehouse.db")}`;
-  const store = openStore(found, new CredentialCipher("a secret of a test"));
+  const store = openStore(found, new CredentialCipher("a secret of a test"), undefined, undefined, true);
   return { journal: store.spending, close: () => store.close() };
 }
