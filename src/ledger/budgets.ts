@@ -1,6 +1,6 @@
 // The budgets of a ledger in memory, by key and period.
 import type { BudgetAmounts, BudgetClaim, BudgetTarget } from "./ledger.ts";
-import type { JournalTotal } from "./spent-journal.ts";
+import type { JournalChange, JournalTotal } from "./spent-journal.ts";
 import { add } from "./window.ts";
 
 /** How long a period is kept after its end, for requests that were reserved before it. */
@@ -26,6 +26,8 @@ export class Budget implements BudgetAmounts {
   spentHere = 0;
   /** The part of `reservedHere` that the journal has. */
   reservedWritten = 0;
+  /** Whether it was reset since then. */
+  isReset = false;
   /** Whether the journal writer has to write it. */
   isChanged = false;
   /** The slot in the file for the case that this process is killed; -1 if there is none. */
@@ -76,6 +78,21 @@ export class Budget implements BudgetAmounts {
     this.unwritten += spent - this.spent;
     this.spentHere += spent - this.spent;
     this.spent = spent;
+  }
+
+  /** Returns what to add to what was spent. */
+  reset(): number {
+    this.isReset = true;
+    return -this.spent;
+  }
+
+  /** Returns what the journal does not have yet, for the next batch. `isShared`: with the sum. */
+  nextChange(isShared: boolean): JournalChange {
+    const { target: budget, isReset, unwritten: spentChange, spentHere: sum, reservedHere: reserved } = this;
+    this.isChanged = false;
+    this.isReset = false;
+    const change = { budget, isReset, spentChange, reserved, reservedBefore: this.reservedWritten };
+    return isShared ? { ...change, sum } : change;
   }
 
   /** Takes over the amounts of the journal. */

@@ -275,19 +275,11 @@ export class JournalWriter {
     if (this.#changed.size === 0) return null;
     const budgets = [...this.#changed].slice(0, MAX_BATCH_CHANGES);
     for (const budget of budgets) {
-      budget.isChanged = false;
       this.#changed.delete(budget);
-    }
-    for (const budget of budgets)
       if (budget.reservedHere > 0) this.#open.add(budget);
       else this.#open.delete(budget);
-    const changes = budgets.map(({ target, unwritten, spentHere, reservedHere, reservedWritten }) => ({
-      budget: target,
-      spentChange: unwritten,
-      reserved: reservedHere,
-      reservedBefore: reservedWritten,
-      ...(this.#options.isShared === true && { sum: spentHere }),
-    }));
+    }
+    const changes = budgets.map((budget) => budget.nextChange(this.#options.isShared === true));
     const [number, writtenAt] = [++this.#batches, this.#clock.unixNow()];
     for (const { slot, spentHere, reservedHere } of budgets)
       if (slot !== -1) this.#file?.mark(slot, number, spentHere, reservedHere);

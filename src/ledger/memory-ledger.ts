@@ -167,7 +167,7 @@ export class MemoryLedger implements Ledger {
     if (target.kind !== "budget") this.#accounts.clear(target);
     else {
       const budget = this.#accounts.budgets.find(target);
-      if (budget !== undefined) this.#spend(budget, -budget.spent);
+      if (budget !== undefined) this.#spend(budget, budget.reset());
     }
   }
 

@@ -14,6 +14,8 @@ export interface JournalChange {
    * reservation is charged twice.
    */
   readonly reservedBefore: number;
+  /** Whether an operator has reset the amount since the last write: then charges are not undone that were a part of it. */
+  readonly isReset?: boolean;
   /**
    * All that this process has spent of the budget since its start, for ledgers in Redis. The journal then adds what this exceeds the
    * sum that it knows, instead of `spentChange`: an operator's change may have included amounts that were not written yet.

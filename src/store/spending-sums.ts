@@ -103,12 +103,7 @@ export async function changeAccount(
       `INSERT INTO spending_writers (id, batch, written_at) VALUES ${places(part.length, 3)} ON CONFLICT (id) DO NOTHING`,
       part.flatMap(({ writer }) => [writer, 0, unixMs]),
     );
-  if (change.kind === "clear")
-    await query("DELETE FROM spending_sums WHERE budget = $1 AND period = $2 AND writer = $3", [
-      budget.key,
-      budget.period,
-      PRESUMED,
-    ]);
+  if (change.kind === "clear") await forgetPresumed(query, budget);
   const changed = change.kind === "clear" ? 0 : spent + change.amount;
   await query("UPDATE spending SET spent = $1, version = version + 1 WHERE budget = $2 AND period = $3", [
     Math.max(0, Math.min(changed, MAX_AMOUNT)),
@@ -152,6 +147,12 @@ export async function removePresumed(
   );
   await query("UPDATE spending SET version = version + 1 WHERE budget = $1 AND period = $2", [key, period]);
   return removed;
+}
+
+/** Call when a budget is reset: such charges are not a part of it any more. */
+export async function forgetPresumed(query: Query, { key, period }: BudgetTarget): Promise<void> {
+  const text = "DELETE FROM spending_sums WHERE budget = $1 AND period = $2 AND writer = $3";
+  await query(text, [key, period, PRESUMED]);
 }
 
 /** Removes the sums of periods that were removed. */

@@ -3,7 +3,14 @@ import { LEASE_MS, type BudgetTarget } from "../ledger/ledger.ts";
 import type { JournalBatch, JournalChange, JournalTotal } from "../ledger/spent-journal.ts";
 import type { Query, Row } from "./database.ts";
 import { column, nameOf, partsOf, places, spend, targetOf, type Spent } from "./spending-rows.ts";
-import { addPresumed, foldSums, removePresumed, removeSums, sinceSums } from "./spending-sums.ts";
+import {
+  addPresumed,
+  foldSums,
+  forgetPresumed,
+  removePresumed,
+  removeSums,
+  sinceSums,
+} from "./spending-sums.ts";
 
 const DAY_MS = 86_400_000;
 /** How long a period is loaded after its end, for requests that were reserved before it. */
@@ -36,6 +43,7 @@ export async function writeSpending(
   );
   // Else an earlier attempt succeeded, but its confirmation was lost.
   if (recorded !== undefined) {
+    for (const { budget, isReset } of changes) if (isReset === true) await forgetPresumed(query, budget);
     await spend(query, await withoutCharged(query, writer, await sinceSums(query, writer, changes)));
     await replaceReservations(query, writer, now, changes);
   }

@@ -107,6 +107,31 @@ export function describeStoreSpending({ createMigrated, database }: StoreMaker):
       await next.close();
     });
 
+    test("a reset includes what was charged for a process that seemed to have ended, and its next charge counts in full", async () => {
+      const clock = new ManualClock();
+      const store = await openEmpty();
+      const claim = claimOf(clock, 50);
+      const [slow, other] = [await start(clock, store.spending), await start(clock, store.spending)];
+      const open = reserve(slow, claim);
+      clock.advance(500);
+      await waitUntil(async () => {
+        await other.refresh("gw", [claim]);
+        return other.read("gw", [claim])[0]?.reserved === 50;
+      });
+      // No timer of the slow process runs.
+      clock.shiftDate(30_000);
+      await other.refresh("gw", [claim]);
+      expect(other.read("gw", [claim])).toEqual([{ spent: 50, reserved: 0 }]);
+      other.clear("gw", claim);
+      reserve(other, { ...claim, amount: 40 }).settle([40]);
+      await other.close();
+      open.settle([50]);
+      await slow.close();
+      const next = await start(clock, store.spending);
+      expect(next.read("gw", [claim])).toEqual([{ spent: 90, reserved: 0 }]);
+      await next.close();
+    });
+
     test("processes learn what others have spent and reserved with their own next write", async () => {
       const clock = new ManualClock();
       const store = await openEmpty();
