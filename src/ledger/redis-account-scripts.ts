@@ -92,8 +92,9 @@ return {raised, merged, budget.reserved, is_missing and 1 or 0}
 
 /**
  * KEYS[1] is the epoch of a gateway. ARGV[1] is the time in µs or 0, ARGV[2] the process of Redis, empty if that is not known, ARGV[3] the
- * id of a new epoch. It begins if there is none, or if another process of Redis has written last: that one may have had more. Replies the
- * id of the epoch, when it began, and until when the data before it reaches, 0 if there was none.
+ * id of a new epoch, ARGV[4] whether the data may be older than what the caller or others know, 1 or 0. It begins if there is none, if
+ * another process of Redis has written last, which may have had more, or if that is not known. Replies the id of the epoch, when it began,
+ * and until when the data before it reaches, 0 if there was none.
  */
 export const EPOCH_SCRIPT = `
 local now = tonumber(ARGV[1])
@@ -102,7 +103,8 @@ if now == 0 then
   now = time[1] * 1000000 + time[2]
 end
 local found = redis.call('HMGET', KEYS[1], 'id', 'server', 'since', 'before', 'seen')
-if found[1] and (found[2] == ARGV[2] or ARGV[2] == '') then return {found[1], found[3], found[4]} end
+local is_same = found[2] == ARGV[2] or ARGV[2] == ''
+if found[1] and is_same and ARGV[4] ~= '1' then return {found[1], found[3], found[4]} end
 local time, before = string.format('%d', now), found[5] or '0'
 redis.call('HSET', KEYS[1], 'id', ARGV[3], 'server', ARGV[2], 'since', time, 'seen', time, 'before', before)
 redis.call('PEXPIRE', KEYS[1], ${EPOCH_KEPT_MS})

@@ -1,5 +1,5 @@
 // Which epoch the data of each gateway in Redis is of. A new epoch begins when Redis may have lost data: it has none, or another process
-// of Redis (restarted from a file, or promoted) serves it.
+// of Redis (restarted from a file, or promoted) serves it. Without the right to INFO, each new connection may lead to another one.
 import type { RedisSession } from "../redis/redis-connection.ts";
 import type { SharedRedis } from "../redis/shared-redis.ts";
 import { epochKey, microseconds } from "./redis-ledger-calls.ts";
@@ -66,9 +66,13 @@ export class RedisEpochs {
     const key = epochKey(gatewayId);
     const { redis, time, onLost } = this.#parts;
     let session: RedisSession | null = null;
+    const known = this.#known.get(gatewayId);
     const reply = await redis.send(key, "EVAL", (used) => {
       session = used;
-      return [EPOCH_SCRIPT, "1", key, microseconds(time()), used.server, crypto.randomUUID()];
+      // A Redis without a name may be another one after each connection. The epoch of another process on this connection is newer.
+      const isNew = known === undefined || (known.session !== null && known.session !== used);
+      const isSuspect = used.server === "" && isNew ? "1" : "0";
+      return [EPOCH_SCRIPT, "1", key, microseconds(time()), used.server, crypto.randomUUID(), isSuspect];
     });
     const [id, since, before] = Array.isArray(reply) ? reply.map(String) : [];
     if (id === undefined) throw new Error("unexpected reply of the epoch script");

@@ -4,13 +4,21 @@ import { ok, warn, type CheckResult } from "./check-result.ts";
 const NAME = "counters";
 const UNKNOWN_FIX = "allow the user of REDIS_URL the command INFO, or check the settings of Redis yourself";
 
-/** `info`: the sections `memory` and `persistence`. Fields that Redis does not report are said to be unknown. */
+/** `info`: the sections `server`, `replication`, `memory` and `persistence`. Fields that Redis does not report are said to be unknown. */
 export function checkRedisInfo(info: string): CheckResult[] {
   const valueOf = (field: string) => new RegExp(`^${field}:(\\S+)`, "m").exec(info)?.[1];
   return [
     evictionOf(valueOf("maxmemory_policy"), valueOf("maxmemory")),
     persistenceOf(valueOf("aof_enabled"), valueOf("rdb_last_save_time")),
+    ...identityOf(valueOf("run_id") ?? valueOf("master_replid")),
   ];
+}
+
+function identityOf(id: string | undefined): CheckResult[] {
+  if (id !== undefined) return [];
+  const detail =
+    "Redis does not say which of its processes replies (no run_id): after each new connection it is taken to have lost data, and budgets are compared with the database again";
+  return [warn(NAME, detail, "allow the user of REDIS_URL the command INFO")];
 }
 
 function evictionOf(policy: string | undefined, maxMemory: string | undefined): CheckResult {

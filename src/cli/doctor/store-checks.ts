@@ -170,7 +170,7 @@ async function askRedis(url: string): Promise<{ clockMs: number; info: string }>
     const [seconds, microseconds] = Array.isArray(reply) ? reply.map(Number) : [];
     if (seconds === undefined || microseconds === undefined) throw new Error("TIME returned no time");
     const sections: string[] = [];
-    for (const section of ["memory", "persistence"])
+    for (const section of ["server", "replication", "memory", "persistence"])
       sections.push(String(await client.send("INFO", [section]).catch(() => "")));
     return { clockMs: seconds * 1000 + microseconds / 1000, info: sections.join("\n") };
   } finally {
