@@ -37,12 +37,11 @@ export function openStore(
   keptAudit = 100_000,
   usesOwnTime = false,
 ): Store {
-  const open = () => openAndCheck(url, cipher, usesOwnTime);
-  return new SqlStore(open, cipher, { revisions: keptRevisions, audit: keptAudit });
+  const kept = { revisions: keptRevisions, audit: keptAudit };
+  return new SqlStore(() => openAndCheck(url, cipher, usesOwnTime), cipher, kept);
 }
 
 type Kept = Readonly<Record<"revisions" | "audit", number>>;
-
 class SqlStore implements Store {
   readonly identities: IdentityStore;
   readonly audit: AuditStore;
