@@ -44,6 +44,14 @@ export const CHAT_OPERATIONS: Readonly<Record<FormatName, Operation>> = {
   gemini: "generate_content",
 };
 
+/** Their models return numbers: of the usage of such a response, only the input is charged. */
+export const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set([
+  "embeddings",
+  "moderations",
+  "rerank",
+  "count_tokens",
+]);
+
 /** Whether requests to the endpoint are chat requests. */
 export function isChatEndpoint({ operation, format }: Endpoint): boolean {
   return operation === CHAT_OPERATIONS[format];

@@ -93,10 +93,10 @@ const CASES: [string, Format, object, object][] = [
     { inputTokens: 14, outputTokens: 45, audioInputTokens: 10 },
   ],
   [
-    "Voyage's embeddings and Jina's rerankings: the total is input",
+    "Voyage's embeddings and Jina's rerankings: the total is input, unless the operation has output",
     OPENAI,
     { total_tokens: 8 },
-    { inputTokens: 8, outputTokens: 0 },
+    { inputTokens: 8, outputTokens: 0, unknown: "split" },
   ],
   [
     "an input that is no count is what the output leaves of the total, and no reasoning",

@@ -3,7 +3,7 @@
 import { parseBounded } from "../base/bounded-json.ts";
 import { indexOfBytes, lastIndexOfBytes, latin1From } from "../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import type { TokenCounts } from "./token-counts.ts";
+import type { ReportedTokens } from "./token-counts.ts";
 import { ABSENT, toCount, UsageScanner } from "./usage-scanner.ts";
 
 /** Values of `UsageFields.counters` and `lists`, in that order; ABSENT for those that a usage object does not have. */
@@ -16,12 +16,14 @@ interface UsageFields {
   readonly counters: readonly string[];
   /** Further counters, after those. */
   readonly lists?: UsageLists;
-  /** Returns null if all counters are absent. */
-  readonly toTokenCounts: (counters: Counters) => TokenCounts | null;
+  /** Returns null if all counters are absent or unusable. Call `reportedTokens`. */
+  readonly toTokenCounts: (counters: Counters) => ReportedTokens | null;
   /** Returns the usage object in a stream event, or null if the event reports no usage. */
   readonly findInEvent: (event: JsonObject) => EventUsage | null;
   /** Returns the generated text in a stream event: output, reasoning, and calls of tools. */
   readonly textOf: (event: JsonObject) => string;
+  /** The same for a whole body. */
+  readonly textOfBody: (body: JsonObject) => string;
 }
 
 /** Counters in lists of a usage object, which most usage objects do not have. */
@@ -67,6 +69,7 @@ export class UsageReader {
   readonly toTokenCounts: UsageFields["toTokenCounts"];
   readonly findInEvent: UsageFields["findInEvent"];
   readonly textOf: UsageFields["textOf"];
+  readonly textOfBody: UsageFields["textOfBody"];
   readonly #key: string;
   readonly #quotedKey: Uint8Array;
   readonly #counters: readonly (readonly string[])[];
@@ -75,10 +78,19 @@ export class UsageReader {
   readonly #noListCounters: Counters;
   readonly #scanner: UsageScanner;
 
-  constructor({ key, counters, lists = NO_LISTS, toTokenCounts, findInEvent, textOf }: UsageFields) {
+  constructor({
+    key,
+    counters,
+    lists = NO_LISTS,
+    toTokenCounts,
+    findInEvent,
+    textOf,
+    textOfBody,
+  }: UsageFields) {
     this.toTokenCounts = toTokenCounts;
     this.findInEvent = findInEvent;
     this.textOf = textOf;
+    this.textOfBody = textOfBody;
     this.#key = key;
     this.#quotedKey = Buffer.from(JSON.stringify(key));
     this.#counters = counters.map((name) => name.split("."));

@@ -1,12 +1,15 @@
 // Records the usage of a response: on the exchange, with its cost, and in the totals.
 import { isPromise } from "../base/value-or-promise.ts";
+import { withEstimatedInput } from "../formats/token-counts.ts";
 import type { CompiledPrice } from "../usage/compiled-price.ts";
 import { NO_LABELS } from "../usage/label-set.ts";
 import { usageOfBody, type UsageTap } from "../usage/usage-tap.ts";
 import { RequestSample } from "../usage/request-sample.ts";
-import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
+import { isInputUnknown, isOutputKnown, NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { CountedRequest, UsageTotals } from "../usage/usage-totals.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
+import { OPERATIONS_WITHOUT_OUTPUT } from "../formats/operations.ts";
+import { namedEndpoint } from "./budgets/named-operation.ts";
 import { fileTokensIn } from "./budgets/request-size.ts";
 import type { Exchange } from "./exchange.ts";
 import { withHiddenOutput, type SpeedParts } from "./hidden-output.ts";
@@ -56,8 +59,10 @@ function settledUsage(
 ): Usage | null {
   const { facts } = response.report;
   const known = reported ?? { ...NO_TOKENS, isPartial: true };
+  if (known.unknown !== undefined && isComplete && !mayHaveOutput(exchange))
+    return withoutOutput(exchange, known);
   // The tokens of a complete response without usage are unknown, and so are those of a model that shows all of them.
-  if (facts === null || !known.isPartial || (reported === null && isComplete))
+  if (facts === null || isOutputKnown(known) || (reported === null && isComplete))
     return reported === null ? null : withInput(exchange, reported);
   const { seenAt = null, kind = null } = exchange.firstContent ?? {};
   const call = {
@@ -70,9 +75,21 @@ function settledUsage(
   return reported === null && usage.outputTokens === 0 ? null : withInput(exchange, usage);
 }
 
+function mayHaveOutput(exchange: Exchange): boolean {
+  const { rule } = exchange;
+  return rule === null || namedEndpoint(exchange, rule, OPERATIONS_WITHOUT_OUTPUT) === null;
+}
+
+/** The total of such an operation is its input. */
+function withoutOutput(exchange: Exchange, { unknown, ...known }: Usage): Usage {
+  if (unknown === "input" || unknown === "both") return withInput(exchange, { ...known, unknown: "input" });
+  return { ...known, isPartial: false };
+}
+
+/** Sets the input that the provider has not reported. */
 function withInput(exchange: Exchange, usage: Usage): Usage {
-  const isUnknown = usage.isPartial && usage.inputTokens === 0;
-  return isUnknown ? { ...usage, inputTokens: estimateInput(exchange) } : usage;
+  if (usage.unknown !== "split" && !isInputUnknown(usage)) return usage;
+  return { ...usage, ...withEstimatedInput(usage, estimateInput(exchange)) };
 }
 
 /** Returns the estimated input of a request whose response ended before its usage was reported; 0 without a body. */

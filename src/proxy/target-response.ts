@@ -204,10 +204,10 @@ export class TargetResponse {
       : null;
   }
 
-  /** Returns what the response has reported if the client does not get it; null if it has reported no input, which is estimated then. */
+  /** Returns what the response has reported if the client does not get it; null if that is nothing. */
   unusedUsage(): Usage | null {
     const usage = this.usageSoFar();
-    return usage === null || usage.inputTokens === 0 ? null : usage;
+    return usage === null || usage.inputTokens + usage.outputTokens === 0 ? null : usage;
   }
 
   /** Returns the output tokens that a body has about which was cut while it was received as a whole. */
@@ -228,14 +228,24 @@ export class TargetResponse {
 
   async #read(reader: BodyReader, holding: Holding | null): Promise<void> {
     if (this.#mayBecomeStream) this.isStream = startsEvents(await reader.peek());
+    if (!this.isStream && this.#isReadWhole) return this.#readWhole(reader);
+    this.reader = holding !== null && this.isStream ? await this.#hold(reader, holding) : reader;
+    this.firstBytes = await this.reader.peek();
+    // Some servers ignore `stream`, and declare an event stream all the same. No field of one starts with a brace.
+    if (!this.isStream || this.firstBytes === null || !startsJson(this.firstBytes)) return;
+    this.isStream = false;
+    if (this.#isReadWhole) await this.#readWhole(this.reader);
+  }
+
+  /** A decoded body can be much larger than its Content-Length, hence the second limit. */
+  async #readWhole(reader: BodyReader): Promise<void> {
+    this.reader = null;
+    this.body = this.firstBytes = await readWholeBody(reader, MAX_READ_BYTES, this.#received);
+  }
+
+  get #isReadWhole(): boolean {
     const length = Number(this.upstreamResponse.headers.get("content-length") ?? Infinity);
-    // A decoded body can be much larger than its Content-Length, hence the second limit.
-    if (!this.isStream && (this.#readsWhole || length <= SMALL_BODY_BYTES)) {
-      this.body = this.firstBytes = await readWholeBody(reader, MAX_READ_BYTES, this.#received);
-    } else {
-      this.reader = holding !== null && this.isStream ? await this.#hold(reader, holding) : reader;
-      this.firstBytes = await this.reader.peek();
-    }
+    return this.#readsWhole || length <= SMALL_BODY_BYTES;
   }
 
   async #hold(reader: BodyReader, { limits, clock, onContent }: Holding): Promise<BodyReader> {

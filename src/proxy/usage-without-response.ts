@@ -1,6 +1,6 @@
 // The usage of a request that a provider received and whose response did not arrive: the client disconnected, or a timeout expired.
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
-import { isChargedFailure, unusedTokensOf } from "./budgets/charged-failure.ts";
+import { isChargedFailure, needsInput, unusedTokensOf } from "./budgets/charged-failure.ts";
 import { mayCost } from "./budgets/plan-budgets.ts";
 import type { Exchange } from "./exchange.ts";
 import { estimateUnusedAttempts, type SpeedParts } from "./hidden-output.ts";
@@ -16,7 +16,7 @@ export function settleWithoutResponse(exchange: Exchange, parts: SpeedParts): At
   if (response !== null || rule === null || handshake !== null) return null;
   const attempt = attemptFacts.findLast(isChargedWithoutResponse) ?? null;
   if (attempt === null || !mayCost(exchange, rule)) return null;
-  const input = attempt.unusedUsage === null ? estimateInput(exchange) : 0;
+  const input = needsInput(attempt) ? estimateInput(exchange) : 0;
   const usage = { ...unusedTokensOf(attempt, input), isPartial: true };
   exchange.usage = usage;
   exchange.costNanos = costFor(exchange, attempt.model, usage);

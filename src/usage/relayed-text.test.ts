@@ -32,6 +32,16 @@ const EVENTS: [string, FormatName, (word: string) => string][] = [
       `data: ${JSON.stringify({ choices: [{ delta: { reasoning_content: text, reasoning: text } }] })}\n\n`,
   ],
   [
+    "thinking of other servers",
+    "openai",
+    (thinking) => `data: ${JSON.stringify({ choices: [{ delta: { thinking } }] })}\n\n`,
+  ],
+  [
+    "transcripts of audio",
+    "openai",
+    (audio_transcript) => `data: ${JSON.stringify({ choices: [{ delta: { audio_transcript } }] })}\n\n`,
+  ],
+  [
     "arguments of tools",
     "openai",
     (text) =>

@@ -4,9 +4,10 @@ import { MAX_EVENT_ITEMS, parseBounded } from "../base/bounded-json.ts";
 import { indexOfBytes } from "../base/byte-search.ts";
 import { SseParser } from "../formats/sse.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
+import { LargeEvent } from "./large-event.ts";
 import type { UsageAccumulator } from "./usage-accumulator.ts";
 
-/** Larger events are relayed without being read. */
+/** Larger events are not kept: they are relayed, and read while they arrive. */
 const MAX_EVENT_BYTES = 1024 * 1024;
 const NO_BYTES = new Uint8Array(0);
 const LF = 0x0a;
@@ -22,8 +23,8 @@ export class StreamUsageFilter {
   /** The pieces of the incomplete event. They are held back if usage events are removed, and already relayed otherwise. */
   #incompleteEvent: Uint8Array[] = [];
   #incompleteBytes = 0;
-  /** The current event is too large to be read. */
-  #isSkippingEvent = false;
+  /** The current event if it is too large to be kept. */
+  #largeEvent: LargeEvent | null = null;
   #isAtLineStart = true;
   /** The stream has CR or CRLF line ends, which requires a search byte by byte. */
   #hasCarriageReturns = false;
@@ -40,7 +41,7 @@ export class StreamUsageFilter {
   push(chunk: Uint8Array): Uint8Array {
     // The common case: a chunk of complete events without usage.
     const isBetweenEvents =
-      this.#incompleteBytes === 0 && !this.#isSkippingEvent && !this.#isAfterCarriageReturn;
+      this.#incompleteBytes === 0 && this.#largeEvent === null && !this.#isAfterCarriageReturn;
     if (isBetweenEvents && endsEvent(chunk) && !this.#reader.mayContainUsage(chunk)) return chunk;
     this.#hasCarriageReturns ||= chunk.includes(CR);
     return this.#removesUsageEvent ? this.#filter(chunk) : this.#observe(chunk);
@@ -49,6 +50,7 @@ export class StreamUsageFilter {
   /** Call at the end of the stream. Returns the held back bytes to relay. */
   end(): Uint8Array {
     const event = this.#takeIncompleteEvent();
+    if (this.#largeEvent !== null) this.#endLargeEvent(this.#largeEvent);
     const isUsageOnly = event.byteLength > 0 && this.#readEvent(event);
     return this.#removesUsageEvent && !isUsageOnly ? event : NO_BYTES;
   }
@@ -86,14 +88,14 @@ export class StreamUsageFilter {
     }
     const heldBack = this.#incompleteEvent;
     this.#keepIncompleteEvent(chunk.subarray(from));
-    if (this.#isSkippingEvent) relayed.push(...heldBack, chunk.subarray(pieceFrom));
+    if (this.#largeEvent !== null) relayed.push(...heldBack, chunk.subarray(pieceFrom));
     else relayed.push(chunk.subarray(pieceFrom, from));
     return concat(relayed.filter((piece) => piece.byteLength > 0));
   }
 
   /** A line feed at the start of a chunk belongs to the previous event if that ended with the CR of a CRLF. */
   #relayLineFeed(chunk: Uint8Array, relayed: Uint8Array[]): number {
-    const isBetweenEvents = this.#incompleteBytes === 0 && !this.#isSkippingEvent;
+    const isBetweenEvents = this.#incompleteBytes === 0 && this.#largeEvent === null;
     if (!this.#isAfterCarriageReturn || !isBetweenEvents || chunk[0] !== LF) return 0;
     this.#isAfterCarriageReturn = false;
     if (!this.#wasLastEventRemoved) relayed.push(chunk.subarray(0, 1));
@@ -101,21 +103,28 @@ export class StreamUsageFilter {
   }
 
   #keepIncompleteEvent(tail: Uint8Array): void {
-    if (this.#isSkippingEvent || tail.byteLength === 0) return;
+    if (tail.byteLength === 0) return;
+    if (this.#largeEvent !== null) {
+      this.#largeEvent.push(tail);
+      return;
+    }
     this.#incompleteBytes += tail.byteLength;
     if (this.#incompleteBytes <= MAX_EVENT_BYTES) {
       this.#incompleteEvent.push(tail);
       return;
     }
-    this.#isSkippingEvent = true;
+    this.#largeEvent = new LargeEvent();
+    for (const piece of this.#incompleteEvent) this.#largeEvent.push(piece);
+    this.#largeEvent.push(tail);
     this.#incompleteEvent = [];
     this.#incompleteBytes = 0;
   }
 
   /** Returns true if the event that ends at `end` must be removed. `mayContainUsage` is about the whole chunk. */
   #endEvent(chunk: Uint8Array, from: number, end: number, mayContainUsage: boolean): boolean {
-    if (this.#isSkippingEvent) {
-      this.#isSkippingEvent = false;
+    if (this.#largeEvent !== null) {
+      this.#largeEvent.push(chunk.subarray(from, end));
+      this.#endLargeEvent(this.#largeEvent);
       return false;
     }
     if (this.#incompleteBytes > 0) {
@@ -132,19 +141,16 @@ export class StreamUsageFilter {
     return event;
   }
 
+  /** It has been relayed, whatever it reports. */
+  #endLargeEvent(event: LargeEvent): void {
+    this.#largeEvent = null;
+    this.#usage.addEvent(event.value());
+  }
+
   /** Reads the usage in an event. Returns true if the event reports nothing else. */
   #readEvent(event: Uint8Array): boolean {
     if (!this.#reader.mayContainUsage(event)) return false;
-    const parser = new SseParser();
-    // At the end of the stream the event may lack its blank line.
-    const [parsed] = [...parser.push(event), ...parser.push(EVENT_END)];
-    let value: unknown;
-    try {
-      value = parseBounded(parsed?.data ?? "null", MAX_EVENT_ITEMS);
-    } catch {
-      return false;
-    }
-    return this.#usage.addEvent(value);
+    return this.#usage.addEvent(parseEvent(event) ?? outlineOf(event));
   }
 
   /** Returns the index after the blank line that ends the current event, or -1 if the event continues after `bytes`. */
@@ -177,6 +183,25 @@ export class StreamUsageFilter {
     }
     return -1;
   }
+}
+
+/** Returns null for an event that is too large, or has too many values. */
+function parseEvent(event: Uint8Array): unknown {
+  if (event.byteLength > MAX_EVENT_BYTES) return null;
+  const parser = new SseParser();
+  // At the end of the stream the event may lack its blank line.
+  const [parsed] = [...parser.push(event), ...parser.push(EVENT_END)];
+  try {
+    return parseBounded(parsed?.data ?? "null", MAX_EVENT_ITEMS);
+  } catch {
+    return null;
+  }
+}
+
+function outlineOf(event: Uint8Array): unknown {
+  const large = new LargeEvent();
+  large.push(event);
+  return large.value();
 }
 
 function endsEvent(chunk: Uint8Array): boolean {

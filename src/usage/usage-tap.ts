@@ -4,19 +4,21 @@ import type { FirstContent } from "../formats/first-content.ts";
 import type { ResponseDetails } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { BodyReader } from "../http/body-reader.ts";
-import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
+import { parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
 import { StreamRecoder } from "../http/stream-recoder.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
-import { decodeJson, estimateRelayed, lastObjectIn, startsArray, startsJson } from "./json-body.ts";
+import { decodeJson, lastObjectIn, startsJson, textTokensOf } from "./json-body.ts";
+import { JsonUsage } from "./json-usage.ts";
 import { RelayedText } from "./relayed-text.ts";
 import { StreamUsageFilter } from "./stream-usage-filter.ts";
-import { NO_TOKENS, UsageAccumulator, usageOf, type Usage } from "./usage-accumulator.ts";
-
-/** Usage is usually at the end of a body, so the last bytes of a plain body suffice. An encoded body is needed whole. */
-const MAX_PLAIN_BYTES = 256 * 1024;
-const MAX_ENCODED_BYTES = 1024 * 1024;
-/** More is not searched for usage if a body was read at once: the search would keep other requests waiting. */
-const MAX_WHOLE_BYTES = 1024 * 1024;
+import {
+  needsText,
+  NO_TOKENS,
+  UsageAccumulator,
+  usageOf,
+  withTextOutput,
+  type Usage,
+} from "./usage-accumulator.ts";
 
 /** The properties of a target's response that decide how its usage is read. */
 interface TappedResponse {
@@ -83,13 +85,17 @@ export function usageOfBody({
   upstreamResponse: response,
   body,
   isDecoded,
+  isChat,
   usageReader,
   details,
 }: TappedResponse): Usage | null {
   if (body === null || !response.ok) return null;
   const json = isDecoded || startsJson(body) ? body : decodeJson(body, response);
   if (details !== null && json !== null) details.readBody(json);
-  return json === null ? null : usageOf(usageReader, usageReader.readBody(lastObjectIn(json)));
+  if (json === null) return null;
+  const usage = usageOf(usageReader, usageReader.readBody(lastObjectIn(json)));
+  if (usage === null || !needsText(usage)) return usage;
+  return withTextOutput(usage, textTokensOf(json, usageReader, isChat), false);
 }
 
 /** Returns the usage that the first events of a stream report; null if they report none. */
@@ -111,76 +117,30 @@ export function tapResponse(tapped: TappedResponse): UsageTap | null {
 }
 
 class JsonTap extends UsageTap {
-  readonly #reader: UsageReader;
-  readonly #encoding: ContentEncoding | "identity";
-  #chunks: Uint8Array[] = [];
-  #bytes = 0;
-  #totalBytes = 0;
-  #isWhole = true;
-  /** Each object of an array is an event that reports the usage so far. */
-  #isArray = false;
+  readonly #body: JsonUsage;
 
   constructor(tapped: TappedResponse, encoding: ContentEncoding | "identity") {
     super(tapped);
-    this.#reader = tapped.usageReader;
-    this.#encoding = encoding;
+    this.#body = new JsonUsage(tapped, this.usage, encoding);
   }
 
   override push(chunk: Uint8Array): Uint8Array {
-    if (this.#totalBytes === 0) this.#isArray = startsArray(chunk);
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.byteLength;
-    this.#totalBytes += chunk.byteLength;
-    const maxBytes = this.#encoding === "identity" ? MAX_PLAIN_BYTES : MAX_ENCODED_BYTES;
-    while (this.#bytes - (this.#chunks[0]?.byteLength ?? 0) >= maxBytes) {
-      this.#bytes -= this.#chunks.shift()?.byteLength ?? 0;
-      this.#isWhole = false;
-    }
+    this.#body.push(chunk);
     return chunk;
   }
 
   override pushWhole(body: Uint8Array): Uint8Array {
-    this.#isWhole = body.byteLength <= MAX_WHOLE_BYTES;
-    if (this.#isWhole) this.push(body);
-    else if (this.#encoding === "identity") this.push(body.subarray(-MAX_PLAIN_BYTES));
     // Now, because the body may be moved to another thread.
-    this.#read();
+    this.#body.pushWhole(body);
     return body;
   }
 
   override result(isComplete: boolean): Usage | null {
-    const estimated = isComplete ? 0 : estimateRelayed(this.#chunks, this.#totalBytes, this.#encoding);
-    this.#read();
+    this.#body.end(isComplete);
     const usage = super.result(isComplete);
+    if (usage === null) return null;
     // A client may disconnect before the last byte, when it has all of the text.
-    if (usage?.isPartial !== true) return usage;
-    return {
-      ...usage,
-      outputTokens: Math.max(estimated, usage.outputTokens),
-      relayedTokens: estimated,
-    };
-  }
-
-  /** Reads the usage in the chunks, and forgets them. */
-  #read(): void {
-    const [first] = this.#chunks;
-    if (first === undefined) return;
-    const bytes = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
-    this.#chunks = [];
-    const json = this.#decode(bytes);
-    // A cut response does not end with its outermost object, so no usage is found in it.
-    const last = json === null ? null : lastObjectIn(json);
-    const counters = last === null ? null : this.#reader.readBody(last);
-    if (this.#isWhole && json !== null) this.details?.readBody(json);
-    // An array that is cut between two events lacks its closing bracket.
-    if (counters !== null) this.usage.add(counters, this.#isArray && last === json ? "running" : "final");
-  }
-
-  /** Returns the end of a JSON object or array, or null. */
-  #decode(bytes: Uint8Array): Uint8Array | null {
-    if (this.#encoding === "identity") return !this.#isWhole || startsJson(bytes) ? bytes : null;
-    const decoded = this.#isWhole ? decodeBody(bytes, this.#encoding) : null;
-    return decoded !== null && startsJson(decoded) ? decoded : null;
+    return withTextOutput(usage, this.#body.textTokens, false);
   }
 }
 
@@ -222,12 +182,10 @@ class StreamTap extends UsageTap {
 
 /** If not all of the usage of a stream was reported, returns what was reported with the output that the relayed text has at least. */
 function withEstimate(reported: Usage | null, relayed: RelayedText, reader: UsageReader): Usage | null {
-  if (reported?.isPartial === false) return reported;
+  if (reported !== null && !needsText(reported)) return reported;
   const { tokens, hasMedia } = relayed.estimate(reader);
   if (reported === null && tokens === 0 && !hasMedia) return null;
-  const known = reported ?? NO_TOKENS;
-  const outputTokens = Math.max(tokens, known.outputTokens);
-  return { ...known, outputTokens, isPartial: true, hasMedia, relayedTokens: tokens };
+  return withTextOutput(reported ?? { ...NO_TOKENS, isPartial: true }, tokens, hasMedia);
 }
 
 /** Decodes a copy of the stream. The client gets the original bytes unless the usage event must be removed from them. */

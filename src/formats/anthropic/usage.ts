@@ -1,7 +1,7 @@
 // How Anthropic messages report token usage.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { objectsIn, textOrEmpty } from "../json-values.ts";
-import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import { reportedTokens, type ReportedTokens } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT, toCount } from "../usage-scanner.ts";
 
@@ -26,6 +26,7 @@ export const anthropicUsage = new UsageReader({
   toTokenCounts,
   findInEvent,
   textOf,
+  textOfBody: ({ content }) => objectsIn(content).map(textOfBlock).join(""),
 });
 
 /** The summaries that shorten a long conversation are iterations of a request, and not part of its counters. */
@@ -59,25 +60,29 @@ function toTokenCounts([
   compactedWrite = ABSENT,
   compactedWrite1h = ABSENT,
   compactedOutput = ABSENT,
-]: Counters): TokenCounts | null {
-  if (input === ABSENT && cacheRead === ABSENT && cacheWrite === ABSENT && output === ABSENT) return null;
+]: Counters): ReportedTokens | null {
   const ownWritten = cacheWrite === ABSENT ? sumOfKnown(cacheWrite5m, cacheWrite1h) : cacheWrite;
   const read = sumOfKnown(cacheRead, compactedRead);
   const written = sumOfKnown(ownWritten, compactedWrite);
   const written1h = Math.min(sumOfKnown(cacheWrite1h, compactedWrite1h), written);
-  return tokenCounts(
-    sumOfKnown(input, compactedInput) + read + written,
-    sumOfKnown(output, compactedOutput),
-    {
-      cachedInputTokens: read,
-      // Cache entries live for five minutes unless the request says otherwise.
-      cacheWrite5mTokens: written - written1h,
-      cacheWrite1hTokens: written1h,
-      audioInputTokens: 0,
-      reasoningTokens: thinking,
-      audioOutputTokens: 0,
-    },
-  );
+  const knownInput = Math.max(compactedInput, 0) + read + written;
+  const knownOutput = Math.max(compactedOutput, 0);
+  const counts = {
+    input: input === ABSENT ? ABSENT : input + knownInput,
+    output: output === ABSENT ? ABSENT : output + knownOutput,
+    total: ABSENT,
+    knownInput,
+    knownOutput,
+  };
+  return reportedTokens(counts, {
+    cachedInputTokens: read,
+    // Cache entries live for five minutes unless the request says otherwise.
+    cacheWrite5mTokens: written - written1h,
+    cacheWrite1hTokens: written1h,
+    audioInputTokens: 0,
+    reasoningTokens: thinking,
+    audioOutputTokens: 0,
+  });
 }
 
 /** An absent counter is below 0. */
@@ -96,7 +101,11 @@ function findInEvent({ type, usage, message }: JsonObject): EventUsage | null {
 /** A block of a tool starts with its name; the content of all blocks follows in deltas. */
 function textOf({ type, delta, content_block }: JsonObject): string {
   const part = type === "content_block_delta" ? delta : type === "content_block_start" ? content_block : null;
-  if (!isJsonObject(part)) return "";
-  const { thinking, text, partial_json, name } = part;
-  return textOrEmpty(thinking) + textOrEmpty(text) + textOrEmpty(partial_json) + textOrEmpty(name);
+  return isJsonObject(part) ? textOfBlock(part) : "";
+}
+
+/** The text of a document that is cited is no output (`citations_delta`). The input of a block that only starts is empty. */
+function textOfBlock({ thinking, text, partial_json, name, input }: JsonObject): string {
+  const call = isJsonObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : "";
+  return textOrEmpty(thinking) + textOrEmpty(text) + textOrEmpty(partial_json) + textOrEmpty(name) + call;
 }

@@ -1,7 +1,7 @@
 // How Gemini reports token usage.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { objectsIn, textOrEmpty } from "../json-values.ts";
-import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import { reportedTokens, type ReportedTokens } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT, toCount } from "../usage-scanner.ts";
 import { endingOf, firstCandidate } from "./ending.ts";
@@ -28,6 +28,7 @@ export const geminiUsage = new UsageReader({
   toTokenCounts,
   findInEvent,
   textOf,
+  textOfBody: textOf,
 });
 
 function audioTokensIn(list: unknown): number {
@@ -45,11 +46,17 @@ function toTokenCounts([
   audio = ABSENT,
   cachedAudio = ABSENT,
   audioOutput = ABSENT,
-]: Counters): TokenCounts | null {
-  if (Math.max(prompt, toolUse, candidates, thoughts, total) === ABSENT) return null;
-  const input = Math.max(prompt, 0) + Math.max(toolUse, 0);
-  const output = Math.max(candidates, 0) + Math.max(thoughts, 0);
-  return tokenCounts(input, output, {
+]: Counters): ReportedTokens | null {
+  const knownInput = Math.max(toolUse, 0);
+  const knownOutput = Math.max(thoughts, 0);
+  const counts = {
+    input: prompt === ABSENT ? ABSENT : prompt + knownInput,
+    output: candidates === ABSENT ? ABSENT : candidates + knownOutput,
+    total,
+    knownInput,
+    knownOutput,
+  };
+  return reportedTokens(counts, {
     cachedInputTokens: cached,
     cacheWrite5mTokens: 0,
     cacheWrite1hTokens: 0,

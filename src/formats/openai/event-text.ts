@@ -12,18 +12,36 @@ export function openaiEventText({ type, delta, choices }: JsonObject): string {
   return isDelta ? textOrEmpty(delta) : "";
 }
 
-function textOfChoice({ text, delta }: JsonObject): string {
-  if (!isJsonObject(delta)) return textOrEmpty(text);
-  const { content, reasoning_content, reasoning, refusal, tool_calls, function_call, audio } = delta;
+/** The text of a whole response: the same fields, in messages and in items of the Responses API. */
+export function openaiBodyText({ choices, output, text }: JsonObject): string {
+  if (Array.isArray(choices)) return objectsIn(choices).map(textOfChoice).join("");
+  return Array.isArray(output) ? objectsIn(output).map(textOfItem).join("") : textOrEmpty(text);
+}
+
+/** A message, reasoning, or a call of a tool. Results of tools have other fields. */
+function textOfItem(item: JsonObject): string {
+  const parts = [...objectsIn(item["summary"]), ...objectsIn(item["content"])];
+  const ofParts = parts.map(({ text, refusal }) => textOrEmpty(text) + textOrEmpty(refusal)).join("");
+  return ofParts + textOfCall(item) + textOrEmpty(item["code"]);
+}
+
+function textOfChoice({ text, delta, message }: JsonObject): string {
+  const output = delta ?? message;
+  if (!isJsonObject(output)) return textOrEmpty(text);
+  const { content, refusal, tool_calls, function_call, audio, audio_transcript } = output;
   return [
-    // Providers send one of them, or both with the same text.
-    textOrEmpty(reasoning_content) || textOrEmpty(reasoning),
+    textOfReasoning(output),
     typeof content === "string" ? content : objectsIn(content).map(textOfPart).join(""),
     textOrEmpty(refusal),
-    isJsonObject(audio) ? textOrEmpty(audio["transcript"]) : "",
+    isJsonObject(audio) ? textOrEmpty(audio["transcript"]) : textOrEmpty(audio_transcript),
     textOfCall(function_call),
     ...objectsIn(tool_calls).map((call) => textOfCall(call["function"]) + textOfCall(call["custom"])),
   ].join("");
+}
+
+/** Servers name the field differently. Some send several of them with the same text. */
+function textOfReasoning({ reasoning_content, reasoning, thinking }: JsonObject): string {
+  return textOrEmpty(reasoning_content) || textOrEmpty(reasoning) || textOrEmpty(thinking);
 }
 
 /** Mistral's reasoning models send lists of parts, and a list of texts in a part with thinking. */

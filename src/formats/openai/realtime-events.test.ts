@@ -34,7 +34,20 @@ describe("response.done", () => {
         audioOutputTokens: 91,
       },
       isFailed: false,
+      isCanceled: false,
     });
+  });
+
+  test("whose total says what is missing has all tokens", () => {
+    const tokens = { inputTokens: 30, outputTokens: 70 };
+    expect(done({ total_tokens: 100, input_tokens: 30 })).toMatchObject({ tokens });
+    expect(done({ total_tokens: 100, input_tokens: "30", output_tokens: 70 })).toMatchObject({ tokens });
+    expect(done({ input_tokens: 30 })).toMatchObject({ tokens: { inputTokens: 30, unknown: "output" } });
+  });
+
+  test("says whether the client has stopped the response", () => {
+    const canceled = { type: "response.done", response: { status: "cancelled" } };
+    expect(readRealtimeEvent(JSON.stringify(canceled))).toMatchObject({ isCanceled: true, isFailed: false });
   });
 
   test("without usage, or with one that is no count, has no tokens", () => {

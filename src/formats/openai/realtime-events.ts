@@ -1,7 +1,7 @@
 // The server events of OpenAI's Realtime API that the gateway reads: which responses run, and what each of them used.
 import { MAX_EVENT_ITEMS, parseBounded } from "../../base/bounded-json.ts";
 import { isJsonObject } from "../../base/json.ts";
-import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import { reportedTokens, type ReportedTokens } from "../token-counts.ts";
 import { toCount } from "../usage-scanner.ts";
 
 interface EventOfResponse {
@@ -11,17 +11,21 @@ interface EventOfResponse {
   readonly isOutOfBand: boolean;
 }
 
+export interface EndedResponse {
+  /** Null if the provider reports no usage. */
+  readonly tokens: ReportedTokens | null;
+  /** The provider could not generate it. */
+  readonly isFailed: boolean;
+  /** The client has stopped it. */
+  readonly isCanceled: boolean;
+}
+
 /**
- * `started`: the model generates a response. `done`: it ended; `tokens` is null if the provider reports no usage. `isFailed`: the
- * provider could not generate it. `error`: an event of the client was rejected; `eventId` is null if the client gave it none.
+ * `started`: the model generates a response. `done`: it ended. `error`: an event of the client was rejected; `eventId` is null if the client gave it none.
  */
 type RealtimeEvent =
   | ({ readonly type: "started" } & EventOfResponse)
-  | ({
-      readonly type: "done";
-      readonly tokens: TokenCounts | null;
-      readonly isFailed: boolean;
-    } & EventOfResponse)
+  | ({ readonly type: "done" } & EventOfResponse & EndedResponse)
   | { readonly type: "error"; readonly eventId: string | null };
 
 const STARTED = "response.created";
@@ -44,8 +48,15 @@ export function readRealtimeEvent(message: string): RealtimeEvent | null {
   const isOutOfBand = isJsonObject(response) && response["conversation_id"] === null;
   const about = { id: idIn(response, "id"), isOutOfBand };
   if (type === STARTED) return { type: "started", ...about };
-  const isFailed = objectIn(response, "status") === "failed";
-  return { type: "done", ...about, tokens: tokensOf(objectIn(response, "usage")), isFailed };
+  const status = objectIn(response, "status");
+  const tokens = tokensOf(objectIn(response, "usage"));
+  return {
+    type: "done",
+    ...about,
+    tokens,
+    isFailed: status === "failed",
+    isCanceled: status === "cancelled",
+  };
 }
 
 function idIn(value: unknown, name: string): string | null {
@@ -54,14 +65,16 @@ function idIn(value: unknown, name: string): string | null {
 }
 
 /** Audio that was cached is part of both counters; each token is counted once, as cached. */
-export function tokensOf(usage: unknown): TokenCounts | null {
-  const input = countIn(usage, "input_tokens");
-  const output = countIn(usage, "output_tokens");
-  if (input < 0 && output < 0) return null;
+export function tokensOf(usage: unknown): ReportedTokens | null {
   const inputDetails = objectIn(usage, "input_token_details");
   const outputDetails = objectIn(usage, "output_token_details");
   const cachedAudio = countIn(objectIn(inputDetails, "cached_tokens_details"), "audio_tokens");
-  return tokenCounts(Math.max(input, 0), Math.max(output, 0), {
+  const counts = {
+    input: countIn(usage, "input_tokens"),
+    output: countIn(usage, "output_tokens"),
+    total: countIn(usage, "total_tokens"),
+  };
+  return reportedTokens(counts, {
     cachedInputTokens: countIn(inputDetails, "cached_tokens"),
     cacheWrite5mTokens: 0,
     cacheWrite1hTokens: 0,

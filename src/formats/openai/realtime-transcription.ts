@@ -2,7 +2,7 @@
 // usage.
 import { isJsonObject } from "../../base/json.ts";
 import { tokensOfText } from "../text-tokens.ts";
-import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import { tokenCounts, type ReportedTokens, type TokenCounts } from "../token-counts.ts";
 import { AUDIO_INPUT, CHARACTERS_PER_INPUT_AUDIO_TOKEN } from "./realtime-estimate.ts";
 import { MAX_EVENT_LENGTH, objectIn, parseEvent, tokensOf } from "./realtime-events.ts";
 
@@ -61,19 +61,22 @@ export class RealtimeTranscription {
 
   #complete(usage: unknown, transcript: unknown): Transcription {
     const tokens = tokensOf(usage);
-    if (tokens !== null) {
+    if (tokens !== null && (tokens.unknown === undefined || tokens.unknown === "split")) {
       this.#end();
       return { model: this.#model, tokens, isEstimated: false };
     }
     const seconds = objectIn(usage, "seconds");
     const audioTokens =
       typeof seconds === "number" ? Math.min(seconds, MAX_SECONDS) * TOKENS_PER_SECOND : this.#audioTokens;
-    return this.#estimate(audioTokens, typeof transcript === "string" ? transcript : "");
+    return this.#estimate(audioTokens, typeof transcript === "string" ? transcript : "", tokens ?? undefined);
   }
 
-  #estimate(audioTokens: number, text: string): Transcription {
+  /** `known` is what the provider has reported. */
+  #estimate(audioTokens: number, text: string, known?: ReportedTokens): Transcription {
     const audioInputTokens = Math.max(1, Math.ceil(audioTokens));
-    const tokens = tokenCounts(audioInputTokens, Math.ceil(tokensOfText(text)), {
+    const input = known?.unknown === "output" ? known.inputTokens : audioInputTokens;
+    const output = known?.unknown === "input" ? known.outputTokens : Math.ceil(tokensOfText(text));
+    const tokens = tokenCounts(input, output, {
       cachedInputTokens: 0,
       cacheWrite5mTokens: 0,
       cacheWrite1hTokens: 0,

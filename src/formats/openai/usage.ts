@@ -1,9 +1,9 @@
 // How OpenAI's APIs report token usage: chat completions, completions, embeddings, and responses.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import { reportedTokens, type ReportedTokens } from "../token-counts.ts";
 import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT } from "../usage-scanner.ts";
-import { openaiEventText } from "./event-text.ts";
+import { openaiBodyText, openaiEventText } from "./event-text.ts";
 
 const LAST_EVENT = /\.(?:completed|incomplete|failed|done)$/;
 
@@ -35,6 +35,7 @@ export const openaiUsage = new UsageReader({
   toTokenCounts,
   findInEvent,
   textOf: openaiEventText,
+  textOfBody: openaiBodyText,
 });
 
 /**
@@ -61,22 +62,20 @@ function toTokenCounts([
   cacheHits = ABSENT,
   cachedInput = ABSENT,
   transcribedAudio = ABSENT,
-]: Counters): TokenCounts | null {
-  const reportedInput = prompt === ABSENT ? responsesInput : prompt;
+]: Counters): ReportedTokens | null {
+  const input = prompt === ABSENT ? responsesInput : prompt;
   const output = completion === ABSENT ? responsesOutput : completion;
-  if (reportedInput === ABSENT && output === ABSENT && total === ABSENT) return null;
-  const inputTokens = reportedInput === ABSENT ? Math.max(total - Math.max(output, 0), 0) : reportedInput;
-  // Some providers count reasoning only in `total_tokens`, not in `completion_tokens`.
-  const outputTokens = Math.max(output, total - inputTokens, 0);
-  const inTotalOnly = output === ABSENT ? 0 : outputTokens - output;
-  return tokenCounts(inputTokens, outputTokens, {
-    cachedInputTokens: Math.max(cached, responsesCached, cacheHits, cachedInput),
-    cacheWrite5mTokens: Math.max(cacheWrite, responsesCacheWrite),
-    cacheWrite1hTokens: 0,
-    audioInputTokens: Math.max(audioInput, responsesAudioInput, transcribedAudio),
-    reasoningTokens: Math.max(reasoning, responsesReasoning, inTotalOnly),
-    audioOutputTokens: Math.max(audioOutput, responsesAudioOutput),
-  });
+  return reportedTokens(
+    { input, output, total },
+    {
+      cachedInputTokens: Math.max(cached, responsesCached, cacheHits, cachedInput),
+      cacheWrite5mTokens: Math.max(cacheWrite, responsesCacheWrite),
+      cacheWrite1hTokens: 0,
+      audioInputTokens: Math.max(audioInput, responsesAudioInput, transcribedAudio),
+      reasoningTokens: Math.max(reasoning, responsesReasoning),
+      audioOutputTokens: Math.max(audioOutput, responsesAudioOutput),
+    },
+  );
 }
 
 function findInEvent({ type, usage, choices, response }: JsonObject): EventUsage | null {

@@ -2,7 +2,7 @@
 import type { TokenCounts } from "../../formats/token-counts.ts";
 import type { AttemptFault } from "../../telemetry/requests/attempt-fault.ts";
 import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
-import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
+import { isInputUnknown, NO_TOKENS } from "../../usage/usage-accumulator.ts";
 
 /**
  * Whether the provider may have run the model although its response did not arrive. The request may not have been sent (`wasSent`), but where
@@ -34,6 +34,11 @@ export function isChargedFailure({ fault, wasSent }: Pick<AttemptFacts, "fault" 
   return fault !== null && wasSent && IS_CHARGED[fault];
 }
 
+/** Whether the attempt has reported no input, so that it has to be estimated. */
+export function needsInput({ unusedUsage }: Pick<AttemptFacts, "unusedUsage">): boolean {
+  return unusedUsage === null || isInputUnknown(unusedUsage);
+}
+
 /**
  * Returns what such an attempt used: what was reported, else the estimated input. The output is the largest of the reported one, that of the
  * text of a body that was cut, and the hidden one.
@@ -46,8 +51,16 @@ export function unusedTokensOf(
   }: Pick<AttemptFacts, "unusedUsage" | "cutOutputTokens" | "hiddenTokens">,
   estimatedInput: number,
 ): TokenCounts {
-  const known = unusedUsage ?? { ...NO_TOKENS, inputTokens: estimatedInput };
+  const known = unusedUsage ?? NO_TOKENS;
+  const inputTokens = needsInput({ unusedUsage })
+    ? Math.max(estimatedInput, known.inputTokens)
+    : known.inputTokens;
   const received = Math.max(known.outputTokens, cutOutputTokens);
   const hidden = Math.max(0, hiddenTokens - received);
-  return { ...known, outputTokens: received + hidden, reasoningTokens: known.reasoningTokens + hidden };
+  return {
+    ...known,
+    inputTokens,
+    outputTokens: received + hidden,
+    reasoningTokens: known.reasoningTokens + hidden,
+  };
 }

@@ -2,7 +2,7 @@
 import { MAX_AMOUNT } from "../../ledger/ledger.ts";
 import type { LimitClaim, TokensLimitClaim } from "../../sdk/index.ts";
 import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
-import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
+import { isOutputKnown, NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { Exchange } from "../exchange.ts";
 import { priceFor, type PricedExchange } from "../price-for.ts";
 import { isChargedFailure, unusedTokensOf } from "./charged-failure.ts";
@@ -50,7 +50,8 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
     const { model } = response;
     // The usage of a stream that was cut is estimated from the text that was relayed, but not that of audio and images. Other responses
     // have been generated completely.
-    const isPartial = usage?.isPartial === true && (!response.isStream || usage.hasMedia === true);
+    const isOutputUnknown = usage !== null && !isOutputKnown(usage);
+    const isPartial = isOutputUnknown && (!response.isStream || usage.hasMedia === true);
     const { inputTokens: input, outputTokens: output } = tokensOf(usage);
     const nanos = exchange.costNanos ?? (priceFor(exchange, model) === null ? 0 : AS_RESERVED);
     charges.push({ model, nanos, inputTokens: input, outputTokens: output, isPartial });

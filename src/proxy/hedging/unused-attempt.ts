@@ -2,7 +2,7 @@
 import type { AttemptFacts, HedgeFacts } from "../../telemetry/requests/request-facts.ts";
 import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
-import { isChargedFailure, unusedTokensOf } from "../budgets/charged-failure.ts";
+import { isChargedFailure, needsInput, unusedTokensOf } from "../budgets/charged-failure.ts";
 import type { Reservations } from "../budgets/reservations.ts";
 import type { Exchange } from "../exchange.ts";
 import { estimateUnused, type SpeedParts } from "../hidden-output.ts";
@@ -20,9 +20,9 @@ export function settleUnused(
   facts.purpose = "hedge";
   if (!isChargedFailure(facts) || exchange.gameDay?.isAffected === true) return;
   // Aborted before its first content: without a report, the input is what the provider has read.
-  facts.unusedUsage = reported !== null && reported.inputTokens > 0 ? reported : null;
+  facts.unusedUsage = reported;
   estimateUnused(exchange, facts, parts);
-  const input = facts.unusedUsage === null ? estimateInput(exchange) : 0;
+  const input = needsInput(facts) ? estimateInput(exchange) : 0;
   const usage = { ...unusedTokensOf(facts, input), isPartial: true };
   const costNanos = costFor(exchange, facts.model, usage);
   const { inputTokens, outputTokens } = usage;

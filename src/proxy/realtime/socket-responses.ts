@@ -8,7 +8,7 @@ import {
   RealtimeConversation,
   responseIdIn,
 } from "../../formats/openai/realtime-estimate.ts";
-import { readRealtimeEvent } from "../../formats/openai/realtime-events.ts";
+import { readRealtimeEvent, type EndedResponse } from "../../formats/openai/realtime-events.ts";
 import {
   eventTextOf,
   realtimeError,
@@ -16,9 +16,9 @@ import {
   type ResponseRequest,
 } from "../../formats/openai/realtime-requests.ts";
 import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
-import type { TokenCounts } from "../../formats/token-counts.ts";
+import type { ReportedTokens, TokenCounts } from "../../formats/token-counts.ts";
 import { CLOSE } from "../../http/websocket/close-codes.ts";
-import { NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
+import { isOutputKnown, NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
 import type { Charge } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
@@ -29,6 +29,7 @@ import { recordSocketUsage } from "./record-socket-usage.ts";
 import { SocketReservations, type Exhausted, type SocketClaimParts } from "./socket-reservations.ts";
 import type { TurnSize } from "./turn-claims.ts";
 import { Turn } from "./turn.ts";
+import { usageOfTurn } from "./turn-usage.ts";
 
 export interface SocketResponseParts extends SocketClaimParts {
   readonly usageTotals: UsageTotals;
@@ -118,14 +119,15 @@ export class SocketResponses {
     else if (event.type === "error") this.#rejected(event.eventId);
     else {
       const turn = this.#end(event.id, event.isOutOfBand);
-      if (turn !== null) this.#settleEnded(turn, event.tokens, event.isFailed);
+      if (turn !== null) this.#settleEnded(turn, event);
     }
   }
 
   /** Call when the socket has ended: what is still generated, or may be, is charged with an estimate. */
   close(): void {
     try {
-      for (const turn of [...this.#running.splice(0), ...this.#asked.splice(0)]) this.#settleEstimated(turn);
+      for (const turn of [...this.#running.splice(0), ...this.#asked.splice(0)])
+        this.#settleReported(turn, null, false);
       const cut = this.#transcription.takeCut();
       if (cut !== null) this.#settleTranscription(cut);
     } finally {
@@ -228,26 +230,33 @@ export class SocketResponses {
     if (turn !== undefined) this.#reservations.returned(turn);
   }
 
-  #settleEnded(turn: Turn, tokens: TokenCounts | null, isFailed: boolean): void {
+  #settleEnded(turn: Turn, { tokens, isFailed, isCanceled }: EndedResponse): void {
     // The provider charges nothing for a response that it could not generate.
-    if (tokens === null && !isFailed) {
-      this.#settleEstimated(turn);
+    if (tokens === null && isFailed) {
+      this.#endInConversation(turn, null);
+      this.#settle(turn, null);
       return;
     }
-    this.#endInConversation(turn, tokens);
-    this.#settle(turn, tokens === null ? null : { ...tokens, isPartial: false });
+    this.#settleReported(turn, tokens, !isCanceled);
   }
 
-  /** A response without usage: it was canceled or cut off. */
-  #settleEstimated(turn: Turn): void {
+  /** `isWhole`: if the output is unknown and none was relayed, at least what was reserved is charged. */
+  #settleReported(turn: Turn, tokens: ReportedTokens | null, isWhole: boolean): void {
     const { inputTokens, audioInputTokens } = this.#conversation.runningInput();
     const input = { inputTokens: inputTokens + turn.ownInput, audioInputTokens };
-    const estimate = turn.output.estimateWith(input);
-    this.#endInConversation(turn, estimate);
+    const usage = usageOfTurn(tokens, () => turn.output.estimateWith(input));
+    this.#endInConversation(turn, usage);
+    if (isOutputKnown(usage)) {
+      this.#settle(turn, usage);
+      return;
+    }
     const endedAt = this.#exchange.clock.now();
     const call = { model: this.#response.model, sentAt: turn.startedAt, endedAt, answeredAt: null };
-    const usage = { ...estimate, isPartial: true, relayedTokens: estimate.outputTokens };
-    this.#settle(turn, withHiddenOutput(this.#exchange, call, usage, this.#parts));
+    this.#settle(
+      turn,
+      withHiddenOutput(this.#exchange, call, usage, this.#parts),
+      isWhole && usage.relayedTokens === 0,
+    );
   }
 
   /** A response that failed without usage leaves the conversation as it was. */
@@ -258,13 +267,13 @@ export class SocketResponses {
   }
 
   /** Records and charges a response that has ended; null if it used nothing that is known. */
-  #settle(turn: Turn, usage: Usage | null): void {
+  #settle(turn: Turn, usage: Usage | null, asReserved = false): void {
     const { model } = this.#response;
     // Otherwise a client could lower the estimates of responses without a limit.
     if (turn.maxOutputTokens === null) this.#parts.reservations.recordOutput(this.#exchange, usage);
     const milliseconds = this.#exchange.clock.now() - turn.startedAt;
     learnComplete(this.#exchange, model, usage, milliseconds, this.#parts);
-    this.#reservations.ended(turn, this.#record(model, usage));
+    this.#reservations.ended(turn, this.#record(model, usage, asReserved));
   }
 
   /** Another model runs beside that of the socket. Without a price of its own, it costs as much. */
@@ -275,11 +284,12 @@ export class SocketResponses {
   }
 
   /** Records what one of the models of the socket has used. Returns what its limits and budgets are charged with. */
-  #record(model: string | null, usage: Usage | null): Charge {
+  #record(model: string | null, usage: Usage | null, asReserved = false): Charge {
     const nanos = recordSocketUsage(this.#exchange, this.#response, model, usage, this.#parts.usageTotals);
     const isFree = this.#exchange.gameDay?.isSocketFree === true;
     const { inputTokens, outputTokens } = isFree || usage === null ? NO_TOKENS : usage;
-    return { model: this.#response.model, nanos: nanos ?? 0, inputTokens, outputTokens, isPartial: false };
+    const isPartial = asReserved && !isFree;
+    return { model: this.#response.model, nanos: nanos ?? 0, inputTokens, outputTokens, isPartial };
   }
 }
 

@@ -3,7 +3,7 @@
 import type { FormatName } from "../../formats/format-names.ts";
 import type { Operation } from "../../formats/operations.ts";
 import type { ResponseDetails } from "../../formats/response-details.ts";
-import type { TokenCounts } from "../../formats/token-counts.ts";
+import type { ReportedTokens } from "../../formats/token-counts.ts";
 import type { AttemptFault } from "./attempt-fault.ts";
 import type { BodyCapture } from "./body-capture.ts";
 import type { McpFacts } from "./mcp-facts.ts";
@@ -33,7 +33,7 @@ export interface TranslationFacts {
 }
 
 /** `isPartial`: the response was cut off before it had reported everything. */
-type UnusedUsage = TokenCounts & { readonly isPartial: boolean };
+type UnusedUsage = ReportedTokens & { readonly isPartial: boolean };
 
 /** Times are those of the gateway's clock, like all times in the facts. */
 export class AttemptFacts {
