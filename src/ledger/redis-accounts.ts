@@ -204,7 +204,8 @@ export class RedisAccounts {
   async #require(script: string, call: ScriptCall): Promise<unknown> {
     try {
       return await this.#parts.link.run(script, call);
-    } catch {
+    } catch (error) {
+      if (error instanceof LedgerUnavailable) throw error;
       throw new LedgerUnavailable(this.#parts.link.state.detail ?? "Redis is unavailable");
     }
   }

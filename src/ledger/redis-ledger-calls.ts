@@ -43,6 +43,11 @@ export function keysOf(gatewayId: string, claims: readonly Claim[]): readonly st
   return claims.map((claim) => keyOf(gatewayId, claim));
 }
 
+/** `process` is the process and the epoch. */
+export function openKey(gatewayId: string, process: string): string {
+  return `${prefixOf(gatewayId)}open:${process}`;
+}
+
 /** The epoch of a gateway: see RedisEpochs. */
 export function epochKey(gatewayId: string): string {
   return `${prefixOf(gatewayId)}epoch`;
@@ -59,7 +64,7 @@ export function scriptArguments(
   return [
     String(3 + call.keys.length),
     leasesKey(call.gatewayId),
-    `${prefixOf(call.gatewayId)}open:${process}`,
+    openKey(call.gatewayId, process),
     epochKey(call.gatewayId),
     ...call.keys,
     microseconds(timeMs),

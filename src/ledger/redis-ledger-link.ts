@@ -1,13 +1,17 @@
 // Runs the scripts of the ledger in Redis, and repeats the ends of reservations until Redis has received them.
 import type { RedisClient } from "bun";
+import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
 import { RedisUnavailable } from "../redis/redis-connection.ts";
 import { SharedRedis } from "../redis/shared-redis.ts";
-import type { LedgerState } from "./ledger.ts";
+import { LedgerUnavailable, type LedgerState } from "./ledger.ts";
+import { isDataError, isUnusable, type UnusableKeys } from "./redis-data-error.ts";
 import { RedisEpochs, type EpochLoss } from "./redis-epochs.ts";
 import {
+  epochKey,
   leasesKey,
+  openKey,
   parseReserveReply,
   reserveCall,
   scriptArguments,
@@ -28,11 +32,17 @@ interface LinkOptions {
   /** Called when a server is available again, after what has waited for it was sent. */
   readonly onAvailable: () => void;
   readonly onLost: (loss: EpochLoss) => void;
+  readonly onUnusableKeys: ((unusable: UnusableKeys) => void) | undefined;
 }
 
 /** Ends to repeat when Redis is available again. Others are charged as reserved when the lease of this process ends. */
 const MAX_WAITING_ENDS = 100_000;
+/** The same for gateways with unusable keys: their ends fail again, and must not take the place of others. */
+const MAX_FAILING_ENDS = 1000;
+/** Unusable keys of a gateway are reported as often. */
+const REPORT_MS = 60_000;
 const CLOSE_TIMEOUT_MS = 1000;
+const MAX_REPORTED = 1000;
 const VERIFY_WINDOW_MS = 1000;
 const RETRY_MS = 1000;
 /** Another epoch may begin while the last one is read; more often it does not. */
@@ -51,6 +61,10 @@ export class RedisLedgerLink {
   readonly #options: LinkOptions;
   readonly #redis: SharedRedis;
   #waiting: { readonly script: string; readonly call: ScriptCall }[] = [];
+  /** How many of them have failed because of unusable keys. */
+  #failing = 0;
+  /** When unusable keys were reported, by gateway. */
+  readonly #reported = new BoundedCache<string, number>(MAX_REPORTED);
   #retry: ClockTimer | null = null;
   readonly #sending = new Set<Promise<void>>();
   readonly epochs: RedisEpochs;
@@ -109,7 +123,10 @@ export class RedisLedgerLink {
     return String(await this.#redis.send(INSTALLATION_KEY, "EVAL", args));
   }
 
-  /** Rejects if Redis is unavailable. A Redis that replies but cannot run the script (read-only, full) is unavailable too. */
+  /**
+   * Rejects if Redis is unavailable. A Redis that replies but cannot run the script (read-only, full) is unavailable too. Rejects with
+   * LedgerUnavailable if the keys of this gateway are unusable, which concerns no other gateway.
+   */
   async run(script: string, call: ScriptCall): Promise<unknown> {
     try {
       for (let tries = 1; ; tries++) {
@@ -122,10 +139,31 @@ export class RedisLedgerLink {
         }
       }
     } catch (error) {
-      if (!(error instanceof RedisUnavailable))
-        this.#redis.disconnect(leasesKey(call.gatewayId), `returned an error: ${toError(error).message}`);
-      throw error;
+      if (error instanceof RedisUnavailable) throw error;
+      const cause = toError(error);
+      if (!isDataError(cause)) {
+        this.#redis.disconnect(leasesKey(call.gatewayId), `returned an error: ${cause.message}`);
+        throw error;
+      }
+      void this.#reportUnusable(call, cause);
+      const detail = `Redis has unusable data of the gateway ${call.gatewayId}; the log names its keys`;
+      throw new LedgerUnavailable(detail, { cause });
     }
+  }
+
+  async #reportUnusable({ gatewayId, keys }: ScriptCall, error: Error): Promise<void> {
+    const now = this.#options.clock.now();
+    if (now < (this.#reported.get(gatewayId) ?? -Infinity) + REPORT_MS) return;
+    this.#reported.set(gatewayId, now);
+    const key = leasesKey(gatewayId);
+    const unusable: string[] = [];
+    const epoch = this.epochs.current(gatewayId)?.id ?? "";
+    const open = openKey(gatewayId, `${this.processId}.${epoch}`);
+    for (const each of [key, open, epochKey(gatewayId), ...keys]) {
+      const type: unknown = await this.#redis.send(key, "TYPE", [each]).catch(() => "none");
+      if (isUnusable(each, String(type))) unusable.push(each);
+    }
+    this.#options.onUnusableKeys?.({ gatewayId, keys: unusable, error });
   }
 
   /** Resolves also if Redis is unavailable: then the call is repeated when it is available again. */
@@ -133,8 +171,9 @@ export class RedisLedgerLink {
     const mayBeReceived = call.isUnrepeatable === true && this.isConnectedFor(call.gatewayId);
     const sending = this.run(script, call).then(
       () => undefined,
-      () => {
+      (error: unknown) => {
         if (mayBeReceived) return;
+        if (error instanceof LedgerUnavailable && this.#failing++ >= MAX_FAILING_ENDS) return;
         if (this.#waiting.length < MAX_WAITING_ENDS) this.#waiting.push({ script, call });
         this.#retryLater();
       },
@@ -177,6 +216,7 @@ export class RedisLedgerLink {
   /** Sends the calls whose server is connected. */
   #sendWaiting(): void {
     const calls = this.#waiting;
+    this.#failing = 0;
     this.#waiting = calls.filter(({ call }) => !this.isConnectedFor(call.gatewayId));
     for (const { script, call } of calls)
       if (this.isConnectedFor(call.gatewayId)) void this.runOrRepeat(script, call);

@@ -2,6 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { JournalWriterOptions } from "./journal-writer-options.ts";
 import type { BudgetTarget, LedgerState } from "./ledger.ts";
+import type { UnusableKeys } from "./redis-data-error.ts";
 import type { EpochLoss } from "./redis-epochs.ts";
 import type { AccountJournal } from "./spent-journal.ts";
 
@@ -17,6 +18,8 @@ export interface RedisLedgerOptions extends Pick<
   readonly onLocalDecision?: () => void;
   /** Called when Redis may have lost data of a gateway. */
   readonly onLost?: (loss: EpochLoss) => void;
+  /** Called now and then while Redis has keys of a gateway whose data cannot be used. */
+  readonly onUnusableKeys?: (unusable: UnusableKeys) => void;
   /** Called when Redis had less of a budget than the database. */
   readonly onRaised?: (gatewayId: string, budget: BudgetTarget, raised: number) => void;
   /** How long Redis may send no reply before it is unavailable. */

@@ -78,6 +78,7 @@ export class RedisLedger implements Ledger {
       },
       onAvailable: () => this.#reportHeld(),
       onLost: (loss) => this.#recover(loss),
+      onUnusableKeys: options.onUnusableKeys,
     });
     const { journal = null, onRaised = () => undefined } = options;
     this.#local = new MemoryLedger({ ...options, clock, writer: this.#link.processId, isShared: true });

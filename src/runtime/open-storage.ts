@@ -109,7 +109,7 @@ function ledgerReports(
   health: Health,
   log: Log,
   onReplaced: () => void,
-): Pick<RedisLedgerOptions, "onLocalDecision" | "onLost" | "onRaised"> {
+): Pick<RedisLedgerOptions, "onLocalDecision" | "onLost" | "onRaised" | "onUnusableKeys"> {
   return {
     onLocalDecision: () => {
       health.localDecisions++;
@@ -129,6 +129,11 @@ function ledgerReports(
         );
       onReplaced();
     },
+    onUnusableKeys: ({ gatewayId, keys, error }) =>
+      log.error(
+        { gateway_id: gatewayId, keys, err: error },
+        "Redis has keys of a gateway with unusable data; its limits and budgets are decided as without Redis until these keys are deleted",
+      ),
     onRaised: (gatewayId, { key, period }, raised) => {
       health.budgetsRaised++;
       log.warn(

@@ -195,7 +195,7 @@ export function budgetRefusal(
   if (claim === undefined || source === "closed")
     return new GatehouseError(
       "counters_unavailable",
-      "The budgets cannot be checked because the shared ledger is unavailable. Retry later.",
+      "The budgets cannot be checked because the shared ledger is unavailable, or has unusable data of this gateway, which the log names. Retry later.",
       { headers: { "Retry-After": "1" } },
     );
   const { budget, endsAt } = claim;

@@ -134,7 +134,7 @@ export class LimiterCall {
   #refuse(claims: readonly LimitClaim[], { refusedBy, states, source }: ClaimDecision): void {
     const type = claims[refusedBy]?.type ?? this.call.link.name;
     if (source === "closed") {
-      const error = `The limits of ${this.call.link.name} cannot be checked because the shared ledger is unavailable. Retry later.`;
+      const error = `The limits of ${this.call.link.name} cannot be checked because the shared ledger is unavailable, or has unusable data of this gateway, which the log names. Retry later.`;
       const headers = { "Retry-After": "1" };
       this.#context.respond({ status: 503, headers, body: { error, code: "counters_unavailable" } });
       return;
