@@ -1866,7 +1866,7 @@ export interface BudgetState {
   top_spenders: {
     /** Id of the API key, value of the label, user or model. */
     subject: string;
-    /** Name of the API key. */
+    /** Name of the API key; of a deleted one, its last name. */
     name: string | null;
     spent: string | number;
     reserved: string | number;
@@ -2046,7 +2046,7 @@ export interface BudgetStateList {
     top_spenders: {
       /** Id of the API key, value of the label, user or model. */
       subject: string;
-      /** Name of the API key. */
+      /** Name of the API key; of a deleted one, its last name. */
       name: string | null;
       spent: string | number;
       reserved: string | number;

@@ -20,6 +20,7 @@ import type { StoredToolPins } from "../runtime/stored-tool-pins.ts";
 import type { TargetHealthSource } from "../runtime/target-health.ts";
 import type { TrafficRollups } from "../runtime/traffic-rollups.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
+import { spenderNames } from "./spender-names.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { LogSource } from "../telemetry/log/recent-log.ts";
@@ -179,7 +180,8 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, services);
   addRuleRoutes(table, current);
   addResource(table, current, virtualModels);
-  addBudgetRoutes(table, current, parts.budgetBook, parts.deadlines.clock);
+  const names = spenderNames(current, () => parts.usageTotals.flush());
+  addBudgetRoutes(table, current, parts.budgetBook, parts.deadlines.clock, names);
   addGameDayRoutes(table, current, (id) => parts.gameDays.flush(id));
   addApiKeyRoutes(table, current);
   addAdminTokenRoutes(table, current.store);

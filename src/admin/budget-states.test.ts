@@ -54,6 +54,7 @@ function statesOf(subjects: readonly string[]) {
     { snapshot } as unknown as CurrentConfiguration,
     book as unknown as BudgetBook,
     clock,
+    () => Promise.resolve(new Map()),
   );
   const spend = (subject: string, amount: number) => ledger.adjust("g", target(null, subject), amount);
   return { states, spend };

@@ -11,6 +11,7 @@ import { boundedSubject, SHARED_SUBJECT } from "../runtime/budget-subjects.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledBudget } from "../snapshot/compiled-budget.ts";
 import type { LossPlan } from "./confirmation.ts";
+import type { SpenderNames } from "./spender-names.ts";
 import { namedSubject } from "./budget-subject.ts";
 
 const MAX_SPENDERS = 10;
@@ -20,7 +21,7 @@ const MATERIAL_SHARE = 0.01;
 const amount = z.union([z.string(), z.int()]);
 const spenderSchema = z.object({
   subject: z.string().meta({ description: "Id of the API key, value of the label, user or model." }),
-  name: z.string().nullable().meta({ description: "Name of the API key." }),
+  name: z.string().nullable().meta({ description: "Name of the API key; of a deleted one, its last name." }),
   spent: amount,
   reserved: amount,
 });
@@ -85,8 +86,10 @@ export class BudgetStates {
   readonly #book: BudgetBook;
   /** That of requests, so that both have the same periods. */
   readonly #clock: Clock;
+  readonly #names: SpenderNames;
 
-  constructor(current: CurrentConfiguration, book: BudgetBook, clock: Clock) {
+  constructor(current: CurrentConfiguration, book: BudgetBook, clock: Clock, names: SpenderNames) {
+    this.#names = names;
     this.#current = current;
     this.#book = book;
     this.#clock = clock;
@@ -121,6 +124,7 @@ export class BudgetStates {
       }
       spenders = spenders.sort((a, b) => b.used - a.used).slice(0, MAX_SPENDERS);
     }
+    const names = await this.#names(gatewayId, budget, spenders, start);
     const shown = (value: number) => (record.unit === "usd" ? dollarsOf(value) : value);
     return {
       period: {
@@ -136,7 +140,7 @@ export class BudgetStates {
       top_spenders: budget.hasSubjects
         ? spenders.map((each) => ({
             subject: each.subject,
-            name: this.#current.snapshot.apiKeysById.get(each.subject)?.name ?? null,
+            name: names.get(each.subject) ?? null,
             spent: shown(each.spent),
             reserved: shown(each.reserved),
           }))

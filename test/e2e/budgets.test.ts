@@ -518,6 +518,15 @@ describe("the scope of a budget", () => {
     }
   });
 
+  test("has the name of an API key that was deleted", async () => {
+    const { route, id } = await routeWith({ ...TIGHT, scope: "api_key", each: true });
+    const key = await seedKey(gatehouse, route.gateway, { name: "retired" });
+    expect(await spend(route, { key: key.key })).toEqual([200]);
+    await settled(route, id);
+    expect((await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`)).status).toBe(204);
+    expect((await stateOf(route, id)).top_spenders).toMatchObject([{ subject: key.id, name: "retired" }]);
+  });
+
   test("is changed for one subject only if requests can have it", async () => {
     const { route, id } = await routeWith({ ...TIGHT, scope: "api_key", each: true });
     const users = await addBudget(route, { ...TIGHT, name: "users", scope: "user", each: true });

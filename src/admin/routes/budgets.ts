@@ -1,4 +1,5 @@
 // Budgets of a gateway, and the state of each. Responses show webhooks masked.
+import type { SpenderNames } from "../spender-names.ts";
 import { z } from "zod";
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -58,9 +59,10 @@ export function addBudgetRoutes(
   current: CurrentConfiguration,
   book: BudgetBook,
   clock: Clock,
+  names: SpenderNames,
 ): void {
   addResource(table, current, budgets);
-  const states = new BudgetStates(current, book, clock);
+  const states = new BudgetStates(current, book, clock, names);
   const shared = { tag: budgets.tag };
   addStateList(table, states);
   const idsIn = (params: PathParameters) => [params["gateway_id"] ?? "", params["budget_id"] ?? ""] as const;
