@@ -11,6 +11,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import { allowedCandidates } from "./allowed-models.ts";
 import { taskFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
+import { mayRetry } from "./budgets/reserve-attempt.ts";
 import { attemptHedged, type HedgeParts } from "./hedging/attempt-hedged.ts";
 import type { KnownCandidates } from "./known-candidates.ts";
 import { modelFor } from "./model-for.ts";
@@ -100,6 +101,8 @@ export async function attempt(
     } else index = next;
     // A request that could not be encoded was not sent, so the retry does not count against the retry budget.
     if (!(result instanceof GatehouseError) && !plan.retries.tryRetry(now)) break;
+    const isReserved = mayRetry(exchange, parts.reservations);
+    if (!(isPromise(isReserved) ? await isReserved : isReserved) || exchange.isOver) break;
   }
   if (lastResponse !== null && !exchange.isClientDisconnected) return lastResponse;
   lastResponse?.discard(exchange.clock.now());

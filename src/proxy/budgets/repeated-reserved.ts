@@ -34,6 +34,7 @@ export class RepeatedReserved
   readonly body: RequestBody | null;
   readonly path: string;
   added: ReservedClaims | null = null;
+  next: ReservedClaims | null = null;
   /** The index of the limit with the fewest tokens left, the first one of several. */
   #tightest = 0;
   #tokenLimit: LimitNumbers | null = null;

@@ -11,7 +11,7 @@ import { estimateInput } from "../record-usage.ts";
 import { amountsOf, chargesOf, hasOneKnownCharge, isKnown, onlyAmountsOf } from "./charges.ts";
 import type { RequestSize } from "./request-size.ts";
 import { RepeatedReserved } from "./repeated-reserved.ts";
-import type { Charge, PlannedClaim, ReservedClaims } from "./reserved-claims.ts";
+import { reservationsIn, type Charge, type PlannedClaim, type ReservedClaims } from "./reserved-claims.ts";
 
 const NO_AMOUNTS: readonly number[] = [];
 /** The amounts of a repeated reservation, which are used before the next one is settled. */
@@ -67,13 +67,13 @@ export class Reservations {
    * exchange's clock, which is that of the ledger.
    */
   settle(exchange: Exchange, reserved: ReservedClaims, now: number): void {
-    const { reservation, added } = reserved;
+    const { reservation, added, next } = reserved;
     if (exchange.attempts === 0 && !exchange.isServedHere) {
       reservation.release();
       added?.reservation.release();
       return;
     }
-    if (added === null && !hasAmounts(reserved)) {
+    if (added === null && next === null && !hasAmounts(reserved)) {
       reservation.settle(NO_AMOUNTS);
       return;
     }
@@ -86,14 +86,26 @@ export class Reservations {
       if (known.maxOutputTokens === null && known.choices === 1) this.recordOutput(exchange, exchange.usage);
     }
     const isBilled = exchange.gameDay?.isAffected !== true;
-    if (isBilled && added === null && reserved instanceof RepeatedReserved && hasOneKnownCharge(exchange)) {
+    const isAlone = added === null && next === null;
+    if (isBilled && isAlone && reserved instanceof RepeatedReserved && hasOneKnownCharge(exchange)) {
       const { limits, budgets } = reserved.plan;
       const amounts = onlyAmountsOf(exchange, limits, budgets, repeatedAmounts);
       reserved.settleAt(now, amounts);
       this.#reportSettled(exchange, reserved, amounts);
       return;
     }
-    this.settleWith(exchange, reserved, isBilled ? chargesOf(exchange, inputOf(exchange, known)) : []);
+    const charges = isBilled ? chargesOf(exchange, inputOf(exchange, known)) : [];
+    if (next === null) this.settleWith(exchange, reserved, charges);
+    else this.#settleAttempts(exchange, reservationsIn(reserved), charges);
+  }
+
+  /** Every attempt has its own reservation. One that no attempt has used is released. */
+  #settleAttempts(exchange: Exchange, all: readonly ReservedClaims[], charges: readonly Charge[]): void {
+    for (const [at, reserved] of all.entries()) {
+      const own = charges.slice(at, at === all.length - 1 ? undefined : at + 1);
+      if (own.length > 0 || at === 0) this.settleWith(exchange, reserved, own);
+      else reserved.reservation.release();
+    }
   }
 
   /** Settles what a plugin in shadow mode has reserved. Unlike `settle`, later estimates do not learn from the request. */

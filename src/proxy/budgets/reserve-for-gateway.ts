@@ -26,7 +26,14 @@ export async function reserveForGateway(
     const decided = await reservations.reserve(exchange, budgets);
     reservations.decided(exchange, budgets, decided, 0);
     if (!decided.reserved) return false;
-    exchange.reserved = { reservation: decided, limits: [], budgets, plannedFor: null, added: null };
+    exchange.reserved = {
+      reservation: decided,
+      limits: [],
+      budgets,
+      plannedFor: null,
+      added: null,
+      next: null,
+    };
     return true;
   } catch (error) {
     if (error instanceof GatehouseError) return false;

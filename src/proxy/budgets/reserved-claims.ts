@@ -24,6 +24,15 @@ export interface ReservedClaims {
   readonly plannedFor: PlannedRequest | null;
   /** What was reserved in addition because plugins have changed the request afterwards; null if nothing. */
   added: ReservedClaims | null;
+  /** The reservation of the next attempt, after one that the provider may charge for; null if there is none. */
+  next: ReservedClaims | null;
+}
+
+/** Returns the reservations of the attempts at a request, from the first one. */
+export function reservationsIn(first: ReservedClaims): ReservedClaims[] {
+  const all = [first];
+  for (let { next } = first; next !== null; { next } = next) all.push(next);
+  return all;
 }
 
 /** What a plan depends on and plugins may change. */

@@ -6,6 +6,7 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../../telemetry/metrics/observed-route.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { Reservations } from "../budgets/reservations.ts";
+import { reserveAttempt } from "../budgets/reserve-attempt.ts";
 import type { Exchange } from "../exchange.ts";
 import { modelFor } from "../model-for.ts";
 import type { TargetResponse } from "../target-response.ts";
@@ -13,7 +14,6 @@ import type { UpstreamAttempt } from "../upstream-attempt.ts";
 import type { Hedge } from "./hedge.ts";
 import { hedgeDelay } from "./hedge-delay.ts";
 import { isRepeatable, mayBeHedged } from "./hedgeable.ts";
-import { reserveHedge } from "./reserve-hedge.ts";
 import { planOf } from "../plan-of.ts";
 import { settleUnused } from "./unused-attempt.ts";
 
@@ -132,7 +132,7 @@ async function startSecond(
   if (!isAllowed(context) || plan.eligible(preferred, fallback, used, exchange.clock.now()).length === 0)
     return null;
   if (!(await isRepeatable(exchange, rule, [...preferred, ...fallback], parts))) return null;
-  const reserved = await reserveHedge(exchange, parts.reservations);
+  const reserved = await reserveAttempt(exchange, parts.reservations);
   if (reserved === "refused") return null;
   const now = exchange.clock.now();
   let attempt: UpstreamAttempt | null = null;

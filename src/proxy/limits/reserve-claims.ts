@@ -215,7 +215,14 @@ function keep(
   decided: Reservation | Refusal,
 ): void {
   if (!decided.reserved) return;
-  const reserved: ReservedClaims = { reservation: decided, limits, budgets, plannedFor, added: null };
+  const reserved: ReservedClaims = {
+    reservation: decided,
+    limits,
+    budgets,
+    plannedFor,
+    added: null,
+    next: null,
+  };
   if (exchange.reserved === null) exchange.reserved = reserved;
   else exchange.reserved.added = reserved;
   // The request may have ended while the ledger was asked.

@@ -272,5 +272,5 @@ function rejectedBy({ code, reason }: Rejection): Exhausted {
 }
 
 function reservedWith({ limits, budgets }: Claims, reservation: Reservation): ReservedClaims {
-  return { reservation, limits, budgets, plannedFor: null, added: null };
+  return { reservation, limits, budgets, plannedFor: null, added: null, next: null };
 }

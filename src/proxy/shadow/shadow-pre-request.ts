@@ -243,7 +243,14 @@ function decideClaims(
 ): OutgoingResponse | null {
   if (decided.reserved) {
     const { claims: limits, call } = limiter;
-    const reserved = { reservation: decided, limits, budgets: NO_BUDGETS, plannedFor: null, added: null };
+    const reserved = {
+      reservation: decided,
+      limits,
+      budgets: NO_BUDGETS,
+      plannedFor: null,
+      added: null,
+      next: null,
+    };
     if (shadow === null) decided.release();
     else shadow.addReservation({ reserved, exchange: call.exchange });
   }

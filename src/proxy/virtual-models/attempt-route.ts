@@ -3,6 +3,7 @@
 import type { Observation } from "../../telemetry/observation.ts";
 import type { FallbackReason } from "../../model/virtual-model.ts";
 import { attempt, translationTasks, type AttemptParts } from "../attempt.ts";
+import { mayRetry } from "../budgets/reserve-attempt.ts";
 import { readsFilter } from "../encode.ts";
 import type { Exchange } from "../exchange.ts";
 import { observeRule } from "../observe-rule.ts";
@@ -40,6 +41,8 @@ export async function attemptRoute(
     }
     reason = fallbackReasonOf(result, readsFilter(exchange));
     if (reason === null || exchange.isOver) break;
+    if (route.remaining().length === 0 || !(await mayRetry(exchange, parts.reservations)) || exchange.isOver)
+      break;
     const now = clock.now();
     const next = route.next(reason, now);
     if (next === null) break;
