@@ -2971,6 +2971,8 @@ export interface RequestList {
       fault: string | null;
       /** `hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy for a mirror. */
       purpose: "request" | "hedge" | "mirror";
+      /** The limit or budget that had not enough left for a further attempt, which was not made. Null if none was refused. */
+      retry_refused_by: string | null;
       /** Since the start of the request. */
       start_ms: number;
       /** Since the start of the attempt. */

@@ -22,6 +22,10 @@ const attempt = z.object({
     description:
       "`hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy for a mirror.",
   }),
+  retry_refused_by: z.string().nullable().meta({
+    description:
+      "The limit or budget that had not enough left for a further attempt, which was not made. Null if none was refused.",
+  }),
   start_ms: milliseconds.meta({ description: "Since the start of the request." }),
   first_byte_ms: milliseconds.nullable().meta({ description: "Since the start of the attempt." }),
   ms: milliseconds,

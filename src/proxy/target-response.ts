@@ -210,6 +210,12 @@ export class TargetResponse {
     return usage === null || usage.inputTokens + usage.outputTokens === 0 ? null : usage;
   }
 
+  /** Whether it is a successful response that is no stream, and has not arrived completely. */
+  get isIncompleteWhole(): boolean {
+    const { ok, hasBody } = this.upstreamResponse;
+    return ok && hasBody && !this.isStream && this.body === null;
+  }
+
   /** Returns the output tokens that a body has about which was cut while it was received as a whole. */
   cutOutputTokens(): number {
     const received = this.#received;

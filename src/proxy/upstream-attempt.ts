@@ -109,6 +109,7 @@ export class UpstreamAttempt {
     this.#facts.wasSent = this.#response.wasSent;
     this.#facts.unusedUsage = this.#accepted?.unusedUsage() ?? null;
     this.#facts.cutOutputTokens = this.#accepted?.cutOutputTokens() ?? 0;
+    this.#facts.wasCutWhole = this.#accepted?.isIncompleteWhole === true;
     this.#uploadedAt(this.#exchange.clock.now());
     // Bytes of a rejected response may still be arriving.
     this.#response.cancel();
@@ -140,6 +141,7 @@ export class UpstreamAttempt {
     // An error response has ended the attempt before, and costs nothing.
     if (this.#response.status < 400) this.#facts.fault ??= "hedge_lost";
     this.#hasLost = true;
+    this.#facts.wasCutWhole = this.#accepted?.isIncompleteWhole === true;
     this.#facts.wasSent = this.#response.wasSent;
     if (!this.#isHedge) {
       if (this.#isHedgedByPercentile) this.#recordTime(elapsedMs);

@@ -157,6 +157,10 @@ test("the response that a fallback would replace is relayed if the fallback does
   two.behave({});
   const calls = countCalls();
   const { status, attempts, text } = await send(url, model);
+  const record = await waitFor(
+    async () => (await gatehouse.api("GET", `${gateway}/requests`)).body.requests[0],
+  );
+  expect(record.attempts).toMatchObject([{ status: 200, retry_refused_by: "usd" }]);
   expect({ status, attempts, text }).toEqual({ status: 200, attempts: "1", text: FILTERED.body });
   expect(calls()).toBe(1);
   expect(await spent(budget)).toBe(1);

@@ -205,7 +205,7 @@ test("a stream that is an array of events is charged with the usage of the last 
 describe("a client that disconnects after it has sent a file", () => {
   test("is charged with an estimate of the file if there was no response", async () => {
     const route = await seed();
-    provider.behave({ stallAfterChunks: 0 });
+    provider.behave({ delayMs: 60_000 });
     const leaving = new AbortController();
     const sent = fetch(`${route.url}/v1/audio/transcriptions`, {
       method: "POST",
@@ -273,7 +273,7 @@ describe("a filtered response that a fallback replaces", () => {
 
   test("is charged although the client disconnects before the other response", async () => {
     const route = await seedFallback();
-    other.behave({ stallAfterChunks: 0 });
+    other.behave({ delayMs: 60_000 });
     const leaving = new AbortController();
     const sent = send(route, leaving.signal).catch(() => null);
     await other.until(() => other.requestCount > 0);

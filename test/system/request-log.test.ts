@@ -84,6 +84,7 @@ describe("a record", () => {
           ...served,
           fault: null,
           purpose: "request",
+          retry_refused_by: null,
           start_ms: expect.any(Number),
           first_byte_ms: expect.any(Number),
           ms: expect.any(Number),

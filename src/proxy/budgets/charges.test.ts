@@ -55,6 +55,7 @@ const attempt = fc.record({
   unusedUsage: fc.constant(null),
   hiddenTokens: fc.nat(100),
   cutOutputTokens: fc.nat(100),
+  wasCutWhole: fc.boolean(),
 });
 const exchange = fc
   .record({

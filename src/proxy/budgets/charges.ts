@@ -21,7 +21,14 @@ type ChargedExchange = Pick<Exchange, "usage" | "costNanos"> &
   };
 type ChargedAttempt = Pick<
   AttemptFacts,
-  "fault" | "wasSent" | "purpose" | "model" | "unusedUsage" | "hiddenTokens" | "cutOutputTokens"
+  | "fault"
+  | "wasSent"
+  | "purpose"
+  | "model"
+  | "unusedUsage"
+  | "hiddenTokens"
+  | "cutOutputTokens"
+  | "wasCutWhole"
 >;
 
 interface ChargedResponse {
@@ -44,7 +51,8 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
     const tokens = unusedTokensOf(facts, inputTokens);
     const nanos = priceFor(exchange, facts.model)?.costOf(tokens) ?? 0;
     const { inputTokens: input, outputTokens: output } = tokens;
-    charges.push({ model: facts.model, nanos, inputTokens: input, outputTokens: output, isPartial: false });
+    const isPartial = facts.wasCutWhole;
+    charges.push({ model: facts.model, nanos, inputTokens: input, outputTokens: output, isPartial });
   }
   if (response !== null && response.upstreamResponse.ok) {
     const { model } = response;

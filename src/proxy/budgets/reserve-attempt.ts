@@ -9,11 +9,11 @@ import { isChargedFailure } from "./charged-failure.ts";
 import type { Reservations } from "./reservations.ts";
 import { reservationsIn, type PlannedClaim, type ReservedClaims } from "./reserved-claims.ts";
 
-/** Returns null if there is nothing to reserve. */
+/** Returns null if there is nothing to reserve, and the name of the limit or budget that has not enough left for it. */
 export function reserveAttempt(
   exchange: Exchange,
   reservations: Reservations,
-): ValueOrPromise<ReservedClaims | "refused" | null> {
+): ValueOrPromise<ReservedClaims | string | null> {
   const { reserved } = exchange;
   if (reserved === null) return null;
   const limits = reserved.limits.filter(({ kind }) => kind === "tokens");
@@ -39,8 +39,12 @@ export function mayRetry(exchange: Exchange, reservations: Reservations): ValueO
     : keepForRetry(exchange, decided);
 }
 
-function keepForRetry(exchange: Exchange, claims: ReservedClaims | "refused" | null): boolean {
-  if (claims === "refused") return false;
+function keepForRetry(exchange: Exchange, claims: ReservedClaims | string | null): boolean {
+  if (typeof claims === "string") {
+    const failed = exchange.attemptFacts.at(-1);
+    if (failed !== undefined) failed.retryRefusedBy = claims;
+    return false;
+  }
   if (claims === null) return true;
   const last = exchange.reserved === null ? undefined : reservationsIn(exchange.reserved).at(-1);
   // The request has ended while the ledger was asked.
@@ -62,8 +66,8 @@ function keptClaims(
   limits: readonly LimitClaim[],
   budgets: readonly PlannedClaim[],
   decided: Reservation | Refusal,
-): ReservedClaims | "refused" {
-  if (!decided.reserved) return "refused";
+): ReservedClaims | string {
+  if (!decided.reserved) return [...limits, ...budgets][decided.refusedBy]?.type ?? "";
   return { reservation: decided, limits, budgets, plannedFor: null, added: null, next: null };
 }
 

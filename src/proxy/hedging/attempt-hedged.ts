@@ -133,7 +133,7 @@ async function startSecond(
     return null;
   if (!(await isRepeatable(exchange, rule, [...preferred, ...fallback], parts))) return null;
   const reserved = await reserveAttempt(exchange, parts.reservations);
-  if (reserved === "refused") return null;
+  if (typeof reserved === "string") return null;
   const now = exchange.clock.now();
   let attempt: UpstreamAttempt | null = null;
   try {

@@ -26,7 +26,8 @@ export function settleUnused(
   const usage = { ...unusedTokensOf(facts, input), isPartial: true };
   const costNanos = costFor(exchange, facts.model, usage);
   const { inputTokens, outputTokens } = usage;
-  const charge = { model: facts.model, nanos: costNanos ?? 0, inputTokens, outputTokens, isPartial: false };
+  const { model, wasCutWhole: isPartial } = facts;
+  const charge = { model, nanos: costNanos ?? 0, inputTokens, outputTokens, isPartial };
   hedge.unused = { facts, charge, costNanos };
 }
 

@@ -129,6 +129,7 @@ describe("an attempt that differs from the one before in one field", () => {
     { firstByteAt: null },
     { endedAt: 1021 },
     { purpose: "mirror" },
+    { retryRefusedBy: "monthly" },
     { spanId: "1" },
     { responseModel: "m" },
   ];

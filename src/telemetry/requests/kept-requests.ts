@@ -225,10 +225,9 @@ function isPlain(facts: RequestFacts): boolean {
 }
 
 function isPlainAttempt(attempt: AttemptFacts): boolean {
-  const { translation, details, spanId, purpose, endedAt } = attempt;
-  return (
-    translation === null && details === null && spanId === null && purpose === "request" && endedAt !== null
-  );
+  const { translation, details, spanId, purpose, endedAt, retryRefusedBy } = attempt;
+  if (translation !== null || details !== null || spanId !== null || retryRefusedBy !== null) return false;
+  return purpose === "request" && endedAt !== null;
 }
 
 /** The hooks of post_response run after the request has ended. */

@@ -54,10 +54,14 @@ export class AttemptFacts {
   unusedUsage: UnusedUsage | null = null;
   /** Estimated output tokens of a body that was cut while it was received as a whole: the client got nothing of it. */
   cutOutputTokens = 0;
+  /** A successful response that is no stream had begun when it was cut: the provider has generated all of it. */
+  wasCutWhole = false;
   /** What its model has probably generated without showing it, if the client got nothing of the response. */
   hiddenTokens = 0;
   /** `hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy. */
   purpose: "request" | "hedge" | "mirror" = "request";
+  /** The limit or budget that had not enough left for a further attempt; null if none was refused. */
+  retryRefusedBy: string | null = null;
   /** Set if the request is traced. */
   spanId: string | null = null;
   /** The model that the response names; set if the request is traced. */

@@ -21,6 +21,7 @@ interface AttemptRecord {
   readonly status: number | null;
   readonly fault: string | null;
   readonly purpose: AttemptFacts["purpose"];
+  readonly retry_refused_by: string | null;
   /** Since the request's start. */
   readonly start_ms: number;
   /** Since the attempt's start. */
@@ -233,7 +234,7 @@ function tokenRecord(tokens: NonNullable<RequestFacts["tokens"]>): RequestRecord
 }
 
 function attemptRecord(attempt: AttemptFacts, facts: RequestFacts): AttemptRecord {
-  const { target, model, status, fault, purpose, startedAt, firstByteAt } = attempt;
+  const { target, model, status, fault, purpose, retryRefusedBy, startedAt, firstByteAt } = attempt;
   return {
     target_id: target.id,
     provider: target.provider,
@@ -241,6 +242,7 @@ function attemptRecord(attempt: AttemptFacts, facts: RequestFacts): AttemptRecor
     status,
     fault,
     purpose,
+    retry_refused_by: retryRefusedBy,
     start_ms: round(startedAt - facts.startedAt),
     first_byte_ms: firstByteAt === null ? null : round(firstByteAt - startedAt),
     ms: round(durationOf(attempt, facts)),
