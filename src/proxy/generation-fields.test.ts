@@ -16,6 +16,9 @@ test.each([
   ['{"inferenceConfig":{"maxTokens":12}}', 12, 1],
   [`{"generationConfig":{"maxOutputTokens":9,"responseSchema":{"title":"${"a".repeat(9000)}"}}}`, 9, 1],
   ['{"max_tokens":1e400,"n":-1}', null, 1],
+  ['{"max_tokens":1,"max_completion_tokens":-1}', 100_000_000, 1],
+  [`{"max_tokens":1,"max_completion_tokens":"${" ".repeat(9000)}"}`, 100_000_000, 1],
+  [`{"max_tokens":1,"generationConfig":{"maxOutputTokens":"${" ".repeat(9000)}"}}`, 100_000_000, 1],
 ])("%s", (text, maxOutputTokens, choices) => {
   expect(read(text)).toMatchObject({ maxOutputTokens, choices });
 });

@@ -82,6 +82,8 @@ const memberScanner = new JsonScanner(MEMBERS, { strictCount: 0, uniqueCount: ME
 
 /** A field whose value is longer is not read: values that decide are short. */
 const MAX_READ_BYTES = 4096;
+/** No value of a field that is read. */
+const UNREADABLE = Symbol("unreadable");
 const OPEN_BRACE = 0x7b;
 const ZERO = 0x30;
 /** Numbers with as many digits are exact. */
@@ -125,7 +127,7 @@ export class GenerationReader {
       const start = scanner.startOf(at);
       if (start < 0) continue;
       const value = readValue(bytes, start, scanner.endOf(at));
-      if (value !== undefined) (fields ??= {})[name] = value;
+      (fields ??= {})[name] = value;
     }
     if (fields === null) return NONE;
     return { ...outputBoundsOf(fields, null), ...reasoningIn(fields) };
@@ -150,7 +152,7 @@ function duplicateMember(bytes: Uint8Array): string | null {
   return null;
 }
 
-/** Most of the values are short numbers, for which no string is created. Returns undefined for values that are too long. */
+/** Most of the values are short numbers, for which no string is created. Returns UNREADABLE for values that are too long. */
 function readValue(bytes: Uint8Array, start: number, end: number): unknown {
   if (end - start > MAX_READ_BYTES) return readLongObject(bytes, start, end);
   let number = 0;
@@ -165,14 +167,17 @@ function readValue(bytes: Uint8Array, start: number, end: number): unknown {
 
 /** An object with a schema may be long. Returns its short members that decide. */
 function readLongObject(bytes: Uint8Array, start: number, end: number): unknown {
-  if (bytes[start] !== OPEN_BRACE) return undefined;
+  // A limit that is present and cannot be read is not absent.
+  if (bytes[start] !== OPEN_BRACE) return UNREADABLE;
   const object = bytes.subarray(start, end);
   memberScanner.scan(object);
   const entries = MEMBERS.flatMap((name, at) => {
     const [from, to] = [memberScanner.startOf(at), memberScanner.endOf(at)];
-    return from < 0 || to - from > MAX_READ_BYTES ? [] : [[name, utf8Between(object, from, to)] as const];
+    if (from < 0) return [];
+    const isRead = to - from <= MAX_READ_BYTES;
+    return [[name, isRead ? (JSON.parse(utf8Between(object, from, to)) as unknown) : UNREADABLE] as const];
   });
-  return Object.fromEntries(entries.map(([name, json]) => [name, JSON.parse(json) as unknown]));
+  return Object.fromEntries(entries);
 }
 
 type Wish = GenerationFields["reasoning"];

@@ -1,7 +1,7 @@
 // Whether the targets of a request run the operation that the path of the client names. Clients choose the path of a rule with a pattern, and
 // operators that of any rule: limits and budgets must not depend on a name that says nothing about what is run.
 import { endpointIn, type Endpoint, type Operation } from "../../formats/operations.ts";
-import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
+import type { CompiledTarget, CompiledUpstream } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
 import { configuredPath } from "../request-endpoint.ts";
@@ -23,6 +23,12 @@ export function isRun(exchange: Exchange, rule: CompiledRule, endpoint: Endpoint
   const route = exchange.route ?? (rule.virtualModels === null ? null : virtualRouteOf(exchange, rule));
   if (route === null) return isRunAtAll(exchange, rule, endpoint);
   return route.legs.every((legs) => legs.every((leg) => isRunAtAll(exchange, leg.rule, endpoint)));
+}
+
+/** Whether no target has a path of its own. A loop: several steps of a request need it. */
+export function isPathSent({ targets }: CompiledUpstream): boolean {
+  for (const { path } of targets) if (path !== null) return false;
+  return true;
 }
 
 /** A loop: most requests need it. */

@@ -26,13 +26,16 @@ export const BOUND_FIELDS = [
 type BoundFields = Readonly<Partial<Record<(typeof BOUND_FIELDS)[number], unknown>>>;
 
 const LIMITS = ["max_completion_tokens", "max_output_tokens", "max_tokens"] as const;
+/** An API whose fields limit the output: that of an operation, or Bedrock's Converse, which is the operation of no format. */
+export type BoundingApi = Operation | "converse";
 /** Servers ignore the names of other formats. */
-const LIMITS_BY_OPERATION: Partial<Record<Operation, readonly (typeof LIMITS)[number][]>> = {
+const LIMITS_BY_API: Partial<Record<BoundingApi, readonly (typeof LIMITS)[number][]>> = {
   chat: ["max_completion_tokens", "max_tokens"],
   completions: ["max_tokens"],
   messages: ["max_tokens"],
   responses: ["max_output_tokens"],
   generate_content: [],
+  converse: [],
 };
 /** Objects with limits of their own, and the names of these. */
 const CONFIGS = ["generationConfig", "generation_config", "inferenceConfig", "inference_config"] as const;
@@ -40,6 +43,9 @@ const CONFIG_LIMITS = ["maxOutputTokens", "max_output_tokens", "maxTokens", "max
 /** Those of Gemini's API. */
 const GEMINI_CONFIGS: ReadonlySet<string> = new Set(["generationConfig", "generation_config"]);
 const GEMINI_LIMITS = ["maxOutputTokens", "max_output_tokens"] as const;
+/** That of Bedrock's API. */
+const CONVERSE_LIMITS = ["maxTokens"] as const;
+const NO_LIMITS: readonly (typeof CONFIG_LIMITS)[number][] = [];
 const CONFIG_CHOICES = ["candidateCount", "candidate_count"] as const;
 
 export const MAX_COUNT = 100_000_000;
@@ -48,29 +54,43 @@ const MAX_DIGITS = 20;
 /** In any script: Python reads them all. */
 const HAS_DIGIT = /(?!0)\p{Nd}/u;
 
-/** `operation` is null if it is not known: then all limits count. Of several, the largest is the one that applies. */
-export function outputBoundsOf(fields: BoundFields, operation: Operation | null): OutputBounds {
-  const known = operation === null ? undefined : LIMITS_BY_OPERATION[operation];
-  let limit = 0;
-  for (const name of known ?? LIMITS) limit = Math.max(limit, countOf(fields[name]));
+/**
+ * `api` is null if it is not known: then all limits count. Of several, the largest is the one that applies. One that is no positive whole
+ * number says nothing about the output, and servers differ about which of several they read: beside it, another one limits nothing.
+ */
+export function outputBoundsOf(fields: BoundFields, api: BoundingApi | null): OutputBounds {
+  const limits: unknown[] = [];
+  for (const name of (api === null ? undefined : LIMITS_BY_API[api]) ?? LIMITS) limits.push(fields[name]);
   let choices = Math.max(1, choicesOf(fields.n), choicesOf(fields.best_of));
   for (const name of CONFIGS) {
     const config = fields[name];
     if (!isJsonObject(config)) continue;
-    for (const limitName of limitsOfConfig(name, operation))
-      limit = Math.max(limit, countOf(config[limitName]));
+    for (const limitName of limitsOfConfig(name, api)) limits.push(config[limitName]);
     for (const choicesName of CONFIG_CHOICES) choices = Math.max(choices, choicesOf(config[choicesName]));
   }
-  return { maxOutputTokens: limit === 0 ? null : limit, choices };
+  return { maxOutputTokens: largestOf(limits), choices };
 }
 
-/** Returns the limits that the API of the operation reads in this object. */
-function limitsOfConfig(
-  name: string,
-  operation: Operation | null,
-): readonly (typeof CONFIG_LIMITS)[number][] {
-  if (operation === "generate_content") return GEMINI_CONFIGS.has(name) ? GEMINI_LIMITS : [];
-  return operation === null || LIMITS_BY_OPERATION[operation] === undefined ? CONFIG_LIMITS : [];
+/** Returns the limits that the API reads in this object. */
+function limitsOfConfig(name: string, api: BoundingApi | null): readonly (typeof CONFIG_LIMITS)[number][] {
+  if (api === "converse") return name === "inferenceConfig" ? CONVERSE_LIMITS : NO_LIMITS;
+  if (api === "generate_content") return GEMINI_CONFIGS.has(name) ? GEMINI_LIMITS : NO_LIMITS;
+  return api === null || LIMITS_BY_API[api] === undefined ? CONFIG_LIMITS : NO_LIMITS;
+}
+
+/** Returns null if none limits the output, and the most that can be reserved if one does and another one is unusable. */
+function largestOf(limits: readonly unknown[]): number | null {
+  let largest = 0;
+  let hasUnusable = false;
+  for (const limit of limits) {
+    // Client libraries send null for a field that is not set.
+    if (limit === undefined || limit === null) continue;
+    const count = countOf(limit);
+    hasUnusable ||= count === 0;
+    largest = Math.max(largest, count);
+  }
+  if (largest === 0) return null;
+  return hasUnusable ? MAX_COUNT : largest;
 }
 
 /** Returns 0 for what is no count. Larger values are no tokens: the request does not limit its output. */

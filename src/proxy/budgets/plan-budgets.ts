@@ -6,7 +6,6 @@ import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
 import { boundedSubject, SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
-import type { CompiledUpstream } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
 import { METHODS_WITHOUT_MODEL } from "../named-models.ts";
@@ -14,7 +13,7 @@ import { priceFor } from "../price-for.ts";
 import { userIdOf, userKeyOf } from "../user-of.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
 import { KnownPlans, type ApplyingBudget, type BudgetPlan } from "./known-plans.ts";
-import { namedEndpoint } from "./named-operation.ts";
+import { isPathSent, namedEndpoint } from "./named-operation.ts";
 import { eligibleModels, estimatesOf, sizeOf } from "./request-estimate.ts";
 import { dependsOnModel, requireOneModel } from "./require-one-model.ts";
 import { UNKNOWN_SIZE, type ModelEstimate, type RequestSize } from "./request-size.ts";
@@ -41,12 +40,6 @@ export function mayCost(exchange: Exchange, rule: CompiledRule): boolean {
   const endpoint = namedEndpoint(exchange, rule, OPERATIONS_TO_CHECK);
   if (endpoint === null) return true;
   return CREATING_OPERATIONS.has(endpoint.operation) && !endpoint.tail.endsWith("/cancel");
-}
-
-/** Whether no target has a path of its own. A loop: several steps of a request need it. */
-function isPathSent({ targets }: CompiledUpstream): boolean {
-  for (const { path } of targets) if (path !== null) return false;
-  return true;
 }
 
 /** Throws if a budget rejects models without a price. */

@@ -1,4 +1,5 @@
 // Estimates of a request before it is sent, for budgets and for the limits of plugins: which models may get it, and its tokens.
+import { percentDecoded } from "../../base/percent-decoded.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
@@ -8,7 +9,7 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import { candidatesFor } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
-import { isRun, namedEndpoint } from "./named-operation.ts";
+import { isPathSent, isRun, namedEndpoint } from "./named-operation.ts";
 import { modelRunBy } from "../named-models.ts";
 import { priceFor } from "../price-for.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
@@ -29,6 +30,7 @@ const TASK = new URL("./request-size-task.ts", import.meta.url);
 const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings", "moderations", "rerank"]);
 /** What they run is in a file, and is not charged by the price of requests. */
 const JOBS: ReadonlySet<Operation> = new Set(["batches", "fine_tuning"]);
+const CONVERSE_PATH = /\/model\/[^?]+\/converse(?:-stream)?\/?$/i;
 const JOB_PATH = /\/(?:batches|fine_tuning)/;
 const UNKNOWN_MODEL: readonly (string | null)[] = [null];
 /** Reserved for the first request to a model that does not limit its output. */
@@ -136,15 +138,20 @@ function measure(exchange: Exchange, { offLoop }: OffLoopPart): ValueOrPromise<R
   if (body === null) return UNKNOWN_SIZE;
   const { bytes, isJson } = body;
   const isKnown = endpoint !== null && rule !== null && isRun(exchange, rule, endpoint);
-  const operation = isKnown ? endpoint.operation : null;
+  const api = isKnown ? endpoint.operation : isConverse(exchange) ? "converse" : null;
   const isDeclared = fields.isObject;
   // Many servers read JSON whatever the content type is.
   if (!isDeclared && (isJson || !mayBeObject(bytes))) return sizeOfFile(bytes);
   if (bytes.byteLength > LARGE_BODY_BYTES) {
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
-    return offLoop.run<typeof requestSizeTask>(TASK, { bytes, operation }, limits);
+    return offLoop.run<typeof requestSizeTask>(TASK, { bytes, api }, limits);
   }
-  return isDeclared ? requestSizeIn(bytes, operation) : parsedRequestSize(bytes, operation);
+  return isDeclared ? requestSizeIn(bytes, api) : parsedRequestSize(bytes, api);
+}
+
+/** Whether Bedrock's Converse API gets the request. Its path is no operation of a format. */
+function isConverse({ rule, sentPath }: Exchange): boolean {
+  return rule !== null && isPathSent(rule.upstream) && CONVERSE_PATH.test(percentDecoded(sentPath));
 }
 
 /** Returns the estimates for these models. Computed once per request and size, but for every response of a WebSocket: it learns from them. */

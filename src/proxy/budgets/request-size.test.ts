@@ -2,14 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../base/json.ts";
-import type { Operation } from "../../formats/operations.ts";
+import type { BoundingApi } from "./output-bounds.ts";
 import { mayBeObject, parsedRequestSize, requestSizeIn, UNKNOWN_SIZE } from "./request-size.ts";
 
 const MESSAGES = [{ role: "user", content: "Good morning" }];
 
-function outputOf(fields: string, operation: Operation | null = "chat") {
+function outputOf(fields: string, api: BoundingApi | null = "chat") {
   const json = `{"model":"m","messages":${JSON.stringify(MESSAGES)},${fields}}`;
-  const { maxOutputTokens, choices } = requestSizeIn(Buffer.from(json), operation);
+  const { maxOutputTokens, choices } = requestSizeIn(Buffer.from(json), api);
   return [maxOutputTokens, choices];
 }
 
@@ -37,6 +37,14 @@ describe("the output of a request with", () => {
     ['"n":1000000000', [null, 100_000_000]],
     ['"n":1e308', [null, 100_000_000]],
     ['"metadata":{"max_tokens":9,"n":9}', [null, 1]],
+    // Servers differ about which of two limits they read.
+    ...["100000001", "-1", "0", "2.5", "1e999", '"many"', '""', "true", "[9]", "{}"].map(
+      (value): [string, number[]] => [`"max_tokens":1,"max_completion_tokens":${value}`, [100_000_000, 1]],
+    ),
+    ['"max_tokens":-1,"max_completion_tokens":1', [100_000_000, 1]],
+    ['"max_tokens":-1,"max_completion_tokens":0', [null, 1]],
+    ['"max_tokens":1,"max_completion_tokens":null', [1, 1]],
+    ['"max_tokens":1,"max_output_tokens":-1', [1, 1]],
     ['"max_tokens":7,"max_tokens":9', [9, 1]],
   ])("%s", (fields, expected) => {
     expect(outputOf(fields)).toEqual(expected);
@@ -44,7 +52,7 @@ describe("the output of a request with", () => {
 });
 
 describe("the output of a body with", () => {
-  test.each<[string, Operation | null, (number | null)[]]>([
+  test.each<[string, BoundingApi | null, (number | null)[]]>([
     ['{"prompt":["a","b","c"],"max_tokens":50,"n":2}', "completions", [50, 6]],
     ['{"prompt":[[1,2],[3]],"max_tokens":50}', "completions", [50, 2]],
     ['{"prompt":[1,2,3],"max_tokens":50}', "completions", [50, 1]],
@@ -58,6 +66,13 @@ describe("the output of a body with", () => {
       [50, 1],
     ],
     ['{"max_tokens":1,"generationConfig":{"maxTokens":1}}', "generate_content", [null, 1]],
+    [
+      '{"generationConfig":{"maxOutputTokens":1,"max_output_tokens":0}}',
+      "generate_content",
+      [100_000_000, 1],
+    ],
+    ['{"max_tokens":1,"inferenceConfig":{"maxTokens":50}}', "converse", [50, 1]],
+    ['{"max_tokens":1,"max_completion_tokens":1,"generationConfig":{"maxTokens":1}}', "converse", [null, 1]],
     ['{"max_tokens":1,"generationConfig":{"maxOutputTokens":50}}', "generate_content", [50, 1]],
     ['{"max_tokens":1,"inferenceConfig":{"maxOutputTokens":1}}', "generate_content", [null, 1]],
     ['{"max_tokens":5,"max_output_tokens":1,"generationConfig":{"maxOutputTokens":9}}', "chat", [5, 1]],
@@ -77,7 +92,7 @@ test("the bytes of a body have the size of the parsed body, which is a positive 
     fc.constantFrom(null, true, 1e8, 1e8 + 1, 1e15, 1e308, "7", "-7", "1e3", "0x10", "x", ""),
   );
   const name = fc.constantFrom("max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of");
-  const operation = fc.constantFrom<(Operation | null)[]>(
+  const operation = fc.constantFrom<(BoundingApi | null)[]>(
     "chat",
     "completions",
     "messages",

@@ -2,12 +2,17 @@
 import { hasByteOrderMark } from "../../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
-import type { Operation } from "../../formats/operations.ts";
 import { EstimatedFieldReader } from "../../formats/estimated-fields.ts";
 import { estimateCountedTokens, estimateRequestTokens } from "../../formats/token-estimate.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { RequestBody } from "../request-body.ts";
-import { BOUND_FIELDS, MAX_COUNT, outputBoundsOf, type OutputBounds } from "./output-bounds.ts";
+import {
+  BOUND_FIELDS,
+  MAX_COUNT,
+  outputBoundsOf,
+  type BoundingApi,
+  type OutputBounds,
+} from "./output-bounds.ts";
 
 export interface RequestSize extends OutputBounds {
   readonly inputTokens: number;
@@ -52,11 +57,11 @@ const OPENING_BRACE = 0x7b;
 const fieldReader = new EstimatedFieldReader(OUTPUT_FIELDS);
 
 /** Returns the size of a request whose bytes are a JSON object in UTF-8 that was validated. */
-export function requestSizeIn(bytes: Uint8Array, operation: Operation | null): RequestSize {
-  if (!fieldReader.read(bytes)) return parsedRequestSize(bytes, operation);
+export function requestSizeIn(bytes: Uint8Array, api: BoundingApi | null): RequestSize {
+  if (!fieldReader.read(bytes)) return parsedRequestSize(bytes, api);
   const { others, further, units, isCounted } = fieldReader;
   const inputTokens = isCounted ? estimateCountedTokens(units) : estimateRequestTokens(others, units);
-  const size = sizeWith(inputTokens, further, others, operation);
+  const size = sizeWith(inputTokens, further, others, api);
   fieldReader.forget();
   return size;
 }
@@ -80,11 +85,11 @@ export function mayBeObject(bytes: Uint8Array): boolean {
 /**
  * As `requestSizeIn`, but slower and with as much memory as the parsed body needs. The bytes may be anything.
  */
-export function parsedRequestSize(bytes: Uint8Array, operation: Operation | null): RequestSize {
+export function parsedRequestSize(bytes: Uint8Array, api: BoundingApi | null): RequestSize {
   const body = parse(bytes);
   if (!isJsonObject(body)) return sizeOfFile(bytes);
   const outputFields = OUTPUT_FIELDS.map((name) => body[name]);
-  return sizeWith(estimateRequestTokens(body), outputFields, body, operation);
+  return sizeWith(estimateRequestTokens(body), outputFields, body, api);
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -100,13 +105,13 @@ function sizeWith(
   inputTokens: number,
   values: readonly unknown[],
   { generationConfig, prompt }: JsonObject,
-  operation: Operation | null,
+  api: BoundingApi | null,
 ): RequestSize {
   const [max_completion_tokens, max_output_tokens, max_tokens, n, best_of, ...configs] = values;
   const [generation_config, inferenceConfig, inference_config] = configs;
   const limits = { max_completion_tokens, max_output_tokens, max_tokens, n, best_of };
   const fields = { ...limits, generationConfig, generation_config, inferenceConfig, inference_config };
-  const { maxOutputTokens, choices } = outputBoundsOf(fields, operation);
+  const { maxOutputTokens, choices } = outputBoundsOf(fields, api);
   return {
     inputTokens,
     fileTokens: 0,
