@@ -70,6 +70,7 @@ function settledUsage(
     sentAt: facts.startedAt,
     endedAt: facts.endedAt ?? exchange.clock.now(),
     answeredAt: kind === "reasoning" ? null : seenAt,
+    isWhole: !response.isStream,
   };
   const usage = withHiddenOutput(exchange, call, known, parts);
   return reported === null && usage.outputTokens === 0 ? null : withInput(exchange, usage);

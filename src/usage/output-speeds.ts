@@ -1,5 +1,5 @@
-// How fast and how much models that reason generate, per gateway and model: with it, the hidden tokens of a response that was not received to
-// its end are estimated. Learns from complete responses, and from aborted ones that their output was at least as large.
+// How fast and how much models generate, per gateway and model: with it, the hidden tokens of a response that was not received to its end are
+// estimated. Learns from complete responses, and from aborted ones that their output was at least as large.
 import { ByModel } from "./by-model.ts";
 
 const KEPT_RESPONSES = 1000;
@@ -148,6 +148,9 @@ function percentileOf(values: Float32Array): number {
   return sorted[Math.ceil(sorted.length * PERCENTILE) - 1] ?? 0;
 }
 
+/** Responses of models that reason are longer than those of the same models without it, and each kind must not dilute the other one. */
+export type OutputKind = "reasoning" | "plain";
+
 /** How a request and its complete response were. */
 interface CompleteOutput {
   readonly tokens: number;
@@ -159,22 +162,30 @@ interface CompleteOutput {
 }
 
 export class OutputSpeeds {
-  readonly #models = new ByModel(() => new ModelOutput(), KEPT_MODELS);
+  readonly #models = {
+    reasoning: new ByModel(() => new ModelOutput(), KEPT_MODELS),
+    plain: new ByModel(() => new ModelOutput(), KEPT_MODELS),
+  };
 
-  add(gatewayId: string, model: string, { tokens, milliseconds, hasReasoned, wish }: CompleteOutput): void {
-    const observed = this.#models.getOrCreate(gatewayId, model);
+  add(
+    gatewayId: string,
+    model: string,
+    { tokens, milliseconds, hasReasoned, wish }: CompleteOutput,
+    kind: OutputKind = "reasoning",
+  ): void {
+    const observed = this.#models[kind].getOrCreate(gatewayId, model);
     if (hasReasoned && wish === "off") observed.reasonsDespiteOff = true;
     if (hasReasoned && wish === null) observed.reasonsUnasked = true;
     if (tokens > 0) observed.add({ tokens, perSecond: (tokens * 1000) / Math.max(milliseconds, 1) });
   }
 
   /** Call when a client has left a response that has generated at least these tokens. */
-  addAborted(gatewayId: string, model: string, tokens: number): void {
-    this.#models.get(gatewayId, model)?.addAborted(tokens);
+  addAborted(gatewayId: string, model: string, tokens: number, kind: OutputKind = "reasoning"): void {
+    this.#models[kind].get(gatewayId, model)?.addAborted(tokens);
   }
 
   /** Returns undefined if nothing was observed. */
-  of(gatewayId: string, model: string): ObservedOutput | undefined {
-    return this.#models.get(gatewayId, model);
+  of(gatewayId: string, model: string, kind: OutputKind = "reasoning"): ObservedOutput | undefined {
+    return this.#models[kind].get(gatewayId, model);
   }
 }

@@ -23,7 +23,10 @@ test.each([
 ] as const)(
   "the largest output counts once: %s",
   (_, unusedUsage, cutOutputTokens, hiddenTokens, expected) => {
-    const tokens = unusedTokensOf({ unusedUsage, cutOutputTokens, hiddenTokens }, 50);
+    const tokens = unusedTokensOf(
+      { unusedUsage, cutOutputTokens, hiddenTokens, hiddenReasoning: hiddenTokens },
+      50,
+    );
     expect([tokens.inputTokens, tokens.outputTokens, tokens.reasoningTokens]).toEqual([...expected]);
   },
 );

@@ -48,7 +48,8 @@ export function unusedTokensOf(
     unusedUsage,
     cutOutputTokens,
     hiddenTokens,
-  }: Pick<AttemptFacts, "unusedUsage" | "cutOutputTokens" | "hiddenTokens">,
+    hiddenReasoning,
+  }: Pick<AttemptFacts, "unusedUsage" | "cutOutputTokens" | "hiddenTokens" | "hiddenReasoning">,
   estimatedInput: number,
 ): TokenCounts {
   const known = unusedUsage ?? NO_TOKENS;
@@ -57,10 +58,6 @@ export function unusedTokensOf(
     : known.inputTokens;
   const received = Math.max(known.outputTokens, cutOutputTokens);
   const hidden = Math.max(0, hiddenTokens - received);
-  return {
-    ...known,
-    inputTokens,
-    outputTokens: received + hidden,
-    reasoningTokens: known.reasoningTokens + hidden,
-  };
+  const reasoningTokens = known.reasoningTokens + Math.min(hidden, hiddenReasoning);
+  return { ...known, inputTokens, outputTokens: received + hidden, reasoningTokens };
 }

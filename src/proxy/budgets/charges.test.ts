@@ -54,6 +54,7 @@ const attempt = fc.record({
   model: fc.constantFrom(...MODELS),
   unusedUsage: fc.constant(null),
   hiddenTokens: fc.nat(100),
+  hiddenReasoning: fc.nat(100),
   cutOutputTokens: fc.nat(100),
   wasCutWhole: fc.boolean(),
 });

@@ -27,6 +27,7 @@ type ChargedAttempt = Pick<
   | "model"
   | "unusedUsage"
   | "hiddenTokens"
+  | "hiddenReasoning"
   | "cutOutputTokens"
   | "wasCutWhole"
 >;

@@ -251,7 +251,8 @@ export class SocketResponses {
       return;
     }
     const endedAt = this.#exchange.clock.now();
-    const call = { model: this.#response.model, sentAt: turn.startedAt, endedAt, answeredAt: null };
+    const { model } = this.#response;
+    const call = { model, sentAt: turn.startedAt, endedAt, answeredAt: null, isWhole: false };
     this.#settle(
       turn,
       withHiddenOutput(this.#exchange, call, usage, this.#parts),

@@ -58,6 +58,8 @@ export class AttemptFacts {
   wasCutWhole = false;
   /** What its model has probably generated without showing it, if the client got nothing of the response. */
   hiddenTokens = 0;
+  /** Those of them that are reasoning. */
+  hiddenReasoning = 0;
   /** `hedge`: the attempt of a hedged request whose response was not used. `mirror`: that of a copy. */
   purpose: "request" | "hedge" | "mirror" = "request";
   /** The limit or budget that had not enough left for a further attempt; null if none was refused. */
