@@ -68,6 +68,8 @@ export class UsageAccumulator {
   #counters: Counters | null = null;
   /** The provider has reported the final counts, whether or not the rest of the response arrives. */
   #isFinal = false;
+  /** How often final counts were reported. */
+  finalCount = 0;
   /** Only the usage at the start of a stream has been reported. */
   #isStartOnly = false;
   /** The last usage says nothing usable about the output, and what was reported earlier is only that of the first part. */
@@ -82,7 +84,10 @@ export class UsageAccumulator {
     this.#counters = addCounters(this.#counters, counters);
     if (this.#hasOutput(counters)) this.#lacksOutput = false;
     else this.#lacksOutput ||= !this.#isFinal;
-    this.#isFinal ||= stage === "final";
+    if (stage === "final") {
+      this.#isFinal = true;
+      this.finalCount++;
+    }
     this.#isStartOnly = isFirst && stage === "start";
   }
 

@@ -53,3 +53,37 @@ test("a byte order mark does not hide the usage of a body", () => {
   for (let at = 0; at <= body.byteLength; at++)
     expect(relay("openai", [body.subarray(0, at), body.subarray(at)], true)).toMatchObject(expected);
 });
+
+const event = (value: object) => Buffer.from(`data: ${JSON.stringify(value)}\n\n`);
+const usageEvent = (output: number) =>
+  event({ choices: [], usage: { prompt_tokens: 10, completion_tokens: output, total_tokens: 10 + output } });
+const textEvent = event({ choices: [{ index: 0, delta: { content: WORDS } }] });
+const DONE = Buffer.from("data: [DONE]\n\n");
+
+function stream(chunks: readonly Uint8Array[], isComplete: boolean): Usage | null {
+  const tap = tapResponse({ ...tapped("openai", null), isStream: true });
+  for (const chunk of chunks) void tap?.push(chunk);
+  if (isComplete) void tap?.end();
+  else void tap?.abort();
+  return tap?.result(isComplete) ?? null;
+}
+
+test.each([
+  ["no tokens", [usageEvent(0), textEvent]],
+  ["no tokens, in one chunk", [Buffer.concat([usageEvent(0), textEvent])]],
+  ["few tokens", [usageEvent(1), textEvent, textEvent]],
+])("text after an event of usage with %s counts", (_name, chunks) => {
+  const usage = stream(chunks, false);
+  expect(usage).toMatchObject({ inputTokens: 10, isPartial: true });
+  expect(usage?.outputTokens).toBeGreaterThan(300);
+});
+
+test("the usage at the end of a stream is final, whether or not the rest arrives", () => {
+  for (const chunks of [
+    [textEvent, usageEvent(4)],
+    [textEvent, usageEvent(4), DONE],
+    [usageEvent(1), textEvent, usageEvent(4), DONE],
+  ])
+    for (const isComplete of [true, false])
+      expect(stream(chunks, isComplete)).toMatchObject({ outputTokens: 4, isPartial: false });
+});

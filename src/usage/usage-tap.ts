@@ -9,16 +9,9 @@ import { StreamRecoder } from "../http/stream-recoder.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { decodeJson, lastObjectIn, startsJson, textTokensOf } from "./json-body.ts";
 import { JsonUsage } from "./json-usage.ts";
-import { RelayedText } from "./relayed-text.ts";
+import { RelayedParts } from "./relayed-parts.ts";
 import { StreamUsageFilter } from "./stream-usage-filter.ts";
-import {
-  needsText,
-  NO_TOKENS,
-  UsageAccumulator,
-  usageOf,
-  withTextOutput,
-  type Usage,
-} from "./usage-accumulator.ts";
+import { needsText, UsageAccumulator, usageOf, withTextOutput, type Usage } from "./usage-accumulator.ts";
 
 /** The properties of a target's response that decide how its usage is read. */
 interface TappedResponse {
@@ -147,7 +140,7 @@ class JsonTap extends UsageTap {
 class StreamTap extends UsageTap {
   readonly #reader: UsageReader;
   readonly #filter: StreamUsageFilter;
-  readonly #relayed = new RelayedText();
+  readonly #relayed = new RelayedParts(this.usage);
 
   constructor(tapped: TappedResponse) {
     super(tapped);
@@ -157,8 +150,9 @@ class StreamTap extends UsageTap {
 
   override push(chunk: Uint8Array): RelayedBytes {
     this.details?.push(chunk);
+    const relayed = this.#filter.push(chunk);
     this.#relayed.push(chunk);
-    return this.#filter.push(chunk);
+    return relayed;
   }
 
   override end(): RelayedBytes {
@@ -167,8 +161,9 @@ class StreamTap extends UsageTap {
 
   override pushWhole(body: Uint8Array): Uint8Array {
     this.details?.push(body);
+    const relayed = Buffer.concat([this.#filter.push(body), this.#filter.end()]);
     this.#relayed.push(body);
-    return Buffer.concat([this.#filter.push(body), this.#filter.end()]);
+    return relayed;
   }
 
   override abort(): Uint8Array {
@@ -176,16 +171,8 @@ class StreamTap extends UsageTap {
   }
 
   override result(isComplete: boolean): Usage | null {
-    return withEstimate(super.result(isComplete), this.#relayed, this.#reader);
+    return this.#relayed.withEstimate(super.result(isComplete), this.#reader);
   }
-}
-
-/** If not all of the usage of a stream was reported, returns what was reported with the output that the relayed text has at least. */
-function withEstimate(reported: Usage | null, relayed: RelayedText, reader: UsageReader): Usage | null {
-  if (reported !== null && !needsText(reported)) return reported;
-  const { tokens, hasMedia } = relayed.estimate(reader);
-  if (reported === null && tokens === 0 && !hasMedia) return null;
-  return withTextOutput(reported ?? { ...NO_TOKENS, isPartial: true }, tokens, hasMedia);
 }
 
 /** Decodes a copy of the stream. The client gets the original bytes unless the usage event must be removed from them. */
@@ -194,7 +181,7 @@ class EncodedStreamTap extends UsageTap {
   readonly #recoder: StreamRecoder;
   readonly #reader: UsageReader;
   readonly #filter: StreamUsageFilter;
-  readonly #relayed = new RelayedText();
+  readonly #relayed = new RelayedParts(this.usage);
   #isRecoding: boolean;
   #isReadable = true;
   #hasStarted = false;
@@ -212,8 +199,8 @@ class EncodedStreamTap extends UsageTap {
     try {
       const decoded = await this.#recoder.decode(chunk);
       this.details?.push(decoded);
-      this.#relayed.push(decoded);
       const relayed = this.#filter.push(decoded);
+      this.#relayed.push(decoded);
       if (this.firstContent?.isSearching === true) this.firstContent.push(relayed);
       return this.#isRecoding ? await this.#recoder.encode(relayed) : chunk;
     } catch (error) {
@@ -235,6 +222,6 @@ class EncodedStreamTap extends UsageTap {
 
   override result(isComplete: boolean): Usage | null {
     this.#recoder.destroy();
-    return withEstimate(super.result(isComplete), this.#relayed, this.#reader);
+    return this.#relayed.withEstimate(super.result(isComplete), this.#reader);
   }
 }

@@ -81,7 +81,9 @@ function toTokenCounts([
 function findInEvent({ type, usage, choices, response }: JsonObject): EventUsage | null {
   if (isJsonObject(usage)) {
     const isUsageOnly = Array.isArray(choices) && choices.length === 0;
-    return { usage, stage: isUsageOnly || isLast(type) ? "final" : "running", isUsageOnly };
+    // Some servers send the input in an event of its own, before the text.
+    const isEnd = isUsageOnly && usage["completion_tokens"] !== 0;
+    return { usage, stage: isEnd || isLast(type) ? "final" : "running", isUsageOnly };
   }
   // Events of the Responses API carry the response object. Only that of the last event has usage.
   if (!isJsonObject(response) || !isJsonObject(response["usage"])) return null;
