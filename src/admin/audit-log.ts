@@ -55,6 +55,18 @@ export class AuditLog {
     if (entry !== null) this.#log.info({ audit: entry }, "audit");
   }
 
+  /** Resolves to the number of the last entry about a record; 0 if there is none. */
+  async lastChangeOf(gatewayId: string, resource: string, resourceId: string): Promise<number> {
+    const { records } = await this.#store.list({
+      gatewayId,
+      resource,
+      search: resourceId,
+      limit: 1,
+      offset: 0,
+    });
+    return records[0]?.sequence ?? 0;
+  }
+
   /** Records that secrets are read, before they are sent. */
   async recordRead(origin: AuditOrigin, resource: string, gatewayId: string | null): Promise<void> {
     const key = JSON.stringify([origin.actor, resource, gatewayId]);

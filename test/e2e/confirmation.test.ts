@@ -115,6 +115,21 @@ describe("a confirmation", () => {
     expect((await call("reset", {}, `?confirm=${plan.confirm}`)).body).toMatchObject({ spent: "0.00" });
   });
 
+  test("cannot be used again when as much is spent as before", async () => {
+    const { call, spend, spent } = await budgetWith();
+    for (const action of ["reset", "adjust"]) {
+      const body = action === "reset" ? {} : { amount: "-0.05" };
+      await spend(5);
+      const { confirm: digest } = (await call(action, body)).body;
+      expect(await call(action, body, `?confirm=${digest}`)).toMatchObject({ status: 200 });
+      await spend(5);
+      expectError(await call(action, body, `?confirm=${digest}`), 409, "confirmation_required");
+      expect(await spent()).toBe("0.05");
+      const { confirm: next } = (await call("reset")).body;
+      await call("reset", {}, `?confirm=${next}`);
+    }
+  });
+
   test("that was made up, is of another budget, or is empty does nothing", async () => {
     const [one, other] = [await budgetWith(), await budgetWith()];
     await one.spend(2);

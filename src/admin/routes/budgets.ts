@@ -10,7 +10,7 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import { adjustInput, BudgetStates, subjectInput } from "../budget-states.ts";
 import { requireSameUnit } from "../budget-unit.ts";
-import { addLossyOperation } from "../confirmation.ts";
+import { addLossyOperation, type LossPlan } from "../confirmation.ts";
 import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
 import { idsField } from "../list-query.ts";
 import { newChild } from "../record-fields.ts";
@@ -54,6 +54,9 @@ const state = {
   description: "The state of the current period.",
 } as const;
 
+/** The resource of changes in the audit log. */
+const STATE_RESOURCE = "budget_state";
+
 export function addBudgetRoutes(
   table: RouteTable,
   current: CurrentConfiguration,
@@ -84,7 +87,12 @@ export function addBudgetRoutes(
     body: "BudgetReset",
     isBodyOptional: true,
     response: state,
-    plan: ({ params, body }) => states.losses(...idsIn(params), validate(subjectInput, body).subject),
+    plan: async ({ params, body, caller }) =>
+      afterLastChange(
+        await states.losses(...idsIn(params), validate(subjectInput, body).subject),
+        ...idsIn(params),
+        caller,
+      ),
     handle: async ({ params, body, caller }, lost) => {
       const { subject } = validate(subjectInput, body);
       await states.reset(...idsIn(params), subject);
@@ -101,7 +109,12 @@ export function addBudgetRoutes(
     body: "BudgetAdjustment",
     bodyExample: { amount: "-5.00" },
     response: state,
-    plan: ({ params, body }) => states.adjustmentLosses(...idsIn(params), validate(adjustInput, body)),
+    plan: async ({ params, body, caller }) =>
+      afterLastChange(
+        await states.adjustmentLosses(...idsIn(params), validate(adjustInput, body)),
+        ...idsIn(params),
+        caller,
+      ),
     handle: async ({ params, body, caller }, lost) => {
       const change = validate(adjustInput, body);
       await states.adjust(...idsIn(params), change);
@@ -133,6 +146,17 @@ function addStateList(table: RouteTable, states: BudgetStates): void {
   });
 }
 
+/** A plan that was carried out is another one afterwards, even if as much is spent again. */
+async function afterLastChange(
+  plan: LossPlan,
+  gatewayId: string,
+  budgetId: string,
+  { audit }: Caller,
+): Promise<LossPlan> {
+  const last = await audit.lastChangeOf(gatewayId, STATE_RESOURCE, budgetId);
+  return { ...plan, scope: `${plan.scope} ${last}` };
+}
+
 /** States have no revisions, so the audit log says who changed them. */
 function recordChange(
   { audit, origin }: Caller,
@@ -142,7 +166,7 @@ function recordChange(
   return audit.record({
     ...origin,
     action: "update",
-    resource: "budget_state",
+    resource: STATE_RESOURCE,
     resource_id,
     gateway_id,
     name: null,
