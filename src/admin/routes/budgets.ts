@@ -54,6 +54,8 @@ const state = {
   description: "The state of the current period.",
 } as const;
 
+const idsIn = (params: PathParameters) => [params["gateway_id"] ?? "", params["budget_id"] ?? ""] as const;
+
 /** The resource of changes in the audit log. */
 const STATE_RESOURCE = "budget_state";
 
@@ -68,7 +70,6 @@ export function addBudgetRoutes(
   const states = new BudgetStates(current, book, clock, names);
   const shared = { tag: budgets.tag };
   addStateList(table, states);
-  const idsIn = (params: PathParameters) => [params["gateway_id"] ?? "", params["budget_id"] ?? ""] as const;
   addOperation(table, {
     ...shared,
     method: "get",
@@ -78,6 +79,11 @@ export function addBudgetRoutes(
     response: state,
     handle: async ({ params }) => Response.json(await states.read(...idsIn(params))),
   });
+  addLossyOperations(table, states);
+}
+
+function addLossyOperations(table: RouteTable, states: BudgetStates): void {
+  const shared = { tag: budgets.tag };
   addLossyOperation(table, {
     ...shared,
     method: "post",
