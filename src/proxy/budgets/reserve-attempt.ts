@@ -7,7 +7,7 @@ import type { AttemptFacts } from "../../telemetry/requests/request-facts.ts";
 import type { Exchange } from "../exchange.ts";
 import { isChargedFailure } from "./charged-failure.ts";
 import type { Reservations } from "./reservations.ts";
-import { reservationsIn, type PlannedClaim, type ReservedClaims } from "./reserved-claims.ts";
+import { reservationsIn, reservedClaims, type PlannedClaim, type ReservedClaims } from "./reserved-claims.ts";
 
 /** Returns null if there is nothing to reserve, and the name of the limit or budget that has not enough left for it. */
 export function reserveAttempt(
@@ -68,7 +68,7 @@ function keptClaims(
   decided: Reservation | Refusal,
 ): ReservedClaims | string {
   if (!decided.reserved) return [...limits, ...budgets][decided.refusedBy]?.type ?? "";
-  return { reservation: decided, limits, budgets, plannedFor: null, added: null, next: null };
+  return reservedClaims(decided, limits, budgets);
 }
 
 /** The ledger accepts a key once per call, so that claims that were reserved one after the other become one. */

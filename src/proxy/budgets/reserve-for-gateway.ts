@@ -4,6 +4,7 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { Exchange } from "../exchange.ts";
 import { planBudgets, type PlanParts } from "./plan-budgets.ts";
 import type { Reservations } from "./reservations.ts";
+import { reservedClaims } from "./reserved-claims.ts";
 
 /** Budgets that do not belong to the caller. */
 const CHARGED_SCOPES: ReadonlySet<string> = new Set(["gateway", "model"]);
@@ -26,14 +27,7 @@ export async function reserveForGateway(
     const decided = await reservations.reserve(exchange, budgets);
     reservations.decided(exchange, budgets, decided, 0);
     if (!decided.reserved) return false;
-    exchange.reserved = {
-      reservation: decided,
-      limits: [],
-      budgets,
-      plannedFor: null,
-      added: null,
-      next: null,
-    };
+    exchange.reserved = reservedClaims(decided, [], budgets);
     return true;
   } catch (error) {
     if (error instanceof GatehouseError) return false;

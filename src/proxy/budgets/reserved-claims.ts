@@ -28,6 +28,16 @@ export interface ReservedClaims {
   next: ReservedClaims | null;
 }
 
+/** Returns claims that were reserved together. */
+export function reservedClaims(
+  reservation: Reservation,
+  limits: readonly LimitClaim[],
+  budgets: readonly PlannedClaim[],
+  plannedFor: PlannedRequest | null = null,
+): ReservedClaims {
+  return { reservation, limits, budgets, plannedFor, added: null, next: null };
+}
+
 /** Returns the reservations of the attempts at a request, from the first one. */
 export function reservationsIn(first: ReservedClaims): ReservedClaims[] {
   const all = [first];

@@ -9,7 +9,7 @@ import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
 import { mayCost, planBudgets, type PlanParts } from "../budgets/plan-budgets.ts";
 import { budgetRefusal, setRemainingHeader } from "../budgets/reservations.ts";
-import type { PlannedClaim, PlannedRequest, ReservedClaims } from "../budgets/reserved-claims.ts";
+import { reservedClaims, type PlannedClaim, type PlannedRequest } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
 import { enterLeg } from "../virtual-models/resolve-model.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
@@ -215,14 +215,7 @@ function keep(
   decided: Reservation | Refusal,
 ): void {
   if (!decided.reserved) return;
-  const reserved: ReservedClaims = {
-    reservation: decided,
-    limits,
-    budgets,
-    plannedFor,
-    added: null,
-    next: null,
-  };
+  const reserved = reservedClaims(decided, limits, budgets, plannedFor);
   if (exchange.reserved === null) exchange.reserved = reserved;
   else exchange.reserved.added = reserved;
   // The request may have ended while the ledger was asked.

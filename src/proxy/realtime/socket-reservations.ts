@@ -4,7 +4,7 @@ import { GatehouseError } from "../../base/errors.ts";
 import { CLOSE } from "../../http/websocket/close-codes.ts";
 import type { Refusal, Reservation } from "../../ledger/ledger.ts";
 import type { Reservations } from "../budgets/reservations.ts";
-import type { Charge, ReservedClaims } from "../budgets/reserved-claims.ts";
+import { reservedClaims, type Charge, type ReservedClaims } from "../budgets/reserved-claims.ts";
 import type { Exchange } from "../exchange.ts";
 import {
   TurnClaims,
@@ -272,5 +272,5 @@ function rejectedBy({ code, reason }: Rejection): Exhausted {
 }
 
 function reservedWith({ limits, budgets }: Claims, reservation: Reservation): ReservedClaims {
-  return { reservation, limits, budgets, plannedFor: null, added: null, next: null };
+  return reservedClaims(reservation, limits, budgets);
 }

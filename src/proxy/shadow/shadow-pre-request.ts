@@ -7,7 +7,7 @@ import type { Refusal, Reservation } from "../../ledger/ledger.ts";
 import { PLUGIN_STAGES } from "../../model/plugin-stage.ts";
 import type { ShadowChain, ShadowLink } from "../../snapshot/shadow-chain.ts";
 import type { ShadowResult } from "../../telemetry/requests/shadow-report.ts";
-import type { PlannedClaim } from "../budgets/reserved-claims.ts";
+import { reservedClaims, type PlannedClaim } from "../budgets/reserved-claims.ts";
 import { callHook, callPreRequest } from "../call-hook.ts";
 import type { Exchange } from "../exchange.ts";
 import { LimiterCall } from "../limits/limiter-call.ts";
@@ -243,14 +243,7 @@ function decideClaims(
 ): OutgoingResponse | null {
   if (decided.reserved) {
     const { claims: limits, call } = limiter;
-    const reserved = {
-      reservation: decided,
-      limits,
-      budgets: NO_BUDGETS,
-      plannedFor: null,
-      added: null,
-      next: null,
-    };
+    const reserved = reservedClaims(decided, limits, NO_BUDGETS);
     if (shadow === null) decided.release();
     else shadow.addReservation({ reserved, exchange: call.exchange });
   }
