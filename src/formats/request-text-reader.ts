@@ -1,5 +1,6 @@
 // Finds the texts of a request by role, in every format, and the strings that are no texts: ids, URLs, files, and names of fields. A field that
 // the gateway does not know counts as text of the user: it must not be a way around an inspection.
+import { foldCase } from "../base/fold-case.ts";
 import { JsonNode, type JsonDocument } from "../base/json-nodes.ts";
 import { IdentifierList } from "./identifier-list.ts";
 import { readBase64, readDataUrl, type InlineFile } from "./inline-files.ts";
@@ -16,6 +17,7 @@ import {
   URL_KEYS,
   URL_START,
 } from "./request-text-fields.ts";
+import { contentOfResponse, ResultCollector, type FoundResult } from "./result-collector.ts";
 import { TextPlaces } from "./text-places.ts";
 
 const FIELD: Place = {
@@ -34,7 +36,7 @@ export class RequestTextReader {
   readonly #messages: Found[] = [];
   readonly #places: TextPlaces;
   readonly #identifiers = new IdentifierList();
-  readonly resultsWithoutText: (string | null)[] = [];
+  readonly #results = new ResultCollector();
   /** Null if all texts can be inspected. */
   unreadable: string | null = null;
   #message = -1;
@@ -48,12 +50,16 @@ export class RequestTextReader {
     return this.#identifiers.list;
   }
 
+  get results(): readonly FoundResult[] {
+    return this.#results.list;
+  }
+
   read(): Found[] {
     const { root } = this.#json;
     if (root.type !== "object") this.#readConversation(root, "api", NO_MEMBER);
     else this.#identifiers.addKeys(root.keys);
     for (const [index, child] of root.type === "object" ? root.children.entries() : []) {
-      const name = (root.keys[index] ?? "").toLowerCase();
+      const name = foldCase(root.keys[index] ?? "");
       // A number, such as `max_tokens`, is no message, and must not move the positions of those after it.
       if (child.type === "scalar") continue;
       const mode = FREE_KEYS.has(name) ? "free" : "api";
@@ -78,28 +84,33 @@ export class RequestTextReader {
   #walk(node: JsonNode, place: Place, mode: Mode, member: Member): void {
     if (node.type === "string") this.#addString(node, place, mode, member);
     else if (node.type === "array") for (const child of node.children) this.#walk(child, place, mode, member);
-    else if (node.type === "object") this.#walkObject(node, place, mode);
+    else if (node.type === "object") this.#walkObject(node, place, mode, member.key);
   }
 
-  #walkObject(node: JsonNode, place: Place, mode: Mode): void {
+  #walkObject(node: JsonNode, place: Place, mode: Mode, list: string): void {
     this.#identifiers.addKeys(node.keys);
     const here = mode === "api" ? this.#places.placeOf(node, place) : place;
-    if (here.kind !== "tool_result" || place.kind === "tool_result") this.#walkMembers(node, here, mode);
-    else this.#walkResult(here, () => this.#walkMembers(node, here, mode));
+    const signed = mode === "api" ? this.#places.signedMembersOf(node, here, list) : null;
+    const walk = () => this.#walkMembers(node, here, mode, signed);
+    if (mode !== "api" || here.kind !== "tool_result") walk();
+    else this.#results.within(this.#toolsOf(node, here, place), walk);
   }
 
-  #walkResult({ tool }: Place, walk: () => void): void {
-    const before = this.#messages.length;
-    walk();
-    if (this.#messages.length === before) this.resultsWithoutText.push(tool);
+  /** The name of the node is that of the tool only if the node is the result, and not a part of it. */
+  #toolsOf(node: JsonNode, here: Place, place: Place): Set<string> {
+    const tools = this.#places.toolsOf(node);
+    if (place.kind === "tool_result") return tools;
+    for (const name of this.#places.valuesOf(node, "name")) tools.add(name);
+    return here.tool === null ? tools : tools.add(here.tool);
   }
 
-  #walkMembers(node: JsonNode, here: Place, mode: Mode): void {
+  #walkMembers(node: JsonNode, here: Place, mode: Mode, signed: ReadonlySet<string> | null): void {
     let index = 0;
     for (const child of node.children) {
-      const member = { key: (node.keys[index++] ?? "").toLowerCase(), parent: node };
+      const member = { key: foldCase(node.keys[index++] ?? ""), parent: node };
       const { key } = member;
-      if (mode === "api") this.#walkMember(child, here, member);
+      if (signed?.has(key) === true) this.#walkMember(child, { ...here, isReadOnly: true }, member);
+      else if (mode === "api") this.#walkMember(child, here, member);
       else this.#walk(child, here, FREE_KEYS.has(key) ? "free" : mode, member);
     }
   }
@@ -111,16 +122,50 @@ export class RequestTextReader {
       this.#walk(child, here, "free", member);
     else if (key === "functioncall" || key === "function_call") {
       const tool = this.#places.valuesOf(child, "name")[0] ?? null;
-      this.#walk(child, { ...here, role: "assistant", tool }, "api", member);
-    } else if (key === "functionresponse" || key === "function_response") {
-      const tool = this.#places.valuesOf(child, "name")[0] ?? null;
-      const result: Place = { ...here, role: "tool", kind: "tool_result", tool };
-      this.#walkResult(result, () => this.#walk(child, result, "api", member));
-    } else if (key === "response" && here.kind === "tool_result") this.#walk(child, here, "free", member);
+      this.#walk(child, { ...here, tool }, "api", member);
+    } else if (key === "functionresponse" || key === "function_response")
+      this.#walkFunctionResponse(child, here, member);
     else if (RESULTS_OF_CALLS.has(key) && child.type !== "scalar" && this.#places.isCall(parent, here)) {
-      const result: Place = { ...here, role: "tool", kind: "tool_result" };
-      this.#walkResult(result, () => this.#walk(child, result, "api", member));
-    } else this.#walk(child, here, "api", member);
+      const role = here.role === "assistant" ? "tool" : here.role;
+      const walk = () => this.#walk(child, { ...here, role, kind: "tool_result" }, "api", member);
+      this.#results.within(new Set(here.tool === null ? [] : [here.tool]), walk);
+    } else if (here.kind === "tool_result" && RESULT_MEMBERS.has(key) && this.#isUntyped(child))
+      this.#walkJsonResult(child, here, member);
+    else this.#walk(child, here, "api", member);
+  }
+
+  #walkJsonResult(node: JsonNode, here: Place, member: Member): void {
+    const block = { node, encode: null, text: this.#json.source(node), isJson: true };
+    this.#results.add(block, () => this.#walk(node, here, "api", member));
+  }
+
+  #isUntyped(node: JsonNode): boolean {
+    return node.type === "object" && this.#places.valuesOf(node, "type").length === 0;
+  }
+
+  /** Gemini wraps results in objects without a type. */
+  #walkFunctionResponse(node: JsonNode, here: Place, member: Member): void {
+    const names = this.#places.valuesOf(node, "name");
+    const place: Place = { ...here, role: "tool", kind: "tool_result", tool: names[0] ?? null };
+    this.#identifiers.addKeys(node.keys);
+    this.#results.within(new Set([...names, ...this.#places.toolsOf(node)]), () => {
+      if (node.type !== "object") this.#walk(node, place, "free", member);
+      for (const [index, key] of node.keys.entries()) {
+        const [child, inner] = [node.children[index] ?? node, { key: foldCase(key), parent: node }];
+        if (inner.key === "response" && child.type !== "string")
+          this.#walkResponse(child, place, inner, names);
+        else this.#walk(child, place, inner.key === "response" ? "free" : "api", inner);
+      }
+    });
+  }
+
+  #walkResponse(node: JsonNode, place: Place, member: Member, names: readonly string[]): void {
+    const content = contentOfResponse(node, (name) => names.includes(this.#json.text(name) ?? ""));
+    const text = this.#json.text(content);
+    // A response must be an object.
+    const encode = content === node ? (changed: string) => ({ output: changed }) : null;
+    const block = { node: content, encode, text: text ?? this.#json.source(content), isJson: text === null };
+    this.#results.add(block, () => this.#walk(node, place, "free", member));
   }
 
   /** The arguments of a call, whoever sends it: an assistant in a conversation, or a client of an MCP server. */
@@ -185,6 +230,8 @@ export class RequestTextReader {
   }
 
   #push(found: Found): void {
+    const { node, encode } = found;
+    this.#results.addText({ node, encode, text: found.text.text, isJson: false });
     (found.text.message < 0 ? this.#texts : this.#messages).push(found);
   }
 }
@@ -192,6 +239,8 @@ export class RequestTextReader {
 const NO_MEMBER: Member = { key: "", parent: new JsonNode("object", 0) };
 /** Calls that the provider has run contain what the tool returned, such as `mcp_call`, `file_search_call` and `code_interpreter_call`. */
 const RESULTS_OF_CALLS = new Set(["output", "outputs", "results", "error"]);
+/** The members in which results of tools are. */
+const RESULT_MEMBERS = new Set(["content", "output"]);
 const MEDIA_TYPES = ["media_type", "mimetype", "mime_type"];
 const JSON_START = /^[\ufeff\s]*[{[]/;
 /** Media is longer. */

@@ -31,6 +31,25 @@ export interface RequestIdentifier {
   readonly text: string;
 }
 
+/** A part of a result: a text, or a JSON value as it is written. */
+export interface ResultBlock {
+  readonly text: string;
+  readonly isJson: boolean;
+}
+
+/** The result of a tool that a request contains. */
+export interface ToolResult {
+  /** The names of the tool: none if it is not known, more than one if the request contradicts itself. */
+  readonly tools: ReadonlySet<string>;
+  readonly blocks: readonly ResultBlock[];
+}
+
+/** A block, and how a text in its place is written; null: as a string. */
+export interface FoundBlock extends ResultBlock {
+  readonly node: JsonNode;
+  readonly encode: ((text: string) => unknown) | null;
+}
+
 /** A text, and how a changed one is written; null: as it is. */
 export interface Found {
   readonly node: JsonNode;

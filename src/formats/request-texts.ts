@@ -3,7 +3,8 @@ import { applySplices, JsonDocument, type JsonNode, type Splice } from "../base/
 import { closingQuote } from "../base/json-strings.ts";
 import { keptConversationOf } from "./kept-conversation.ts";
 import { RequestTextReader } from "./request-text-reader.ts";
-import type { Found, RequestIdentifier, RequestText } from "./request-text.ts";
+import type { Found, FoundBlock, RequestIdentifier, RequestText, ToolResult } from "./request-text.ts";
+import type { FoundResult } from "./result-collector.ts";
 
 const NO_KEYS: ReadonlyMap<string, string> = new Map();
 
@@ -14,8 +15,7 @@ export class RequestTexts {
   readonly texts: readonly RequestText[];
   /** The strings that are no texts. Only the names of fields can be replaced. */
   readonly identifiers: readonly RequestIdentifier[];
-  /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
-  readonly resultsWithoutText: readonly (string | null)[];
+  readonly #results: readonly FoundResult[];
   /** What in the body cannot be read as text although it is; null if there is nothing. */
   readonly unreadable: string | null;
 
@@ -24,7 +24,7 @@ export class RequestTexts {
     this.#found = reader.read();
     this.texts = this.#found.map(({ text }) => text);
     this.identifiers = reader.identifiers;
-    this.resultsWithoutText = reader.resultsWithoutText;
+    this.#results = reader.results;
     this.unreadable = reader.unreadable;
   }
 
@@ -37,6 +37,27 @@ export class RequestTexts {
   /** The field by which the request continues a conversation that its provider keeps; null if it does not. */
   get keptConversation(): string | null {
     return keptConversationOf(this.#json);
+  }
+
+  /** The results of tools. One with only an image has no blocks. */
+  get results(): readonly ToolResult[] {
+    return this.#results;
+  }
+
+  /** Returns the body with each block of the results at these positions replaced by the text. */
+  replaceResults(positions: readonly number[], text: string): Uint8Array {
+    const blocks = positions.flatMap((position) => this.#results[position]?.blocks ?? []);
+    const splices = blocks.map(({ node, encode }: FoundBlock) => {
+      const written = JSON.stringify(encode === null ? text : encode(text));
+      return { start: node.start, end: node.end, bytes: Buffer.from(written) };
+    });
+    splices.sort((a, b) => a.start - b.start);
+    return applySplices(this.#json.bytes, splices);
+  }
+
+  /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
+  get resultsWithoutText(): readonly (string | null)[] {
+    return this.#results.flatMap(({ tools: [tool], blocks }) => (blocks.length > 0 ? [] : [tool ?? null]));
   }
 
   /** Returns the body with the texts at these positions, and the names of these fields, replaced; all other bytes stay. */

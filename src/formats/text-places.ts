@@ -1,13 +1,22 @@
 // Where the texts of a request are: in which role, and whether in a result of a tool, its arguments, or a document.
+import { foldCase } from "../base/fold-case.ts";
 import type { JsonDocument, JsonNode } from "../base/json-nodes.ts";
+import { isCallType, isResultType, roleOfType } from "./item-types.ts";
 import { toolOfItem } from "./nameless-tools.ts";
 import type { Place } from "./request-text.ts";
 import { ROLES, type TextRole } from "./request-text-fields.ts";
+import { signedMembersOf } from "./signed-reasoning.ts";
+
+/** The names with which one message calls a tool under the same id. */
+interface Called {
+  readonly message: number;
+  readonly names: Set<string>;
+}
 
 export class TextPlaces {
   readonly #json: JsonDocument;
-  /** The names of called tools by the id of the call. */
-  readonly #calls = new Map<string, string>();
+  /** By the id of the call. */
+  readonly #calls = new Map<string, Called>();
 
   constructor(json: JsonDocument) {
     this.#json = json;
@@ -19,7 +28,7 @@ export class TextPlaces {
     let found: string[] | null = null;
     for (let index = 0; index < keys.length; index++) {
       const own = keys[index] ?? "";
-      if (own.length !== key.length || (own !== key && own.toLowerCase() !== key)) continue;
+      if (own.length !== key.length || (own !== key && foldCase(own) !== key)) continue;
       const text = this.#json.text(children[index] ?? null);
       if (text !== null) (found ??= []).push(text);
     }
@@ -34,82 +43,111 @@ export class TextPlaces {
     return undefined;
   }
 
-  /** A message with contradicting roles counts as one of the user. */
-  roleOf(message: JsonNode): TextRole {
-    const [first, ...others] = this.valuesOf(message, "role");
-    if (first === undefined) return roleOfItem(this.firstValueOf(message, TYPE) ?? "");
-    const role = roleNamed(first);
-    return others.every((other) => roleNamed(other) === role) ? role : "user";
+  isTrue(node: JsonNode, key: string): boolean {
+    const value = node.get(key);
+    return value !== null && this.#json.source(value) === "true";
   }
 
-  /** Whether the node is a call of the Responses API. */
-  isCall(node: JsonNode, { role, kind }: Place): boolean {
-    return (
-      role === "assistant" &&
-      kind === "text" &&
-      this.valuesOf(node, "type").some((type) => type.endsWith("_call"))
-    );
+  /** A message whose roles contradict each other, or its type, counts as one of the user: those are inspected most. */
+  roleOf(message: JsonNode): TextRole {
+    let role: TextRole | null = null;
+    for (const name of this.valuesOf(message, "role")) role = merge(role, roleNamed(name));
+    for (const type of this.valuesOf(message, "type")) role = merge(role, roleOfType(type));
+    return role ?? "user";
+  }
+
+  /** Whether the node is a call, which may contain its result. */
+  isCall(node: JsonNode, { kind }: Place): boolean {
+    return kind === "text" && this.valuesOf(node, "type").some((type) => type.endsWith("_call"));
+  }
+
+  /** Returns the members of the node that its provider signed; null if there are none. `member`: the key of the node or of its list. */
+  signedMembersOf(node: JsonNode, { role, kind }: Place, member: string): ReadonlySet<string> | null {
+    return role === "assistant" && kind === "text" ? signedMembersOf(node, member, this) : null;
   }
 
   placeOf(node: JsonNode, place: Place): Place {
     if (place.role === "other" || place.message < 0) return place;
-    const [type = ""] = this.valuesOf(node, "type");
-    const [name = toolOfItem(type)] = this.valuesOf(node, "name");
-    const id = this.firstValueOf(node, type.endsWith("_call") ? CALL_IDS : IDS);
-    if (name !== null && id !== undefined) this.#calls.set(id, name);
+    const types = this.valuesOf(node, "type");
+    const [type = ""] = types;
+    const isCall = types.some(isCallType);
+    this.#addCalls(node, place, isCall, type);
+    const called = this.#calledNames(node)[0] ?? null;
+    const isResult =
+      types.some(isResultType) ||
+      (place.role === "tool" && place.kind === "text") ||
+      this.valuesOf(node, "role").some((role) => roleNamed(role) === "tool") ||
+      (!isCall && this.firstValueOf(node, RESULT_IDS) !== undefined);
+    if (isResult) return this.#placeOfResult(node, place, types);
+    if (isCall) return { ...place, tool: this.valuesOf(node, "name")[0] ?? toolOfItem(type) };
+    if (called !== null || place.kind === "tool_arguments") return { ...place, tool: called ?? place.tool };
+    const isDocument = DOCUMENT_TYPES.has(type) && place.kind === "text" && !this.#hasRole(node);
+    return isDocument ? { ...place, kind: "document" } : place;
+  }
+
+  /** Returns the names of the tool whose result the node is: more than one if the request contradicts itself. */
+  toolsOf(node: JsonNode): Set<string> {
+    const names = new Set<string>();
+    for (const key of RESULT_IDS)
+      for (const id of this.valuesOf(node, key))
+        for (const name of this.#calls.get(id)?.names ?? NO_VALUES) names.add(name);
+    return names;
+  }
+
+  /** What neither a role nor a known type says to be of a tool is a contradiction. */
+  #placeOfResult(node: JsonNode, place: Place, types: readonly string[]): Place {
+    const isTyped = types.length > 0 && types.every((type) => roleOfType(type) === "tool");
+    const isOfTool = place.role === "tool" || (isTyped && !this.#hasRole(node));
+    const [called] = this.toolsOf(node);
+    const own = this.valuesOf(node, "name")[0] ?? toolOfItem(types[0] ?? "");
+    return {
+      ...place,
+      role: isOfTool ? "tool" : "user",
+      kind: "tool_result",
+      tool: called ?? own ?? place.tool,
+    };
+  }
+
+  #hasRole(node: JsonNode): boolean {
+    return this.valuesOf(node, "role").length > 0;
+  }
+
+  #addCalls(node: JsonNode, { role, message }: Place, isCall: boolean, type: string): void {
+    const called = this.#calledNames(node);
+    const own = isCall ? this.valuesOf(node, "name") : NO_VALUES;
+    const unnamed = isCall && own.length === 0 ? toolOfItem(type) : null;
+    const names = [...own, ...called, ...(unnamed === null ? NO_VALUES : [unnamed])];
+    if (names.length === 0) return;
+    for (const key of type.endsWith("_call") ? CALL_IDS : IDS)
+      for (const id of this.valuesOf(node, key)) this.#addCall(id, names, message, role === "assistant");
+  }
+
+  /** Ids may be used again by later messages. A call that is not the assistant's is none, but its name counts as well. */
+  #addCall(id: string, names: readonly string[], message: number, isOfAssistant: boolean): void {
+    const known = this.#calls.get(id);
+    if (known === undefined || (isOfAssistant && known.message !== message))
+      this.#calls.set(id, { message, names: new Set(names) });
+    else for (const name of names) known.names.add(name);
+  }
+
+  /** The names in the object of a call in the format of chat completions. */
+  #calledNames(node: JsonNode): readonly string[] {
     const called = node.get("function") ?? node.get("custom");
-    const calledName = called === null ? null : (this.valuesOf(called, "name")[0] ?? null);
-    if (calledName !== null && id !== undefined) this.#calls.set(id, calledName);
-    if (type === "tool_use" || type.endsWith("_call") || type === "server_tool_use")
-      return { ...place, role: "assistant", tool: name };
-    if (calledName !== null || place.kind === "tool_arguments")
-      return { ...place, tool: calledName ?? place.tool };
-    return this.#placeOfContent(node, place, type, name);
-  }
-
-  #placeOfContent(node: JsonNode, place: Place, type: string, name: string | null): Place {
-    const resultOf = this.firstValueOf(node, RESULT_IDS);
-    if (
-      resultOf !== undefined ||
-      type.endsWith("tool_result") ||
-      (place.role === "tool" && place.kind === "text")
-    )
-      return {
-        ...place,
-        role: "tool",
-        kind: "tool_result",
-        tool: (resultOf === undefined ? null : this.#calls.get(resultOf)) ?? name ?? place.tool,
-      };
-    if (DOCUMENT_TYPES.has(type) && place.kind === "text") return { ...place, kind: "document" };
-    const isRedacted = type === "redacted_thinking" || type === "compaction";
-    const isThought = type === "thinking" || type === "reasoning" || type.startsWith("reasoning.");
-    const mayBeSigned = isThought || isTrue(this.#json, node.get("thought"));
-    return isRedacted || (mayBeSigned && this.#isSigned(node)) ? { ...place, isReadOnly: true } : place;
-  }
-
-  #isSigned(node: JsonNode): boolean {
-    return SIGNATURES.some((key) => this.valuesOf(node, key).some((value) => value !== ""));
+    return called === null ? NO_VALUES : this.valuesOf(called, "name");
   }
 }
 
 const NO_VALUES: readonly string[] = [];
-const TYPE = ["type"];
 const IDS = ["id"];
 const CALL_IDS = ["call_id", "id"];
 const RESULT_IDS = ["tool_call_id", "tool_use_id", "call_id"];
-const SIGNATURES = ["signature", "encrypted_content", "thoughtsignature", "thought_signature"];
 const DOCUMENT_TYPES = new Set(["document", "input_file", "file", "search_result"]);
-
-function isTrue(json: JsonDocument, node: JsonNode | null): boolean {
-  return node !== null && json.source(node) === "true";
-}
 
 function roleNamed(name: string): TextRole {
   return ROLES.get(name.toLowerCase()) ?? "user";
 }
 
-/** The role of an item of the Responses API that has no `role`. */
-function roleOfItem(type: string): TextRole {
-  if (type.endsWith("_output") || type.endsWith("tool_result")) return "tool";
-  return type.endsWith("_call") || type === "reasoning" ? "assistant" : "user";
+function merge(one: TextRole | null, other: TextRole | null): TextRole | null {
+  if (one === null || other === null) return one ?? other;
+  return one === other ? one : "user";
 }

@@ -3,11 +3,13 @@ import { isUtf8 } from "node:buffer";
 import { GatehouseError } from "../base/errors.ts";
 import { isTextFile } from "../base/text-bytes.ts";
 import { operationSpelledIn } from "../formats/operations.ts";
+import { namesOtherCharset } from "../http/charset.ts";
 import { isMultipart, isUrlEncoded } from "../http/media-type.ts";
 import { readBodyTexts } from "../sdk/index.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { FileTransport, Refusal, RuleGuards } from "../snapshot/rule-guards.ts";
 import type { Exchange } from "./exchange.ts";
+import type { RequestBody } from "./request-body.ts";
 import { filesInForm } from "./text-files.ts";
 
 /** The paths of APIs that create a batch from the requests in the body. Whatever its spelling: some servers ignore case. */
@@ -34,8 +36,14 @@ export function requireInspectedBody(exchange: Exchange): null {
   if (guards.batches !== null && isBatchOfRequests(exchange, rule)) refuse(guards.batches);
   if (!guards.readsForms) return null;
   requireInspectedFiles(exchange, rule, body.bytes, guards);
-  if (guards.forms !== null && !body.isJson && mayHaveText(exchange, body.bytes)) refuse(guards.forms);
+  if (guards.forms !== null && mayHaveOtherText(exchange, body)) refuse(guards.forms);
   return null;
+}
+
+/** Plugins read JSON as UTF-8. A server may decode it from the charset that its type names. */
+function mayHaveOtherText(exchange: Exchange, { bytes, isJson }: RequestBody): boolean {
+  if (namesOtherCharset(exchange.request.headers.get("content-type") ?? "")) return true;
+  return !isJson && mayHaveText(exchange, bytes);
 }
 
 /** Whether a body that is no JSON may have a text, other than in files of a form. */

@@ -1,6 +1,7 @@
 // The public plugin API: `import { definePlugin, z } from "gatehouse/sdk"`.
 export { z } from "zod";
 export { definePlugin } from "./plugin.ts";
+export { foldCase } from "../base/fold-case.ts";
 export { applySplices, JsonDocument, type JsonNode } from "../base/json-nodes.ts";
 export { JsonStrings } from "../base/json-strings.ts";
 export { nearestName } from "../base/nearest-name.ts";
@@ -16,13 +17,14 @@ export { completeHolds } from "./texts.ts";
 export { ServiceCallError } from "./services.ts";
 export { readBodyTexts, unreadableResponse } from "./body-texts.ts";
 export type { BodyTexts } from "./body-text-list.ts";
+export { roleOfType } from "../formats/item-types.ts";
 export { RequestTexts } from "../formats/request-texts.ts";
 export { openTextMemory } from "./thread-memory.ts";
 export type { TextMemory, TextScope, UnknownText } from "../base/text-memories.ts";
 export type { PluginDefinition, PluginHooks, TextInspection } from "./plugin.ts";
 export type { PluginHost } from "./host.ts";
 export type { TextRole } from "../formats/request-text-fields.ts";
-export type { RequestIdentifier, RequestText } from "../formats/request-text.ts";
+export type { RequestIdentifier, RequestText, ResultBlock, ToolResult } from "../formats/request-text.ts";
 export type { ChannelKind, TextChannel } from "../formats/text-channels.ts";
 export type { ResponseTextContext, TextHold, TextHolds, TextRejection } from "./texts.ts";
 export type { Counters, Decision, Limit, LimitState } from "./counters.ts";

@@ -185,6 +185,9 @@ describe("batches that are created from JSON", () => {
   test("are refused beside other plugins", async () => {
     expect(await send(TOOLS)).toBe("batches");
     expect(await send(PROMPTS)).toBe("batches");
+    // The results are in another response, which has no values to restore.
+    expect(await send({ ...PII, settings: { action: "mask" } })).toBe("batches");
+    expect(await send({ ...PII, settings: { action: "tag" } })).toBeNull();
     expect(await send({ ...PII, settings: { action: "block", roles: ["system"] } })).toBe("batches");
     expect(await send(TOOLS, { unguarded: ["batches"] })).toBeNull();
   });

@@ -1,5 +1,6 @@
 // Assigns a role to every string of a request body: the role of the message that it belongs to. Reads the structure of the JSON text
 // and skips everything else, so that a body is not parsed. Covers the formats of OpenAI (chat completions, responses) and Anthropic.
+import { roleOfType } from "../../sdk/index.ts";
 import { CLOSE_BRACE, DOUBLE_QUOTE, OPEN_BRACE, OPEN_BRACKET } from "./char-codes.ts";
 import { decodeString, stringEnd } from "./json-string.ts";
 import type { TextRange } from "./json-string-cursor.ts";
@@ -165,7 +166,7 @@ class MessageReader {
     return this.#add(added, end, message);
   }
 
-  /** Whether a block is the result of a tool. If it also has another type, the whole message counts as `tool` too. */
+  /** Whether a block is the result of a tool. If it also has another type, or one that is not known, the whole message counts as `tool` too. */
   #isToolResult(block: number, message: Message): boolean {
     if (this.#text.charCodeAt(block) !== OPEN_BRACE) return false;
     let types = 0;
@@ -173,7 +174,9 @@ class MessageReader {
     forEachMember(this.#text, block, (key, value) => {
       if (this.#stringAt(key).toLowerCase() === "type") {
         types++;
-        if (this.#stringAt(value).endsWith(TOOL_RESULT)) results++;
+        const type = this.#stringAt(value);
+        if (roleOfType(type) === "tool") results++;
+        else if (type.endsWith(TOOL_RESULT)) message.roles |= TOOL;
       }
       return valueEnd(this.#text, value);
     });
@@ -189,8 +192,10 @@ class MessageReader {
   }
 }
 
-/** The roles of an item of the Responses API that has no `role`. */
+/** The roles of an item of the Responses API by its type. A server may ignore a type that is not known: such a text may also be the user's. */
 function rolesOfItemType(type: string): RoleSet {
-  if (type.endsWith("_call_output") || type.endsWith(TOOL_RESULT)) return TOOL;
-  return type.endsWith("_call") || type === "reasoning" ? ASSISTANT : 0;
+  const role = roleOfType(type);
+  if (role !== null) return roleSetOf([role]);
+  if (type.endsWith("_output") || type.endsWith(TOOL_RESULT)) return TOOL | USER;
+  return type.endsWith("_call") ? ASSISTANT | USER : 0;
 }

@@ -3,6 +3,7 @@ import { readBodyTexts, type BodyTexts, type RequestText } from "../../sdk/index
 import { compileDetector, type Detect } from "./detect.ts";
 import type { Finding } from "./finding.ts";
 import { findInIdentifier } from "./identifiers.ts";
+import { isInvented } from "./invented.ts";
 import { maskJson } from "./mask-json.ts";
 import type { ValuesOfType } from "./masked-values.ts";
 import { Placeholders } from "./placeholders.ts";
@@ -20,6 +21,8 @@ export interface SearchedBody {
   readonly unreadable: string | null;
   /** The field because of which the request cannot be masked: its value is an id, a URL or a setting, and has a finding. Else null. */
   readonly unmaskable: string | null;
+  /** The field of signed reasoning because of which the request cannot be masked. Else null. */
+  readonly signed: string | null;
 }
 
 type Selection = Pick<PiiMaskSettings, "types" | "custom" | "roles" | "action">;
@@ -63,8 +66,9 @@ class BodySearch {
       if (masked !== text.text) replacements.set(index, masked);
     }
     const keys = this.#maskKeys(read);
-    const unmaskable = this.#findIdentifier(read) ?? this.#findInSigned(texts);
-    const isChanged = this.#isMasking && unmaskable === null && replacements.size + keys.size > 0;
+    const [unmaskable, signed] = [this.#findIdentifier(read), this.#findInSigned(texts)];
+    const isMaskable = this.#isMasking && unmaskable === null && signed === null;
+    const isChanged = isMaskable && replacements.size + keys.size > 0;
     return {
       body: isChanged ? read.replace(replacements, keys) : null,
       values: this.#placeholders.values,
@@ -72,6 +76,7 @@ class BodySearch {
       keptConversation,
       unreadable,
       unmaskable: this.#isMasking ? unmaskable : null,
+      signed: this.#isMasking ? signed : null,
     };
   }
 
@@ -98,16 +103,18 @@ class BodySearch {
   }
 
   /**
-   * Returns the field of the first signed text with a secret; null if there is none. Models write addresses and numbers of their own into
-   * their reasoning, and the conversation must go on.
+   * Returns the field of the first signed text with a finding; null if there is none. A masked prompt leads to reasoning with placeholders,
+   * so a value in it is the client's, or one that the model invented. Only values that identify nobody are known to be invented.
    */
   #findInSigned(texts: readonly RequestText[]): string | null {
     let field: string | null = null;
     for (const text of texts) {
       if (!text.isReadOnly || !this.#roles.has(text.role)) continue;
-      const secrets = this.#detect(text.text).filter(({ type }) => type === "secret");
-      for (const { type } of secrets) this.#count(type);
-      if (secrets.length > 0) field ??= text.field;
+      for (const { type, start, end } of this.#detect(text.text)) {
+        if (this.#isMasking && isInvented(type, text.text.slice(start, end))) continue;
+        this.#count(type);
+        field ??= text.field;
+      }
     }
     return field;
   }
@@ -153,4 +160,5 @@ const NOT_SEARCHED: SearchedBody = {
   keptConversation: null,
   unreadable: null,
   unmaskable: null,
+  signed: null,
 };

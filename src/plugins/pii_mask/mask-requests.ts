@@ -63,7 +63,7 @@ async function searchOffLoop(
 function apply(
   context: RequestContext,
   settings: PiiMaskSettings,
-  { body, values, counts, keptConversation, unreadable, unmaskable }: SearchedBody,
+  { body, values, counts, keptConversation, unreadable, unmaskable, signed }: SearchedBody,
 ): void {
   if (unreadable !== null) {
     context.setDetail(`not inspected: ${unreadable}`);
@@ -79,17 +79,17 @@ function apply(
     return;
   }
   if (counts.size === 0) return;
-  const { action, status_code: status, error_message: error } = settings;
+  const { action, status_code: status, error_message: message } = settings;
   for (const [type, count] of counts) context.count(action === "mask" ? "masked" : "found", type, count);
   // Never the values: the request log shows this text.
   const summary = [...counts].map(([type, count]) => `${type}=${count}`).join(", ");
   context.setDetail(`${action}: ${summary}`);
-  if (unmaskable !== null) {
-    const body = { error: unmaskableMessage(unmaskable), code: "value_not_maskable" };
-    context.respond({ status: 400, body });
+  if (unmaskable !== null || signed !== null) {
+    const error = unmaskable === null ? signedMessage(signed ?? "") : unmaskableMessage(unmaskable);
+    context.respond({ status: 400, body: { error, code: "value_not_maskable" } });
     return;
   }
-  if (action === "block") context.respond({ status, body: { error, code: "pii_detected" } });
+  if (action === "block") context.respond({ status, body: { error: message, code: "pii_detected" } });
   else if (action === "tag") context.setResponseHeader("X-GW-PII", summary);
   else if (body !== null) {
     context.replaceBody(body);
@@ -105,6 +105,10 @@ function conversationMessage(field: string): string {
 function unmaskableMessage(field: string): string {
   const place = field === "" ? "the name of a field or a file" : `"${field}"`;
   return `The request has personal data or a secret in ${place}, which pii_mask cannot replace without breaking the request. Send it without the value.`;
+}
+
+function signedMessage(field: string): string {
+  return `The request has personal data or a secret in "${field}" of reasoning that the provider signed, which pii_mask cannot replace without breaking the signature. Remove this reasoning from the request.`;
 }
 
 /** Compiles the hook that restores masked values in the text of responses. */

@@ -1,5 +1,5 @@
 // An offered tool as conditions see it, in every format: `name`, `description`, `schema`, and `settings` of hosted tools.
-import type { JsonDocument, JsonNode } from "../../sdk/index.ts";
+import { foldCase, type JsonDocument, type JsonNode } from "../../sdk/index.ts";
 import { UNREADABLE } from "./policy.ts";
 import { hasEqualKeys, readJson } from "./read-json.ts";
 
@@ -14,7 +14,7 @@ const GEMINI_TYPES = new Set(["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY",
 /** Returns the members of an object with their keys in lower case: some servers ignore case. */
 export function membersOf(node: JsonNode): [key: string, child: JsonNode][] {
   if (node.type !== "object") return [];
-  return node.children.map((child, index) => [(node.keys[index] ?? "").toLowerCase(), child]);
+  return node.children.map((child, index) => [foldCase(node.keys[index] ?? ""), child]);
 }
 
 /** Returns the tool and the objects within it in which providers look for its name. */

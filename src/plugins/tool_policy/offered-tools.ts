@@ -1,7 +1,7 @@
 // The tools that a request offers: decides about each one, and writes the request without those that are stripped.
 import type { JsonDocument, JsonNode } from "../../sdk/index.ts";
 import { hostedShape, membersOf, namedNodesOf, offeredShape } from "./offered-shape.ts";
-import type { Action, Policy } from "./policy.ts";
+import { SEVERITY, type Action, type Policy } from "./policy.ts";
 
 // Keys are compared in lower case: some servers ignore case.
 const LISTS = new Set(["tools", "functions"]);
@@ -22,7 +22,6 @@ const CHOICES = new Set(["tool_choice", "function_call", "toolconfig", "tool_con
 /** Objects within these that lead to the list of tools that the model may call, and the list. */
 const CHOICE_OBJECTS = new Set(["allowed_tools", "functioncallingconfig", "function_calling_config"]);
 const CHOICE_LISTS = new Set(["tools", "allowedfunctionnames", "allowed_function_names"]);
-const SEVERITY: Readonly<Record<Action, number>> = { allow: 0, strip: 1, deny: 2 };
 
 export class OfferedTools {
   readonly #json: JsonDocument;

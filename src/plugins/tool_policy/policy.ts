@@ -6,6 +6,7 @@ import type { ToolPolicySettings } from "./settings.ts";
 type Rule = ToolPolicySettings["rules"][number];
 export type Source = Rule["source"];
 export type Action = Rule["action"];
+export const SEVERITY: Readonly<Record<Action, number>> = { allow: 0, strip: 1, deny: 2 };
 
 interface CompiledRule {
   readonly matchesName: (name: string) => boolean;

@@ -1,8 +1,8 @@
 // Applies a policy to a request: the tools that it offers, and the results of tools that it contains.
-import { isJsonType, JsonDocument, readBodyTexts, RequestTexts } from "../../sdk/index.ts";
+import { isJsonType, JsonDocument, namesOtherCharset, readBodyTexts, RequestTexts } from "../../sdk/index.ts";
 import { OfferedTools } from "./offered-tools.ts";
 import type { Policy, Source } from "./policy.ts";
-import { readResult } from "./read-json.ts";
+import { decideResult } from "./result-policy.ts";
 
 export const REMOVED = "[removed by tool_policy]";
 
@@ -23,8 +23,7 @@ const UNCHANGED: RequestVerdict = {
 };
 
 export function applyToRequest(body: Uint8Array, contentType: string | null, policy: Policy): RequestVerdict {
-  // JSON is validated before the plugins run.
-  const unreadable = isJsonType(contentType) ? null : readBodyTexts(body, contentType).unreadable;
+  const unreadable = unreadableIn(body, contentType);
   if (unreadable !== null) return { ...UNCHANGED, unreadable };
   const results = policy.has("result") ? applyToResults(body, policy) : UNCHANGED;
   if (results.denied !== null || !policy.has("offered")) return results;
@@ -37,22 +36,24 @@ export function applyToRequest(body: Uint8Array, contentType: string | null, pol
   };
 }
 
+function unreadableIn(body: Uint8Array, contentType: string | null): string | null {
+  // JSON is validated before the plugins run, as UTF-8.
+  const isRead = isJsonType(contentType) && !namesOtherCharset(contentType ?? "");
+  return isRead ? null : readBodyTexts(body, contentType).unreadable;
+}
+
 function applyToResults(body: Uint8Array, policy: Policy): RequestVerdict {
   const texts = RequestTexts.read(body);
-  const replacements = new Map<number, string>();
-  // There is nothing to strip in a result without text.
-  for (const tool of texts?.resultsWithoutText ?? [])
-    if (policy.decide("result", tool ?? "", "") === "deny")
-      return { ...UNCHANGED, denied: { source: "result", tool: tool ?? "" } };
-  for (const [index, { kind, tool, text }] of (texts?.texts ?? []).entries()) {
-    if (kind !== "tool_result") continue;
-    const action = policy.decide("result", tool ?? "", readResult(text));
-    if (action === "deny") return { ...UNCHANGED, denied: { source: "result", tool: tool ?? "" } };
-    if (action === "strip") replacements.set(index, REMOVED);
+  const stripped: number[] = [];
+  for (const [position, result] of (texts?.results ?? []).entries()) {
+    const { action, tool } = decideResult(policy, result);
+    if (action === "deny") return { ...UNCHANGED, denied: { source: "result", tool } };
+    // There is nothing to strip in a result without text.
+    if (action === "strip" && result.blocks.length > 0) stripped.push(position);
   }
-  if (texts === null || replacements.size === 0) return UNCHANGED;
-  const stripped = { offered: 0, result: replacements.size };
-  return { ...UNCHANGED, body: texts.replace(replacements), stripped };
+  if (texts === null || stripped.length === 0) return UNCHANGED;
+  const counts = { offered: 0, result: stripped.length };
+  return { ...UNCHANGED, body: texts.replaceResults(stripped, REMOVED), stripped: counts };
 }
 
 function applyToOffered(body: Uint8Array, policy: Policy): RequestVerdict {

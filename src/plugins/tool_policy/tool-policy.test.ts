@@ -289,6 +289,74 @@ test("results are denied or stripped, by tool and by content", async () => {
   expect((await run([deny("other", "result")], { messages })).response).toBeNull();
 });
 
+describe("a condition sees the same value of a result in every format", () => {
+  const gemini = (response: unknown) => ({
+    contents: [{ role: "user", parts: [{ functionResponse: { name: "t", response } }] }],
+  });
+  const blocks = (...texts: string[]) => texts.map((text) => ({ type: "text", text }));
+  const forms: readonly (readonly [string, (json: string) => unknown])[] = [
+    ["chat", (content) => ({ messages: [{ role: "tool", name: "t", content }] })],
+    ["parts of chat", (json) => ({ messages: [{ role: "tool", name: "t", content: blocks(json) }] })],
+    ["an object", (json) => ({ messages: [{ role: "tool", name: "t", content: JSON.parse(json) }] })],
+    [
+      "messages",
+      (json) => ({
+        messages: [
+          { role: "assistant", content: [{ type: "tool_use", id: "u", name: "t", input: {} }] },
+          {
+            role: "user",
+            content: [
+              { type: "tool_result", tool_use_id: "u", content: blocks(json.slice(0, 8), json.slice(8)) },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      "responses",
+      (json) => ({
+        input: [
+          { type: "function_call", call_id: "c", name: "t", arguments: "{}" },
+          {
+            type: "function_call_output",
+            call_id: "c",
+            output: [
+              { type: "input_text", text: "first" },
+              { type: "input_text", text: json },
+            ],
+          },
+        ],
+      }),
+    ],
+    ["gemini", (json) => gemini(JSON.parse(json))],
+    ["gemini, wrapped", (json) => gemini({ output: JSON.parse(json) })],
+    ["gemini, wrapped with a name", (json) => gemini({ name: "t", content: json })],
+    ["gemini, wrapped as text", (json) => gemini({ result: json })],
+  ];
+  const when = { type: "object", required: ["level"], properties: { level: { const: "secret" } } };
+
+  test.each(forms)("%s", async (_name, bodyWith) => {
+    const secret = bodyWith('{"level":"secret"}');
+    expect((await run([deny("t", "result", when)], secret)).response).toMatchObject({ status: 403 });
+    const { body } = await run([strip("t", "result", when)], secret);
+    expect(body).toContain("[removed by tool_policy]");
+    expect(body).not.toContain("secret");
+    expect((await run([strip("t", "result", when)], JSON.parse(body ?? ""))).body).toBe(body ?? "");
+    const other = await run([deny("t", "result", when)], bodyWith('{"level":"public"}'));
+    expect(other.response).toBeNull();
+  });
+
+  test("equal keys in a response of Gemini", async () => {
+    const twice = JSON.stringify(gemini({ level: "secret", x: 1 })).replace('"x":1', '"level":"public"');
+    expect((await run([deny("t", "result", when)], twice)).response).toMatchObject({ status: 403 });
+  });
+
+  test("a response of Gemini stays an object", async () => {
+    const { body } = await run([strip("t", "result", when)], gemini({ level: "secret", n: 1 }));
+    expect(JSON.parse(body ?? "")).toEqual(gemini({ output: "[removed by tool_policy]" }));
+  });
+});
+
 test.each([
   ["chat", { messages: [{ role: "tool", name: "bad", content: "" }] }],
   [
@@ -308,10 +376,7 @@ test.each([
       ],
     },
   ],
-  [
-    "gemini",
-    { contents: [{ parts: [{ functionResponse: { name: "bad", response: { rows: [1, true] } } }] }] },
-  ],
+  ["gemini", { contents: [{ parts: [{ functionResponse: { name: "bad", response: { output: "" } } }] }] }],
 ])("a result without text is denied: %s", async (_, body) => {
   expect((await run([deny("bad", "result")], body)).response).toMatchObject({ status: 403 });
   expect((await run([deny("other", "result")], body, { default: "deny" })).response).toMatchObject({
