@@ -2,6 +2,7 @@
 // need only `model` and `stream` of a body that may be hundreds of kilobytes long.
 import { isUtf8 } from "node:buffer";
 import { hasByteOrderMark, utf8Between } from "./byte-search.ts";
+import { foldCase } from "./fold-case.ts";
 import { endOfScalar, hasBytesAt } from "./json-scalar.ts";
 import { jsonTextOf } from "./json-string-end.ts";
 import {
@@ -24,6 +25,10 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const BACKSLASH = 0x5c;
+/** How the two characters beyond ASCII that fold to letters of ASCII begin in UTF-8. */
+const LONG_S_BYTE = 0xc5;
+const KELVIN_BYTE = 0xe2;
+const FOLDED = /[\u017f\u212a]/;
 
 /** Decoding a key with escapes takes as long as reading about this many other values. */
 const ESCAPED_KEY_WORK = 32;
@@ -32,12 +37,7 @@ const ESCAPED_KEY_WORK = 32;
 const NEAR_KEY_BYTES = 24;
 
 interface ScannerOptions {
-  /** Only the first so many names, by default all, set `duplicate` and `hasVariants`. */
-  readonly strictCount?: number;
-  /**
-   * The first so many names, by default `strictCount`, set `duplicate`. Of those after the strict ones, a key that differs from the name only
-   * in the case of ASCII letters counts as the name: servers may read either.
-   */
+  /** Only the first so many names, by default all, set `duplicate` and `variant`. */
   readonly uniqueCount?: number;
   /** Ends of keys that `mayHaveSuffixes` reports: two or more ASCII characters, the last one different in each; default none. */
   readonly keySuffixes?: readonly string[];
@@ -51,16 +51,15 @@ type ScanResult = "object" | "other" | "invalid" | "too_deep" | "too_dense";
 export class JsonScanner implements NestedState {
   /** The name of a watched field that occurred more than once, else null. The last one is located, which is the one JSON.parse returns. */
   duplicate: string | null = null;
-  /** A key differs from a watched name only in the case of ASCII letters. Some servers take it for the field. */
-  hasVariants = false;
+  /** The name of a watched field from which a key differs only in case, else null. Some servers take such a key for the field. */
+  variant: string | null = null;
   /** A key, at any depth, ends with one of the suffixes, or may do so: it is spelled with escapes, or long. */
   mayHaveSuffixes = false;
-  readonly #names: readonly Uint8Array[];
+  readonly #names: readonly Buffer[];
   /** The names with their letters in lower case. */
-  readonly #lowerNames: readonly Uint8Array[];
+  readonly #lowerNames: readonly Buffer[];
   /** The indexes of the names by their length: most keys have the length of few names. */
   readonly #byLength: readonly (readonly number[])[];
-  readonly #strictCount: number;
   readonly #uniqueCount: number;
   readonly #textOf: JsonTextOf;
   readonly suffixes: readonly Uint8Array[];
@@ -68,7 +67,7 @@ export class JsonScanner implements NestedState {
   readonly #beforeLast = new Uint8Array(256);
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
-  /** Whether a unique name occurred, in any case. */
+  /** Whether a unique name occurred. */
   readonly #occurred: Uint8Array;
   /** The closing byte that each open object or array needs. */
   readonly #closers = new Uint8Array(MAX_DEPTH + 1);
@@ -78,16 +77,10 @@ export class JsonScanner implements NestedState {
 
   constructor(
     names: readonly string[],
-    {
-      strictCount = names.length,
-      uniqueCount = strictCount,
-      keySuffixes = [],
-      textOf = jsonTextOf,
-    }: ScannerOptions = {},
+    { uniqueCount = names.length, keySuffixes = [], textOf = jsonTextOf }: ScannerOptions = {},
   ) {
     this.suffixes = keySuffixes.map((suffix) => Buffer.from(suffix));
     for (const suffix of this.suffixes) this.#beforeLast[suffix.at(-1) ?? 0] = suffix.at(-2) ?? 0;
-    this.#strictCount = strictCount;
     this.#uniqueCount = uniqueCount;
     this.#textOf = textOf;
     this.#names = names.map((name) => Buffer.from(name));
@@ -110,7 +103,7 @@ export class JsonScanner implements NestedState {
     this.#starts.fill(-1);
     this.#occurred.fill(0);
     this.duplicate = null;
-    this.hasVariants = false;
+    this.variant = null;
     this.mayHaveSuffixes = false;
     this.#field = -1;
     const json = this.#textOf(text);
@@ -234,11 +227,20 @@ export class JsonScanner implements NestedState {
   /** Returns the index of the name that the key spells, quotes included in its bounds, or -1. */
   #fieldNamed(bytes: Uint8Array, start: number, end: number): number {
     const index = this.#indexOf(bytes, start + 1, end - start - 2);
-    // A key may spell a name with escapes, such as `"m\u006fdel"`.
-    if (index >= 0 || !hasBackslash(bytes, start, end)) return index;
+    // A key may spell a name with escapes, such as `"m\u006fdel"`, or with letters that fold to those of ASCII.
+    if (index >= 0 || !mayBeOtherSpelling(bytes, start, end)) return index;
     this.workLeft -= ESCAPED_KEY_WORK;
-    const decoded = Buffer.from(String(JSON.parse(utf8Between(bytes, start, end))));
-    return this.#indexOf(decoded, 0, decoded.length);
+    const key = String(JSON.parse(utf8Between(bytes, start, end)));
+    const decoded = Buffer.from(key);
+    const found = this.#indexOf(decoded, 0, decoded.length);
+    if (found < 0 && FOLDED.test(key)) this.#findVariant(Buffer.from(foldCase(key)));
+    return found;
+  }
+
+  #findVariant(folded: Buffer): void {
+    for (let index = 0; index < this.#uniqueCount; index++)
+      if (this.#lowerNames[index]?.equals(folded) === true)
+        this.variant ??= this.#names[index]?.toString() ?? null;
   }
 
   /** Returns the index of the name with these bytes, or -1. */
@@ -248,13 +250,12 @@ export class JsonScanner implements NestedState {
     for (const index of candidates) {
       const [name, lower] = [this.#names[index], this.#lowerNames[index]];
       if (name === undefined || lower === undefined) continue;
+      const isUnique = index < this.#uniqueCount;
       if (hasBytesAt(bytes, start, name)) {
-        if (index < this.#uniqueCount) this.#count(index);
+        if (isUnique) this.#count(index);
         return index;
       }
-      if (index >= this.#uniqueCount || !hasLettersAt(bytes, start, lower)) continue;
-      if (index < this.#strictCount) this.hasVariants = true;
-      else this.#count(index);
+      if (isUnique && hasLettersAt(bytes, start, lower)) this.variant ??= name.toString();
     }
     return -1;
   }
@@ -286,7 +287,11 @@ function hasLettersAt(bytes: Uint8Array, at: number, expected: Uint8Array): bool
   return true;
 }
 
-function hasBackslash(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+/** Whether a key has escapes, or may have a character that folds to a letter of ASCII. */
+function mayBeOtherSpelling(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    if (byte === BACKSLASH || byte === LONG_S_BYTE || byte === KELVIN_BYTE) return true;
+  }
   return false;
 }

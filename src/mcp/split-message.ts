@@ -23,10 +23,28 @@ const READ_FIELDS: readonly ReadonlySet<string>[] = [
   new Set(),
 ];
 
-/** Receivers may disagree on the value of a field that occurs twice. */
+/** Receivers may disagree on the value of a field that occurs twice, or in another case. */
 const scanner = new JsonScanner(["jsonrpc", "id", "method", "params", "result", "error"]);
 const PARAMS = 3;
-const paramsScanner = new JsonScanner(["name", "arguments", "uri", "ref", "_meta"]);
+const paramsScanner = new JsonScanner([
+  "ref",
+  "name",
+  "arguments",
+  "argument",
+  "uri",
+  "_meta",
+  "cursor",
+  "level",
+  "context",
+  "notifications",
+  "requestId",
+  "progressToken",
+  "protocolVersion",
+  "capabilities",
+  "clientInfo",
+]);
+const REF = 0;
+const refScanner = new JsonScanner(["type", "name", "uri"]);
 
 type SplitValue =
   | { readonly type: "parsed" | "raw"; readonly start: number; readonly end: number }
@@ -39,7 +57,7 @@ export interface SplitMessage {
   readonly root: SplitValue;
 }
 
-/** Throws a GatehouseError if the bytes are not JSON in UTF-8, are nested too deeply, or contain a field twice that must be unique. */
+/** Throws a GatehouseError if the bytes are not JSON in UTF-8, are nested too deeply, or contain a field twice, or in another case, that must be unique. */
 export function validateMessage(bytes: Uint8Array, isUnique: boolean): void {
   const kind = scanner.scan(bytes);
   if (kind === "invalid") throw new GatehouseError("invalid_json", "The body is not valid JSON in UTF-8.");
@@ -65,12 +83,31 @@ function* messagesIn(bytes: Uint8Array): Generator<Uint8Array, undefined> {
 
 /** The scanner has scanned these bytes. */
 function rejectDuplicates(bytes: Uint8Array): void {
-  let hasDuplicates = scanner.duplicate !== null;
-  const start = scanner.startOf(PARAMS);
-  if (start >= 0 && paramsScanner.scan(bytes.subarray(start, scanner.endOf(PARAMS))) === "object")
-    hasDuplicates ||= paramsScanner.duplicate !== null;
-  if (hasDuplicates)
-    throw new GatehouseError("invalid_json", "The body contains a field of JSON-RPC or MCP twice.");
+  rejectAmbiguous(scanner, "");
+  const params = objectIn(bytes, scanner, PARAMS);
+  if (params === null || paramsScanner.scan(params) !== "object") return;
+  rejectAmbiguous(paramsScanner, "params.");
+  const ref = objectIn(params, paramsScanner, REF);
+  if (ref !== null && refScanner.scan(ref) === "object") rejectAmbiguous(refScanner, "params.ref.");
+}
+
+function objectIn(bytes: Uint8Array, scanned: JsonScanner, field: number): Uint8Array | null {
+  const start = scanned.startOf(field);
+  return start < 0 ? null : bytes.subarray(start, scanned.endOf(field));
+}
+
+/** Servers that ignore case take a variant for the field, and of several the last one. */
+function rejectAmbiguous({ duplicate, variant }: JsonScanner, path: string): void {
+  if (duplicate !== null)
+    throw new GatehouseError(
+      "invalid_json",
+      `The body contains the field "${path}${duplicate}" of JSON-RPC or MCP twice. Send it once.`,
+    );
+  if (variant !== null)
+    throw new GatehouseError(
+      "invalid_json",
+      `The body contains a field that differs from "${path}${variant}" of JSON-RPC or MCP only in upper and lower case. Send it as "${variant}".`,
+    );
 }
 
 /** Throws as `validateMessage` does, and if the message has too many fields. */

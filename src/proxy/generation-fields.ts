@@ -1,5 +1,5 @@
 // Reads in the body of a request what decides how much a model generates: limits, choices, and whether the client wants reasoning.
-// A member that occurs twice is found: the provider may read the other one than the gateway counts.
+// A member that occurs twice, or in another case, is found: the provider may read the other one than the gateway counts.
 import { utf8Between } from "../base/byte-search.ts";
 import { isJsonObject } from "../base/json.ts";
 import { JsonScanner } from "../base/json-scanner.ts";
@@ -10,6 +10,13 @@ export interface GenerationFields extends OutputBounds {
   readonly reasoning: "on" | "off" | null;
   /** The fields that turn it off. A server may ignore them: each API has its own. */
   readonly offFields: readonly string[];
+}
+
+/** A member that occurs twice, or one that differs from a known one only in case: servers may read another value than the gateway. */
+export interface MemberProblem {
+  readonly kind: "twice" | "case";
+  /** The known member, with the objects that it is in. */
+  readonly member: string;
 }
 
 const NONE: GenerationFields = { maxOutputTokens: null, choices: 1, reasoning: null, offFields: [] };
@@ -41,7 +48,7 @@ const OTHER_FIELDS = [
 ] as const;
 const DECIDING_FIELDS = [...BOUND_FIELDS, ...REASONING_FIELDS] as const;
 
-/** The top-level fields that a scanner has to watch for a `GenerationReader`. None may occur twice. */
+/** The top-level fields that a scanner has to watch for a `GenerationReader`. None may occur twice, or in another case. */
 export const GENERATION_FIELDS: readonly string[] = [...DECIDING_FIELDS, ...OTHER_FIELDS];
 
 /** Objects whose members decide as well, at any level of another such object. */
@@ -78,7 +85,7 @@ const MEMBERS = [
   "thinking",
   "include_usage",
 ];
-const memberScanner = new JsonScanner(MEMBERS, { strictCount: 0, uniqueCount: MEMBERS.length });
+const memberScanner = new JsonScanner(MEMBERS);
 
 /** A field whose value is longer is not read: values that decide are short. */
 const MAX_READ_BYTES = 4096;
@@ -110,13 +117,13 @@ export class GenerationReader {
     this.#containers = watched.filter(({ name }) => CONTAINERS.has(name));
   }
 
-  /** Returns a member that occurs twice in one of the containers that the scanner has found; null if there is none. */
-  duplicateIn(bytes: Uint8Array, scanner: Scanned): string | null {
+  /** Returns a member of the containers that the scanner has found which servers may read differently; null if there is none. */
+  problemIn(bytes: Uint8Array, scanner: Scanned): MemberProblem | null {
     for (const { name, at } of this.#containers) {
       const start = scanner.startOf(at);
       if (start < 0 || bytes[start] !== OPEN_BRACE) continue;
-      const duplicate = duplicateMember(bytes.subarray(start, scanner.endOf(at)));
-      if (duplicate !== null) return `${name}.${duplicate}`;
+      const problem = memberProblem(bytes.subarray(start, scanner.endOf(at)), name);
+      if (problem !== null) return problem;
     }
     return null;
   }
@@ -134,11 +141,11 @@ export class GenerationReader {
   }
 }
 
-/** The bytes are a valid JSON object. */
-function duplicateMember(bytes: Uint8Array): string | null {
+/** The bytes are a valid JSON object, the value of `path`. */
+function memberProblem(bytes: Uint8Array, path: string): MemberProblem | null {
   memberScanner.scan(bytes);
-  const { duplicate } = memberScanner;
-  if (duplicate !== null) return duplicate;
+  const problem = problemOf(memberScanner);
+  if (problem !== null) return { ...problem, member: `${path}.${problem.member}` };
   // Collected first, because the scanner describes one text at a time.
   const inner = MEMBERS.flatMap((name, at) => {
     const start = memberScanner.startOf(at);
@@ -146,10 +153,16 @@ function duplicateMember(bytes: Uint8Array): string | null {
     return isContainer ? [{ name, value: bytes.subarray(start, memberScanner.endOf(at)) }] : [];
   });
   for (const { name, value } of inner) {
-    const found = duplicateMember(value);
-    if (found !== null) return `${name}.${found}`;
+    const found = memberProblem(value, `${path}.${name}`);
+    if (found !== null) return found;
   }
   return null;
+}
+
+/** What the scanner has found in the text of its last scan; null if it has found no problem. */
+export function problemOf({ duplicate, variant }: JsonScanner): MemberProblem | null {
+  if (duplicate !== null) return { kind: "twice", member: duplicate };
+  return variant === null ? null : { kind: "case", member: variant };
 }
 
 /** Most of the values are short numbers, for which no string is created. Returns UNREADABLE for values that are too long. */

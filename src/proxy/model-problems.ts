@@ -1,5 +1,7 @@
 // Why the model of a request is not known: what providers would read in it may differ from what the gateway reads.
 
+import type { MemberProblem } from "./generation-fields.ts";
+
 /** Why the model that a server would read in the body is not known. */
 export interface ModelProblem {
   readonly code: "invalid_json" | "bad_request";
@@ -42,12 +44,6 @@ export const TOO_MANY_PARTS: ModelProblem = {
   message: "The multipart form has more than 2000 parts, so that its model is not read. Send fewer parts.",
   mayNameModel: true,
 };
-export const SPELLED_DIFFERENTLY: ModelProblem = {
-  code: "invalid_json",
-  message:
-    "The body contains a field that differs from model, models, fallbacks, stream, messages, prompt, or stream_options only in upper and lower case.",
-  mayNameModel: true,
-};
 export const MODEL_NOT_TEXT: ModelProblem = {
   code: "invalid_json",
   message: "The field model must be a string.",
@@ -59,12 +55,12 @@ export const SEVERAL_IN_QUERY: ModelProblem = {
   mayNameModel: true,
 };
 
-export function duplicateField(name: string): ModelProblem {
-  return {
-    code: "invalid_json",
-    message: `The body contains the field "${name}" twice. Send it once: servers may read either value.`,
-    mayNameModel: true,
-  };
+export function ambiguousField({ kind, member }: MemberProblem): ModelProblem {
+  const message =
+    kind === "twice"
+      ? `The body contains the field "${member}" twice. Send it once: servers may read either value.`
+      : `The body contains a field that differs from "${member}" only in upper and lower case. Send it as "${member}": servers that ignore case read it.`;
+  return { code: "invalid_json", message, mayNameModel: true };
 }
 
 const OPEN_BRACE = 0x7b;

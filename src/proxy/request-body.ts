@@ -12,16 +12,20 @@ import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
 import { digestOfBody } from "./body-digest.ts";
 import { modelInForm, type FormModel } from "./form-model.ts";
-import { GENERATION_FIELDS, GenerationReader, type GenerationFields } from "./generation-fields.ts";
+import {
+  GENERATION_FIELDS,
+  GenerationReader,
+  problemOf,
+  type GenerationFields,
+} from "./generation-fields.ts";
 import { readSampling } from "./sampling.ts";
 import {
   AMBIGUOUS_FORM,
-  duplicateField,
+  ambiguousField,
   JSON_AS_FORM,
   MODEL_NOT_TEXT,
   OTHER_FORM,
   problemOfOther,
-  SPELLED_DIFFERENTLY,
   TOO_MANY_PARTS,
   type ModelProblem,
 } from "./model-problems.ts";
@@ -32,7 +36,6 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 const AMBIGUITY_MATTERS = ["model", "stream", "messages", "prompt", "stream_options", "models", "fallbacks"];
 const WATCHED = [...AMBIGUITY_MATTERS, ...GENERATION_FIELDS, "user"];
 const scanner = new JsonScanner(WATCHED, {
-  strictCount: AMBIGUITY_MATTERS.length,
   uniqueCount: WATCHED.length - 1,
   keySuffixes: ID_KEY_SUFFIXES,
 });
@@ -220,8 +223,8 @@ function jsonFields(bytes: Uint8Array, maxValues: number): BodyFields | null {
   if (result === "invalid") throw invalidJson("The body is not valid JSON in UTF-8.");
   if (result === "too_deep") throw invalidJson(`The body is nested more than ${MAX_DEPTH} levels deep.`);
   if (result === "other") return withProblem(problemOfOther(bytes));
-  const duplicate = scannedDuplicate(bytes);
-  if (duplicate !== null) throw invalidJson(duplicateField(duplicate).message);
+  const problem = scannedProblem(bytes);
+  if (problem !== null) throw invalidJson(problem.message);
   return scannedFields(bytes);
 }
 
@@ -231,8 +234,8 @@ function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
   // A form may look like JSON and contain another model.
   if (isUrlEncoded(contentType)) return withProblem(isObject ? JSON_AS_FORM : OTHER_FORM);
   if (isObject) {
-    const twice = scannedDuplicate(bytes);
-    if (twice !== null) return withProblem(duplicateField(twice));
+    const problem = scannedProblem(bytes);
+    if (problem !== null) return withProblem(problem);
     const { model, modelProblem, furtherModels, generation } = scannedFields(bytes);
     return { ...NO_FIELDS, model, modelProblem, furtherModels, generation };
   }
@@ -246,9 +249,10 @@ function withProblem(modelProblem: ModelProblem): BodyFields {
   return { ...NO_FIELDS, modelProblem };
 }
 
-/** Returns the field that the object has twice; null if there is none. */
-function scannedDuplicate(bytes: Uint8Array): string | null {
-  return scanner.duplicate ?? generationReader.duplicateIn(bytes, scanner);
+/** Returns the field that servers may read differently; null if there is none. */
+function scannedProblem(bytes: Uint8Array): ModelProblem | null {
+  const problem = problemOf(scanner) ?? generationReader.problemIn(bytes, scanner);
+  return problem === null ? null : ambiguousField(problem);
 }
 
 function scannedFields(bytes: Uint8Array): BodyFields {
@@ -258,7 +262,7 @@ function scannedFields(bytes: Uint8Array): BodyFields {
     isObject: true,
     model: textIn(model),
     formModel: null,
-    modelProblem: scanner.hasVariants ? SPELLED_DIFFERENTLY : isTextOrAbsent(model) ? null : MODEL_NOT_TEXT,
+    modelProblem: isTextOrAbsent(model) ? null : MODEL_NOT_TEXT,
     furtherModels:
       scanner.startOf(MODELS) < 0 && scanner.startOf(FALLBACKS) < 0 ? NO_MODELS : scannedModels(bytes),
     wantsStream: bytes[scanner.startOf(STREAM)] === LETTER_T,

@@ -9,7 +9,7 @@ const TEMPERATURE = MAX_TOKENS.length;
 /** Gemini has the limits in an object of their own, whose name may be in either spelling. */
 const CONFIGS = ["generationConfig", "generation_config"];
 const FIRST_CONFIG = TEMPERATURE + 1;
-const scanner = new JsonScanner([...MAX_TOKENS, "temperature", ...CONFIGS], { strictCount: 0 });
+const scanner = new JsonScanner([...MAX_TOKENS, "temperature", ...CONFIGS], { uniqueCount: 0 });
 
 /** `bytes` are a valid JSON object. */
 export function readSampling(bytes: Uint8Array): Sampling {

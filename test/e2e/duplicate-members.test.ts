@@ -64,10 +64,35 @@ test.each([
   expect(provider.requests).toEqual([]);
 });
 
+// Go's encoding/json, for one, ignores case: such a server reads the member, whether or not the known one is there.
+test.each([
+  ['"Model":"other"', "model"],
+  ['"Messages":[]', "messages"],
+  ['"me\u017f\\u017fages":[]', "messages"],
+  ['"\\u017fTREAM":true', "stream"],
+  ['"max_to\u212aens":9000', "max_tokens"],
+  ['"Max_Tokens":9000', "max_tokens"],
+  ['"N":8', "n"],
+  ['"generationconfig":{}', "generationConfig"],
+  ['"generationConfig":{"CandidateCount":8}', "generationConfig.candidateCount"],
+  [
+    '"generationConfig":{"thinkingConfig":{"thin\\u212aingBudget":-1}}',
+    "generationConfig.thinkingConfig.thinkingBudget",
+  ],
+  ['"stream_options":{"Include_Usage":false}', "stream_options.include_usage"],
+])("%s is 400 invalid_json: another case of a member", async (members, path) => {
+  const response = await send(members);
+  expect(response.json()).toMatchObject({ code: "invalid_json" });
+  expect(response.status).toBe(400);
+  expect(response.body.toString()).toContain(`differs from \\"${path}\\" only in upper and lower case`);
+  expect(provider.requests).toEqual([]);
+});
+
 test.each([
   '"max_tokens":5',
   '"tools":[{"type":"function","function":{"parameters":{"properties":{"n":{},"N":{},"size":{}}}}}]',
   '"metadata":{"n":"1","speed":"2"},"generationConfig":{"responseSchema":{"properties":{"type":{}}}}',
+  '"metadata":{"N":"1"},"TOOLS":[],"generationConfig":{"responseSchema":{"properties":{"Type":{}}}}',
 ])("%s is accepted", async (members) => {
   expect((await send(members)).status).toBe(200);
 });

@@ -139,7 +139,7 @@ describe("require: forwarded unchanged:", () => {
 });
 
 test.each([
-  ["application/json", '{"Model":"other"}'],
+  ["application/json", '{"input":{"Model":"other"}}'],
   ["text/plain", "no JSON"],
   ["application/x-www-form-urlencoded", "model=other"],
   [FORM, `${part('name="model"', "other")}${part('name="model"', "another")}--b--`],

@@ -149,3 +149,34 @@ function byList(left: string, right: string): number {
     [/__read$/, /__greet$/, /notes$/, /\{name\}$/].findIndex((pattern) => pattern.test(text));
   return rank(left) - rank(right) || (left < right ? -1 : 1);
 }
+
+// Go's encoding/json, for one, takes the last of the members that differ only in case.
+test.each([
+  ["tools/call", '"name":"alpha__read","Name":"hidden","arguments":{}', "params.name"],
+  ["tools/call", '"name":"alpha__read","n\\u0041me":"hidden"', "params.name"],
+  ["tools/call", '"name":"alpha__read","argument\u017f":{"a":1}', "params.arguments"],
+  ["tools/call", '"NAME":"hidden"', "params.name"],
+  ["prompts/get", '"name":"alpha__greet","NAME":"hidden"', "params.name"],
+  ["resources/read", '"uri":"alpha+memo://notes","Uri":"memo://hidden"', "params.uri"],
+  ["resources/list", '"Cursor":"x"', "params.cursor"],
+  ["completion/complete", '"ref":{},"Ref":{"type":"ref/prompt","name":"hidden"}', "params.ref"],
+  [
+    "completion/complete",
+    '"ref":{"type":"ref/prompt","name":"alpha__greet","Name":"hidden"},"argument":{"name":"n","value":"v"}',
+    "params.ref.name",
+  ],
+])("a server gets no member in two cases: %s %s", async (method, params, member) => {
+  const headers = await headersFor("key", ["alpha__*"]);
+  const client = await SessionClient.start(shared.url, { headers });
+  const before = servers.alpha.received.length;
+  // The members of a large message are read in a thread.
+  for (const padding of ["", ` ${" ".repeat(70_000)}`]) {
+    const refused = await client.post(
+      `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}}${padding}}`,
+    );
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain("invalid_json");
+    expect(refused.text).toContain(`differs from \\"${member}\\"`);
+  }
+  expect(servers.alpha.received.slice(before).map(({ method: sent }) => sent)).not.toContain(method);
+});

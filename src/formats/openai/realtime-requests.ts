@@ -21,13 +21,13 @@ const MAX_TOKENS = 100_000_000;
 const EVENT_MEMBERS = ["type", "response", "event_id"];
 /** The second one is that of the beta. */
 const LIMITS = ["max_output_tokens", "max_response_output_tokens"];
-const eventScanner = new JsonScanner(EVENT_MEMBERS, { strictCount: 0, uniqueCount: EVENT_MEMBERS.length });
-const responseScanner = new JsonScanner(LIMITS, { strictCount: 0, uniqueCount: LIMITS.length });
+const eventScanner = new JsonScanner(EVENT_MEMBERS);
+const responseScanner = new JsonScanner(LIMITS);
 const decoder = new TextDecoder();
 
 /**
  * Returns null if the message asks for no response, and "invalid" if servers could read it differently: it is no valid JSON, or a
- * member that decides occurs twice.
+ * member that decides occurs twice, or in another case.
  */
 export function responseRequestIn(message: string | Uint8Array): ResponseRequest | "invalid" | null {
   const text = eventTextOf(message);
@@ -35,7 +35,7 @@ export function responseRequestIn(message: string | Uint8Array): ResponseRequest
   const bytes = Buffer.from(text);
   const scanned = eventScanner.scan(bytes, MAX_EVENT_ITEMS);
   if (scanned === "other") return null;
-  if (scanned !== "object" || eventScanner.duplicate !== null) return "invalid";
+  if (scanned !== "object" || isAmbiguous(eventScanner)) return "invalid";
   const [type, response, eventId] = EVENT_MEMBERS.map((_, at) => valueOf(bytes, eventScanner, at));
   if (type === undefined || JSON.parse(type.toString()) !== CREATE) return null;
   const id: unknown = eventId === undefined ? null : JSON.parse(eventId.toString());
@@ -44,10 +44,15 @@ export function responseRequestIn(message: string | Uint8Array): ResponseRequest
   return { eventId: typeof id === "string" && id.length <= MAX_ID_LENGTH ? id : null, maxOutputTokens };
 }
 
+/** Servers that ignore case take a variant for the member. */
+function isAmbiguous({ duplicate, variant }: JsonScanner): boolean {
+  return duplicate !== null || variant !== null;
+}
+
 /** Of two limits the larger one counts. One that is no whole number, as `"inf"`, is none. */
 function limitIn(response: Buffer): number | "invalid" | null {
   responseScanner.scan(response);
-  if (responseScanner.duplicate !== null) return "invalid";
+  if (isAmbiguous(responseScanner)) return "invalid";
   let limit: number | null = null;
   for (const at of LIMITS.keys()) {
     const json = valueOf(response, responseScanner, at)?.toString();
