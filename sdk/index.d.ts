@@ -783,6 +783,9 @@ export interface EndContext extends PluginContext {
     } | null;
 }
 
+/** Returns the name in lower case. The long s (U+017F) and the Kelvin sign (U+212A) become the letters that they fold to. */
+export declare function foldCase(name: string): string;
+
 /** Returns the bytes with all splices applied. They must be in order and must not overlap. */
 export declare function applySplices(bytes: Uint8Array, splices: readonly Splice[]): Uint8Array;
 
@@ -1013,14 +1016,15 @@ export interface RequestIdentifier {
 /** The response of a guard to a request whose texts it cannot read. */
 export declare function unreadableResponse(plugin: string, unreadable: string): PluginResponse;
 
+/** Returns the role that a type implies; null if it implies none. */
+export declare function roleOfType(type: string): TextRole | null;
+
 export declare class RequestTexts {
     #private;
     /** Those outside of the conversation first, so that the order of the others does not change when the conversation goes on. */
     readonly texts: readonly RequestText[];
     /** The strings that are no texts. Only the names of fields can be replaced. */
     readonly identifiers: readonly RequestIdentifier[];
-    /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
-    readonly resultsWithoutText: readonly (string | null)[];
     /** What in the body cannot be read as text although it is; null if there is nothing. */
     readonly unreadable: string | null;
     private constructor();
@@ -1028,8 +1032,27 @@ export declare class RequestTexts {
     static read(body: Uint8Array): RequestTexts | null;
     /** The field by which the request continues a conversation that its provider keeps; null if it does not. */
     get keptConversation(): string | null;
+    /** The results of tools. One with only an image has no blocks. */
+    get results(): readonly ToolResult[];
+    /** Returns the body with each block of the results at these positions replaced by the text. */
+    replaceResults(positions: readonly number[], text: string): Uint8Array;
+    /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
+    get resultsWithoutText(): readonly (string | null)[];
     /** Returns the body with the texts at these positions, and the names of these fields, replaced; all other bytes stay. */
     replace(replacements: ReadonlyMap<number, string>, keys?: ReadonlyMap<string, string>): Uint8Array;
+}
+
+/** The result of a tool that a request contains. */
+export interface ToolResult {
+    /** The names of the tool: none if it is not known, more than one if the request contradicts itself. */
+    readonly tools: ReadonlySet<string>;
+    readonly blocks: readonly ResultBlock[];
+}
+
+/** A part of a result: a text, or a JSON value as it is written. */
+export interface ResultBlock {
+    readonly text: string;
+    readonly isJson: boolean;
 }
 
 /** For tasks: returns the memory of this thread for the `scope` of a memory that the host of the plugin returned. */

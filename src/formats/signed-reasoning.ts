@@ -25,7 +25,7 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /** What the shapes are recognized by. */
-export interface ReasoningReader {
+interface ReasoningReader {
   valuesOf(node: JsonNode, key: string): readonly string[];
   isTrue(node: JsonNode, key: string): boolean;
 }

@@ -4,7 +4,7 @@ import type { ToolResult } from "../../sdk/index.ts";
 import { SEVERITY, type Action, type Policy } from "./policy.ts";
 import { readResult } from "./read-json.ts";
 
-export interface ResultDecision {
+interface ResultDecision {
   readonly action: Action;
   /** The tool that the action is for; empty if it is not known. */
   readonly tool: string;
