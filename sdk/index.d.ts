@@ -1046,11 +1046,13 @@ export declare class RequestTexts {
 export interface ToolResult {
     /** The names of the tool: none if it is not known, more than one if the request contradicts itself. */
     readonly tools: ReadonlySet<string>;
+    /** In their order. */
     readonly blocks: readonly ResultBlock[];
 }
 
 /** A part of a result: a text, or a JSON value as it is written. */
 export interface ResultBlock {
+    /** The source of a JSON value, else the text. */
     readonly text: string;
     readonly isJson: boolean;
 }

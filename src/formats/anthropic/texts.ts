@@ -15,12 +15,15 @@ import {
 } from "../text-channels.ts";
 import { encodeError } from "./encode-error.ts";
 
+const COMPACTION = "compaction";
+
 export const anthropicTexts: TextReader = {
   format: "anthropic",
   readWhole(body, sink) {
     const names = new ToolNames();
     for (const [index, block] of (body.root.get("content")?.elements ?? []).entries()) {
       readBlock(sink, block, index, `${index}/`, hasText(block.get("signature")));
+      if (body.text(block.get("type")) === COMPACTION) readSummary(sink, block, index);
       if (isCall(block)) names.add(body.text(block.get("id")) ?? "", body.text(block.get("name")));
       readResult(body, block, index, names, sink);
       if (isCall(block))
@@ -42,6 +45,12 @@ function readBlock(sink: TextSink, block: JsonNode, index: number, key: string, 
   if (hasText(text)) sink.text(key, contentChannel(index), text);
   const thinking = block.get("thinking");
   if (hasText(thinking)) sink.text(key, reasoningChannel(index, isSigned), thinking);
+}
+
+/** A summary of earlier turns, in a block or a delta of it. It is not signed: the client sends it back, and guards inspect it then. */
+function readSummary(sink: TextSink, node: JsonNode | null, index: number): void {
+  const summary = node?.get("content") ?? null;
+  if (hasText(summary)) sink.text(`${index}/`, reasoningChannel(index, false), summary);
 }
 
 /** Reads what a tool of the provider, or of an MCP server that it asked, returned. The block is whole in the first event of a stream. */
@@ -85,6 +94,7 @@ class MessageTexts implements EventTexts {
         if (block === null) return;
         this.#names.add(key, event.text(block.get("name")));
         readBlock(sink, block, index, key, true);
+        if (event.text(block.get("type")) === COMPACTION) readSummary(sink, block, index);
         if (isCall(block)) {
           this.#called.add(event.text(block.get("id")) ?? "", event.text(block.get("name")));
           this.#readCall(sink, block, index);
@@ -120,6 +130,7 @@ class MessageTexts implements EventTexts {
     // The signature follows at the end of the block.
     const thinking = delta?.get("thinking") ?? null;
     if (hasText(thinking)) sink.text(key, reasoningChannel(index, true), thinking);
+    readSummary(sink, delta, index);
     const json = delta?.get("partial_json") ?? null;
     if (hasText(json)) sink.text(key, toolChannel(index, this.#names.get(key)), json);
   }

@@ -264,6 +264,25 @@ test("signed reasoning stays as it is, and is read", async () => {
   expect(read).toEqual([true, false]);
 });
 
+test("a summary of earlier turns is read and changed", async () => {
+  const block = { type: "compaction", content: "bananas" };
+  const whole = await stageOf("anthropic", false, [changing([0])]).run(
+    Buffer.from(JSON.stringify({ content: [block] })),
+    true,
+  );
+  expect(Buffer.from(whole).toString()).toBe(
+    JSON.stringify({ content: [{ ...block, content: "bananaXYZ" }] }),
+  );
+  const event = (fields: object) => `data: ${JSON.stringify({ index: 0, ...fields })}\n\n`;
+  const delta = (content: string) =>
+    event({ type: "content_block_delta", delta: { type: "compaction_delta", content } });
+  const start = event({ type: "content_block_start", content_block: { type: "compaction", content: "" } });
+  const end = event({ type: "content_block_stop" });
+  const stream = Buffer.from([start, delta("bana"), delta("nas"), end].join(""));
+  const sent = await pass(stageOf("anthropic", true, [changing([0])]), stream, [50]);
+  expect(sent.toString()).toBe([start, delta("bana"), delta("naXYZ"), end].join(""));
+});
+
 test("data in several lines, a byte order mark, and bytes that are no UTF-8 are kept", async () => {
   const lines = [
     '\ufeffevent: x\r\ndata: {"choices":[{"index":0,\r\ndata: "delta":{"content":"sn"}}]}\r\nid: 1\r\n\r\n',
