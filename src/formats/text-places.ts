@@ -71,8 +71,9 @@ export class TextPlaces {
     const types = this.valuesOf(node, "type");
     const [type = ""] = types;
     const isCall = types.some(isCallType);
-    this.#addCalls(node, place, isCall, type);
-    const called = this.#calledNames(node)[0] ?? null;
+    const names = this.#calledNames(node);
+    const called = names[0] ?? null;
+    this.#addCalls(node, place, isCall, names);
     const isResult =
       types.some(isResultType) ||
       (place.role === "tool" && place.kind === "text") ||
@@ -112,8 +113,9 @@ export class TextPlaces {
     return this.valuesOf(node, "role").length > 0;
   }
 
-  #addCalls(node: JsonNode, { role, message }: Place, isCall: boolean, type: string): void {
-    const called = this.#calledNames(node);
+  #addCalls(node: JsonNode, { role, message }: Place, isCall: boolean, called: readonly string[]): void {
+    if (!isCall && called.length === 0) return;
+    const [type = ""] = this.valuesOf(node, "type");
     const own = isCall ? this.valuesOf(node, "name") : NO_VALUES;
     const unnamed = isCall && own.length === 0 ? toolOfItem(type) : null;
     const names = [...own, ...called, ...(unnamed === null ? NO_VALUES : [unnamed])];
@@ -131,9 +133,14 @@ export class TextPlaces {
   }
 
   /** The names in the object of a call in the format of chat completions. */
-  #calledNames(node: JsonNode): readonly string[] {
-    const called = node.get("function") ?? node.get("custom");
-    return called === null ? NO_VALUES : this.valuesOf(called, "name");
+  #calledNames({ keys, children }: JsonNode): readonly string[] {
+    let names: readonly string[] = NO_VALUES;
+    for (let index = 0; index < keys.length; index++) {
+      const [key = "", child] = [keys[index], children[index]];
+      if (child?.type === "object" && CALL_MEMBERS.has(foldCase(key)))
+        names = [...names, ...this.valuesOf(child, "name")];
+    }
+    return names;
   }
 }
 
@@ -141,6 +148,7 @@ const NO_VALUES: readonly string[] = [];
 const IDS = ["id"];
 const CALL_IDS = ["call_id", "id"];
 const RESULT_IDS = ["tool_call_id", "tool_use_id", "call_id"];
+const CALL_MEMBERS = new Set(["function", "custom"]);
 const DOCUMENT_TYPES = new Set(["document", "input_file", "file", "search_result"]);
 
 function roleNamed(name: string): TextRole {

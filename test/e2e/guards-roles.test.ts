@@ -190,6 +190,16 @@ test.each([
     ],
   ],
   [
+    "a call in another case",
+    [
+      {
+        role: "assistant",
+        tool_calls: [{ id: "c1", type: "function", Function: { Name: "web_fetch", arguments: "{}" } }],
+      },
+      result("x"),
+    ],
+  ],
+  [
     "two calls",
     [
       {
