@@ -145,6 +145,58 @@ describe("texts by role", () => {
   });
 });
 
+describe("a text of a user stays one", () => {
+  const type = fc.constantFrom(
+    ..."text thinking redacted_thinking reasoning reasoning.text compaction tool_use x_call function_call mcp_call".split(
+      " ",
+    ),
+    ..."message document input_file x_output x_tool_result model assistant".split(" "),
+  );
+  const members = fc.record(
+    {
+      type: fc.oneof(type, fc.string()),
+      name: fc.constant("safe"),
+      thought: fc.boolean(),
+      signature: fc.constant("x"),
+      thoughtSignature: fc.constant("x"),
+      encrypted_content: fc.constant("x"),
+      id: fc.constant("c1"),
+      call_id: fc.constant("c1"),
+      tool_call_id: fc.constant("c1"),
+      tool_use_id: fc.constant("c1"),
+      function: fc.constant({ name: "safe", arguments: "{}" }),
+    },
+    { requiredKeys: [] },
+  );
+  const TEXT = "zq7391x";
+
+  function userTexts(body: unknown): void {
+    const texts = RequestTexts.read(Buffer.from(JSON.stringify(body)))?.texts ?? [];
+    const found = texts.filter(({ text }) => text === TEXT);
+    expect(found).toHaveLength(1);
+    expect(found).toMatchObject([{ role: "user", isReadOnly: false }]);
+  }
+
+  test("whatever members the message has", () => {
+    fc.assert(
+      fc.property(members, (more) => {
+        const message = { ...more, role: "user", content: TEXT };
+        for (const list of ["messages", "input", "contents"]) userTexts({ [list]: [message] });
+      }),
+    );
+  });
+
+  test("whatever members the part has whose type is not known to be that of a result", () => {
+    const key = fc.constantFrom("text", "content", "thinking", "summary", "x");
+    fc.assert(
+      fc.property(members, key, (more, name) => {
+        userTexts({ messages: [{ role: "user", content: [{ ...more, [name]: TEXT }] }] });
+      }),
+      { examples: [[{ type: "thinking", signature: "x" }, "thinking"]] },
+    );
+  });
+});
+
 test("replacing changes the selected strings and no other byte", () => {
   fc.assert(
     fc.property(
