@@ -1,10 +1,78 @@
-// Gives large pieces of work a turn of the event loop each: pieces that become ready at the same time would keep other requests waiting for
-// the sum of them.
+// Gives long work several turns of the event loop, so that other requests are served in between. Promises that are settled continue in
+// the same turn, so `await` alone gives nothing up.
 
-let last: Promise<void> = Promise.resolve();
+/** Work that can be divided continues in another turn after this time. Two pieces that cannot be divided never share one. */
+const TURN_MS = 5;
+/** The clock is read once per this much work, so that streams that are read event by event pay an addition. */
+const CHECKED_UNITS = 16 * 1024;
+/** An item without bytes counts as this many: most of the time is spent per item. */
+const ITEM_UNITS = 1024;
+
+/** The turns of one event loop. Those who wait continue in the order in which they began to wait, one per turn. */
+export class Turns {
+  readonly #now: () => number;
+  readonly #waiting: (() => void)[] = [];
+  /** Until when work may continue in this turn. */
+  #endsAt = 0;
+  /** Whether the end of this turn is noticed. */
+  #isWatched = false;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Whether the work of this turn, of all callers, has taken its time. It begins with the first call in a turn. */
+  get isOver(): boolean {
+    if (this.#isWatched) return this.#now() >= this.#endsAt;
+    this.#watch();
+    return false;
+  }
+
+  /** Resolves in a later turn in which no other caller continues. */
+  next(): Promise<void> {
+    if (!this.#isWatched) this.#watch();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #watch(): void {
+    this.#isWatched = true;
+    this.#endsAt = this.#now() + TURN_MS;
+    setImmediate(this.#begin);
+  }
+
+  readonly #begin = () => {
+    this.#isWatched = false;
+    const resume = this.#waiting.shift();
+    if (resume === undefined) return;
+    this.#watch();
+    resume();
+  };
+}
+
+const turns = new Turns(() => performance.now());
 
 /** Resolves in a turn of the event loop in which no other caller continues. */
 export function ownTurn(): Promise<void> {
-  last = last.then(() => new Promise((resolve) => setImmediate(resolve)));
-  return last;
+  return turns.next();
+}
+
+/**
+ * Measures work on many small items, such as the events of one stream. All meters share the time of a turn: many streams that are fast at
+ * the same time take no longer than one.
+ */
+export class TurnMeter {
+  readonly #turns: Turns;
+  #units = 0;
+
+  constructor(of: Turns = turns) {
+    this.#turns = of;
+  }
+
+  /** Call after each item, with its size. Returns null if the next item may follow in this turn; otherwise await the promise before it. */
+  add(bytes = 0): Promise<void> | null {
+    this.#units += ITEM_UNITS + bytes;
+    if (this.#units < CHECKED_UNITS) return null;
+    this.#units = 0;
+    return this.#turns.isOver ? this.#turns.next() : null;
+  }
 }

@@ -1,0 +1,81 @@
+import { expect, test } from "bun:test";
+import { ownTurn, TurnMeter, Turns } from "./own-turn.ts";
+
+/** Counts the turns of the event loop until `stop`. */
+function countTurns() {
+  let isRunning = true;
+  const counted = {
+    turns: 0,
+    stop: () => {
+      isRunning = false;
+    },
+  };
+  const count = () => {
+    counted.turns++;
+    if (isRunning) setImmediate(count);
+  };
+  setImmediate(count);
+  return counted;
+}
+
+/** Each item takes 1 ms of a clock that nothing else advances. */
+function workshop() {
+  let time = 0;
+  const turns = new Turns(() => time);
+  const counted = countTurns();
+  const inTurn = new Map<number, number>();
+  const work = async (items: number, bytes: number) => {
+    const meter = new TurnMeter(turns);
+    for (let item = 0; item < items; item++) {
+      time++;
+      inTurn.set(counted.turns, (inTurn.get(counted.turns) ?? 0) + 1);
+      const pause = meter.add(bytes);
+      if (pause !== null) await pause;
+    }
+  };
+  return { work, inTurn, counted };
+}
+
+test("work on many items is divided over turns, in which others run", async () => {
+  const { work, inTurn, counted } = workshop();
+  await work(1000, 16 * 1024);
+  counted.stop();
+  // 5 ms per turn, after the item with which the first turn is noticed.
+  expect(Math.max(...inTurn.values())).toBeLessThanOrEqual(6);
+  expect(inTurn.size).toBeGreaterThan(150);
+});
+
+test("many workers share the time of a turn, and all of them progress", async () => {
+  const { work, inTurn, counted } = workshop();
+  const order: number[] = [];
+  await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((id) => work(100, 16 * 1024).then(() => order.push(id))));
+  counted.stop();
+  // In the first turn, each begins before it knows of the others.
+  const [first = 0, ...later] = [...inTurn.values()];
+  expect(first).toBeLessThanOrEqual(16);
+  expect(Math.max(...later)).toBeLessThanOrEqual(6);
+  expect(order).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test("small items are counted before the clock is read", () => {
+  let reads = 0;
+  const meter = new TurnMeter(new Turns(() => ++reads));
+  for (let item = 0; item < 15; item++) expect(meter.add()).toBeNull();
+  expect(reads).toBe(0);
+  expect(meter.add()).toBeNull();
+  expect(reads).toBe(1);
+});
+
+test("work that is done within the time of a turn never waits", () => {
+  const meter = new TurnMeter(new Turns(() => 0));
+  for (let item = 0; item < 1000; item++) expect(meter.add(100_000)).toBeNull();
+});
+
+test("pieces that cannot be divided get a turn each", async () => {
+  const counted = countTurns();
+  const ranIn: number[] = [];
+  await Promise.all([1, 2, 3, 4].map(() => ownTurn().then(() => ranIn.push(counted.turns))));
+  counted.stop();
+  expect(new Set(ranIn).size).toBe(4);
+  expect(ranIn).toEqual(ranIn.toSorted((a, b) => a - b));
+});
