@@ -1,21 +1,22 @@
 // Gives long work several turns of the event loop, so that other requests are served in between. Promises that are settled continue in
 // the same turn, so `await` alone gives nothing up.
 
-/** Work that can be divided continues in another turn after this time. Two pieces that cannot be divided never share one. */
+/** After this time, work continues in another turn. A piece of it that cannot be divided may take longer. */
 const TURN_MS = 5;
 /** The clock is read once per this much work, so that streams that are read event by event pay an addition. */
 const CHECKED_UNITS = 16 * 1024;
 /** An item without bytes counts as this many: most of the time is spent per item. */
 const ITEM_UNITS = 1024;
 
-/** The turns of one event loop. Those who wait continue in the order in which they began to wait, one per turn. */
+/** The turns of one event loop. Those who wait continue in order, as many in one turn as its time allows, and one at least. */
 export class Turns {
   readonly #now: () => number;
   readonly #waiting: (() => void)[] = [];
   /** Until when work may continue in this turn. */
   #endsAt = 0;
-  /** Whether the end of this turn is noticed. */
+  /** Whether a callback follows in the next turn. */
   #isWatched = false;
+  #hasResumed = false;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -28,9 +29,11 @@ export class Turns {
     return false;
   }
 
-  /** Resolves in a later turn in which no other caller continues. */
+  /** Resolves in a later turn. */
   next(): Promise<void> {
     if (!this.#isWatched) this.#watch();
+    // After the callback that begins the turn. One for each, so that the promises of a caller settle before the next one continues.
+    setImmediate(this.#resume);
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
@@ -41,17 +44,22 @@ export class Turns {
   }
 
   readonly #begin = () => {
-    this.#isWatched = false;
-    const resume = this.#waiting.shift();
-    if (resume === undefined) return;
-    this.#watch();
-    resume();
+    this.#hasResumed = this.#isWatched = false;
+    if (this.#waiting.length > 0) this.#watch();
+  };
+
+  readonly #resume = () => {
+    if (this.#hasResumed && this.#now() >= this.#endsAt) setImmediate(this.#resume);
+    else {
+      this.#hasResumed = true;
+      this.#waiting.shift()?.();
+    }
   };
 }
 
 const turns = new Turns(() => performance.now());
 
-/** Resolves in a turn of the event loop in which no other caller continues. */
+/** Resolves in a later turn of the event loop, in which no other caller continues if this one takes long. */
 export function ownTurn(): Promise<void> {
   return turns.next();
 }
