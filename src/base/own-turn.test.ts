@@ -1,22 +1,6 @@
 import { expect, test } from "bun:test";
+import { countTurns } from "../../test/support/counted-turns.ts";
 import { ownTurn, TurnMeter, Turns } from "./own-turn.ts";
-
-/** Counts the turns of the event loop until `stop`. */
-function countTurns() {
-  let isRunning = true;
-  const counted = {
-    turns: 0,
-    stop: () => {
-      isRunning = false;
-    },
-  };
-  const count = () => {
-    counted.turns++;
-    if (isRunning) setImmediate(count);
-  };
-  setImmediate(count);
-  return counted;
-}
 
 /** Each item takes 1 ms of a clock that nothing else advances. */
 function workshop() {
@@ -28,7 +12,7 @@ function workshop() {
     const meter = new TurnMeter(turns);
     for (let item = 0; item < items; item++) {
       time++;
-      inTurn.set(counted.turns, (inTurn.get(counted.turns) ?? 0) + 1);
+      inTurn.set(counted.count, (inTurn.get(counted.count) ?? 0) + 1);
       const pause = meter.add(bytes);
       if (pause !== null) await pause;
     }
@@ -82,7 +66,7 @@ test("long pieces that cannot be divided get a turn each, and short ones share a
   const run = (ms: number) =>
     turns.next().then(() => {
       time += ms;
-      ranIn.push(counted.turns);
+      ranIn.push(counted.count);
     });
   await Promise.all([20, 20, 20, 1, 1, 1].map(run));
   counted.stop();

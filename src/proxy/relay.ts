@@ -184,7 +184,7 @@ async function wholeBody(
   const { reader, translation, isStream, upstreamResponse, target } = response;
   const bytes = reader === null ? response.body : await readWholeBody(reader, MAX_WHOLE_BYTES);
   let body: Uint8Array | string = bytes ?? new Uint8Array(0);
-  if (tap !== null) body = tap.pushWhole(body);
+  if (tap !== null) body = await tap.pushWhole(body);
   if (translation !== null) {
     const { status } = upstreamResponse;
     const startedAt = exchange.clock.now();

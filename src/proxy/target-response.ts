@@ -13,6 +13,7 @@ import type { TextReader } from "../formats/text-channels.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { parseContentEncoding } from "../http/content-encoding.ts";
 import { isEventStreamType } from "../http/media-type.ts";
+import { PacedReader } from "../http/paced-reader.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
@@ -232,8 +233,10 @@ export class TargetResponse {
     this.report.end(healthResultOf(this.upstreamResponse.status), now);
   }
 
-  async #read(reader: BodyReader, holding: Holding | null): Promise<void> {
-    if (this.#mayBecomeStream) this.isStream = startsEvents(await reader.peek());
+  async #read(received: BodyReader, holding: Holding | null): Promise<void> {
+    if (this.#mayBecomeStream) this.isStream = startsEvents(await received.peek());
+    // Events are read one by one, however they are relayed.
+    const reader = this.isStream ? new PacedReader(received) : received;
     if (!this.isStream && this.#isReadWhole) return this.#readWhole(reader);
     this.reader = holding !== null && this.isStream ? await this.#hold(reader, holding) : reader;
     this.firstBytes = await this.reader.peek();

@@ -5,6 +5,7 @@ import type { ResponseDetails } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
+import { readInPieces } from "../http/paced-reader.ts";
 import { StreamRecoder } from "../http/stream-recoder.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { decodeJson, lastObjectIn, startsJson, textTokensOf } from "./json-body.ts";
@@ -58,7 +59,7 @@ export class UsageTap {
   }
 
   /** Call instead of `push` and `end` for a body that was read at once. Returns the bytes to relay. */
-  pushWhole(body: Uint8Array): Uint8Array {
+  pushWhole(body: Uint8Array): RelayedBytes {
     return body;
   }
 
@@ -159,11 +160,14 @@ class StreamTap extends UsageTap {
     return this.#filter.end();
   }
 
-  override pushWhole(body: Uint8Array): Uint8Array {
-    this.details?.push(body);
-    const relayed = Buffer.concat([this.#filter.push(body), this.#filter.end()]);
-    this.#relayed.push(body);
-    return relayed;
+  override async pushWhole(body: Uint8Array): Promise<Uint8Array> {
+    const relayed: Uint8Array[] = [];
+    await readInPieces(body, (piece) => {
+      this.details?.push(piece);
+      relayed.push(this.#filter.push(piece));
+      this.#relayed.push(piece);
+    });
+    return Buffer.concat([...relayed, this.#filter.end()]);
   }
 
   override abort(): Uint8Array {
@@ -198,11 +202,15 @@ class EncodedStreamTap extends UsageTap {
     if (!this.#isReadable) return chunk;
     try {
       const decoded = await this.#recoder.decode(chunk);
-      this.details?.push(decoded);
-      const relayed = this.#filter.push(decoded);
-      this.#relayed.push(decoded);
-      if (this.firstContent?.isSearching === true) this.firstContent.push(relayed);
-      return this.#isRecoding ? await this.#recoder.encode(relayed) : chunk;
+      const relayed: Uint8Array[] = [];
+      await readInPieces(decoded, (piece) => {
+        this.details?.push(piece);
+        const bytes = this.#filter.push(piece);
+        this.#relayed.push(piece);
+        if (this.firstContent?.isSearching === true) this.firstContent.push(bytes);
+        if (this.#isRecoding) relayed.push(bytes);
+      });
+      return this.#isRecoding ? await this.#recoder.encode(Buffer.concat(relayed)) : chunk;
     } catch (error) {
       // A stream that has been relayed re-encoded cannot continue with the original bytes.
       if (this.#isRecoding && this.#hasStarted) throw error;

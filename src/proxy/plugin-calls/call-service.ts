@@ -155,7 +155,7 @@ async function receive(
     let body: Uint8Array | string =
       (reader === null ? response.body : await readWholeBody(reader, MAX_RESPONSE_BYTES)) ?? "";
     if (typeof body !== "string") {
-      if (tap !== null) body = tap.pushWhole(body);
+      if (tap !== null) body = await tap.pushWhole(body);
       if (translation !== null)
         body = await translateWholeBody(
           translation,

@@ -8,6 +8,7 @@ import { formatNamed } from "../../formats/registry.ts";
 import { idsInResponse } from "../../formats/stored-ids.ts";
 import type { CoarseDeadlines } from "../../http/coarse-deadlines.ts";
 import { HeaderFields } from "../../http/header-fields.ts";
+import { PacedReader } from "../../http/paced-reader.ts";
 import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { KeptResponse } from "../../runtime/responses/kept-response.ts";
 import type { OpenedResponses } from "../../runtime/responses/response-stores.ts";
@@ -121,7 +122,7 @@ export function relayLive(exchange: Exchange, live: LiveStream, parts: KeptParts
   };
   const end = (outcome: Outcome) => parts.endLive(exchange, outcome, live.status);
   exchange.releaseBody();
-  const relay = new StreamRelay(live.reader, stages, end, parts.deadlines);
+  const relay = new StreamRelay(new PacedReader(live.reader), stages, end, parts.deadlines);
   return new OutgoingResponse(relay, { status: live.status, headers });
 }
 

@@ -1,5 +1,7 @@
 // The data lines of an event: where they are located, and how they are written again.
-import { hasByteOrderMark } from "../../base/byte-search.ts";
+import { MAX_EVENT_ITEMS } from "../../base/bounded-json.ts";
+import { copyBytes, hasByteOrderMark } from "../../base/byte-search.ts";
+import { GatehouseError } from "../../base/errors.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -26,6 +28,7 @@ export function dataLines(bytes: Uint8Array): { data: Line[]; hasFields: boolean
       hasFields = true;
       const start = dataStart(bytes, at, end);
       if (start >= 0) data.push({ start, end });
+      if (data.length > MAX_EVENT_ITEMS) throw tooManyLines();
     }
     at = end + (bytes[end] === CR && bytes[end + 1] === LF ? 2 : 1);
   }
@@ -34,15 +37,30 @@ export function dataLines(bytes: Uint8Array): { data: Line[]; hasFields: boolean
 
 /** Returns where the value of a data line begins; -1 for a line of another field. */
 function dataStart(bytes: Uint8Array, start: number, end: number): number {
-  for (const [index, byte] of DATA.entries()) if (bytes[start + index] !== byte) return -1;
+  for (let at = 0; at < DATA.length; at++) if (bytes[start + at] !== DATA[at]) return -1;
   const colon = start + DATA.length;
   if (colon === end) return end;
   if (bytes[colon] !== COLON) return -1;
   return bytes[colon + 1] === SPACE ? colon + 2 : colon + 1;
 }
 
+/** Returns the values of the lines, each with a line feed. One copy: an event may have many lines. */
 export function joinLines(bytes: Uint8Array, lines: readonly Line[]): Uint8Array {
-  return Buffer.concat(lines.flatMap(({ start, end }) => [bytes.subarray(start, end), Uint8Array.of(LF)]));
+  const joined = new Uint8Array(lines.reduce((length, { start, end }) => length + end - start + 1, 0));
+  let at = 0;
+  for (const { start, end } of lines) {
+    copyBytes(bytes, joined, at, start, end);
+    at += end - start;
+    joined[at++] = LF;
+  }
+  return joined;
+}
+
+function tooManyLines(): GatehouseError {
+  return new GatehouseError(
+    "upstream_bad_answer",
+    `The provider's response was rejected. An event has more than ${MAX_EVENT_ITEMS} data lines.`,
+  );
 }
 
 /** Returns the event with its data in one line: line breaks in JSON are between values. */

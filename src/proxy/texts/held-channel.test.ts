@@ -66,3 +66,16 @@ test("a replacement is written where the text differs, also in long texts", () =
     }),
   );
 });
+
+test("many small pieces are held and released in linear time", () => {
+  const channel = new HeldChannel("key", CHANNEL, false);
+  const slots: TextSlot[] = [];
+  for (let piece = 0; piece < 200_000; piece++) {
+    const slot = new TextSlot({ start: 0, end: 0, isRaw: false, text: "x" });
+    slots.push(slot);
+    channel.append(queued(), slot);
+    channel.release(0, null, true);
+  }
+  channel.release(slots.length, "y".repeat(slots.length), false);
+  expect(slots.map(({ text }) => text).join("")).toBe("y".repeat(slots.length));
+});

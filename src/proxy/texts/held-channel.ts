@@ -77,7 +77,8 @@ export class HeldChannel {
       if (piece.slot !== null) piece.slot.text = piece.output;
       piece.queued.unreleased--;
     }
-    this.#pieces = this.#pieces.slice(pieces);
+    // A copy for each delta that releases nothing would take quadratic time.
+    if (pieces > 0) this.#pieces = this.#pieces.slice(pieces);
     this.text = this.text.slice(length);
     if (length > 0 || this.#pieces.length === 0) this.heldSince = null;
     if (this.#isRepeated) this.#sent += sent;

@@ -1,7 +1,7 @@
 // What one plugin holds back of the text of one response. Units leave in the order in which they arrived, each when all of its text is
 // released: order, ids and numbers of events stay as the provider sent them.
 import { GatehouseError } from "../../base/errors.ts";
-import { ownTurn } from "../../base/own-turn.ts";
+import { TurnMeter } from "../../base/own-turn.ts";
 import type { ChannelKind, TextChannel } from "../../formats/text-channels.ts";
 import type { TextHold } from "../../sdk/texts.ts";
 import { HeldChannel, type QueuedUnit } from "./held-channel.ts";
@@ -36,8 +36,6 @@ const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 const MAX_CHANNELS = 4096;
 /** A whole body takes a step of work for each; streams keep channels until they end. */
 const MAX_WHOLE_CHANNELS = 65_536;
-/** Plugins that answer at once would keep other requests waiting for more calls. */
-const CALLS_PER_TURN = 256;
 /** Text that is kept for the events that repeat it. Models generate far less. */
 const MAX_KEPT_CHARACTERS = 32 * 1024 * 1024;
 
@@ -45,6 +43,7 @@ export class TextHolds {
   readonly #options: HoldOptions;
   readonly #channels = new Map<string, HeldChannel>();
   readonly #queue: QueuedUnit[] = [];
+  readonly #meter = new TurnMeter();
   #queuedBytes = 0;
 
   constructor(options: HoldOptions) {
@@ -71,11 +70,8 @@ export class TextHolds {
     const queued = { unit, unreleased: 0 };
     this.#queue.push(queued);
     this.#queuedBytes += unit.byteLength;
-    const due = this.#take(queued);
-    for (const [index, channel] of due.entries()) {
-      if (index > 0 && index % CALLS_PER_TURN === 0) await ownTurn();
-      await this.#ask(channel, channel.hasEnded, false);
-    }
+    const due = await this.#take(queued);
+    for (const channel of due) await this.#ask(channel, channel.hasEnded, false);
     await this.#replaceRepetitions(queued);
     if (this.#queuedBytes > MAX_QUEUED_BYTES) return this.releaseAll();
     return this.#released();
@@ -110,7 +106,7 @@ export class TextHolds {
   }
 
   /** Adds the texts of a unit to their channels. Returns the channels that got text or ended, in order. */
-  #take(queued: QueuedUnit): HeldChannel[] {
+  async #take(queued: QueuedUnit): Promise<HeldChannel[]> {
     const due: HeldChannel[] = [];
     const add = (channel: HeldChannel) => {
       if (!channel.isDue) due.push(channel);
@@ -123,6 +119,9 @@ export class TextHolds {
           channel.hasEnded = true;
           add(channel);
         }
+        // An event may have thousands of ends, beside thousands of channels.
+        const pause = this.#meter.add(this.#channels.size);
+        if (pause !== null) await pause;
       } else if (mark.type === "text" || mark.type === "open") {
         const channel = this.#channelOf(mark.key, mark.channel);
         channel.append(queued, mark.type === "text" ? mark.slot : null);
@@ -150,6 +149,8 @@ export class TextHolds {
 
   async #ask(channel: HeldChannel, isLast: boolean, isForced: boolean): Promise<void> {
     const { ask, limits, now } = this.#options;
+    const pause = this.#meter.add(channel.text.length);
+    if (pause !== null) await pause;
     const decision = await ask(channel.channel, channel.text, isLast, isForced);
     if (decision === null) channel.releaseAll();
     else {

@@ -13,6 +13,7 @@ import {
   wholeResponse,
   type ResponseTexts,
 } from "../../../test/support/text-streams.ts";
+import { countTurns } from "../../../test/support/counted-turns.ts";
 import { TextHolds, type AskPlugin } from "./text-holds.ts";
 import { RejectedText } from "./text-rejection.ts";
 import { TextStage } from "./text-stage.ts";
@@ -328,3 +329,37 @@ function normalized(json: string): string {
 function changedJson(json: string): string {
   return changed(normalized(json));
 }
+
+describe("a stream of which much has arrived at once", () => {
+  const EVENT = `data: {"id":"1","choices":[{"index":0,"delta":{"content":"s"}}]}\n\n`;
+  const PLUGINS = [keeping([0]), keeping([3])];
+
+  test.each([
+    ["small events", EVENT.repeat(20_000)],
+    ["comments", ":\n\n".repeat(60_000)],
+    ["blank lines", "\n".repeat(100_000)],
+    [
+      "choices of one event",
+      `data: {"choices":[${Array.from({ length: 4000 }, (_, index) => `{"index":${index},"delta":{"content":"s"}}`).join(",")}]}\n\n`,
+    ],
+    [
+      "ends of choices",
+      `data: {"choices":[${Array.from({ length: 2000 }, (_, index) => `{"index":${index},"delta":{"content":"s"}}`).join(",")}]}\n\n` +
+        `data: {"choices":[${'{"index":9999,"delta":{},"finish_reason":"stop"},'.repeat(10_000)}{}]}\n\n`,
+    ],
+  ])("is read in several turns of the event loop: %s", async (_, stream) => {
+    const bytes = Buffer.from(stream);
+    const stage = stageOf("openai", true, PLUGINS);
+    const counted = countTurns();
+    const sent = [await stage.run(bytes, false), await stage.run(new Uint8Array(0), true)];
+    counted.stop();
+    expect(Buffer.concat(sent).equals(bytes)).toBe(true);
+    expect(counted.count).toBeGreaterThan(3);
+  });
+
+  test("an event with too many data lines is an error of the provider", async () => {
+    const stage = stageOf("openai", true, PLUGINS);
+    const error = await stage.run(Buffer.from("data:\n".repeat(70_000) + "\n"), false).catch(String);
+    expect(error).toContain("An event has more than 65536 data lines.");
+  });
+});

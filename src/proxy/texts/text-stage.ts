@@ -1,4 +1,5 @@
 // Passes the bytes of a response through plugins that work on its text, one after the other.
+import { TurnMeter } from "../../base/own-turn.ts";
 import { EventBlocks } from "../../formats/event-blocks.ts";
 import type { GatewayError } from "../../formats/gateway-error.ts";
 import type { EventTexts, TextReader } from "../../formats/text-channels.ts";
@@ -25,6 +26,7 @@ export class TextStage {
   readonly #options: TextStageOptions;
   readonly #blocks = new EventBlocks();
   readonly #texts: EventTexts;
+  readonly #meter = new TurnMeter();
 
   constructor(options: TextStageOptions) {
     this.#options = options;
@@ -45,12 +47,13 @@ export class TextStage {
   async run(bytes: Uint8Array, isLast: boolean, isOwned = false): Promise<Uint8Array> {
     const { reader, isStream, offLoop } = this.#options;
     if (!isStream) {
+      await this.#meter.add(bytes.byteLength);
       const unit = await readBody(bytes, reader, offLoop, isOwned);
       return this.#send([unit], isLast ? "end" : null, isOwned);
     }
-    if (isLast) return this.#send(this.#lastUnits(bytes), "end");
-    const units = this.#units(bytes);
-    return units.length === 0 ? NO_BYTES : this.#send(units, null);
+    if (isLast) return this.#send(this.#lastEvents(bytes), "end");
+    const events = this.#blocks.push(bytes);
+    return events.length === 0 ? NO_BYTES : this.#send(events, null);
   }
 
   /** Releases what is held for too long. */
@@ -60,24 +63,20 @@ export class TextStage {
 
   /** Releases everything, for a response that was cut. */
   abort(bytes: Uint8Array): Promise<Uint8Array> {
-    return this.#send(this.#lastUnits(bytes), "releaseAll");
-  }
-
-  /** Returns the events that are complete with these bytes. */
-  #units(bytes: Uint8Array): TextUnit[] {
-    return this.#blocks.push(bytes).map((block) => TextUnit.ofEvent(block, this.#texts));
+    return this.#send(this.#lastEvents(bytes), "releaseAll");
   }
 
   /** Returns the last events of a stream. Some clients also read an event without the blank line at its end. */
-  #lastUnits(bytes: Uint8Array): TextUnit[] {
-    const units = this.#units(bytes);
+  #lastEvents(bytes: Uint8Array): Uint8Array[] {
+    const events = this.#blocks.push(bytes);
     const rest = this.#blocks.end();
-    if (rest.byteLength > 0) units.push(TextUnit.ofEvent(rest, this.#texts));
-    return units;
+    if (rest.byteLength > 0) events.push(rest);
+    return events;
   }
 
+  /** `received` are units, or events that are read when it is their turn. */
   async #send(
-    units: readonly TextUnit[],
+    received: readonly (TextUnit | Uint8Array)[],
     then: "end" | "expire" | "releaseAll" | null,
     isOwned = false,
   ): Promise<Uint8Array> {
@@ -87,7 +86,12 @@ export class TextStage {
       sent.push(isStream ? unit.encode() : await writeBody(unit, offLoop, isOwned));
     };
     try {
-      for (const unit of units) for (const passed of await this.#pass(unit, 0)) await write(passed);
+      for (const each of received) {
+        const pause = this.#meter.add(each.byteLength);
+        if (pause !== null) await pause;
+        const unit = each instanceof TextUnit ? each : TextUnit.ofEvent(each, this.#texts);
+        for (const passed of await this.#pass(unit, 0)) await write(passed);
+      }
       if (then !== null)
         for (const [index, holds] of all.entries())
           for (const unit of await holds[then]())
