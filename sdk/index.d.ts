@@ -901,7 +901,13 @@ export declare function networkOf(address: string, prefixLength: number): string
 /** Returns the seconds of a duration such as `30s`, `5m`, `1h` or `1d`; null for any other text. */
 export declare function windowSeconds(text: string): number | null;
 
-/** Below it, starting a task takes longer than the work itself, and even hostile content delays other requests only briefly. */
+/**
+ * Whether the work on a body takes so long that it is done in a worker thread: the body has many bytes, or many values if it is JSON, or a
+ * form or lines that may have JSON in them.
+ */
+export declare function isLargeBody(bytes: Uint8Array): boolean;
+
+/** Below it, starting a task takes longer than the work itself, unless the body has many values. */
 export declare const LARGE_BODY_BYTES: number;
 
 /** If nothing catches it, the client gets 503 with `Retry-After`, or 500 after a crash. */

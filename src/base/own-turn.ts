@@ -65,6 +65,14 @@ export function ownTurn(): Promise<void> {
 }
 
 /**
+ * Call before a piece of work on this many bytes that cannot be divided. Returns null if it may be done in this turn; otherwise await the
+ * promise before it. Pieces of several callers then take no longer than one, unless they are small.
+ */
+export function waitForTurn(bytes: number): Promise<void> | null {
+  return bytes >= CHECKED_UNITS && turns.isOver ? turns.next() : null;
+}
+
+/**
  * Measures work on many small items, such as the events of one stream. All meters share the time of a turn: many streams that are fast at
  * the same time take no longer than one.
  */

@@ -3,7 +3,7 @@ import { GatehouseError } from "../base/errors.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import type { Endpoint } from "../formats/operations.ts";
 import { estimateRequestTokens, tokenCountResponse } from "../formats/token-estimate.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type * as estimateTokensTask from "./estimate-tokens-task.ts";
 import { HeaderFields } from "../http/header-fields.ts";
@@ -29,7 +29,7 @@ export function estimateWithoutEndpoint(
   const candidates = upstream.candidatesFor(fields.model);
   // Targets of other models would reject the model, or count with their own.
   if (candidates === null || isServedBy(candidates.preferred, endpoint, rule)) return null;
-  if (body !== null && fields.isObject && body.bytes.byteLength > LARGE_BODY_BYTES)
+  if (body !== null && fields.isObject && isLargeBody(body.bytes))
     return estimateOffLoop(exchange, endpoint, body, parts);
   const json = body?.json ?? null;
   if (json === null)

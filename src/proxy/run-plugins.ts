@@ -1,4 +1,5 @@
 // Runs the plugins of a gateway, stage by stage: in order, with a timeout for each call, and with isolated failures.
+import { waitForTurn } from "../base/own-turn.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { BeforeBodyContext, PluginHooks } from "../sdk/index.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
@@ -37,9 +38,12 @@ function runPreRequestFrom(
   parts: PreRequestParts,
 ): ValueOrPromise<OutgoingResponse | null> {
   const links = chain.pre_request ?? [];
+  const bodyBytes = exchange.body?.bytes.byteLength ?? 0;
   for (let index = first; index < links.length; index++) {
     const link = links[index];
     if (link === undefined) break;
+    const turn = waitForTurn(bodyBytes);
+    if (turn !== null) return turn.then(() => runPreRequestFrom(index, exchange, chain, parts));
     const response =
       chain.shadows === null
         ? runLink(exchange, link, chain.limiters, parts)

@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { StreamTranslation } from "../formats/stream-translation.ts";
 import type { DecodeOptions } from "../formats/translator.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
@@ -36,7 +36,7 @@ export function translateEarly(
 ): void {
   const { body, isStream, target, upstreamResponse } = response;
   const { ok, status } = upstreamResponse;
-  if (body === null || isStream || !ok || body.byteLength > LARGE_BODY_BYTES) return;
+  if (body === null || isStream || !ok || isLargeBody(body)) return;
   const startedAt = exchange.clock.now();
   try {
     response.translated = translateWhole(wholeOf(translation, target, exchange, { body, isStream, status }));
@@ -57,14 +57,13 @@ export async function translateWholeBody(
 ): Promise<Uint8Array | string> {
   const whole = wholeOf(translation, target, exchange, response);
   const bytes = whole.body.byteLength;
-  const translated =
-    bytes <= LARGE_BODY_BYTES
-      ? translateWhole(whole)
-      : await offLoop.run<typeof translateResponseTask>(TASK, whole, {
-          bytes,
-          timeoutMs: LARGE_BODY_TIMEOUT_MS,
-          tenant: exchange.gateway?.id ?? "",
-        });
+  const translated = !isLargeBody(whole.body)
+    ? translateWhole(whole)
+    : await offLoop.run<typeof translateResponseTask>(TASK, whole, {
+        bytes,
+        timeoutMs: LARGE_BODY_TIMEOUT_MS,
+        tenant: exchange.gateway?.id ?? "",
+      });
   if (translated === null) throw new UpstreamError("cut");
   return translated;
 }

@@ -2,7 +2,7 @@
 // without waiting, in the same turn of the event loop in which its target was picked.
 import { GatehouseError } from "../base/errors.ts";
 import { formatNamed } from "../formats/registry.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { TranslatedRequest, TranslationTask } from "./translate-request.ts";
@@ -46,7 +46,7 @@ export class Translations {
 
 /** Whether the body is so large that its translations have to be prepared. */
 export function isLarge(body: RequestBody | null): body is RequestBody {
-  return body !== null && body.bytes.byteLength > LARGE_BODY_BYTES;
+  return body !== null && isLargeBody(body.bytes);
 }
 
 /** Targets with the same format and model share a translation, unless it depends on the target. */

@@ -11,7 +11,7 @@ export { isJsonType, isMultipart, isUrlEncoded } from "../http/media-type.ts";
 export { isAmbiguousPart, multipartDelimiter } from "../http/multipart.ts";
 export { networkOf } from "../base/network.ts";
 export { windowSeconds } from "../base/window-seconds.ts";
-export { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
+export { isLargeBody, LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 export { OffLoopError } from "../off-loop/off-loop-error.ts";
 export { completeHolds } from "./texts.ts";
 export { ServiceCallError } from "./services.ts";

@@ -1,7 +1,7 @@
 // Scans the configured parts of a request for code of the configured languages, and blocks the request or masks the code. Large bodies
 // are scanned in a worker thread.
 import {
-  LARGE_BODY_BYTES,
+  isLargeBody,
   OffLoopError,
   type PluginHost,
   type RequestContext,
@@ -114,8 +114,8 @@ class Inspection {
       this.#reportIncomplete(context, recorder, head.why);
     else if (head.kind !== "clean") return head;
     if (!this.#parts.body) return CLEAN;
-    const { bodySize } = context;
-    if (bodySize > LARGE_BODY_BYTES || turnWork.isExhaustedFor(bodySize)) return null;
+    const { bodySize, bodyView } = context;
+    if (turnWork.isExhaustedFor(bodySize) || (bodyView !== null && isLargeBody(bodyView))) return null;
     const texts = new CleanTexts(this.#memory, this.#runEnds);
     const inspect = () => inspectAndRecordBody(context, recorder, this.#mask, this.#roles, texts);
     const verdict = limited(recorder, stepsForBody(bodySize, context.isJson), inspect, texts);

@@ -1,5 +1,6 @@
 // The hooks of pii_mask: masks, blocks or tags requests, and restores masked values in responses.
 import {
+  isLargeBody,
   LARGE_BODY_BYTES,
   OffLoopError,
   unreadableResponse,
@@ -30,7 +31,7 @@ export function compileMask(
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
     const contentType = context.headers.get("content-type");
-    if (body.byteLength <= LARGE_BODY_BYTES) {
+    if (!isLargeBody(body)) {
       apply(context, settings, search(body, contentType));
       return;
     }

@@ -1,6 +1,6 @@
 // The hook of prompt_guard: inspects requests, and blocks or tags those that reach the threshold.
 import {
-  LARGE_BODY_BYTES,
+  isLargeBody,
   OffLoopError,
   unreadableResponse,
   type PluginHost,
@@ -31,7 +31,7 @@ export function compileGuard(
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
     const contentType = context.headers.get("content-type");
-    if (body.byteLength <= LARGE_BODY_BYTES) {
+    if (!isLargeBody(body)) {
       apply(context, settings, inspect(body, contentType), host);
       return;
     }

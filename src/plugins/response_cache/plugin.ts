@@ -1,7 +1,7 @@
 // The response_cache plugin: responds to equal requests with the response of the first one.
 import {
   definePlugin,
-  LARGE_BODY_BYTES,
+  isLargeBody,
   windowSeconds,
   type FinalRequestContext,
   type PluginHost,
@@ -135,7 +135,7 @@ class ResponseCache {
   /** Returns the key of the response; null if the body is no JSON object. */
   #keyOf(context: FinalRequestContext, owner: Owner): string | null | Promise<string | null> {
     const scope = this.#scopeOf(context, owner);
-    if (context.bodySize > LARGE_BODY_BYTES)
+    if (context.bodyView !== null && isLargeBody(context.bodyView))
       return this.#hashOffLoop(context).then((hash) =>
         hash === null ? null : keyIn(scopeText(scope), hash),
       );

@@ -1,5 +1,6 @@
 // The hooks of tool_policy: decide about tools in requests, and about calls in responses.
 import {
+  isLargeBody,
   LARGE_BODY_BYTES,
   OffLoopError,
   unreadableResponse,
@@ -35,7 +36,7 @@ export function compileRequestPolicy(
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
     const contentType = context.headers.get("content-type");
-    if (body.byteLength <= LARGE_BODY_BYTES) {
+    if (!isLargeBody(body)) {
       apply(context, applyToRequest(body, contentType, policy));
       return;
     }
@@ -82,7 +83,7 @@ function checkMcpCall(
   const { tool, bodyView: body } = context;
   if (tool === null) return;
   const byName = policy.decide("called", tool.name, UNKNOWN);
-  if (byName !== null || body === null || body.byteLength <= LARGE_BODY_BYTES) {
+  if (byName !== null || body === null || !isLargeBody(body)) {
     const action =
       byName ?? policy.decide("called", tool.name, body === null ? tool.arguments : calledArguments(body));
     applyToMcpCall(context, tool.name, action);

@@ -2,7 +2,7 @@
 import { percentDecoded } from "../../base/percent-decoded.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
@@ -142,7 +142,7 @@ function measure(exchange: Exchange, { offLoop }: OffLoopPart): ValueOrPromise<R
   const isDeclared = fields.isObject;
   // Many servers read JSON whatever the content type is.
   if (!isDeclared && (isJson || !mayBeObject(bytes))) return sizeOfFile(bytes);
-  if (bytes.byteLength > LARGE_BODY_BYTES) {
+  if (isLargeBody(bytes)) {
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop.run<typeof requestSizeTask>(TASK, { bytes, api }, limits);
   }

@@ -1,7 +1,7 @@
 // Which requests may be sent twice: those that run a model and change nothing at the provider.
 import { endpointIn, type Operation } from "../../formats/operations.ts";
 import { hasSideEffects } from "../../formats/side-effects.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
@@ -63,7 +63,7 @@ export function isRepeatable(
   const { body } = exchange;
   if (body === null) return false;
   const stores = storesByDefault(exchange, rule, candidates);
-  if (body.bytes.byteLength > LARGE_BODY_BYTES) {
+  if (isLargeBody(body.bytes)) {
     const { bytes } = body;
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop

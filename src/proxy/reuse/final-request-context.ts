@@ -3,7 +3,7 @@ import { BoundedCache } from "../../base/bounded-cache.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Format } from "../../formats/format.ts";
 import { endpointIn } from "../../formats/operations.ts";
-import { LARGE_BODY_BYTES } from "../../off-loop/large-body.ts";
+import { isLargeBody } from "../../off-loop/large-body.ts";
 import type { FinalRequestContext, ReadonlyHeaders, ReuseRequest } from "../../sdk/index.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
@@ -90,7 +90,7 @@ export class FinalContext extends PreRequestContext implements FinalRequestConte
     // One task for all: the targets differ only in whether they store responses by default.
     const storing = this.#targets.find((target) => this.#stores(target));
     const { body } = exchange;
-    if (body === null || body.bytes.byteLength > LARGE_BODY_BYTES) return this.#findEffects(storing ?? first);
+    if (body === null || isLargeBody(body.bytes)) return this.#findEffects(storing ?? first);
     const knownOnes = storing === undefined ? knownEffects : knownStoredEffects;
     const known = knownOnes.get(body.digest);
     if (known !== undefined) return known;

@@ -15,7 +15,7 @@ import {
 } from "../../formats/stored-ids.ts";
 import { STATELESS_ID_PREFIX } from "../../formats/responses/response-object.ts";
 import type { Endpoint } from "../../formats/operations.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoop } from "../../off-loop/off-loop.ts";
 import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
@@ -59,7 +59,7 @@ export function openRequestIds(
   if (searchesTarget && endpoint === null) openSegments(exchange, opener);
   else if (searchesTarget && endpoint !== null) openTarget(exchange, endpoint, opener);
   if (!searchesBody || body === null) exchange.storedAt = opener.storedAt;
-  else if (body.bytes.byteLength <= LARGE_BODY_BYTES) openBody(exchange, body, findIds(searched), opener);
+  else if (!isLargeBody(body.bytes)) openBody(exchange, body, findIds(searched), opener);
   else {
     const limits = { bytes: body.bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return openLargeBody(exchange, body, offLoop.run<typeof findIdsTask>(TASK, searched, limits), opener);

@@ -1,6 +1,6 @@
 // Finds and replaces the texts of whole bodies: of large ones in a worker thread, because this would keep other requests waiting.
 import type { TextReader } from "../../formats/text-channels.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import { isMovable } from "../../off-loop/movable.ts";
 import type { OffLoop, TaskOptions } from "../../off-loop/off-loop.ts";
 import type * as findTextsTask from "./find-texts-task.ts";
@@ -18,7 +18,7 @@ export async function readBody(
   isOwned: boolean,
 ): Promise<TextUnit> {
   const { format } = reader;
-  if (bytes.byteLength <= LARGE_BODY_BYTES) return TextUnit.ofBody(bytes, findTexts(bytes, reader));
+  if (!isLargeBody(bytes)) return TextUnit.ofBody(bytes, findTexts(bytes, reader));
   const options = optionsOf(bytes, isOwned);
   const input = { bytes, format, isMoved: "moved" in options };
   const output = await offLoop.run<typeof findTextsTask>(FIND, input, options);
@@ -29,7 +29,7 @@ export async function readBody(
 export async function writeBody(unit: TextUnit, offLoop: OffLoop, isOwned: boolean): Promise<Uint8Array> {
   const { bytes, replaced } = unit;
   if (replaced.length === 0) return bytes;
-  if (bytes.byteLength <= LARGE_BODY_BYTES) return unit.encode();
+  if (!isLargeBody(bytes)) return unit.encode();
   return offLoop.run<typeof replaceTextsTask>(REPLACE, { bytes, replaced }, optionsOf(bytes, isOwned));
 }
 

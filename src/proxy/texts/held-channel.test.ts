@@ -71,7 +71,7 @@ test("many small pieces are held and released in linear time", () => {
   const channel = new HeldChannel("key", CHANNEL, false);
   const slots: TextSlot[] = [];
   for (let piece = 0; piece < 200_000; piece++) {
-    const slot = new TextSlot({ start: 0, end: 0, isRaw: false, text: "x" });
+    const slot = new TextSlot({ start: 0, end: 0, form: "string", text: "x" });
     slots.push(slot);
     channel.append(queued(), slot);
     channel.release(0, null, true);

@@ -336,8 +336,8 @@ describe("a stream of which much has arrived at once", () => {
 
   test.each([
     ["small events", EVENT.repeat(20_000)],
-    ["comments", ":\n\n".repeat(60_000)],
-    ["blank lines", "\n".repeat(100_000)],
+    ["comments", ":\n\n".repeat(400_000)],
+    ["blank lines", "\n".repeat(500_000)],
     [
       "choices of one event",
       `data: {"choices":[${Array.from({ length: 4000 }, (_, index) => `{"index":${index},"delta":{"content":"s"}}`).join(",")}]}\n\n`,

@@ -90,7 +90,9 @@ export class TextStage {
         const pause = this.#meter.add(each.byteLength);
         if (pause !== null) await pause;
         const unit = each instanceof TextUnit ? each : TextUnit.ofEvent(each, this.#texts);
-        for (const passed of await this.#pass(unit, 0)) await write(passed);
+        // Every plugin passes comments on at once. There may be one per byte.
+        if (unit.isComment) sent.push(unit.bytes);
+        else for (const passed of await this.#pass(unit, 0)) await write(passed);
       }
       if (then !== null)
         for (const [index, holds] of all.entries())

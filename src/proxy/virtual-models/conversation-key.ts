@@ -2,7 +2,7 @@
 // where the provider has cached its beginning.
 import { hashText } from "../../balance/text-hash.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { Exchange } from "../exchange.ts";
 import { conversationTextOf } from "./conversation-text.ts";
@@ -26,7 +26,7 @@ export function conversationHashOf(
   }
   if (body === null || !fields.isObject) return 0;
   const { bytes } = body;
-  if (bytes.byteLength > LARGE_BODY_BYTES) {
+  if (isLargeBody(bytes)) {
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop.run<typeof conversationTextTask>(TASK, { bytes }, limits);
   }

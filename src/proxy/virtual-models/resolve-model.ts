@@ -2,7 +2,7 @@
 // stored objects of the request, and with a context window that holds the input.
 import { GatehouseError } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
-import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
@@ -150,7 +150,7 @@ function inputTokensOf(
   const { bytes } = body;
   if (route.legs.every((legs) => legs.every((leg) => contextWindowOf(exchange, leg) >= bytes.byteLength)))
     return 0;
-  if (bytes.byteLength > LARGE_BODY_BYTES) {
+  if (isLargeBody(bytes)) {
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop.run<typeof estimateTokensTask>(TASK, { bytes }, limits);
   }
