@@ -98,3 +98,18 @@ test("errors of the source and cancel take effect at the next read", async () =>
   expect(source.isCanceled).toBe(true);
   expect(await canceled.next().catch(String)).toBe("Error: canceled");
 });
+
+test("bursts that arrive together are not all read in one turn", async () => {
+  const counted = countTurns();
+  const readIn = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const reader = new PacedReader(new Source([new Uint8Array(2 * MAX_PIECE)]));
+      await reader.next();
+      // Longer than the work of a turn may take.
+      for (let ms = 0; ms < 6; ms++) work();
+      return counted.count;
+    }),
+  );
+  counted.stop();
+  expect(new Set(readIn).size).toBeGreaterThan(3);
+});

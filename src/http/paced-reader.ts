@@ -1,6 +1,6 @@
 // Reads a body in pieces of bounded size, and continues in another turn of the event loop when the work on them takes long: a socket may
 // deliver half a megabyte at once, and events that have arrived can all be read without waiting for anything.
-import { TurnMeter } from "../base/own-turn.ts";
+import { ownTurn, TurnMeter } from "../base/own-turn.ts";
 import type { BodyReader } from "./body-reader.ts";
 
 /** Events of 100 bytes that are translated, 160 in a piece, take about 1 ms. */
@@ -45,15 +45,21 @@ export class PacedReader implements BodyReader {
 
   #read(): Promise<Uint8Array | null> {
     const rest = this.#rest;
-    return rest === null ? this.#source.next().then(this.#divide) : Promise.resolve(this.#divide(rest));
+    return rest === null ? this.#source.next().then(this.#receive) : Promise.resolve(this.#divide(rest));
   }
 
+  /** Several bursts may arrive in one turn, and their readers continue together: each waits for a turn that has time. */
+  readonly #receive = (bytes: Uint8Array | null): Uint8Array | null | Promise<Uint8Array | null> => {
+    if (bytes === null || bytes.byteLength <= PIECE_BYTES) return this.#divide(bytes);
+    return ownTurn().then(() => this.#divide(bytes));
+  };
+
   /** Returns the first piece, and keeps the rest. */
-  readonly #divide = (bytes: Uint8Array | null): Uint8Array | null => {
+  #divide(bytes: Uint8Array | null): Uint8Array | null {
     const isDivided = bytes !== null && bytes.byteLength > PIECE_BYTES;
     const piece = isDivided ? bytes.subarray(0, PIECE_BYTES) : bytes;
     this.#rest = isDivided ? bytes.subarray(PIECE_BYTES) : null;
     this.#readBytes = piece?.byteLength ?? 0;
     return piece;
-  };
+  }
 }
