@@ -5,6 +5,8 @@ import { SEVERITY, type Action, type Policy } from "./policy.ts";
 
 // Keys are compared in lower case: some servers ignore case.
 const LISTS = new Set(["tools", "functions"]);
+/** Fields with the conversation, whose items may offer tools. */
+const CONVERSATIONS = new Set(["input", "messages"]);
 /** Lists of functions within the list of tools, of Gemini. */
 const INNER_LISTS = new Set(["functiondeclarations", "function_declarations"]);
 /** Top-level fields that offer hosted tools or the tools of servers. Such a tool is named like the field. */
@@ -29,6 +31,8 @@ export class OfferedTools {
   readonly #stripped = new Set<JsonNode>();
   /** The lists and tools that contain something stripped. */
   readonly #changed = new Set<JsonNode>();
+  /** Lists that stay where nothing is left of them. */
+  readonly #kept = new Set<JsonNode>();
   #hasTools = false;
   readonly removed = new Set<string>();
   denied: string | null = null;
@@ -41,6 +45,7 @@ export class OfferedTools {
   read(): void {
     for (const [key, child] of membersOf(this.#json.root)) {
       if (LISTS.has(key)) this.#readList(child);
+      else if (CONVERSATIONS.has(key)) this.#readConversation(child);
       else if (HOSTED_FIELDS.has(key) && this.#json.source(child) !== "null")
         this.#decide([key], child, (name) => hostedShape(this.#json, name, child));
     }
@@ -53,6 +58,19 @@ export class OfferedTools {
     const { root } = this.#json;
     this.#changed.add(root);
     return this.#encode(root, (key) => !this.#hasTools && FIELDS_OF_TOOLS.has(key)) ?? Buffer.from("{}");
+  }
+
+  /** Items of a conversation offer tools to the calls after them, such as those that a search for tools has found. */
+  #readConversation(conversation: JsonNode): void {
+    for (const item of conversation.type === "array" ? conversation.children : [conversation])
+      for (const [key, child] of membersOf(item)) {
+        if (key !== "tools") continue;
+        // An item without its list is no valid one.
+        this.#kept.add(child);
+        if (!this.#readList(child)) continue;
+        this.#changed.add(item);
+        this.#changed.add(conversation);
+      }
   }
 
   /** Returns whether something in the list is stripped. Gemini also reads a tool that is not in a list. */
@@ -158,7 +176,7 @@ export class OfferedTools {
       const start = node.keyStarts[index] ?? child.start;
       parts.push(Buffer.concat([bytes.subarray(start, child.start), value]));
     }
-    if (parts.length === 0) return null;
+    if (parts.length === 0 && !this.#kept.has(node)) return null;
     return node.type === "array" ? bracketed("[", parts, "]") : bracketed("{", parts, "}");
   }
 }

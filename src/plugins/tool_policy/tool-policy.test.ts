@@ -55,6 +55,25 @@ describe("offered tools", () => {
     expect(JSON.parse(sent ?? "")).toEqual(expected);
   });
 
+  test.each(["tool_search_output", "mcp_list_tools", "additional_tools"])(
+    "in an item of the conversation are offered as well: %s",
+    async (type) => {
+      const tool = (name: string) => ({ name, parameters: {} });
+      const bodyWith = (...names: string[]) => ({
+        input: [
+          { type, tools: names.map(tool) },
+          { role: "user", content: "x" },
+        ],
+      });
+      const denied = await run([deny("bad", "offered")], bodyWith("good", "bad"));
+      expect(denied.response).toMatchObject({ status: 403, body: { code: "tool_denied" } });
+      const { body: sent } = await run([strip("bad", "offered")], bodyWith("bad", "good"));
+      expect(JSON.parse(sent ?? "")).toEqual(bodyWith("good"));
+      const { body: emptied } = await run([strip("bad", "offered")], bodyWith("bad"));
+      expect(JSON.parse(emptied ?? "")).toEqual(bodyWith());
+    },
+  );
+
   test.each([
     ["twice named", `{"tools":[{"type":"function","function":{"name":"bad","name":"good"}}]}`],
     ["in two functions", `{"tools":[{"function":{"name":"bad"},"function":{"name":"good"}}]}`],
