@@ -1,5 +1,6 @@
 // The texts of responses by channel: where whole bodies and stream events of each format hold generated text, so that plugins can read
 // and replace it in every format. Each format declares its reader in its registry entry.
+import { GatehouseError } from "../base/errors.ts";
 import type { JsonDocument, JsonNode } from "../base/json-nodes.ts";
 import type { FormatName } from "./format-names.ts";
 import type { GatewayError } from "./gateway-error.ts";
@@ -38,15 +39,17 @@ export type TextForm = "string" | "json" | "definitions" | "base64";
 export interface TextSink {
   /** The next piece of a channel. The form is `string` if it is not given. */
   text(key: string, channel: TextChannel, node: JsonNode, form?: TextForm): void;
+  /** All text of a channel that is complete with it. */
+  whole(key: string, channel: TextChannel, node: JsonNode, form?: TextForm): void;
   /** A channel that may get no text, such as the arguments of a tool without any. */
   open(key: string, channel: TextChannel): void;
   /** A repetition of all text of a channel. */
   repeat(key: string, channel: TextChannel, node: JsonNode, form?: TextForm): void;
   /**
    * The tokens of a text, with their probabilities, for the channels whose keys start with `prefix`. `empty` is the JSON that takes their
-   * place if the text was changed. `tokens`: the text of the tokens in an event; null in a whole body.
+   * place if the text was changed. `tokens`: the text of the tokens. `isWhole`: all of the text is beside them.
    */
-  probabilities(prefix: string, node: JsonNode, empty: string, tokens: string | null): void;
+  probabilities(prefix: string, node: JsonNode, empty: string, tokens: string, isWhole: boolean): void;
   /** The channels whose keys start with `prefix` are complete. */
   end(prefix: string): void;
   /** The number of the event, in formats that number them. */
@@ -55,7 +58,8 @@ export interface TextSink {
 
 /** Reads the events of one stream. */
 export interface EventTexts {
-  read(event: JsonDocument, sink: TextSink): void;
+  /** `name` is that of the event, beside its data; null if it has none. */
+  read(event: JsonDocument, sink: TextSink, name: string | null): void;
 }
 
 /** A request of an MCP client, and what it names. */
@@ -81,8 +85,8 @@ interface McpReaderName {
 export interface TextReader {
   /** By which a worker thread finds the reader: the format of a provider, or how messages of MCP servers are read. */
   readonly format: FormatName | McpReaderName;
-  /** Reads a whole body. All its channels are complete. */
-  readWhole(body: JsonDocument, sink: TextSink): void;
+  /** Reads a whole body. All its channels are complete. `isStrict`: throws if clients may read other texts in it. */
+  readWhole(body: JsonDocument, sink: TextSink, isStrict: boolean): void;
   openStream(): EventTexts;
   /** Whether events repeat the text of earlier events. */
   readonly repeats: boolean;
@@ -97,15 +101,38 @@ const MAX_NAME_LENGTH = 1024;
 /** The names of the tools that a stream calls, by the key of their channel. */
 export class ToolNames {
   readonly #names = new Map<string, string>();
+  /** The calls whose arguments have begun. */
+  readonly #begun = new Set<string>();
 
   add(key: string, name: string | null): void {
     if (name !== null && name !== "" && this.#names.size < MAX_NAMES) this.#names.set(key, name);
   }
 
-  /** Adds a piece of a name that arrives in several deltas. */
+  /**
+   * Adds a piece of a name that arrives in several deltas. Throws if the name would change after arguments: plugins have decided about the
+   * call by its name.
+   */
   append(key: string, piece: string | null): void {
+    if (piece === null || piece === "") return;
     const known = this.#names.get(key) ?? "";
-    if (piece !== null && known.length + piece.length <= MAX_NAME_LENGTH) this.add(key, known + piece);
+    if (known !== "" && this.#begun.has(key))
+      throw new GatehouseError(
+        "upstream_bad_answer",
+        "The provider's stream goes on with the name of a tool after the arguments of its call.",
+      );
+    if (known.length + piece.length > MAX_NAME_LENGTH)
+      throw new GatehouseError(
+        "upstream_bad_answer",
+        `The provider's stream has the name of a tool with more than ${MAX_NAME_LENGTH} characters.`,
+      );
+    this.add(key, known + piece);
+  }
+
+  /** Arguments of the call have arrived. */
+  begin(key: string): void {
+    if (this.#begun.size < MAX_NAMES || this.#begun.has(key)) this.#begun.add(key);
+    // Without its name, no plugin allows it.
+    else this.#names.delete(key);
   }
 
   get(key: string): string | null {
@@ -121,8 +148,10 @@ export function reasoningChannel(index: number, isReadOnly: boolean): TextChanne
   return { kind: "reasoning", index, tool: null, method: null, isJson: false, isReadOnly };
 }
 
+/** An empty name is none: the real one may follow. */
 export function toolChannel(index: number, tool: string | null, isJson = true): TextChannel {
-  return { kind: "tool_arguments", index, tool, method: null, isJson, isReadOnly: false };
+  const name = tool === "" ? null : tool;
+  return { kind: "tool_arguments", index, tool: name, method: null, isJson, isReadOnly: false };
 }
 
 /**
@@ -160,7 +189,7 @@ export function readProbabilities(
   for (const [at, key] of holder.keys.entries()) {
     const node = holder.children[at];
     if (key !== field || node === undefined || node.children.length === 0) continue;
-    sink.probabilities(prefix, node, empty, isWhole ? null : tokensIn(body, node));
+    sink.probabilities(prefix, node, empty, tokensIn(body, node), isWhole);
   }
 }
 

@@ -9,9 +9,8 @@ function textsIn(message: string): string[] {
   if (body === null) throw new Error("not JSON");
   const texts: string[] = [];
   const text: TextSink["text"] = (_, __, node) => void texts.push(body.source(node));
-  messageTexts({ requests: [{ id: 1, method: "tools/call", item: "tool" }], guard: null }).readWhole(body, {
-    text,
-  } as TextSink);
+  const reader = messageTexts({ requests: [{ id: 1, method: "tools/call", item: "tool" }], guard: null });
+  reader.readWhole(body, { text } as TextSink, true);
   return texts;
 }
 

@@ -8,6 +8,7 @@ import type { Format } from "../formats/format.ts";
 import type { DetailsReader } from "../formats/response-details.ts";
 import type { OpeningOf } from "../formats/stream-opening.ts";
 import type { TextReader } from "../formats/text-channels.ts";
+import { endpointIn } from "../formats/operations.ts";
 import { NO_CONTEXT } from "../formats/translator.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import { isJsonType } from "../http/media-type.ts";
@@ -26,6 +27,7 @@ import { onlyModelInUrl } from "./named-models.ts";
 import { takesDefaultModel } from "./operation.ts";
 import type { RequestBody } from "./request-body.ts";
 import { endpointAt, type RequestEndpoint } from "./request-endpoint.ts";
+import { bodyRuleOf, type BodyRule } from "./texts/text-form.ts";
 import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
 import type { IdSeal } from "./stored-ids/id-seal.ts";
@@ -65,6 +67,8 @@ export interface EncodedRequest extends OutgoingRequest {
   readonly contentReader: ContentReader;
   /** For the same format. */
   readonly textReader: TextReader;
+  /** What the body of a response with a successful status may be. */
+  readonly bodyRule: BodyRule;
 }
 
 export interface EncodeParts {
@@ -129,6 +133,7 @@ export function encodeRequest(
     detailsReader: format.details,
     contentReader: (translation === null ? format : translation.to).content,
     textReader: (translation === null ? format : translation.to).texts,
+    bodyRule: isChat ? "format" : bodyRuleOf(exchange.endpoint ?? endpointIn(path)),
   };
 }
 

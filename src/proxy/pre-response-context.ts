@@ -2,6 +2,7 @@
 import type { TextReader } from "../formats/text-channels.ts";
 import type { ResponseBodyContext } from "../sdk/index.ts";
 import type { PluginCall } from "./plugin-call.ts";
+import type { TextForm } from "./texts/text-form.ts";
 import { CallContext } from "./plugin-context.ts";
 import { checkBytes } from "./plugin-values.ts";
 
@@ -15,9 +16,10 @@ export interface ResponseOrigin {
 
 /** What plugins read of the response, whether it is a provider's or a kept one. */
 export interface ResponseSource extends ResponseOrigin {
-  readonly isStream: boolean;
-  /** Whether the body is JSON. */
-  readonly isJson: boolean;
+  /** The form in which plugins read the texts of the body; null if there are none. */
+  readonly textForm: TextForm;
+  /** A whole body has the format of the reader, or it is rejected. */
+  readonly isStrict: boolean;
   /** Finds the texts in the response that the client gets. */
   readonly textReader: TextReader;
 }

@@ -52,12 +52,13 @@ export class PreResponsePlugins {
     this.#response = response;
     this.#status = status;
     const links = chain.pre_response ?? [];
-    const hasText = response.isStream || response.isJson;
-    this.#stages = hasText
-      ? this.#stagesOf(links)
-      : links.filter(({ hooks }) => hooks.pre_response !== undefined);
+    this.#stages =
+      response.textForm !== null
+        ? this.#stagesOf(links)
+        : links.filter(({ hooks }) => hooks.pre_response !== undefined);
     this.#textStages = this.#stages.filter((stage) => stage instanceof TextStage);
-    this.needsWholeBody = chain.needsWholeResponse || (this.#textStages.length > 0 && !response.isStream);
+    this.needsWholeBody =
+      chain.needsWholeResponse || (this.#textStages.length > 0 && response.textForm === "whole");
   }
 
   /** The time of the clock at which `expire` should be called; Infinity if no text is held. */
@@ -151,12 +152,13 @@ export class PreResponsePlugins {
     const stages: Stage[] = [];
     let texts: TextHolds[] = [];
     let textLinks: ChainLink[] = [];
-    const { isStream, textReader: reader } = this.#response;
+    const { textForm, isStrict, textReader: reader } = this.#response;
+    const isStream = textForm === "events";
     const endTexts = () => {
       if (texts.length > 0) {
         const toError = (error: RejectedText) => this.#toError(error);
         const { offLoop } = this.#parts;
-        const stage = new TextStage({ reader, isStream, holds: texts, toError, offLoop });
+        const stage = new TextStage({ reader, isStream, isStrict, holds: texts, toError, offLoop });
         stages.push(stage);
         this.#textLinks.set(stage, textLinks);
       }

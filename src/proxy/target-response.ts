@@ -23,6 +23,7 @@ import { usageOfBody, usageOfStart } from "../usage/usage-tap.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 import { healthResultOf, type BalancerReport } from "./balancer-report.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
+import { startOf, textFormOf, type BodyRule, type TextForm } from "./texts/text-form.ts";
 import { parseJson } from "./translate-whole.ts";
 import { HeldStream, type HoldLimits } from "./held-stream.ts";
 import type { ResponseIds } from "./stored-ids/response-ids.ts";
@@ -37,6 +38,7 @@ interface SentRequest {
   readonly usageReader: UsageReader;
   readonly contentReader: ContentReader;
   readonly textReader: TextReader;
+  readonly bodyRule: BodyRule;
   readonly openingOf: OpeningOf;
   readonly isFiltered: Format["isFiltered"];
   readonly readsWhole: boolean;
@@ -56,9 +58,7 @@ export interface Holding {
 const PLAIN_TEXT = /^text\/plain\b/i;
 /** What lines of an event stream start with; the last one is that of a comment. */
 const EVENT_FIELDS = ["data:", "event:", "id:", "retry:", ":"];
-const JSON_START = /^\ufeff?\s*[{[]/;
 const START_BYTES = 64;
-const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 
 export class TargetResponse {
   readonly target: CompiledTarget;
@@ -80,6 +80,7 @@ export class TargetResponse {
   readonly contentReader: ContentReader;
   /** Finds the texts in the response that the client gets. */
   readonly textReader: TextReader;
+  readonly #bodyRule: BodyRule;
   readonly #openingOf: OpeningOf;
   readonly #isFilteredBody: Format["isFiltered"];
   readonly #readsWhole: boolean;
@@ -91,8 +92,6 @@ export class TargetResponse {
   readonly hidesUsage: boolean;
   /** Call `open` before: the start of a body without a declared type decides. */
   isStream: boolean;
-  /** Clients read a body as what they requested if the server declares no type, or that of text. */
-  readonly #isUndeclared: boolean;
   readonly #mayBecomeStream: boolean;
   /** The whole body if it was small enough to wait for; null if `reader` has it or there is none. */
   body: Uint8Array | null = null;
@@ -138,6 +137,7 @@ export class TargetResponse {
     this.usageReader = usageReader;
     this.contentReader = contentReader;
     this.textReader = sent.textReader;
+    this.#bodyRule = sent.bodyRule;
     this.#openingOf = sent.openingOf;
     this.#isFilteredBody = sent.isFiltered;
     this.#readsWhole = sent.readsWhole || sent.translation !== null;
@@ -148,8 +148,8 @@ export class TargetResponse {
     const type = response.headers.get("content-type");
     const mayBeStream = response.ok || translation === null;
     this.isStream = mayBeStream && isEventStreamType(type);
-    this.#isUndeclared = type === null || PLAIN_TEXT.test(type);
-    this.#mayBecomeStream = mayBeStream && this.#isUndeclared;
+    // Clients read a body as what they requested if the server declares no type, or that of text.
+    this.#mayBecomeStream = mayBeStream && (type === null || PLAIN_TEXT.test(type));
   }
 
   /**
@@ -175,11 +175,19 @@ export class TargetResponse {
     return null;
   }
 
-  /** Whether the client gets JSON. */
-  get isJson(): boolean {
-    if (this.translation !== null) return true;
-    if (this.#isUndeclared) return this.firstBytes !== null && startsJson(this.firstBytes);
-    return JSON_TYPE.test(this.upstreamResponse.headers.get("content-type") ?? "");
+  /** The form in which plugins read the texts of the body; null if there are none. Call `open` before. */
+  get textForm(): TextForm {
+    const { translation, firstBytes, upstreamResponse } = this;
+    if (translation !== null) return this.isStream ? "events" : "whole";
+    if (firstBytes === null) return null;
+    const type = upstreamResponse.headers.get("content-type");
+    const rule = upstreamResponse.ok ? this.#bodyRule : "any";
+    return textFormOf(rule, firstBytes, { type, isStream: this.isStream });
+  }
+
+  /** Whether the body is one of the format, or rejected by plugins that read its texts. Errors may have any form. */
+  get isStrict(): boolean {
+    return this.translation !== null || (this.upstreamResponse.ok && this.#bodyRule === "format");
   }
 
   /** Whether another target is tried if there is one. Every other response goes to the client. */
@@ -241,7 +249,7 @@ export class TargetResponse {
     this.reader = holding !== null && this.isStream ? await this.#hold(reader, holding) : reader;
     this.firstBytes = await this.reader.peek();
     // Some servers ignore `stream`, and declare an event stream all the same. No field of one starts with a brace.
-    if (!this.isStream || this.firstBytes === null || !startsJson(this.firstBytes)) return;
+    if (!this.isStream || this.firstBytes === null || startOf(this.firstBytes, true) !== "json") return;
     this.isStream = false;
     if (this.#isReadWhole) await this.#readWhole(this.reader);
   }
@@ -269,10 +277,6 @@ const SMALL_BODY_BYTES = 256 * 1024;
 /** A larger body has content. */
 const MAX_FILTERED_BYTES = 64 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
-
-function startsJson(bytes: Uint8Array): boolean {
-  return JSON_START.test(utf8Between(bytes, 0, Math.min(START_BYTES, bytes.byteLength)));
-}
 
 /** The first bytes may be part of the first line only. */
 function startsEvents(bytes: Uint8Array | null): boolean {

@@ -25,7 +25,7 @@ export function textHoldsOf(
     limits: link.textHolds,
     now: () => clock.now(),
     repeats: response.textReader.repeats,
-    isStream: response.isStream,
+    isStream: response.textForm === "events",
     ask: async (channel, text, isLast, isForced) => {
       const call = new PluginCall(exchange, link, "pre_response", parts);
       const outcome: TextOutcome = { decision: null, rejection: null };

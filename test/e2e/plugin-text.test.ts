@@ -195,12 +195,13 @@ test("a hold above the limit is a problem of the configuration", async () => {
   expect(failure).toContain("hold.content.characters is 5000; give a number from 0 to 4096");
 });
 
-test("a body that is no JSON passes unchanged", async () => {
+test("a chat response that is no JSON is rejected: its text cannot be read", async () => {
   const bytes = Buffer.from([0, 255, 1, 254, 0x22, 0x7b]);
   const headers: [string, string][] = [["Content-Type", "audio/mpeg"]];
   provider.behave({ body: bytes, headers });
   const response = await postChat(gatehouse, route);
-  expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes);
+  expect(response.status).toBe(502);
+  expect(await response.json()).toMatchObject({ code: "upstream_bad_answer" });
 });
 
 test("in shadow mode, text hooks change nothing and are reported", async () => {

@@ -52,6 +52,7 @@ export async function roundTrip({ format, isStream, text, pieceSize, chunkSize }
   const stage = new TextStage({
     reader,
     isStream,
+    isStrict: true,
     holds: [holds],
     toError: ({ rejection }) => ({ ...rejection, field: null, requestId: "" }),
     offLoop,

@@ -1,5 +1,11 @@
 // The texts in responses of Anthropic's messages, whole and streamed.
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
+import { eventTypeOf } from "../event-type.ts";
+import { MemberNames } from "../member-names.ts";
+import { isIdentifier, isIdentifierKey } from "../opaque-values.ts";
+import { placeNumber } from "../place-number.ts";
+import { ReadTexts } from "../read-texts.ts";
+import { requireObject } from "../require-object.ts";
 import { formatSse } from "../sse.ts";
 import {
   contentChannel,
@@ -16,31 +22,36 @@ import {
 import { encodeError } from "./encode-error.ts";
 
 const COMPACTION = "compaction";
+/** The members that lead to texts and calls. */
+const NAMES = new MemberNames([
+  ...["type", "message", "role", "content", "index", "content_block", "delta", "id"],
+  ...["text", "thinking", "partial_json", "name", "input", "signature", "citation", "citations"],
+]);
 
 export const anthropicTexts: TextReader = {
   format: "anthropic",
-  readWhole(body, sink) {
+  readWhole(body, sink, isStrict) {
+    if (isStrict) requireObject(body);
+    const read = new ReadTexts(body, sink);
     const names = new ToolNames();
     for (const [index, block] of (body.root.get("content")?.elements ?? []).entries()) {
-      readBlock(sink, block, index, `${index}/`, hasText(block.get("signature")));
-      if (body.text(block.get("type")) === COMPACTION) readSummary(sink, block, index);
+      readBlock(read, block, index, `${index}/`, hasText(block.get("signature")));
+      if (body.text(block.get("type")) === COMPACTION) readSummary(read, block, index);
       if (isCall(block)) names.add(body.text(block.get("id")) ?? "", body.text(block.get("name")));
-      readResult(body, block, index, names, sink);
-      if (isCall(block))
-        readArguments(
-          sink,
-          `${index}/`,
-          toolChannel(index, body.text(block.get("name"))),
-          block.get("input"),
-        );
+      readResult(body, block, index, names, read);
+      if (!isCall(block)) continue;
+      read.called(block);
+      const channel = toolChannel(index, body.text(block.get("name")));
+      readArguments(read, `${index}/`, channel, block.get("input"));
     }
+    read.readRest(isStrict ? NAMES : null);
   },
   openStream: () => new MessageTexts(),
   repeats: false,
   errorEvent: (error) => formatSse({ event: "error", data: JSON.stringify(encodeError(error)) }),
 };
 
-function readBlock(sink: TextSink, block: JsonNode, index: number, key: string, isSigned: boolean): void {
+function readBlock(sink: ReadTexts, block: JsonNode, index: number, key: string, isSigned: boolean): void {
   const text = block.get("text");
   if (hasText(text)) sink.text(key, contentChannel(index), text);
   const thinking = block.get("thinking");
@@ -59,7 +70,7 @@ function readResult(
   block: JsonNode,
   index: number,
   names: ToolNames,
-  sink: TextSink,
+  sink: ReadTexts,
 ): void {
   const type = body.text(block.get("type")) ?? "";
   if (!type.endsWith("tool_result")) return;
@@ -84,26 +95,30 @@ class MessageTexts implements EventTexts {
   /** By the ids of the calls. */
   readonly #called = new ToolNames();
 
-  read(event: JsonDocument, sink: TextSink): void {
+  read(event: JsonDocument, sink: TextSink, name: string | null): void {
+    requireObject(event);
+    const read = new ReadTexts(event, sink);
+    this.#readEvent(event, read, name);
+    read.readRest(NAMES);
+  }
+
+  #readEvent(event: JsonDocument, sink: ReadTexts, name: string | null): void {
     const { root } = event;
-    const index = event.number(root.get("index")) ?? 0;
+    const index = placeNumber(event, root, "index", 0);
     const key = `${index}/`;
-    switch (event.text(root.get("type"))) {
+    switch (eventTypeOf(event, name)) {
+      case "message_start":
+        // Clients add the deltas to these blocks.
+        for (const [at, block] of (root.get("message")?.get("content")?.elements ?? []).entries())
+          this.#readStart(event, sink, block, at);
+        return;
       case "content_block_start": {
         const block = root.get("content_block");
-        if (block === null) return;
-        this.#names.add(key, event.text(block.get("name")));
-        readBlock(sink, block, index, key, true);
-        if (event.text(block.get("type")) === COMPACTION) readSummary(sink, block, index);
-        if (isCall(block)) {
-          this.#called.add(event.text(block.get("id")) ?? "", event.text(block.get("name")));
-          this.#readCall(sink, block, index);
-        }
-        readResult(event, block, index, this.#called, sink);
+        if (block !== null) this.#readStart(event, sink, block, index);
         return;
       }
       case "content_block_delta":
-        this.#readDelta(sink, root.get("delta"), index, key);
+        this.#readDelta(event, sink, root.get("delta"), index, key);
         return;
       case "content_block_stop":
         sink.end(key);
@@ -113,18 +128,31 @@ class MessageTexts implements EventTexts {
     }
   }
 
-  #readCall(sink: TextSink, block: JsonNode, index: number): void {
+  #readStart(event: JsonDocument, sink: ReadTexts, block: JsonNode, index: number): void {
+    const key = `${index}/`;
+    this.#names.add(key, event.text(block.get("name")));
+    readBlock(sink, block, index, key, true);
+    if (event.text(block.get("type")) === COMPACTION) readSummary(sink, block, index);
+    if (isCall(block)) {
+      this.#called.add(event.text(block.get("id")) ?? "", event.text(block.get("name")));
+      this.#readCall(sink, block, index);
+    }
+    readResult(event, block, index, this.#called, sink);
+  }
+
+  #readCall(sink: ReadTexts, block: JsonNode, index: number): void {
     const key = `${index}/`;
     const channel = toolChannel(index, this.#names.get(key));
     const input = block.get("input");
     const isWhole = input?.type === "string" || (input?.children.length ?? 0) > 0;
+    sink.called(block);
     // Arguments in the first event are complete. Deltas would replace them.
     if (isWhole) readArguments(sink, `${key}start/`, channel, input);
     // The arguments follow in deltas, or there are none at all.
     else sink.open(key, channel);
   }
 
-  #readDelta(sink: TextSink, delta: JsonNode | null, index: number, key: string): void {
+  #readDelta(event: JsonDocument, sink: ReadTexts, delta: JsonNode | null, index: number, key: string): void {
     const text = delta?.get("text") ?? null;
     if (hasText(text)) sink.text(key, contentChannel(index), text);
     // The signature follows at the end of the block.
@@ -133,5 +161,15 @@ class MessageTexts implements EventTexts {
     readSummary(sink, delta, index);
     const json = delta?.get("partial_json") ?? null;
     if (hasText(json)) sink.text(key, toolChannel(index, this.#names.get(key)), json);
+    for (const [at, piece] of (delta?.children ?? []).entries()) {
+      const name = delta?.keys[at] ?? "";
+      if (!hasText(piece) || READ.has(name)) continue;
+      // Pieces of a text that the gateway does not know: clients join them.
+      if (!isIdentifierKey(name) || !isIdentifier(event.bytes, piece.start + 1, piece.end - 1))
+        sink.text(`${key}delta/${name}/`, contentChannel(index), piece);
+    }
   }
 }
+
+/** The members of a delta that are read as pieces of known texts. */
+const READ = new Set(["text", "thinking", "partial_json", "content"]);

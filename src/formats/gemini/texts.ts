@@ -1,5 +1,10 @@
 // The texts in responses of Gemini, whole and streamed.
+import { GatehouseError } from "../../base/errors.ts";
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
+import { MemberNames } from "../member-names.ts";
+import { placeNumber } from "../place-number.ts";
+import { ReadTexts } from "../read-texts.ts";
+import { requireObject } from "../require-object.ts";
 import { formatSse } from "../sse.ts";
 import {
   contentChannel,
@@ -13,13 +18,26 @@ import {
 } from "../text-channels.ts";
 import { encodeError } from "./encode-error.ts";
 
+/** The members that lead to texts and calls. Clients read them in both spellings of the protocol. */
+const NAMES = new MemberNames(
+  [
+    ...["candidates", "content", "parts", "index", "finishReason", "logprobsResult", "text", "thought"],
+    ...["thoughtSignature", "functionCall", "name", "args", "partialArgs", "executableCode", "code"],
+    ...["codeExecutionResult", "output", "inlineData"],
+  ],
+  true,
+);
+
 export const geminiTexts: TextReader = {
   format: "gemini",
-  readWhole(body, sink) {
+  readWhole(body, sink, isStrict) {
     const calls = new GeminiTexts();
+    const read = new ReadTexts(body, sink);
     // Without `alt=sse`, a stream is an array of events.
+    if (isStrict && body.root.type !== "array") requireObject(body);
     for (const event of body.root.type === "array" ? body.root.elements : [body.root])
-      calls.readEvent(body, event, sink, true);
+      calls.readEvent(body, event, read, true);
+    read.readRest(isStrict ? NAMES : null);
   },
   openStream: () => new GeminiTexts(),
   repeats: false,
@@ -31,36 +49,51 @@ class GeminiTexts {
   #calls = 0;
 
   read(event: JsonDocument, sink: TextSink): void {
-    this.readEvent(event, event.root, sink, false);
+    requireObject(event);
+    const read = new ReadTexts(event, sink);
+    this.readEvent(event, event.root, read, false);
+    read.readRest(NAMES);
   }
 
-  readEvent(body: JsonDocument, event: JsonNode, sink: TextSink, isWhole: boolean): void {
+  readEvent(body: JsonDocument, event: JsonNode, sink: ReadTexts, isWhole: boolean): void {
     for (const [at, candidate] of (event.get("candidates")?.elements ?? []).entries()) {
-      const index = body.number(candidate.get("index")) ?? at;
+      const index = placeNumber(body, candidate, "index", at);
       for (const part of candidate.get("content")?.get("parts")?.elements ?? [])
         this.#readPart(body, sink, part, index);
       const place = { prefix: `${index}/`, empty: "{}", isWhole };
-      readProbabilities(body, sink, candidate, { field: "logprobsResult", ...place });
-      if (candidate.get("finishReason")?.type === "string") sink.end(`${index}/`);
+      for (const field of ["logprobsResult", "logprobs_result"])
+        readProbabilities(body, sink, candidate, { field, ...place });
+      if (get(candidate, "finishReason", "finish_reason")?.type === "string") sink.end(`${index}/`);
     }
   }
 
-  #readPart(body: JsonDocument, sink: TextSink, part: JsonNode, index: number): void {
+  #readPart(body: JsonDocument, sink: ReadTexts, part: JsonNode, index: number): void {
     const text = part.get("text");
     if (hasText(text)) {
       const thought = part.get("thought");
       if (thought === null || body.source(thought) !== "true")
         sink.text(`${index}/content/`, contentChannel(index), text);
       else {
-        const isSigned = hasText(part.get("thoughtSignature"));
+        const isSigned = hasText(get(part, "thoughtSignature", "thought_signature"));
         sink.text(`${index}/${isSigned ? "signed" : "thought"}/`, reasoningChannel(index, isSigned), text);
       }
     }
-    const call = part.get("functionCall");
+    const call = get(part, "functionCall", "function_call");
     if (call === null) return;
+    // Clients join the pieces by paths in them, also within a text.
+    if (get(call, "partialArgs", "partial_args") !== null)
+      throw new GatehouseError(
+        "guard_not_applicable",
+        "Plugins of this gateway cannot inspect the arguments of calls in pieces. Turn off streamFunctionCallArguments.",
+      );
     const key = `${index}/call/${this.#calls++}/`;
     const channel = toolChannel(index, body.text(call.get("name")));
+    sink.called(call);
     readArguments(sink, key, channel, call.get("args"));
     sink.end(key);
   }
+}
+
+function get(node: JsonNode, name: string, snakeCase: string): JsonNode | null {
+  return node.get(name) ?? node.get(snakeCase);
 }

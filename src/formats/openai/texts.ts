@@ -1,5 +1,9 @@
 // The texts in responses of chat completions and completions, whole and streamed.
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
+import { MemberNames } from "../member-names.ts";
+import { placeNumber } from "../place-number.ts";
+import { ReadTexts } from "../read-texts.ts";
+import { requireObject } from "../require-object.ts";
 import { formatSse } from "../sse.ts";
 import {
   contentChannel,
@@ -17,13 +21,21 @@ import { encodeError } from "./encode-error.ts";
 
 export const openaiTexts: TextReader = {
   format: "openai",
-  readWhole(body, sink) {
-    new ChatTexts().readAll(body, sink, "message");
+  readWhole(body, sink, isStrict) {
+    new ChatTexts().readAll(body, sink, "message", isStrict);
   },
   openStream: () => new ChatTexts(),
   repeats: false,
   errorEvent: (error) => formatSse({ data: JSON.stringify(encodeError(error)) }),
 };
+
+/** The members that lead to texts and calls. */
+const NAMES = new MemberNames([
+  ...["choices", "index", "message", "delta", "text", "finish_reason", "logprobs"],
+  ...["role", "content", "refusal", "reasoning_content", "reasoning", "reasoning_details", "thinking"],
+  ...["audio", "transcript", "tool_calls", "function_call", "function", "custom", "id", "type"],
+  ...["name", "arguments", "input"],
+]);
 
 class ChatTexts implements EventTexts {
   readonly #names = new ToolNames();
@@ -34,13 +46,20 @@ class ChatTexts implements EventTexts {
   #furtherCalls = 0;
 
   read(event: JsonDocument, sink: TextSink): void {
-    this.readAll(event, sink, "delta");
+    requireObject(event);
+    this.readAll(event, sink, "delta", true);
   }
 
-  readAll(body: JsonDocument, sink: TextSink, field: "message" | "delta"): void {
+  readAll(body: JsonDocument, sink: TextSink, field: "message" | "delta", isStrict: boolean): void {
+    const read = new ReadTexts(body, sink);
+    this.#readChoices(body, read, field);
+    read.readRest(isStrict ? NAMES : null);
+  }
+
+  #readChoices(body: JsonDocument, sink: ReadTexts, field: "message" | "delta"): void {
     for (const [at, choice] of (body.root.get("choices")?.elements ?? []).entries()) {
       // Deltas belong to the choice and to the call with their number. In a whole body, numbers could join two of them.
-      const index = field === "message" ? at : (body.number(choice.get("index")) ?? at);
+      const index = field === "message" ? at : placeNumber(body, choice, "index", at);
       const text = choice.get("text");
       if (hasText(text)) sink.text(`${index}/content/`, contentChannel(index), text);
       const message = choice.get(field);
@@ -52,7 +71,13 @@ class ChatTexts implements EventTexts {
     }
   }
 
-  #readMessage(body: JsonDocument, sink: TextSink, message: JsonNode, index: number, isWhole: boolean): void {
+  #readMessage(
+    body: JsonDocument,
+    sink: ReadTexts,
+    message: JsonNode,
+    index: number,
+    isWhole: boolean,
+  ): void {
     for (const name of ["reasoning_content", "reasoning"]) {
       const reasoning = message.get(name);
       if (hasText(reasoning)) sink.text(`${index}/${name}/`, reasoningChannel(index, false), reasoning);
@@ -73,6 +98,7 @@ class ChatTexts implements EventTexts {
       const custom = call.get("custom");
       const plain = call.get("function");
       const hasId = hasText(call.get("id"));
+      sink.called(call);
       if (plain !== null) this.#readCall(body, sink, plain, "arguments", key, index, hasId);
       if (custom !== null) this.#readCall(body, sink, custom, "input", key, index, hasId);
     }
@@ -83,7 +109,7 @@ class ChatTexts implements EventTexts {
    * otherwise clients would see two calls, and plugins one.
    */
   #keyOf(body: JsonDocument, call: JsonNode, choice: string, at: number): string {
-    const place = `${choice}${body.number(call.get("index")) ?? at}/`;
+    const place = `${choice}${placeNumber(body, call, "index", at)}/`;
     const id = hasText(call.get("id")) ? body.text(call.get("id")) : null;
     const known = this.#calls.get(place);
     if (known !== undefined && (id === null || id === known.id)) return known.key;
@@ -102,7 +128,7 @@ class ChatTexts implements EventTexts {
 
   #readCall(
     body: JsonDocument,
-    sink: TextSink,
+    sink: ReadTexts,
     call: JsonNode,
     field: "arguments" | "input",
     key: string,
@@ -112,12 +138,19 @@ class ChatTexts implements EventTexts {
     const name = body.text(call.get("name"));
     // Some servers repeat id and name in each delta. Otherwise the deltas have pieces of the name.
     if (!(hasId && name === this.#names.get(key))) this.#names.append(key, name);
+    const args = call.get(field);
+    if (hasArguments(args)) this.#names.begin(key);
     const channel = toolChannel(index, this.#names.get(key), field === "arguments");
-    readArguments(sink, key, channel, call.get(field));
+    sink.called(call);
+    readArguments(sink, key, channel, args);
   }
 }
 
-function readDetail(sink: TextSink, detail: JsonNode, index: number): void {
+function hasArguments(args: JsonNode | null): boolean {
+  return args !== null && (args.children.length > 0 || hasText(args));
+}
+
+function readDetail(sink: ReadTexts, detail: JsonNode, index: number): void {
   const isSigned = hasText(detail.get("signature")) || hasText(detail.get("data"));
   for (const name of ["text", "summary"]) {
     const text = detail.get(name);
@@ -126,7 +159,7 @@ function readDetail(sink: TextSink, detail: JsonNode, index: number): void {
 }
 
 /** Mistral's reasoning models send lists of parts, and a list of texts in a part with thinking. */
-function readPart(sink: TextSink, part: JsonNode, index: number): void {
+function readPart(sink: ReadTexts, part: JsonNode, index: number): void {
   const text = part.get("text");
   if (hasText(text)) sink.text(`${index}/content/`, contentChannel(index), text);
   const thinking = part.get("thinking");

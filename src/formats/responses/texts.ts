@@ -1,15 +1,17 @@
 // The texts in responses of OpenAI's Responses API, whole and streamed. The events that end a part repeat its text.
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
 import { encodeError } from "../openai/encode-error.ts";
-import { toolOfItem } from "../nameless-tools.ts";
+import { eventTypeOf } from "../event-type.ts";
+import { MemberNames } from "../member-names.ts";
+import { isIdentifier } from "../opaque-values.ts";
+import { placeNumber } from "../place-number.ts";
+import { ReadTexts } from "../read-texts.ts";
+import { requireObject } from "../require-object.ts";
 import { formatSse } from "../sse.ts";
 import {
   contentChannel,
   hasText,
-  readArguments,
-  readProbabilities,
   reasoningChannel,
-  resultChannel,
   toolChannel,
   ToolNames,
   type EventTexts,
@@ -17,13 +19,33 @@ import {
   type TextReader,
   type TextSink,
 } from "../text-channels.ts";
+import {
+  callOf,
+  completeIn,
+  findProbabilities,
+  findText,
+  readItem,
+  readOutput,
+  repetitionsOf,
+} from "./item-texts.ts";
+
+/** The members that lead to texts and calls. */
+const NAMES = new MemberNames([
+  ...["type", "response", "output", "output_text", "output_index", "content_index", "summary_index", "item"],
+  ...["part", "delta", "text", "refusal", "arguments", "input", "code", "role", "content", "summary", "name"],
+  ...["call_id", "id", "action", "actions", "operation", "encrypted_content", "sequence_number"],
+]);
 
 export const responsesTexts: TextReader = {
   format: "responses",
-  readWhole(body, sink) {
-    readOutput(body, body.root, sink);
+  readWhole(body, sink, isStrict) {
+    if (isStrict) requireObject(body);
+    const read = new ReadTexts(body, sink);
+    readOutput(body, body.root, read);
     const text = body.root.get("output_text");
-    if (hasText(text)) sink.text("output_text/", contentChannel(0), text);
+    if (hasText(text)) read.text("output_text/", contentChannel(0), text);
+    skipRequest(body.root, read);
+    read.readRest(isStrict ? NAMES : null);
   },
   openStream: () => new ResponseTexts(),
   repeats: true,
@@ -35,115 +57,18 @@ export const responsesTexts: TextReader = {
   },
 };
 
-type Found = Pick<TextSink, "text" | "open" | "probabilities">;
+/** Fields of a response in which the provider repeats those of the request. */
+const OF_REQUEST = [
+  ...["instructions", "tools", "tool_choice", "metadata", "prompt", "prompt_cache_key", "reasoning"],
+  ...["safety_identifier", "user", "truncation", "prompt_cache_retention"],
+];
 
-/** Texts that may repeat those of earlier events. */
-const repetitionsOf = (sink: TextSink): Found => ({
-  text: (...text) => sink.repeat(...text),
-  probabilities: (...found) => sink.probabilities(...found),
-  // No deltas follow.
-  open: (key, channel) => {
-    sink.open(key, channel);
-    sink.end(key);
-  },
-});
-
-function readOutput(body: JsonDocument, response: JsonNode, found: Found): void {
-  for (const [index, item] of (response.get("output")?.elements ?? []).entries())
-    readItem(body, item, index, found);
-}
-
-/** The keys are those of the deltas of the same text. */
-function readItem(body: JsonDocument, item: JsonNode, index: number, found: Found): void {
-  if (body.text(item.get("type")) === "reasoning") {
-    const channel = reasoningChannel(index, hasText(item.get("encrypted_content")));
-    for (const [at, part] of (item.get("summary")?.elements ?? []).entries())
-      findText(part.get("text"), `${index}/summary/${at}/`, channel, found);
-    for (const [at, part] of (item.get("content")?.elements ?? []).entries())
-      findText(part.get("text"), `${index}/reasoning/${at}/`, channel, found);
-    return;
-  }
-  for (const [at, part] of (item.get("content")?.elements ?? []).entries()) {
-    for (const name of ["text", "refusal"])
-      findText(part.get(name), `${index}/${name}/${at}/`, contentChannel(index), found);
-    findProbabilities(body, part, `${index}/text/${at}/`, found, true);
-  }
-  const call = callOf(body, item);
-  if (call !== null)
-    readArguments(found, `${index}/call/`, toolChannel(index, call.tool, call.isJson), call.args);
-  readResults(body, item, index, found);
-}
-
-/** The fields of a call that the provider has run with what the tool returned, and the item with the result of such a call. */
-const RESULT_FIELDS = ["output", "outputs", "results", "result", "error"];
-/** Statuses of calls that have no result yet. */
-const RUNNING = new Set(["in_progress", "searching", "interpreting", "generating"]);
-
-/** Reads what a tool of the provider returned. A result without text, such as an image, must not escape a rule about the tool. */
-function readResults(body: JsonDocument, item: JsonNode, index: number, found: Found): void {
-  const type = body.text(item.get("type")) ?? "";
-  const isResult = type.endsWith("_call_output");
-  const isRunByProvider = type.endsWith("_call") && item.get("call_id") === null;
-  if (!isResult && (!isRunByProvider || RUNNING.has(body.text(item.get("status")) ?? ""))) return;
-  const tool = body.text(item.get("name")) ?? toolOfItem(type);
-  let hasResult = false;
-  for (const field of RESULT_FIELDS) {
-    const node = item.get(field);
-    // The image of a generation.
-    if (node === null || (field === "result" && type === "image_generation_call")) continue;
-    const isRaw = node.type !== "string";
-    if (isRaw ? node.children.length === 0 : !hasText(node)) continue;
-    const channel = resultChannel(index, tool, isRaw);
-    found.text(`${index}/result/${field}/`, channel, node, isRaw ? "json" : "string");
-    hasResult = true;
-  }
-  if (!hasResult) found.open(`${index}/result/`, resultChannel(index, tool, false));
-}
-
-interface Call {
-  readonly tool: string | null;
-  readonly args: JsonNode | null;
-  readonly isJson: boolean;
-}
-
-/** The fields with the arguments of a call, and whether they are JSON. */
-const CALL_FIELDS = [
-  ["arguments", true],
-  ["input", false],
-] as const;
-/** As `CALL_FIELDS` for calls without a name. */
-const NAMELESS_CALL_FIELDS = [
-  ...CALL_FIELDS,
-  ["action", true],
-  ["actions", true],
-  ["operation", true],
-] as const;
-
-/** Returns the call of a tool that the client runs, or of a server's tool; null if the item is none. */
-function callOf(body: JsonDocument, item: JsonNode): Call | null {
-  const name = body.text(item.get("name"));
-  const type = body.text(item.get("type")) ?? "";
-  // The client sends the result with this id. Calls of tools that the provider runs have none.
-  const isNameless = name === null && item.get("call_id") !== null && !type.endsWith("_output");
-  const fields = isNameless ? NAMELESS_CALL_FIELDS : CALL_FIELDS;
-  const [field, isJson] = fields.find(([key]) => item.get(key) !== null) ?? fields[0];
-  const args = item.get(field);
-  if (name === null && !isNameless && args === null) return null;
-  return { tool: name ?? toolOfItem(type), args, isJson };
-}
-
-function findText(node: JsonNode | null, key: string, channel: TextChannel, found: Found): void {
-  if (hasText(node)) found.text(key, channel, node);
-}
-
-function findProbabilities(
-  body: JsonDocument,
-  holder: JsonNode,
-  prefix: string,
-  found: Pick<TextSink, "probabilities">,
-  isWhole: boolean,
-): void {
-  readProbabilities(body, found, holder, { field: "logprobs", prefix, empty: "[]", isWhole });
+function skipRequest(response: JsonNode, read: ReadTexts): void {
+  // Items and parts have fields of these names, too.
+  if (response.get("output") === null) return;
+  for (const field of OF_REQUEST) read.skip(response.get(field));
+  const text = response.get("text");
+  if (text?.type === "object") read.skip(text);
 }
 
 /** Events with a piece of text: the kind of the text, and the field that numbers it within its item. */
@@ -166,47 +91,68 @@ class ResponseTexts implements EventTexts {
   /** The items whose reasoning is encrypted as well. */
   readonly #encrypted = new Set<number>();
 
-  read(event: JsonDocument, sink: TextSink): void {
+  read(event: JsonDocument, sink: TextSink, name: string | null): void {
+    requireObject(event);
+    const read = new ReadTexts(event, sink);
+    this.#readEvent(event, read, eventTypeOf(event, name));
+    read.readRest(NAMES);
+  }
+
+  #readEvent(event: JsonDocument, sink: ReadTexts, type: string): void {
     const { root } = event;
     const sequence = event.number(root.get("sequence_number"));
     if (sequence !== null) sink.number(sequence);
-    const type = event.text(root.get("type")) ?? "";
+    const response = root.get("response");
+    if (response !== null) skipRequest(response, sink);
     if (RESPONSE_ENDED.has(type)) {
       sink.end("");
-      const response = root.get("response");
       if (response !== null) readOutput(event, response, repetitionsOf(sink));
       return;
     }
+    if (response !== null) this.#readStarted(event, sink, response, type);
     const [, name = "", phase = ""] = EVENT_NAME.exec(type) ?? [];
-    const index = event.number(root.get("output_index")) ?? 0;
+    const index = placeNumber(event, root, "output_index", 0);
     if (name === "response.output_item") this.#readItem(event, sink, root.get("item"), index, phase);
-    else if (phase === "done" && name.endsWith("_part")) readPart(event, sink, index, name);
+    else if (name.endsWith("_part")) readPart(event, sink, index, name, phase === "done");
     else this.#readText(event, sink, index, name, phase);
   }
 
-  #readItem(event: JsonDocument, sink: TextSink, item: JsonNode | null, index: number, phase: string): void {
+  /** Clients add deltas to the items that a response begins with. Later events with a response replace it, if clients read them. */
+  #readStarted(event: JsonDocument, sink: ReadTexts, response: JsonNode, type: string): void {
+    if (type !== "response.created") readOutput(event, response, completeIn(sink, `${type}/`));
+    else
+      for (const [index, item] of (response.get("output")?.elements ?? []).entries())
+        this.#readAdded(event, sink, item, index);
+  }
+
+  #readItem(event: JsonDocument, sink: ReadTexts, item: JsonNode | null, index: number, phase: string): void {
     if (item === null) return;
     if (phase === "done") {
       sink.end(`${index}/`);
       readItem(event, item, index, repetitionsOf(sink));
-      return;
-    }
-    const key = `${index}/call/`;
-    const call = callOf(event, item);
-    if (call !== null) {
-      this.#names.add(key, call.tool);
-      sink.open(key, toolChannel(index, this.#names.get(key), call.isJson));
-    }
-    if (hasText(item.get("encrypted_content")) && this.#encrypted.size < MAX_ITEMS)
-      this.#encrypted.add(index);
+    } else this.#readAdded(event, sink, item, index);
   }
 
-  #readText(event: JsonDocument, sink: TextSink, index: number, name: string, phase: string): void {
-    const [kind, position] = DELTAS.get(name) ?? [];
-    if (kind === undefined || position === undefined) return;
+  /** Deltas follow, which clients add to the texts of the item. */
+  #readAdded(event: JsonDocument, sink: ReadTexts, item: JsonNode, index: number): void {
+    const call = callOf(event, item);
+    if (call !== null) this.#names.add(`${index}/call/`, call.tool);
+    if (hasText(item.get("encrypted_content")) && this.#encrypted.size < MAX_ITEMS)
+      this.#encrypted.add(index);
+    readItem(event, item, index, sink);
+  }
+
+  #readText(event: JsonDocument, sink: ReadTexts, index: number, name: string, phase: string): void {
     const { root } = event;
+    const [kind, position] = DELTAS.get(name) ?? [];
+    if (kind === undefined || position === undefined) {
+      readUnknown(event, sink, index, name, phase);
+      return;
+    }
     const key =
-      kind === "call" ? `${index}/call/` : `${index}/${kind}/${event.number(root.get(position)) ?? 0}/`;
+      kind === "call"
+        ? `${index}/call/`
+        : `${index}/${kind}/${position === "" ? 0 : placeNumber(event, root, position, 0)}/`;
     const channel = this.#channelOf(kind, index, key, name);
     const delta = root.get("delta");
     if (phase === "delta" && hasText(delta)) sink.text(key, channel, delta);
@@ -229,22 +175,35 @@ class ResponseTexts implements EventTexts {
 
 const MAX_ITEMS = 1024;
 
-/** Reads the event that ends a part of an item. */
-function readPart(event: JsonDocument, sink: TextSink, index: number, name: string): void {
+/** Reads a piece of a text that the gateway does not know, such as the code for an interpreter: clients join the pieces. */
+function readUnknown(event: JsonDocument, sink: ReadTexts, index: number, name: string, phase: string): void {
+  const { root } = event;
+  const key = `${index}/delta/${name}/${placeNumber(event, root, "content_index", 0)}/`;
+  const delta = root.get("delta");
+  const isAudio = name.endsWith("audio");
+  if (phase === "done") sink.end(key);
+  else if (!hasText(delta)) return;
+  else if (isAudio && isIdentifier(event.bytes, delta.start + 1, delta.end - 1)) sink.skip(delta);
+  else sink.text(key, contentChannel(index), delta);
+}
+
+/** Reads the event that begins or ends a part of an item. Clients add deltas to the text of a part that begins. */
+function readPart(event: JsonDocument, sink: ReadTexts, index: number, name: string, isDone: boolean): void {
+  const found = isDone ? repetitionsOf(sink) : sink;
   const { root } = event;
   const part = root.get("part");
   if (part === null) return;
   if (name === "response.reasoning_summary_part") {
-    const key = `${index}/summary/${event.number(root.get("summary_index")) ?? 0}/`;
-    findText(part.get("text"), key, reasoningChannel(index, false), repetitionsOf(sink));
+    const key = `${index}/summary/${placeNumber(event, root, "summary_index", 0)}/`;
+    findText(part.get("text"), key, reasoningChannel(index, false), found);
     return;
   }
-  const at = event.number(root.get("content_index")) ?? 0;
+  const at = placeNumber(event, root, "content_index", 0);
   const isReasoning = event.text(part.get("type")) === "reasoning_text";
   for (const field of ["text", "refusal"]) {
     const key = `${index}/${isReasoning ? "reasoning" : field}/${at}/`;
     const channel = isReasoning ? reasoningChannel(index, false) : contentChannel(index);
-    findText(part.get(field), key, channel, repetitionsOf(sink));
+    findText(part.get(field), key, channel, found);
   }
   findProbabilities(event, part, `${index}/text/${at}/`, sink, true);
 }

@@ -72,7 +72,7 @@ async function runOnMessage(
   const service = rule?.mcp ?? null;
   const requests = mcp === null || service === null ? [] : mcp.requestsTo(service);
   const reader = messageTexts({ requests, guard: rejectsFiles ? link.name : null });
-  const source = { ...originOf(exchange), isStream: false, isJson: true, textReader: reader };
+  const source = { ...originOf(exchange), textForm: "whole", isStrict: true, textReader: reader } as const;
   let current = message;
   if (isTextLink(link)) {
     const holds = [textHoldsOf(link, exchange, source, 200, parts)];
@@ -82,7 +82,8 @@ async function runOnMessage(
       requestId: exchange.requestId,
     });
     const { offLoop } = parts;
-    current = await new TextStage({ reader, isStream: false, holds, toError, offLoop }).run(current, true);
+    const stage = new TextStage({ reader, isStream: false, isStrict: true, holds, toError, offLoop });
+    current = await stage.run(current, true);
   }
   if (link.hooks.pre_response === undefined || !link.isPreResponse) return current;
   const call = new PluginCall(exchange, link, "pre_response", parts);

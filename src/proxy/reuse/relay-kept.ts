@@ -216,5 +216,6 @@ function headersFor(
 
 function sourceOf({ provider, model, format }: Origin, isStream: boolean): ResponseSource {
   const { texts: textReader } = formatNamed(format);
-  return { target: { provider }, model, isStream, isJson: !isStream, textReader };
+  const textForm = isStream ? "events" : "whole";
+  return { target: { provider }, model, textForm, isStrict: true, textReader };
 }

@@ -1,6 +1,6 @@
 // The data lines of an event: where they are located, and how they are written again.
 import { MAX_EVENT_ITEMS } from "../../base/bounded-json.ts";
-import { copyBytes, hasByteOrderMark } from "../../base/byte-search.ts";
+import { copyBytes, hasByteOrderMark, utf8Between } from "../../base/byte-search.ts";
 import { GatehouseError } from "../../base/errors.ts";
 
 const LF = 0x0a;
@@ -8,17 +8,30 @@ const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const DATA = Buffer.from("data");
-const DONE = Buffer.from("[DONE]");
+const TAB = 0x09;
+const DONE = "[DONE]";
+const MAX_DONE_BYTES = 64;
 
 interface Line {
   readonly start: number;
   readonly end: number;
 }
 
-/** Returns where the values of the data lines of an event are located, without the space after the colon. */
-export function dataLines(bytes: Uint8Array): { data: Line[]; hasFields: boolean } {
+interface EventLines {
+  readonly data: readonly Line[];
+  readonly hasFields: boolean;
+  /** The name of the event; null if it has none. */
+  readonly name: string | null;
+}
+
+/**
+ * Returns where the values of the data lines of an event are located, without the space after the colon. Throws for a line of another field,
+ * and for a field whose value is a text: clients that read lines, and not events, may read them.
+ */
+export function dataLines(bytes: Uint8Array): EventLines {
   const data: Line[] = [];
   let hasFields = false;
+  let name: string | null = null;
   // A byte order mark at the start of the stream.
   let at = hasByteOrderMark(bytes) ? 3 : 0;
   while (at < bytes.length) {
@@ -28,11 +41,25 @@ export function dataLines(bytes: Uint8Array): { data: Line[]; hasFields: boolean
       hasFields = true;
       const start = dataStart(bytes, at, end);
       if (start >= 0) data.push({ start, end });
+      else name = otherField(utf8Between(bytes, at, end)) ?? name;
       if (data.length > MAX_EVENT_ITEMS) throw tooManyLines();
     }
     at = end + (bytes[end] === CR && bytes[end + 1] === LF ? 2 : 1);
   }
-  return { data, hasFields };
+  return { data, hasFields, name };
+}
+
+const FIELD = /^(event|id|retry)(?::[ ]?([\w.:/+=~,@-]*))?$/;
+
+/** Returns the name of the event; null for a line of another field. */
+function otherField(line: string): string | null {
+  const [, field, value = ""] = FIELD.exec(line) ?? [];
+  if (field === undefined)
+    throw new GatehouseError(
+      "upstream_bad_answer",
+      "The provider's stream has a line that is no field of an event. Check the target's format.",
+    );
+  return field === "event" && value !== "" ? value : null;
 }
 
 /** Returns where the value of a data line begins; -1 for a line of another field. */
@@ -80,5 +107,9 @@ export function withData(bytes: Uint8Array, json: Uint8Array): Uint8Array {
 const DATA_LINE = /^(?:\u00ef\u00bb\u00bf)?data(?::|[\r\n]|$)/;
 
 export function isDone(json: Uint8Array): boolean {
-  return json.byteLength === DONE.byteLength && DONE.equals(json);
+  return json.byteLength <= MAX_DONE_BYTES && utf8Between(json, 0, json.byteLength).trim() === DONE;
+}
+
+export function isBlank(json: Uint8Array): boolean {
+  return json.every((byte) => byte === SPACE || byte === TAB || byte === LF || byte === CR);
 }

@@ -2,7 +2,7 @@
 import { formatNamed } from "../../formats/registry.ts";
 import type { TextReader } from "../../formats/text-channels.ts";
 import { messageTexts } from "../../mcp/message-texts.ts";
-import { findTexts, type FoundMark } from "./text-unit.ts";
+import { findTexts, type FoundMark } from "./found-texts.ts";
 
 interface Found {
   readonly found: readonly FoundMark[] | null;
@@ -13,12 +13,13 @@ interface Found {
 interface Input {
   readonly bytes: Uint8Array;
   readonly format: TextReader["format"];
+  readonly isStrict: boolean;
   readonly isMoved: boolean;
 }
 
 export function run(input: Input): Found {
-  const { bytes, format, isMoved } = input;
-  return { found: findTexts(bytes, readerOf(format)), bytes: isMoved ? bytes : null };
+  const { bytes, format, isStrict, isMoved } = input;
+  return { found: findTexts(bytes, readerOf(format), isStrict), bytes: isMoved ? bytes : null };
 }
 
 function readerOf(format: TextReader["format"]): TextReader {

@@ -8,8 +8,11 @@ import type { TextForm } from "../../formats/text-channels.ts";
 export interface FoundText {
   readonly start: number;
   readonly end: number;
-  readonly form: TextForm;
+  /** `plain`: the bytes are no JSON, but the text itself. */
+  readonly form: TextForm | "plain";
   readonly text: string;
+  /** The JSON that replaces the text if it was changed at all; absent if the changed text does. */
+  readonly empty?: string;
 }
 
 /** Returns null if the node is no string, or one with invalid escapes. */
@@ -33,6 +36,8 @@ export function replaceTexts(json: Uint8Array, replaced: readonly FoundText[]): 
 
 function bytesOf({ form, text }: FoundText, original: Uint8Array): Uint8Array {
   switch (form) {
+    case "plain":
+      return Buffer.from(text);
     case "string":
       return Buffer.from(JSON.stringify(text));
     case "base64":

@@ -122,9 +122,10 @@ export class TextHolds {
         // An event may have thousands of ends, beside thousands of channels.
         const pause = this.#meter.add(this.#channels.size);
         if (pause !== null) await pause;
-      } else if (mark.type === "text" || mark.type === "open") {
+      } else if (mark.type !== "probabilities" && mark.type !== "repeat") {
         const channel = this.#channelOf(mark.key, mark.channel);
-        channel.append(queued, mark.type === "text" ? mark.slot : null);
+        channel.append(queued, "slot" in mark ? mark.slot : null);
+        if (mark.type === "whole") channel.hasEnded = true;
         add(channel);
       }
     }

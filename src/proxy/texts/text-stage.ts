@@ -1,5 +1,6 @@
 // Passes the bytes of a response through plugins that work on its text, one after the other.
 import { TurnMeter } from "../../base/own-turn.ts";
+import { GatehouseError } from "../../base/errors.ts";
 import { EventBlocks } from "../../formats/event-blocks.ts";
 import type { GatewayError } from "../../formats/gateway-error.ts";
 import type { EventTexts, TextReader } from "../../formats/text-channels.ts";
@@ -7,14 +8,17 @@ import type { OffLoop } from "../../off-loop/off-loop.ts";
 import { readBody, writeBody } from "./body-texts.ts";
 import type { TextHolds } from "./text-holds.ts";
 import { RejectedText } from "./text-rejection.ts";
+import { startOf } from "./text-form.ts";
 import { TextUnit } from "./text-unit.ts";
 
 const NO_BYTES = new Uint8Array(0);
 
 interface TextStageOptions {
   readonly reader: TextReader;
-  /** Whether the body is an event stream. */
+  /** Whether the body is an event stream that is passed as it arrives. */
   readonly isStream: boolean;
+  /** A whole body has the format of the reader, or it is rejected. Otherwise it may also be a text. */
+  readonly isStrict: boolean;
   /** Of one plugin each, in the order in which they run. */
   readonly holds: readonly TextHolds[];
   /** Completes the error of a rejected stream. */
@@ -45,15 +49,25 @@ export class TextStage {
    * so that a large body can be moved to worker threads; `bytes` is empty then.
    */
   async run(bytes: Uint8Array, isLast: boolean, isOwned = false): Promise<Uint8Array> {
-    const { reader, isStream, offLoop } = this.#options;
-    if (!isStream) {
-      await this.#meter.add(bytes.byteLength);
-      const unit = await readBody(bytes, reader, offLoop, isOwned);
-      return this.#send([unit], isLast ? "end" : null, isOwned);
-    }
+    if (!this.#options.isStream) return this.#runWhole(bytes, isLast, isOwned);
     if (isLast) return this.#send(this.#lastEvents(bytes), "end");
     const events = this.#blocks.push(bytes);
     return events.length === 0 ? NO_BYTES : this.#send(events, null);
+  }
+
+  async #runWhole(bytes: Uint8Array, isLast: boolean, isOwned: boolean): Promise<Uint8Array> {
+    const then = isLast ? "end" : null;
+    await this.#meter.add(bytes.byteLength);
+    const start = startOf(bytes, false);
+    if (start === "blank") return this.#send([TextUnit.opaque(bytes)], then);
+    // A stream that was not declared as one.
+    if (start === "events") {
+      const units = await this.#readAll(this.#lastEvents(bytes));
+      if (!(units instanceof GatehouseError)) return this.#send(units, then);
+      if (this.#options.isStrict) throw units;
+    }
+    const unit = await readBody(bytes, this.#options, isOwned);
+    return this.#send([unit], then, isOwned);
   }
 
   /** Releases what is held for too long. */
@@ -61,7 +75,7 @@ export class TextStage {
     return this.#send([], "expire");
   }
 
-  /** Releases everything, for a response that was cut. */
+  /** Releases everything, for a response that was cut. The part of a cut event is not sent if it cannot be read. */
   abort(bytes: Uint8Array): Promise<Uint8Array> {
     return this.#send(this.#lastEvents(bytes), "releaseAll");
   }
@@ -74,6 +88,29 @@ export class TextStage {
     return events;
   }
 
+  /** Resolves to the error if one of the events cannot be read. */
+  async #readAll(events: readonly Uint8Array[]): Promise<TextUnit[] | GatehouseError> {
+    const units: TextUnit[] = [];
+    for (const event of events) {
+      const pause = this.#meter.add(event.byteLength);
+      if (pause !== null) await pause;
+      const unit = this.#read(event);
+      if (unit instanceof GatehouseError) return unit;
+      units.push(unit);
+    }
+    return units;
+  }
+
+  /** Returns the error of an event that cannot be read. */
+  #read(event: Uint8Array): TextUnit | GatehouseError {
+    try {
+      return TextUnit.ofEvent(event, this.#texts);
+    } catch (error) {
+      if (error instanceof GatehouseError) return error;
+      throw error;
+    }
+  }
+
   /** `received` are units, or events that are read when it is their turn. */
   async #send(
     received: readonly (TextUnit | Uint8Array)[],
@@ -83,13 +120,17 @@ export class TextStage {
     const sent: Uint8Array[] = [];
     const { isStream, offLoop, holds: all } = this.#options;
     const write = async (unit: TextUnit) => {
-      sent.push(isStream ? unit.encode() : await writeBody(unit, offLoop, isOwned));
+      sent.push(isStream || unit.isEvent ? unit.encode() : await writeBody(unit, offLoop, isOwned));
     };
     try {
       for (const each of received) {
         const pause = this.#meter.add(each.byteLength);
         if (pause !== null) await pause;
-        const unit = each instanceof TextUnit ? each : TextUnit.ofEvent(each, this.#texts);
+        const unit = each instanceof TextUnit ? each : this.#read(each);
+        if (unit instanceof GatehouseError) {
+          if (then === "releaseAll") break;
+          throw rejectionOf(unit);
+        }
         // Every plugin passes comments on at once. There may be one per byte.
         if (unit.isComment) sent.push(unit.bytes);
         else for (const passed of await this.#pass(unit, 0)) await write(passed);
@@ -124,4 +165,9 @@ export class TextStage {
     const first = holds.findLast(({ firstQueued }) => firstQueued !== null)?.firstQueued ?? null;
     return reader.errorEvent(toError(rejected), first?.sequence ?? null);
   }
+}
+
+/** A stream that cannot be inspected ends like one that a plugin rejects. */
+function rejectionOf({ status, code, message }: GatehouseError): RejectedText {
+  return new RejectedText({ status, code, message });
 }
