@@ -82,7 +82,7 @@ async function expectNothingOf(path: string, guard: Guard, body: string | Uint8A
 /** Codes, and messages where the error of a format has no code. */
 const REFUSALS = new RegExp(
   [
-    ...["tool_denied", "code_injection_detected", "upstream_bad_answer", "guard_not_applicable"],
+    ...["tool_denied", "code_injection_detected", "upstream_bad_answer"],
     ...["is not allowed here", "njection", "provider's response", "provider's stream", "cannot inspect"],
   ].join("|"),
 );
@@ -252,6 +252,19 @@ describe("an ordinary field of the protocol", () => {
           },
         ],
       }),
+    ],
+    [
+      "gemini: code in pieces of arguments",
+      GEMINI,
+      ["code"],
+      events(
+        ...["<scr", "ipt>alert(1)</scr", "ipt>"].map((stringValue) => {
+          const partialArgs = [{ jsonPath: "$.command", stringValue }];
+          return {
+            candidates: [{ content: { parts: [{ functionCall: { partialArgs, willContinue: true } }] } }],
+          };
+        }),
+      ),
     ],
     [
       "gemini: code to execute",

@@ -1,5 +1,4 @@
 // The texts in responses of Gemini, whole and streamed.
-import { GatehouseError } from "../../base/errors.ts";
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
 import { MemberNames } from "../member-names.ts";
 import { placeNumber } from "../place-number.ts";
@@ -22,7 +21,18 @@ import { encodeError } from "./encode-error.ts";
 const NAMES = new MemberNames(
   [
     ...["candidates", "content", "parts", "index", "finishReason", "logprobsResult", "text", "thought"],
-    ...["thoughtSignature", "functionCall", "name", "args", "partialArgs", "executableCode", "code"],
+    ...[
+      "thoughtSignature",
+      "functionCall",
+      "name",
+      "args",
+      "partialArgs",
+      "jsonPath",
+      "stringValue",
+      "willContinue",
+      "executableCode",
+      "code",
+    ],
     ...["codeExecutionResult", "output", "inlineData"],
   ],
   true,
@@ -80,17 +90,25 @@ class GeminiTexts {
     }
     const call = get(part, "functionCall", "function_call");
     if (call === null) return;
-    // Clients join the pieces by paths in them, also within a text.
-    if (get(call, "partialArgs", "partial_args") !== null)
-      throw new GatehouseError(
-        "guard_not_applicable",
-        "Plugins of this gateway cannot inspect the arguments of calls in pieces. Turn off streamFunctionCallArguments.",
-      );
     const key = `${index}/call/${this.#calls++}/`;
     const channel = toolChannel(index, body.text(call.get("name")));
     sink.called(call);
-    readArguments(sink, key, channel, call.get("args"));
+    const pieces = get(call, "partialArgs", "partial_args");
+    if (pieces === null) readArguments(sink, key, channel, call.get("args"));
+    else this.#readPieces(body, sink, pieces, index, key);
     sink.end(key);
+    const continues = get(call, "willContinue", "will_continue");
+    if (continues === null || body.source(continues) !== "true") sink.end(`${index}/args/`);
+  }
+
+  /** Clients join the pieces by the paths in them. As arguments they cannot be read: the call counts as one of any tool. */
+  #readPieces(body: JsonDocument, sink: ReadTexts, pieces: JsonNode, index: number, key: string): void {
+    sink.open(key, toolChannel(index, null));
+    for (const piece of pieces.elements) {
+      const text = get(piece, "stringValue", "string_value");
+      const path = body.text(get(piece, "jsonPath", "json_path")) ?? "";
+      if (hasText(text)) sink.text(`${index}/args/${path}/`, contentChannel(index), text);
+    }
   }
 }
 
