@@ -1,7 +1,13 @@
 // What was relayed of a stream: all of it, and what arrived after its usage, which is then not that of the whole stream.
 import type { UsageReader } from "../formats/usage-reader.ts";
 import { RelayedText } from "./relayed-text.ts";
-import { needsText, NO_TOKENS, withTextOutput, type Usage, type UsageAccumulator } from "./usage-accumulator.ts";
+import {
+  needsText,
+  NO_TOKENS,
+  withTextOutput,
+  type Usage,
+  type UsageAccumulator,
+} from "./usage-accumulator.ts";
 
 export class RelayedParts {
   readonly #usage: UsageAccumulator;

@@ -356,7 +356,8 @@ describe("a stream of which much has arrived at once", () => {
 
   test("an event with too many data lines is an error of the provider", async () => {
     const stage = stageOf("openai", true, PLUGINS);
-    const error = await stage.run(Buffer.from("data:\n".repeat(70_000) + "\n"), false).catch(String);
-    expect(error).toContain("An event has more than 65536 data lines.");
+    const run = stage.run(Buffer.from("data:\n".repeat(70_000) + "\n"), false);
+    const message = expect.stringContaining("An event has more than 65536 data lines.");
+    await expect(run).rejects.toMatchObject({ rejection: { code: "upstream_bad_answer", message } });
   });
 });
