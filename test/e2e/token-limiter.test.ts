@@ -262,12 +262,6 @@ describe("token limits", () => {
       "Send a JSON object or a multipart form.",
     ],
     [
-      "a field that differs in case",
-      "application/json",
-      JSON.stringify({ ...CHAT, model: "other", Model: "gpt-fake" }),
-      "only in upper and lower case",
-    ],
-    [
       "two models in JSON that is declared as text",
       "text/plain",
       `{"model":"other",${JSON.stringify(CHAT).slice(1)}`,

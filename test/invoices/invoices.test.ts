@@ -20,8 +20,9 @@ const BODIES: Record<InvoiceFormat, (usage: object) => object> = {
   openai: (usage) => ({ object: "chat.completion", choices: [], usage }),
   responses: (usage) => ({ object: "response", status: "completed", output: [], usage }),
   anthropic: (usage) => ({ type: "message", role: "assistant", content: [], usage }),
+  // A text beside zeros would be counted: its usage is unknown.
   gemini: (usage) => ({
-    candidates: [{ content: { role: "model", parts: [{ text: "Hi" }] }, finishReason: "STOP" }],
+    candidates: [{ content: { role: "model", parts: [] }, finishReason: "STOP" }],
     usageMetadata: usage,
   }),
 };
