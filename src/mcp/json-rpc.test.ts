@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";
+import { parseExact } from "../base/exact-json.ts";
 import { MAX_BATCH, readBatch, readMessage } from "./json-rpc.ts";
 
 test.each([
@@ -49,9 +50,31 @@ test("no value makes it throw, and what it returns is a message again", () => {
 });
 
 test("a batch has 1 to 50 messages", () => {
-  const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+  const pings = (length: number) =>
+    Array.from({ length }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
   expect(readBatch([])).toBeNull();
-  expect(readBatch([ping, 5])).toBeNull();
-  expect(readBatch(Array.from({ length: MAX_BATCH }, () => ping))?.length).toBe(MAX_BATCH);
-  expect(readBatch(Array.from({ length: MAX_BATCH + 1 }, () => ping))).toBeNull();
+  expect(readBatch([...pings(1), 5])).toBeNull();
+  expect(readBatch(pings(MAX_BATCH))?.length).toBe(MAX_BATCH);
+  expect(readBatch(pings(MAX_BATCH + 1))).toBeNull();
+});
+
+test.each([
+  ["1", "1"],
+  ["1", "1.0"],
+  ["0", "-0"],
+  ['"a"', String.raw`"\u0061"`],
+  ["9007199254740992", "9007199254740993"],
+])("requests with the ids %s and %s are no batch", (one, other) => {
+  const request = (id: string) => `{"jsonrpc":"2.0","id":${id},"method":"ping"}`;
+  const batch = (...ids: string[]) => parseExact(`[${ids.map(request).join(",")}]`) as unknown[];
+  expect(readBatch(batch(one, other))).toBeNull();
+  expect(readBatch(batch(one, '"1"'))?.length).toBe(2);
+});
+
+test("a response may have the id of a request of its sender", () => {
+  const messages = [
+    { jsonrpc: "2.0", id: 1, method: "ping" },
+    { jsonrpc: "2.0", id: 1, result: {} },
+  ];
+  expect(readBatch(messages)?.length).toBe(2);
 });

@@ -116,13 +116,22 @@ export function isRpcId(value: unknown): value is RpcId {
   return typeof value === "string" && value.length <= MAX_ID_LENGTH;
 }
 
-/** Returns the messages of a body, or null if it has something that is none. An empty batch is not valid (JSON-RPC 2.0, section 6). */
+/**
+ * Returns the messages of a body, or null if it has something that is none, or two requests with one id: nobody could tell whose
+ * response is whose. An empty batch is not valid (JSON-RPC 2.0, section 6).
+ */
 export function readBatch(values: readonly unknown[]): RpcMessage[] | null {
   if (values.length === 0 || values.length > MAX_BATCH) return null;
   const messages: RpcMessage[] = [];
+  // Ids that round to one number are equal to everyone who reads numbers as doubles, as the gateway does.
+  const ids = new Set<RpcId>();
   for (const value of values) {
     const message = readMessage(value);
     if (message === null) return null;
+    if (message.kind === "request") {
+      if (ids.has(message.id)) return null;
+      ids.add(message.id);
+    }
     messages.push(message);
   }
   return messages;

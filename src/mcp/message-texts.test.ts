@@ -1,15 +1,17 @@
 // The texts that plugins see in messages of MCP servers.
 import { expect, test } from "bun:test";
 import { JsonDocument } from "../base/json-nodes.ts";
-import type { TextSink } from "../formats/text-channels.ts";
+import type { McpReading, TextSink } from "../formats/text-channels.ts";
 import { messageTexts } from "./message-texts.ts";
 
-function textsIn(message: string): string[] {
+const CALL = { id: 1, method: "tools/call", item: "tool" };
+
+function textsIn(message: string, requests: McpReading["requests"] = [CALL]): string[] {
   const body = JsonDocument.parse(Buffer.from(message));
   if (body === null) throw new Error("not JSON");
   const texts: string[] = [];
   const text: TextSink["text"] = (_, __, node) => void texts.push(body.source(node));
-  const reader = messageTexts({ requests: [{ id: 1, method: "tools/call", item: "tool" }], guard: null });
+  const reader = messageTexts({ requests, guard: null });
   reader.readWhole(body, { text } as TextSink, true);
   return texts;
 }
@@ -27,4 +29,11 @@ test.each([
 
 test("structured content is seen as its JSON", () => {
   expect(textsIn(`{"result":{"structuredContent":{"a":1,"a":2}}}`)).toEqual([`{"a":1,"a":2}`]);
+});
+
+test.each([
+  ["two requests", [CALL, { ...CALL, method: "tools/list" }]],
+  ["none", [{ ...CALL, id: 2 }]],
+])("a response with the id of %s is rejected", (_, requests) => {
+  expect(() => textsIn(`{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`, requests)).toThrow("exactly one");
 });

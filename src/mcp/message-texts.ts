@@ -87,13 +87,21 @@ class MessageReader {
     }
   }
 
-  /** Returns null if the client has sent no such request, or several with this id. */
+  /**
+   * Returns null if the message has no id, or the client sent no requests. Throws if the id is not that of one request: a list would
+   * pass as something else.
+   */
   #requestOf(message: JsonNode): McpRequestName | null {
+    const { requests } = this.#reading;
     const id = message.get("id");
-    if (id === null) return null;
+    if (id === null || this.#body.source(id) === "null" || requests.length === 0) return null;
     const value = this.#body.text(id) ?? this.#body.number(id);
-    const found = this.#reading.requests.filter((request) => request.id === value);
-    return found.length === 1 ? (found[0] ?? null) : null;
+    const [found, ...others] = requests.filter((request) => request.id === value);
+    if (found !== undefined && others.length === 0) return found;
+    throw new GatehouseError(
+      "upstream_bad_answer",
+      "A response for the client has an id that is not that of exactly one request. Give each request an id of its own, of letters and digits.",
+    );
   }
 
   /** What a server sends during a call belongs to its result. */

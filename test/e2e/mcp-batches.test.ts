@@ -77,3 +77,24 @@ describe.each(["memory", "redis"] as const)("limits in %s", (where) => {
     expect((await client.post(batch(3, "ping", {}))).status).toBe(200);
   });
 });
+
+test.each([
+  ["equal", "1", "1"],
+  ["equal as doubles", "9007199254740992", "9007199254740993"],
+])(
+  "a batch with ids that are %s is rejected: guards read a list by the id of its request",
+  async (_, a, b) => {
+    const rules = [{ tool: "read", source: "offered", action: "strip" }];
+    const required_plugins = [{ name: "tool_policy", stage: "pre_request", settings: { rules } }];
+    const route = await seedMcp(gateways.memory, { one: servers.one.url }, { gateway: { required_plugins } });
+    const client = await SessionClient.start(route.url, { version: "2025-03-26" });
+    const list = (id: string) => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}`;
+    const ping = (id: string) => `{"jsonrpc":"2.0","id":${id},"method":"ping"}`;
+    const refused = await client.post(`[${list(a)},${ping(b)}]`);
+    expect(refused.status).toBe(400);
+    expect(refused.error?.["message"]).toContain("two requests with the same id");
+    const listed = await client.post(`[${list(a)},${ping("5")}]`);
+    expect(listed.status).toBe(200);
+    expect(listed.text).toContain('"tools":[]');
+  },
+);

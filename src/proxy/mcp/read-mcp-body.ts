@@ -113,7 +113,7 @@ function batchOf(values: readonly unknown[], session: ClientSession | null): Rpc
   const messages = readBatch(values);
   if (messages === null)
     throw RpcError.invalidRequest(
-      "The batch is empty, too long, or contains something that is no JSON-RPC message.",
+      "The batch is empty, too long, contains something that is no JSON-RPC message, or two requests with the same id (numbers above 2^53 are compared as doubles). Give each request an id of its own.",
     );
   if (startsSession(messages)) throw RpcError.invalidRequest("initialize must not be part of a batch.");
   return messages;
