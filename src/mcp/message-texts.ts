@@ -1,6 +1,6 @@
 // Finds the texts in messages of MCP servers, so that plugins can read and replace them. Every string of a message is a text, wherever it is,
 // except identifiers: `jsonrpc`, `id`, `method`, `protocolVersion`, the `type` of a block, `role`, `mimeType`, `resultType`,
-// `cacheScope`, cursors, `requestState`, and base64 of media. Names and URIs in lists are read with the definitions that they are part of.
+// `cacheScope`, base64 of media, the cursor of a list, and the `requestState` of a result that asks for input. Names and URIs in lists are read with the definitions that they are part of.
 import { isUtf8 } from "node:buffer";
 import { GatehouseError } from "../base/errors.ts";
 import type { JsonDocument, JsonNode } from "../base/json-nodes.ts";
@@ -16,8 +16,8 @@ import {
 import { isTextFile } from "../base/text-bytes.ts";
 import { isListMethod, LISTS } from "./protocol.ts";
 
-/** Whose texts are opaque to everything but the server. */
-const OPAQUE = new Set(["nextCursor", "cursor", "requestState"]);
+/** What only the server reads: a cursor, or its state. With other characters it may be a text. */
+const OPAQUE = /^[\w.+/:=~-]{0,4096}$/;
 /** A longer value, or one with spaces, may be a sentence. */
 const IDENTIFIER = /^[\w.+/:-]{1,128}$/;
 const IDENTIFIER_KEYS = new Set([
@@ -114,8 +114,11 @@ class MessageReader {
   #readResult(result: JsonNode, request: McpRequestName | null): void {
     const method = request?.method ?? "";
     const list = isListMethod(method) ? LISTS[method].field : null;
+    const asksForInput = this.#body.text(result.get("resultType")) === "input_required";
+    const opaque = list === null ? (asksForInput ? "requestState" : null) : "nextCursor";
     this.#readMembers(result, {
       ...(list !== null && { [list]: (items: JsonNode) => this.#readDefinitions(items) }),
+      ...(opaque !== null && { [opaque]: (value: JsonNode) => this.#readOpaque(value) }),
       content: (content) => this.#readContent(content),
       structuredContent: (value) => this.#readValue(value),
       messages: (messages) => this.#readPrompts(messages),
@@ -177,8 +180,13 @@ class MessageReader {
   }
 
   #isIdentifier(key: string, node: JsonNode): boolean {
-    if (node.type !== "string") return false;
-    return OPAQUE.has(key) || (IDENTIFIER_KEYS.has(key) && IDENTIFIER.test(this.#body.text(node) ?? " "));
+    return (
+      node.type === "string" && IDENTIFIER_KEYS.has(key) && IDENTIFIER.test(this.#body.text(node) ?? " ")
+    );
+  }
+
+  #readOpaque(node: JsonNode): void {
+    if (!OPAQUE.test(this.#body.text(node) ?? " ")) this.#readValue(node);
   }
 
   /** A string is a text; in anything else, its JSON is. */

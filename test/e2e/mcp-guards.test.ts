@@ -82,6 +82,10 @@ const CALLED: Record<string, Json> = {
   "a nested result of the old specification": { toolResult: { rows: [CODE] } },
   "structured content": { content: [], structuredContent: { rows: [CODE] } },
   "another member": { content: [], extra: CODE },
+  "a cursor of a block": { content: [{ ...say("fine"), cursor: CODE }] },
+  "a cursor of a result that is no list": { content: [], nextCursor: CODE },
+  "a state of a result": { content: [], requestState: CODE },
+  "a state that is none": { resultType: "input_required", requestState: CODE },
 };
 
 describe("every text of a result of a tool is inspected:", () => {
