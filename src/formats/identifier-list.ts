@@ -5,7 +5,12 @@ import type { RequestIdentifier } from "./request-text.ts";
 export class IdentifierList {
   readonly list: RequestIdentifier[] = [];
   readonly #keys = new Set<string>();
-  readonly #values = { identifier: new Set<string>(), url: new Set<string>() };
+  readonly #values = {
+    identifier: new Set<string>(),
+    url: new Set<string>(),
+    // A version that looks like an address must not hide an id that is one.
+    version: new Set<string>(),
+  };
 
   addKeys(keys: readonly string[]): void {
     for (const key of keys) {
@@ -16,7 +21,7 @@ export class IdentifierList {
   }
 
   add(kind: "identifier" | "url", field: string, text: string): void {
-    const known = this.#values[kind];
+    const known = this.#values[field === "version" ? "version" : kind];
     if (known.has(text)) return;
     known.add(text);
     this.list.push({ kind, field, text });

@@ -18,6 +18,7 @@ import {
   URL_START,
 } from "./request-text-fields.ts";
 import { contentOfResponse, ResultCollector, type FoundResult } from "./result-collector.ts";
+import { rpcIdentifiersOf } from "./rpc-identifiers.ts";
 import { TextPlaces } from "./text-places.ts";
 
 const FIELD: Place = {
@@ -37,6 +38,7 @@ export class RequestTextReader {
   readonly #places: TextPlaces;
   readonly #identifiers = new IdentifierList();
   readonly #results = new ResultCollector();
+  readonly #rpcIdentifiers: ReadonlySet<JsonNode>;
   /** Null if all texts can be inspected. */
   unreadable: string | null = null;
   #message = -1;
@@ -44,6 +46,7 @@ export class RequestTextReader {
   constructor(json: JsonDocument) {
     this.#json = json;
     this.#places = new TextPlaces(json);
+    this.#rpcIdentifiers = rpcIdentifiersOf(json);
   }
 
   get identifiers(): readonly RequestIdentifier[] {
@@ -190,7 +193,7 @@ export class RequestTextReader {
     const file = readDataUrl(text, mode === "api" && (URL_KEYS.has(key) || DATA_KEYS.has(key)));
     if (file !== null) this.#addFile(node, place, key, text, file);
     else if (mode === "free") this.#addText(node, place, key, text);
-    else if (mode === "setting" || IDENTIFIER_KEYS.has(key)) {
+    else if (mode === "setting" || IDENTIFIER_KEYS.has(key) || this.#rpcIdentifiers.has(node)) {
       if (IDENTIFIER.test(text)) this.#identifiers.add("identifier", key, text);
       else this.#addText(node, place, key, text);
     } else if (URL_KEYS.has(key) && URL_START.test(text)) this.#identifiers.add("url", key, text);

@@ -10,11 +10,19 @@ const SCHEME_AND_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*(?=[/?#]|$)/i;
 const SIGNATURES =
   /([?&](?:X-Amz-Credential=A[KS]IA[A-Z0-9]{16}(?=%2F|\/)|AWSAccessKeyId=A[KS]IA[A-Z0-9]{16}(?=[&#]|$)|(?:X-Goog-Credential|GoogleAccessId)=[\w.-]{1,100}(?:%40|@)[\w.-]{1,100}\.gserviceaccount\.com|X-(?:Amz-Security-Token|Amz-Signature|Goog-Signature)=[\w%+/=-]*|(?:sig|Signature)=[\w%+/=-]{20,}))/gi;
 
-export function findInIdentifier({ kind, text }: RequestIdentifier, detect: Detect): readonly Finding[] {
+/** Versions of programs may have four parts, as IPv4 addresses have. */
+const FOUR_PARTS = /^\d+(?:\.\d+){3}$/;
+
+export function findInIdentifier(
+  { kind, field, text }: RequestIdentifier,
+  detect: Detect,
+): readonly Finding[] {
   if (kind === "key") return [];
   if (kind === "url") return detect(decoded(text.replace(SCHEME_AND_HOST, "").replaceAll(SIGNATURES, "")));
+  const isVersion = field === "version" && FOUR_PARTS.test(text);
   return detect(text).filter(
-    ({ type, start, end }) => !NUMBERS.has(type) || (start === 0 && end === text.length),
+    ({ type, start, end }) =>
+      !NUMBERS.has(type) || (start === 0 && end === text.length && !(isVersion && type === "ip")),
   );
 }
 
