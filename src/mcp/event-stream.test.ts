@@ -19,15 +19,20 @@ function naive(text: string): TextEvent[] {
     const data: string[] = [];
     let id: string | null = null;
     let retry: number | null = null;
+    let type = "";
     for (const line of block.split("\n")) {
       const colon = line.indexOf(":");
       const name = colon < 0 ? line : line.slice(0, colon);
       const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
       if (name === "data") data.push(value);
       if (name === "id") id = value;
+      if (name === "event") type = value;
       if (name === "retry" && /^\d{1,9}$/.test(value)) retry = Number(value);
     }
-    return data.length === 0 && id === null && retry === null ? [] : [{ id, retry, data: data.join("\n") }];
+    const isMessage = (type === "" || type === "message") && data.join("").trim() !== "";
+    return !isMessage && id === null && retry === null
+      ? []
+      : [{ id, retry, data: isMessage ? data.join("\n") : "" }];
   });
 }
 
@@ -41,6 +46,9 @@ const line = fc.constantFrom(
   "retry: x",
   ": comment",
   "event: message",
+  "event: ping",
+  "event",
+  "data:   ",
   "é: ü",
   "data: ü",
 );
@@ -77,4 +85,17 @@ test("an event that is too large is an error, also if it never ends", () => {
 test("an event with very many lines is an error", () => {
   const parser = new McpEventParser(1_000_000);
   expect(() => parser.push(Buffer.from("data:\n".repeat(60_000)))).toThrow("more than 50000 lines");
+});
+
+test.each([
+  ["a type that is no message", "event: ping\ndata: {}\n\n", []],
+  ["only spaces", "data:   \n\n", []],
+  ["another type and an id", "event: ping\nid: 7\ndata: {}\n\n", [{ id: "7", retry: null, data: "" }]],
+  [
+    "the type of messages last",
+    "event: ping\nevent: message\ndata: {}\n\n",
+    [{ id: null, retry: null, data: "{}" }],
+  ],
+])("an event with %s", (_, text, expected) => {
+  expect(new McpEventParser(MAX).push(Buffer.from(text)).map(asText)).toEqual(expected);
 });

@@ -7,12 +7,15 @@ const MAX_EVENT_ID = 1024;
 /** JSON that is written with line breaks has a line per value. An event with more lines is no message of a server that works. */
 const MAX_LINES = 50_000;
 
+/** Bytes of a line of spaces. A longer one is read as JSON, which it is not. */
+const MAX_BLANK = 16;
+
 export interface McpEvent {
   /** Null if the event has none. */
   readonly id: string | null;
   /** Milliseconds to wait before a reconnect; null if the event has none. */
   readonly retry: number | null;
-  /** The text in UTF-8. Empty for an event that only sets the id or the time to wait. */
+  /** The text in UTF-8. Empty for an event that only sets the id or the time to wait, and for one that is no message. */
   readonly data: Uint8Array;
 }
 
@@ -20,7 +23,9 @@ const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
+const TAB = 0x09;
 const LINE_BREAK = Buffer.from("\n");
+const MESSAGE_TYPE = Buffer.from("message");
 const NO_DATA = new Uint8Array(0);
 
 /** Splits a stream into events. Keeps the bytes of at most one incomplete event, up to `maxEventBytes`. */
@@ -86,20 +91,23 @@ export class McpEventParser {
     this.#isFirst = false;
     let id: string | null = null;
     let retry: number | null = null;
+    let isMessage = true;
     const data: Uint8Array[] = [];
     for (const { name, value } of fieldsOf(block, start)) {
       if (name === "data") data.push(...(data.length === 0 ? [value] : [LINE_BREAK, value]));
       else if (name === "id") id = eventIdOf(value) ?? id;
+      else if (name === "event") isMessage = isMessageType(value);
       else retry = retryOf(value) ?? retry;
     }
-    if (data.length === 0 && id === null && retry === null) return null;
+    const hasMessage = isMessage && !data.every(isBlank);
+    if (!hasMessage && id === null && retry === null) return null;
     const [only = NO_DATA] = data;
-    return { id, retry, data: data.length <= 1 ? only : Buffer.concat(data) };
+    return { id, retry, data: hasMessage ? (data.length === 1 ? only : Buffer.concat(data)) : NO_DATA };
   }
 }
 
 interface EventField {
-  readonly name: "data" | "id" | "retry";
+  readonly name: (typeof FIELDS)[number];
   readonly value: Uint8Array;
 }
 
@@ -122,7 +130,16 @@ function* fieldsOf(block: Uint8Array, from: number): Generator<EventField, undef
   }
 }
 
-const FIELDS = ["data", "id", "retry"] as const;
+const FIELDS = ["data", "id", "retry", "event"] as const;
+
+/** Clients read events without a type, and those with the type of messages. Servers send others to keep a connection open. */
+function isMessageType(type: Uint8Array): boolean {
+  return type.byteLength === 0 || MESSAGE_TYPE.equals(type);
+}
+
+function isBlank(data: Uint8Array): boolean {
+  return data.byteLength <= MAX_BLANK && data.every((byte) => byte === SPACE || byte === TAB || byte === LF);
+}
 
 /** Whether the line is a field of this name, with or without a value. */
 function startsField(block: Uint8Array, start: number, end: number, name: string): boolean {
