@@ -4,14 +4,15 @@ import type { NumberSeries } from "../../telemetry/metrics/metric-family.ts";
 interface OpenSocket {
   /** Closes the socket now if no response is being generated, else after the response. */
   drain(): void;
-  /** Closes the socket now. */
-  closeForShutdown(): void;
+  /** Closes the socket now, and settles and records it without waiting for the other sides. */
+  cutForShutdown(): void;
 }
 
 export class OpenSockets {
   readonly #sockets = new Set<OpenSocket>();
   readonly #gauge: NumberSeries;
   #isDraining = false;
+  #isStopped = false;
 
   constructor(gauge: NumberSeries) {
     this.#gauge = gauge;
@@ -20,7 +21,8 @@ export class OpenSockets {
   add(socket: OpenSocket): void {
     this.#sockets.add(socket);
     this.#gauge.value = this.#sockets.size;
-    if (this.#isDraining) socket.drain();
+    if (this.#isStopped) socket.cutForShutdown();
+    else if (this.#isDraining) socket.drain();
   }
 
   delete(socket: OpenSocket): void {
@@ -34,8 +36,12 @@ export class OpenSockets {
     for (const socket of [...this.#sockets]) socket.drain();
   }
 
-  /** Call when the time for running requests is over. */
+  /**
+   * Call when the time for running requests is over, while the storage is open: on return, every socket is settled and recorded, also those
+   * whose closing handshake is not complete.
+   */
   closeAll(): void {
-    for (const socket of [...this.#sockets]) socket.closeForShutdown();
+    this.#isStopped = true;
+    for (const socket of [...this.#sockets]) socket.cutForShutdown();
   }
 }

@@ -151,7 +151,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     if (client.bufferedBytes > MAX_QUEUED_BYTES) this.#upstream.pause();
     if (this.#responses === null) return;
     this.#responses.handleProviderMessage(message);
-    if (this.#isDraining && this.#responses.isIdle) this.closeForShutdown();
+    if (this.#isDraining && this.#responses.isIdle) this.#closeForShutdown();
   }
 
   onDrained(): void {
@@ -192,10 +192,17 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   drain(): void {
     this.#isDraining = true;
-    if (this.#responses === null || this.#responses.isIdle) this.closeForShutdown();
+    if (this.#responses === null || this.#responses.isIdle) this.#closeForShutdown();
   }
 
-  closeForShutdown(): void {
+  cutForShutdown(): void {
+    this.#closeForShutdown();
+    // The process ends before the other sides have closed.
+    this.#isClientClosed = this.#isUpstreamClosed = true;
+    this.#finishIfOver();
+  }
+
+  #closeForShutdown(): void {
     this.#end(COMPLETE, CLOSE.goingAway, "The gateway is shutting down.");
   }
 
