@@ -3,6 +3,8 @@
 import { freeBuffer, freeReceived, LARGE_BUFFER_BYTES } from "./free-memory.ts";
 
 const BLOCK_BYTES = 64 * 1024;
+/** Blocks grow with what has arrived: thousands of connections may have a few bytes each. */
+const MIN_BLOCK_BYTES = 128;
 
 /** What is left of the memory for all bodies. */
 interface Room {
@@ -105,10 +107,15 @@ export class ChunkCollector {
       this.#chunks.push(chunk);
       return;
     }
-    if (this.#blockUsed + chunk.byteLength > BLOCK_BYTES) this.#closeBlock();
-    this.#block ??= new Uint8Array(BLOCK_BYTES);
+    if (this.#block !== null && this.#blockUsed + chunk.byteLength > this.#block.byteLength)
+      this.#closeBlock();
+    this.#block ??= new Uint8Array(this.#nextBlockBytes(chunk.byteLength));
     this.#block.set(chunk, this.#blockUsed);
     this.#blockUsed += chunk.byteLength;
+  }
+
+  #nextBlockBytes(needed: number): number {
+    return Math.max(needed, MIN_BLOCK_BYTES, Math.min(this.#size, BLOCK_BYTES));
   }
 
   #closeBlock(): void {

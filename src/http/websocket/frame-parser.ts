@@ -56,10 +56,14 @@ export class FrameParser {
     this.#isMasked = sender === "client";
   }
 
-  push(bytes: Uint8Array): void {
-    let at = 0;
-    while (at < bytes.length && !this.#isClosed)
-      at = this.#remaining < 0 ? this.#readHeader(bytes, at) : this.#readPayload(bytes, at);
+  /**
+   * Parses what is left of a frame, or the next one. Returns where the frame after it begins: the caller decides when to continue, because
+   * half a megabyte may arrive at once, and have a frame in every few bytes.
+   */
+  read(bytes: Uint8Array, from: number): number {
+    if (this.#isClosed) return bytes.length;
+    const at = this.#remaining < 0 ? this.#readHeader(bytes, from) : from;
+    return this.#remaining > 0 && at < bytes.length ? this.#readPayload(bytes, at) : at;
   }
 
   #readHeader(bytes: Uint8Array, from: number): number {
@@ -94,7 +98,7 @@ export class FrameParser {
     if (this.#opcode >= OPCODE.close) this.#checkControl(length);
     else this.#checkData(length);
     this.#remaining = length;
-    if (length === 0) this.#endFrame();
+    if (length === 0) this.#endFrame(null);
   }
 
   #lengthOf(short: number): number {
@@ -131,9 +135,13 @@ export class FrameParser {
     // Copied: the collector frees the memory of large chunks, and this chunk may have further frames.
     const part = new Uint8Array(bytes.subarray(at, end));
     if (this.#isMasked) this.#unmask(part);
-    (this.#opcode >= OPCODE.close ? this.#control : this.#message).add(part);
     this.#remaining -= end - at;
-    if (this.#remaining === 0) this.#endFrame();
+    const collected = this.#opcode >= OPCODE.close ? this.#control : this.#message;
+    if (this.#remaining === 0 && this.#isFinal && collected.size === 0) this.#endFrame(part);
+    else {
+      collected.add(part);
+      if (this.#remaining === 0) this.#endFrame(null);
+    }
     return end;
   }
 
@@ -144,13 +152,14 @@ export class FrameParser {
     this.#unmasked = position;
   }
 
-  #endFrame(): void {
+  /** `whole`: the payload of a message that arrived in one piece; null if it was collected. */
+  #endFrame(whole: Uint8Array | null): void {
     this.#remaining = -1;
-    if (this.#opcode >= OPCODE.close) this.#endControl(this.#control.take());
+    if (this.#opcode >= OPCODE.close) this.#endControl(whole ?? this.#control.take());
     else if (this.#isFinal) {
       const isText = this.#messageOpcode === OPCODE.text;
       this.#messageOpcode = 0;
-      const message = this.#message.take();
+      const message = whole ?? this.#message.take();
       if (isText) this.#events.onText(decodeText(message));
       else this.#events.onBinary(message);
     }

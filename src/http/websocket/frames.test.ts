@@ -19,7 +19,7 @@ function parse(pieces: readonly Uint8Array[], maxBytes = 1_000_000, sender: Fram
     maxBytes,
     sender,
   );
-  for (const piece of pieces) parser.push(piece);
+  for (const piece of pieces) for (let at = 0; at < piece.length;) at = parser.read(piece, at);
   return events;
 }
 

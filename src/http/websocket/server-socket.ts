@@ -1,5 +1,6 @@
 // The WebSocket of a client, after its handshake (RFC 6455).
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
+import { TurnMeter } from "../../base/own-turn.ts";
 import type { CoarseDeadlines, Deadline } from "../coarse-deadlines.ts";
 import type { ProtocolHandler, SwitchedConnection } from "../server/switched-connection.ts";
 import { CLOSE, isSendable } from "./close-codes.ts";
@@ -23,8 +24,6 @@ export interface ServerSocketEvents {
 const PING_MS = 60_000;
 /** How long a client may take to receive the last frames of a closed socket. */
 const CLOSE_TIMEOUT_MS = 5000;
-/** With more bytes than these to send, pings are not replied to: a client that does not read gets no replies either. */
-const MAX_QUEUED_FOR_PONG = 64 * 1024;
 
 export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   dueAt = Infinity;
@@ -35,6 +34,15 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   readonly #parser: FrameParser;
   #connection: SwitchedConnection | null = null;
   #queue: FrameQueue | null = null;
+  readonly #meter = new TurnMeter();
+  /** Received bytes that are not parsed yet. */
+  #unread: Uint8Array[] = [];
+  /** How many of the first ones are parsed. */
+  #readBytes = 0;
+  /** Whether frames are being read, or are read on in another turn. */
+  #isReading = false;
+  /** Whether the connection delivers nothing, because bytes are left to parse, or the socket is paused. */
+  #isHeld = false;
   #isPinged = false;
   #isCloseSent = false;
   #isClosed = false;
@@ -62,17 +70,18 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   close(code: number, reason: string): void {
     if (this.#isCloseSent) return;
     this.#isCloseSent = true;
-    this.#queue?.add(encodeClose(isSendable(code) ? code : null, reason, "server"));
+    this.#queue?.addLast(encodeClose(isSendable(code) ? code : null, reason, "server"));
   }
 
+  /** Stops the delivery of messages. */
   pause(): void {
     this.isPaused = true;
-    this.#connection?.pause();
+    this.#hold();
   }
 
   resume(): void {
     this.isPaused = false;
-    this.#connection?.resume();
+    if (!this.#isReading) this.#read();
   }
 
   terminate(): void {
@@ -85,7 +94,7 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
 
   onOpen(connection: SwitchedConnection): void {
     this.#connection = connection;
-    this.#queue = new FrameQueue(connection, () => this.#run(() => this.#onDrained()));
+    this.#queue = new FrameQueue(connection, "server", () => this.#run(() => this.#onDrained()));
     this.#heard();
     this.#deadlines.watch(this);
     this.#run(() => this.#events.onOpen(this));
@@ -94,16 +103,8 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   onData(bytes: Buffer): void {
     if (this.#isClosed) return;
     this.#heard();
-    this.#run(() => {
-      try {
-        this.#parser.push(bytes);
-      } catch (error) {
-        if (!(error instanceof FrameError)) throw error;
-        this.close(error.code, "");
-        this.#closed(CLOSE.abnormal, "");
-        this.#endIfSent();
-      }
-    });
+    this.#unread.push(bytes);
+    if (!this.#isReading) this.#read();
   }
 
   onClosed(): void {
@@ -123,8 +124,7 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
 
   onPing(payload: Uint8Array): void {
     this.#events.onClientPing();
-    if (this.#isCloseSent || this.bufferedBytes > MAX_QUEUED_FOR_PONG) return;
-    this.#queue?.add(encodeFrame(OPCODE.pong, payload, "server"));
+    if (!this.#isCloseSent) this.#queue?.replyToPing(payload);
   }
 
   onClose(code: number, reason: string): void {
@@ -151,6 +151,49 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
     this.#queue?.add(encodeFrame(OPCODE.ping, "", "server"));
   }
 
+  /** Reads until nothing is left or the socket is paused, if need be in several turns. */
+  #read(): void {
+    this.#isReading = true;
+    const turn = this.#run(() => this.#readFrames());
+    if (turn !== null) {
+      this.#hold();
+      void turn.then(() => this.#read());
+      return;
+    }
+    this.#isReading = false;
+    if (this.isPaused || !this.#isHeld) return;
+    this.#isHeld = false;
+    this.#connection?.resume();
+  }
+
+  /** Returns the turn in which to continue, or null. */
+  #readFrames(): Promise<void> | null {
+    try {
+      for (let first = this.#unread[0]; first !== undefined; first = this.#unread[0]) {
+        while (this.#readBytes < first.length) {
+          if (this.isPaused) return null;
+          const end = this.#parser.read(first, this.#readBytes);
+          const turn = this.#meter.add(end - this.#readBytes);
+          this.#readBytes = end;
+          if (turn !== null) return turn;
+        }
+        this.#unread.shift();
+        this.#readBytes = 0;
+      }
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.close(error.code, "");
+      this.#closed(CLOSE.abnormal, "");
+      this.#endIfSent();
+    }
+    return null;
+  }
+
+  #hold(): void {
+    this.#isHeld = true;
+    this.#connection?.pause();
+  }
+
   #heard(): void {
     this.#isPinged = false;
     this.dueAt = this.#deadlines.clock.now() + PING_MS;
@@ -162,6 +205,7 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   }
 
   #endIfSent(): void {
+    this.#queue?.flush();
     if (this.bufferedBytes > 0) return;
     this.#deadlines.unwatch(this);
     this.#connection?.end();
@@ -170,17 +214,20 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   #closed(code: number, reason: string): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#unread = [];
+    this.#readBytes = 0;
     this.dueAt = this.#deadlines.clock.now() + CLOSE_TIMEOUT_MS;
     this.#run(() => this.#events.onClientClosed(code, reason));
   }
 
   /** An error of a handler must not end the process, and with it the requests of all other clients. */
-  #run(handle: () => void): void {
+  #run<T>(handle: () => T): T | null {
     try {
-      handle();
+      return handle();
     } catch (error) {
       this.#events.onHandlerError(error);
       this.terminate();
+      return null;
     }
   }
 }

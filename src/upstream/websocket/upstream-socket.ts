@@ -1,6 +1,7 @@
 // The WebSocket to a provider, over a connection whose handshake is complete: messages out with backpressure, messages in at
 // the reader's pace, and the closing handshake.
 import type { Clock, ClockTimer } from "../../base/clock.ts";
+import { TurnMeter } from "../../base/own-turn.ts";
 import { UpstreamError } from "../upstream-error.ts";
 import type { UpstreamResponse } from "../upstream-response.ts";
 import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
@@ -22,8 +23,6 @@ export interface UpstreamSocketEvents {
 
 /** How long a provider may take to close the connection after the closing handshake began. */
 const CLOSE_TIMEOUT_MS = 5000;
-/** With more bytes than these to send, pings are not replied to: a provider that does not read gets no replies either. */
-const MAX_QUEUED_FOR_PONG = 64 * 1024;
 
 export class UpstreamSocket implements FrameEvents {
   readonly #response: UpstreamResponse;
@@ -31,6 +30,7 @@ export class UpstreamSocket implements FrameEvents {
   readonly #clock: Clock;
   readonly #parser: FrameParser;
   readonly #queue: FrameQueue;
+  readonly #meter = new TurnMeter();
   #isCloseSent = false;
   #isClosed = false;
   #closeTimer: ClockTimer | null = null;
@@ -47,7 +47,7 @@ export class UpstreamSocket implements FrameEvents {
     this.#events = events;
     this.#clock = clock;
     this.#parser = new FrameParser(this, maxMessageBytes, "server");
-    this.#queue = new FrameQueue(writer, () => events.onDrained());
+    this.#queue = new FrameQueue(writer, "client", () => events.onDrained());
   }
 
   /** Starts to deliver messages. */
@@ -71,7 +71,7 @@ export class UpstreamSocket implements FrameEvents {
   close(code: number, reason: string): void {
     if (this.#isCloseSent) return;
     this.#isCloseSent = true;
-    this.#queue.add(encodeClose(isSendable(code) ? code : null, reason, "client"));
+    this.#queue.addLast(encodeClose(isSendable(code) ? code : null, reason, "client"));
     this.#closeTimer = this.#clock.setTimeout(() => this.#response.cancel(), CLOSE_TIMEOUT_MS);
     // A paused reader would not see the close frame of the provider.
     this.resume();
@@ -84,7 +84,7 @@ export class UpstreamSocket implements FrameEvents {
     this.resume();
   }
 
-  /** Stops the delivery of messages after those that have been read. */
+  /** Stops the delivery of messages. */
   pause(): void {
     if (!this.#isCloseSent) this.#pause ??= Promise.withResolvers<undefined>();
   }
@@ -105,8 +105,7 @@ export class UpstreamSocket implements FrameEvents {
   }
 
   onPing(payload: Uint8Array): void {
-    if (this.#isCloseSent || this.queuedBytes > MAX_QUEUED_FOR_PONG) return;
-    this.#queue.add(encodeFrame(OPCODE.pong, payload, "client"));
+    if (!this.#isCloseSent) this.#queue.replyToPing(payload);
   }
 
   onClose(code: number, reason: string): void {
@@ -120,8 +119,7 @@ export class UpstreamSocket implements FrameEvents {
       for (;;) {
         const bytes = await this.#response.next();
         if (bytes === null) break;
-        this.#parser.push(bytes);
-        if (this.#pause !== null) await this.#pause.promise;
+        await this.#readFrames(bytes);
       }
       this.#closed(CLOSE.abnormal, "", new UpstreamError("cut"));
     } catch (error) {
@@ -138,6 +136,17 @@ export class UpstreamSocket implements FrameEvents {
     }
     this.#closeTimer?.close();
     this.#response.cancel();
+  }
+
+  /** The reader of messages may pause after each of them. */
+  async #readFrames(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      const end = this.#parser.read(bytes, at);
+      const turn = this.#meter.add(end - at);
+      if (turn !== null) await turn;
+      if (this.#pause !== null) await this.#pause.promise;
+      at = end;
+    }
   }
 
   /** Reads until the provider has closed the connection: an unread byte would make the kernel reset it. */
