@@ -18,6 +18,7 @@ const MEBIBYTE = 1024 * 1024;
 const gatehouse = await useGatehouse({
   env: { MAX_BODY_BYTES: String(MEBIBYTE), MAX_IN_FLIGHT_PER_CLIENT: "2" },
 });
+const withLittleMemory = await useGatehouse({ env: { MAX_BUFFERED_BYTES: String(4 * MEBIBYTE) } });
 
 const HANDSHAKE =
   "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
@@ -105,6 +106,43 @@ describe("backpressure", () => {
     await waitUntil(() => provider.closes.length > 0);
     expect(provider.messages).toHaveLength(MESSAGES);
     expect(provider.messages.every((message) => message === MESSAGE)).toBe(true);
+  });
+});
+
+describe("messages that are not finished take at most MAX_BUFFERED_BYTES together, else 1013", () => {
+  const REASON = "Messages and bodies in memory have reached MAX_BUFFERED_BYTES. Connect again later.";
+  const CLOSED = `\x88${String.fromCharCode(REASON.length + 2)}\x03\xf5${REASON}`;
+  const PART = "x".repeat(1_000_000);
+  /** A fragment of this size. */
+  const LENGTH = `\0\0\0\0${String.fromCharCode(0, PART.length >> 16, (PART.length >> 8) & 0xff, PART.length & 0xff)}`;
+
+  test("of clients", async () => {
+    const { url } = await seed(withLittleMemory);
+    const clients = await Promise.all(Array.from({ length: 5 }, () => openRaw(url)));
+    for (const client of clients) client.send(`\x02\xff${LENGTH}\0\0\0\0${PART}`);
+    await Promise.any(clients.map((client) => client.until((text) => text.endsWith(CLOSED))));
+    await waitFor(async () => {
+      const used = await metric(withLittleMemory, "gatehouse_buffered_body_bytes");
+      return Number(used?.split(" ")[1]) <= 3 * PART.length ? true : null;
+    });
+    for (const client of clients) client.disconnect();
+    await waitFor(async () => {
+      const used = await metric(withLittleMemory, "gatehouse_buffered_body_bytes");
+      return used === "gatehouse_buffered_body_bytes 0" ? true : null;
+    });
+    expect(provider.messages).toEqual([]);
+  });
+
+  test("of providers", async () => {
+    await raw.behave((opened) => acceptHandshake(opened, `\x02\x7f${LENGTH}${PART}`));
+    const { url } = await seed(withLittleMemory, {}, raw.url);
+    const clients = await Promise.all(Array.from({ length: 5 }, () => openRaw(url)));
+    await Promise.any(clients.map((client) => client.until((text) => text.endsWith(CLOSED))));
+    for (const client of clients) client.disconnect();
+    await waitFor(async () => {
+      const used = await metric(withLittleMemory, "gatehouse_buffered_body_bytes");
+      return used === "gatehouse_buffered_body_bytes 0" ? true : null;
+    });
   });
 });
 

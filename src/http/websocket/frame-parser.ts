@@ -1,8 +1,10 @@
 // Parses the frames of a WebSocket, wherever they are split, and joins fragments to messages. Parsing is as strict as RFC 6455
 // requires, and bounded.
+import { GatehouseError } from "../../base/errors.ts";
 import { ChunkCollector } from "../chunk-collector.ts";
 import { CLOSE, isSendable } from "./close-codes.ts";
 import { MAX_CONTROL_BYTES, OPCODE } from "./frames.ts";
+import { UnfinishedMessage, type MessageMemory } from "./unfinished-message.ts";
 
 export interface FrameEvents {
   onText(text: string): void;
@@ -11,16 +13,20 @@ export interface FrameEvents {
   onPong?(): void;
   /** `code` is CLOSE.noStatus if the frame has none. */
   onClose(code: number, reason: string): void;
+  /** A message that made no progress has lost its memory to others: close the socket with this error. */
+  onRefused(error: FrameError): void;
 }
 
-/** The sender violated the protocol or a limit. `code` is the close code to send. */
+/** The sender violated the protocol or a limit. `code` and `reason` are those of the close frame to send. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
   readonly code: number;
+  readonly reason: string;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, reason = "") {
     super(message);
     this.code = code;
+    this.reason = reason;
   }
 }
 
@@ -43,15 +49,24 @@ export class FrameParser {
   #opcode = 0;
   /** The opcode of the message that is being received; 0 between messages. */
   #messageOpcode = 0;
-  readonly #message = new ChunkCollector();
+  readonly #message: UnfinishedMessage;
   readonly #control = new ChunkCollector();
   #mask = 0;
   /** Bytes of the current frame that have arrived. */
   #unmasked = 0;
   #isClosed = false;
 
-  constructor(events: FrameEvents, maxMessageBytes: number, sender: "client" | "server") {
+  constructor(
+    events: FrameEvents,
+    maxMessageBytes: number,
+    sender: "client" | "server",
+    memory: MessageMemory,
+  ) {
     this.#events = events;
+    this.#message = new UnfinishedMessage(memory, () => {
+      this.#isClosed = true;
+      events.onRefused(noRoom());
+    });
     this.#maxMessageBytes = maxMessageBytes;
     this.#isMasked = sender === "client";
   }
@@ -64,6 +79,17 @@ export class FrameParser {
     if (this.#isClosed) return bytes.length;
     const at = this.#remaining < 0 ? this.#readHeader(bytes, from) : from;
     return this.#remaining > 0 && at < bytes.length ? this.#readPayload(bytes, at) : at;
+  }
+
+  /** Whether a message has begun and is not complete. */
+  get isInMessage(): boolean {
+    return this.#messageOpcode !== 0;
+  }
+
+  /** Stops parsing, and frees the memory of an unfinished message. */
+  close(): void {
+    this.#isClosed = true;
+    this.#message.clear();
   }
 
   #readHeader(bytes: Uint8Array, from: number): number {
@@ -136,13 +162,23 @@ export class FrameParser {
     const part = new Uint8Array(bytes.subarray(at, end));
     if (this.#isMasked) this.#unmask(part);
     this.#remaining -= end - at;
-    const collected = this.#opcode >= OPCODE.close ? this.#control : this.#message;
+    const isControl = this.#opcode >= OPCODE.close;
+    const collected = isControl ? this.#control : this.#message;
     if (this.#remaining === 0 && this.#isFinal && collected.size === 0) this.#endFrame(part);
     else {
-      collected.add(part);
+      if (isControl) this.#control.add(part);
+      else this.#addToMessage(part);
       if (this.#remaining === 0) this.#endFrame(null);
     }
     return end;
+  }
+
+  #addToMessage(part: Uint8Array): void {
+    try {
+      this.#message.add(part);
+    } catch (error) {
+      throw error instanceof GatehouseError ? noRoom() : error;
+    }
   }
 
   #unmask(part: Uint8Array): void {
@@ -186,6 +222,11 @@ function decodeText(bytes: Uint8Array): string {
   } catch {
     throw new FrameError(CLOSE.invalidText, "a text is not UTF-8");
   }
+}
+
+function noRoom(): FrameError {
+  const reason = "Messages and bodies in memory have reached MAX_BUFFERED_BYTES. Connect again later.";
+  return new FrameError(CLOSE.tryAgainLater, reason, reason);
 }
 
 function protocolError(message: string): FrameError {

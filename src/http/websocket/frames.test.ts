@@ -1,10 +1,15 @@
 // Frames of both directions: what a client sends, and what a server may and may not send.
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { ManualClock } from "../../base/manual-clock.fixture.ts";
+import { BodyBudget } from "../body-budget.ts";
 import { CLOSE } from "./close-codes.ts";
 import { FrameError, FrameParser } from "./frame-parser.ts";
 import { encodeClose, encodeFrame, OPCODE, type FrameSender } from "./frames.ts";
 
 type Event = readonly [string, ...unknown[]];
+
+const clock = new ManualClock();
+let memory = { budget: new BodyBudget(Infinity, clock), clock };
 
 /** Parses bytes that arrive in these pieces. */
 function parse(pieces: readonly Uint8Array[], maxBytes = 1_000_000, sender: FrameSender = "server"): Event[] {
@@ -15,9 +20,11 @@ function parse(pieces: readonly Uint8Array[], maxBytes = 1_000_000, sender: Fram
       onBinary: (bytes) => void events.push(["binary", Buffer.from(bytes).toString("hex")]),
       onPing: (payload) => void events.push(["ping", Buffer.from(payload).toString()]),
       onClose: (code, reason) => void events.push(["close", code, reason]),
+      onRefused: ({ code }) => void events.push(["refused", code]),
     },
     maxBytes,
     sender,
+    memory,
   );
   for (const piece of pieces) for (let at = 0; at < piece.length;) at = parser.read(piece, at);
   return events;
@@ -157,5 +164,40 @@ describe("frames of a server", () => {
     expect(errorOf(fragments, 1000)).toBe(CLOSE.messageTooBig);
     const huge = Buffer.from([0x82, 127, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
     expect(errorOf([huge], 1000)).toBe(CLOSE.messageTooBig);
+  });
+});
+
+describe("the memory for messages that are not complete", () => {
+  const half = frame(2, Buffer.alloc(100_000), { isFinal: false });
+  beforeEach(() => {
+    memory = { budget: new BodyBudget(400_000, clock), clock };
+  });
+  afterAll(() => {
+    memory = { budget: new BodyBudget(Infinity, clock), clock };
+  });
+
+  test("is taken from that of bodies, and returned when the message is complete", () => {
+    parse([half]);
+    expect(memory.budget.used).toBe(100_000);
+    parse([half, frame(0, Buffer.alloc(50_000))]);
+    expect(memory.budget.used).toBe(100_000);
+    parse([frame(2, Buffer.alloc(100_000))]);
+    expect(memory.budget.used).toBe(100_000);
+  });
+
+  test("of a frame of which a part arrived counts as well", () => {
+    parse([frame(2, Buffer.alloc(100_000)).subarray(0, 60_000)]);
+    expect(memory.budget.used).toBe(60_000 - 10);
+  });
+
+  test("is refused with 1013 when it is used up, or lost to others by a message that made no progress", () => {
+    const stalled = parse([half]);
+    parse([half]);
+    parse([half]);
+    expect(errorOf([half])).toBe(CLOSE.tryAgainLater);
+    clock.advance(2000);
+    parse([half]);
+    expect(stalled).toEqual([["refused", CLOSE.tryAgainLater]]);
+    expect(memory.budget.used).toBe(300_000);
   });
 });

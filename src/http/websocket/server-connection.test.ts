@@ -54,9 +54,9 @@ const HEAD = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
 /** `early` is sent in the segment of the handshake. */
 async function open(early: Uint8Array = new Uint8Array(0)): Promise<OpenedSocket> {
   const events = new Events();
-  const server = startTestServer(async (request, { deadlines }) => {
+  const server = startTestServer(async (request, { deadlines, bodyBudget }) => {
     await eventLoopTurns(1);
-    request.switchTo?.(new ServerSocket(events, MAX_MESSAGE_BYTES, deadlines), HEAD);
+    request.switchTo?.(new ServerSocket(events, MAX_MESSAGE_BYTES, deadlines, bodyBudget), HEAD);
     return new OutgoingResponse(null, { status: 101 });
   });
   started.push(server);
@@ -147,6 +147,33 @@ describe("a client", () => {
     expect(socket.events.closed).toEqual([]);
     socket.events.socket?.resume();
     await waitUntil(() => socket.events.messages.includes("waits"));
+  });
+
+  test("that disconnects inside of a message, or closes the socket, returns the memory of the message", async () => {
+    for (const end of [Buffer.alloc(0), close(1000)]) {
+      const socket = await open();
+      const { bodyBudget } = socket.limits;
+      // A fragment, whose message is not continued.
+      const fragment = text("x".repeat(100));
+      fragment[0] = OPCODE.text;
+      socket.client.send(fragment);
+      await waitUntil(() => bodyBudget.used === 100);
+      socket.client.send(end);
+      socket.client.disconnect();
+      await allClosed(socket);
+      expect(bodyBudget.used).toBe(0);
+    }
+  });
+
+  test("that pings inside of a message that it does not finish seems silent to the relay", async () => {
+    const socket = await open();
+    const fragment = text("x");
+    fragment[0] = OPCODE.text;
+    const rest = text("y");
+    rest[0] = 0x80;
+    socket.client.send(Buffer.concat([fragment, ping, rest, ping]));
+    await waitUntil(() => socket.events.messages.includes("ping"));
+    expect(socket.events.messages).toEqual(["xy", "ping"]);
   });
 
   test("that is not read and disconnects is noticed", async () => {

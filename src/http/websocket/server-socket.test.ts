@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { waitUntil } from "../../../test/support/waiting.ts";
 import { systemClock } from "../../base/clock.ts";
+import { BodyBudget } from "../body-budget.ts";
 import { CoarseDeadlines } from "../coarse-deadlines.ts";
 import { HttpServer } from "../server/http-server.ts";
 import { OutgoingResponse } from "../server/outgoing-response.ts";
@@ -21,6 +22,7 @@ const events: ServerSocketEvents = {
   onHandlerError: (error) => void errors.push(String(error)),
 };
 const deadlines = new CoarseDeadlines(systemClock);
+const budget = new BodyBudget(Infinity, systemClock);
 const server = new HttpServer({
   hostname: "127.0.0.1",
   port: 0,
@@ -29,7 +31,7 @@ const server = new HttpServer({
   handle: (request) => {
     const accept = acceptKeyFor(request.headers.get("sec-websocket-key") ?? "");
     const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`;
-    request.switchTo?.(new ServerSocket(events, 1000, deadlines), head);
+    request.switchTo?.(new ServerSocket(events, 1000, deadlines, budget), head);
     return Promise.resolve(new OutgoingResponse(null, { status: 101 }));
   },
 });

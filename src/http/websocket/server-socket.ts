@@ -1,6 +1,7 @@
 // The WebSocket of a client, after its handshake (RFC 6455).
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import { TurnMeter } from "../../base/own-turn.ts";
+import type { BodyBudget } from "../body-budget.ts";
 import type { CoarseDeadlines, Deadline } from "../coarse-deadlines.ts";
 import type { ProtocolHandler, SwitchedConnection } from "../server/switched-connection.ts";
 import { CLOSE, isSendable } from "./close-codes.ts";
@@ -48,10 +49,15 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   #isClosed = false;
 
   /** Larger messages close the socket with 1009. */
-  constructor(events: ServerSocketEvents, maxMessageBytes: number, deadlines: CoarseDeadlines) {
+  constructor(
+    events: ServerSocketEvents,
+    maxMessageBytes: number,
+    deadlines: CoarseDeadlines,
+    budget: BodyBudget,
+  ) {
     this.#events = events;
     this.#deadlines = deadlines;
-    this.#parser = new FrameParser(this, maxMessageBytes, "client");
+    this.#parser = new FrameParser(this, maxMessageBytes, "client", { budget, clock: deadlines.clock });
   }
 
   /** Bytes that the client has not taken yet. */
@@ -122,8 +128,15 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
     if (!this.#isCloseSent) this.#events.onClientMessage(bytes);
   }
 
+  onRefused({ code, reason }: FrameError): void {
+    this.close(code, reason);
+    this.#closed(CLOSE.abnormal, "");
+    this.#endIfSent();
+  }
+
   onPing(payload: Uint8Array): void {
-    this.#events.onClientPing();
+    // Pings must not keep a socket open that holds memory for a message that it does not finish.
+    if (!this.#parser.isInMessage) this.#events.onClientPing();
     if (!this.#isCloseSent) this.#queue?.replyToPing(payload);
   }
 
@@ -182,9 +195,7 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
       }
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      this.close(error.code, "");
-      this.#closed(CLOSE.abnormal, "");
-      this.#endIfSent();
+      this.onRefused(error);
     }
     return null;
   }
@@ -216,6 +227,7 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
     this.#isClosed = true;
     this.#unread = [];
     this.#readBytes = 0;
+    this.#parser.close();
     this.dueAt = this.#deadlines.clock.now() + CLOSE_TIMEOUT_MS;
     this.#run(() => this.#events.onClientClosed(code, reason));
   }

@@ -39,7 +39,7 @@ export function openSocket(
   const relay = new SocketRelay(exchange, response, writer, rule.upstream.timeouts.idle, parts);
   // From here on the relay notices if the client disconnects, and passes the close code on.
   request.disconnectListener = null;
-  const socket = new ServerSocket(relay, parts.maxBodyBytes, parts.deadlines);
+  const socket = new ServerSocket(relay, parts.maxBodyBytes, parts.deadlines, parts.bodyBudget);
   if (!request.switchTo(socket, handshakeHead(request, headers))) {
     relay.abandon();
     response.report.end("neutral", exchange.clock.now());

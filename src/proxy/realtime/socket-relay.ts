@@ -2,6 +2,7 @@
 // side closes, the idle timeout expires, or the process stops.
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import type { ClockTimer } from "../../base/clock.ts";
+import type { BodyBudget } from "../../http/body-budget.ts";
 import type { Deadline } from "../../http/coarse-deadlines.ts";
 import type { UpstreamError } from "../../upstream/upstream-error.ts";
 import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
@@ -31,6 +32,7 @@ const MAX_REASON_BYTES = 123;
 
 export interface SocketParts extends FinishParts, SocketResponseParts {
   readonly sockets: OpenSockets;
+  readonly bodyBudget: BodyBudget;
 }
 
 export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocketEvents {
@@ -69,7 +71,8 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#idleMs = idleMs;
     const { upstreamResponse } = response;
     const { clock } = exchange;
-    this.#upstream = new UpstreamSocket(upstreamResponse, writer, MAX_PROVIDER_MESSAGE_BYTES, this, clock);
+    const memory = { budget: parts.bodyBudget, clock };
+    this.#upstream = new UpstreamSocket(upstreamResponse, writer, MAX_PROVIDER_MESSAGE_BYTES, this, memory);
     this.#clientMessages = new ClientMessages({
       handle: (message) => this.#responses?.handleClientMessage(message),
       onHandled: () => this.#resumeClient(),

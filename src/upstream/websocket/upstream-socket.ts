@@ -8,6 +8,7 @@ import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
 import { FrameError, FrameParser, type FrameEvents } from "../../http/websocket/frame-parser.ts";
 import { encodeClose, encodeFrame, OPCODE } from "../../http/websocket/frames.ts";
 import { FrameQueue } from "../../http/websocket/frame-queue.ts";
+import type { MessageMemory } from "../../http/websocket/unfinished-message.ts";
 import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 
 export interface UpstreamSocketEvents {
@@ -41,12 +42,12 @@ export class UpstreamSocket implements FrameEvents {
     writer: SocketWriter,
     maxMessageBytes: number,
     events: UpstreamSocketEvents,
-    clock: Clock,
+    memory: MessageMemory,
   ) {
     this.#response = response;
     this.#events = events;
-    this.#clock = clock;
-    this.#parser = new FrameParser(this, maxMessageBytes, "server");
+    this.#clock = memory.clock;
+    this.#parser = new FrameParser(this, maxMessageBytes, "server", memory);
     this.#queue = new FrameQueue(writer, "client", () => events.onDrained());
   }
 
@@ -114,6 +115,12 @@ export class UpstreamSocket implements FrameEvents {
     this.#closed(code, reason, null);
   }
 
+  onRefused({ code, reason }: FrameError): void {
+    this.close(code, reason);
+    // The memory of the gateway is full, which is no failure of the provider.
+    this.#closed(code, reason, null);
+  }
+
   async #read(): Promise<void> {
     try {
       for (;;) {
@@ -124,7 +131,8 @@ export class UpstreamSocket implements FrameEvents {
       this.#closed(CLOSE.abnormal, "", new UpstreamError("cut"));
     } catch (error) {
       if (error instanceof FrameError) {
-        this.close(error.code, "");
+        if (error.code === CLOSE.tryAgainLater) this.onRefused(error);
+        this.close(error.code, error.reason);
         this.#closed(CLOSE.abnormal, "", new UpstreamError("invalid", error));
         await this.#discard();
       } else
@@ -161,6 +169,7 @@ export class UpstreamSocket implements FrameEvents {
   #closed(code: number, reason: string, error: UpstreamError | null): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#parser.close();
     this.#events.onClosed(code, reason, error);
   }
 }
