@@ -70,6 +70,9 @@ const say = (text: string) =>
     item: { type: "message", role: "user", content: [{ type: "input_text", text }] },
   });
 
+/** Returns the id that an event has at the provider. */
+const eventIdOf = (at: number): unknown => JSON.parse(String(provider.messages[at])).event_id;
+
 /** Resolves to the error events that the client has got, when there are as many. */
 const errorsOf = async ({ messages }: Client, amount: number) => {
   const errors = () => messages.filter((message) => String(message).includes('"type":"error"'));
@@ -108,7 +111,7 @@ describe("responses that the client asks for", () => {
       error: { code: "budget_exceeded", type: "insufficient_quota", event_id: "three" },
     });
     expect(error.error.message).toContain('budget "team"');
-    expect(provider.messages.map((message) => JSON.parse(String(message)).event_id)).toEqual(["one", "two"]);
+    expect(provider.messages).toHaveLength(2);
     expect(client.socket.readyState).toBe(WebSocket.OPEN);
     const socket = await provider.socket();
     for (const name of ["a", "b"]) socket.send(started(name));
@@ -201,22 +204,53 @@ describe("responses that the client asks for", () => {
     await settled(route, id);
   });
 
+  test.each([
+    ["mine", false],
+    [undefined, false],
+    ["mine", true],
+  ])("and that the provider rejects cost nothing (event_id %p, binary %p)", async (name, isBinary) => {
+    const route = await seed();
+    const id = await addBudget(route, 100_000);
+    const client = await openRealtime(route.url);
+    const kept = (await stateOf(route, id)).reserved;
+    const event = ask(1000, { event_id: name });
+    client.socket.send(isBinary ? Buffer.from(event) : event);
+    await waitUntil(() => provider.messages.length === 1);
+    const socket = await provider.socket();
+    const error = { code: "conversation_already_has_active_response", event_id: eventIdOf(0) };
+    const rejection = JSON.stringify({ type: "error", error });
+    socket.send(isBinary ? Buffer.from(rejection) : rejection);
+    await waitUntil(async () => (await stateOf(route, id)).reserved === kept);
+    // The client gets the id that it has given.
+    expect(JSON.parse(String(await client.next())).error.event_id).toBe(name ?? null);
+    client.socket.close();
+    expect(await settled(route, id)).toMatchObject({ spent: 0 });
+  });
+
   test.each([["mine"], [undefined]])(
-    "and that the provider rejects cost nothing (event_id %p)",
+    "stay reserved when the provider rejects another event with the same id (%p)",
     async (name) => {
       const route = await seed();
       const id = await addBudget(route, 100_000);
       const client = await openRealtime(route.url);
-      const kept = (await stateOf(route, id)).reserved;
-      client.socket.send(ask(1000, { event_id: name }));
-      await waitUntil(() => provider.messages.length === 1);
+      client.socket.send(ask(3000, { event_id: name }));
+      client.socket.send(ask(4000, { event_id: name }));
+      client.socket.send(JSON.stringify({ type: "bogus", event_id: name }));
+      await waitUntil(() => provider.messages.length === 3);
+      const { reserved } = await stateOf(route, id);
+      expect(reserved).toBeGreaterThanOrEqual(7000);
       const socket = await provider.socket();
-      const error = { code: "conversation_already_has_active_response", event_id: name ?? null };
-      socket.send(JSON.stringify({ type: "error", error: { ...error, event_id: "other" } }));
-      socket.send(JSON.stringify({ type: "error", error }));
-      await waitUntil(async () => (await stateOf(route, id)).reserved === kept);
+      for (const event_id of [JSON.parse(String(provider.messages[2])).event_id ?? null, name ?? null, null])
+        socket.send(JSON.stringify({ type: "error", error: { code: "unknown_event", event_id } }));
+      // A charge follows on the errors, so that they were handled before.
+      socket.send(done("other", 1, 1));
+      await waitUntil(async () => (await stateOf(route, id)).spent === 2);
+      expect((await stateOf(route, id)).reserved).toBeGreaterThanOrEqual(4000);
+      socket.send(started("b"));
+      socket.send(done("b", 10, 3990));
+      await waitUntil(async () => (await stateOf(route, id)).spent === 4002);
       client.socket.close();
-      expect(await settled(route, id)).toMatchObject({ spent: 0 });
+      await settled(route, id);
     },
   );
 
@@ -240,7 +274,7 @@ describe("responses that the client asks for", () => {
     const errors = await errorsOf(client, 8);
     for (const { error } of errors) expect(error.code).toBe("concurrency_limit_exceeded");
     expect(errors[0].error.event_id).toBe("event 32");
-    expect(provider.messages).toHaveLength(32);
+    await waitUntil(() => provider.messages.length === 32);
     client.socket.close();
     await settled(route, id);
   });

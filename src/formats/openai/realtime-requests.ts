@@ -44,6 +44,20 @@ export function responseRequestIn(message: string | Uint8Array): ResponseRequest
   return { eventId: typeof id === "string" && id.length <= MAX_ID_LENGTH ? id : null, maxOutputTokens };
 }
 
+/** Returns a valid event with another id, in a message of the same kind. */
+export function withEventId(message: string | Uint8Array, id: string): string | Uint8Array {
+  const bytes = Buffer.from(eventTextOf(message));
+  eventScanner.scan(bytes, MAX_EVENT_ITEMS);
+  const at = EVENT_MEMBERS.indexOf("event_id");
+  const found = eventScanner.startOf(at);
+  const start = found < 0 ? bytes.indexOf(OPEN_BRACE) + 1 : found;
+  const end = found < 0 ? start : eventScanner.endOf(at);
+  const value = JSON.stringify(id);
+  const inserted = Buffer.from(found < 0 ? `"event_id":${value},` : value);
+  const changed = Buffer.concat([bytes.subarray(0, start), inserted, bytes.subarray(end)]);
+  return typeof message === "string" ? changed.toString() : changed;
+}
+
 /** Servers that ignore case take a variant for the member. */
 function isAmbiguous({ duplicate, variant }: JsonScanner): boolean {
   return duplicate !== null || variant !== null;

@@ -150,7 +150,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     const client = this.#client;
     if (client === null || this.#ending !== null) return;
     this.#touch();
-    client.send(message);
+    client.send(this.#responses?.forClient(message) ?? message);
     if (client.bufferedBytes > MAX_QUEUED_BYTES) this.#upstream.pause();
     if (this.#responses === null) return;
     this.#responses.handleProviderMessage(message);

@@ -13,6 +13,7 @@ import {
   eventTextOf,
   realtimeError,
   responseRequestIn,
+  withEventId,
   type ResponseRequest,
 } from "../../formats/openai/realtime-requests.ts";
 import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
@@ -25,6 +26,7 @@ import type { Exchange } from "../exchange.ts";
 import { learnComplete, withHiddenOutput } from "../hidden-output.ts";
 import { priceFor } from "../price-for.ts";
 import type { TargetResponse } from "../target-response.ts";
+import { AskedTurns, MAX_ASKED } from "./asked-turns.ts";
 import { recordSocketUsage } from "./record-socket-usage.ts";
 import { SocketReservations, type Exhausted, type SocketClaimParts } from "./socket-reservations.ts";
 import type { TurnSize } from "./turn-claims.ts";
@@ -44,8 +46,6 @@ interface SocketSides {
   onExhausted(why: Exhausted): void;
 }
 
-/** Of one socket: responses that the client has asked for and that have not started. */
-const MAX_ASKED = 32;
 /** Responses that are generated at a time. More than any provider allows. */
 const MAX_RUNNING = 256;
 /** Ids of responses that have ended, so that none is charged twice. */
@@ -61,8 +61,7 @@ export class SocketResponses {
   readonly #reservations: SocketReservations;
   readonly #conversation = new RealtimeConversation();
   readonly #transcription = new RealtimeTranscription();
-  /** In the order of the client's events, which is that of the provider. */
-  readonly #asked: Turn[] = [];
+  readonly #asked = new AskedTurns();
   readonly #running: Turn[] = [];
   readonly #ended = new Set<string>();
   #estimatedCharacters = 0;
@@ -78,7 +77,7 @@ export class SocketResponses {
   // For SocketReservations
 
   get isIdle(): boolean {
-    return this.#running.length + this.#asked.length === 0;
+    return this.#running.length + this.#asked.size === 0;
   }
 
   nextSize(): TurnSize {
@@ -109,6 +108,11 @@ export class SocketResponses {
     else return covered.then(() => void this.#sides.sendToProvider(message));
   }
 
+  /** Returns a message of the provider as the client gets it. Call before it is handled. */
+  forClient(received: string | Uint8Array): string | Uint8Array {
+    return this.#asked.withClientIds(received);
+  }
+
   handleProviderMessage(received: string | Uint8Array): void {
     const message = eventTextOf(received);
     const transcription = this.#transcription.read(message);
@@ -116,8 +120,10 @@ export class SocketResponses {
     const event = readRealtimeEvent(message);
     if (event === null) this.#addOutput(message);
     else if (event.type === "started") this.#start(event.id, event.isOutOfBand);
-    else if (event.type === "error") this.#rejected(event.eventId);
-    else {
+    else if (event.type === "error") {
+      const rejected = this.#asked.takeRejected(event.eventId);
+      if (rejected !== null) this.#reservations.returned(rejected);
+    } else {
       const turn = this.#end(event.id, event.isOutOfBand);
       if (turn !== null) this.#settleEnded(turn, event);
     }
@@ -126,7 +132,7 @@ export class SocketResponses {
   /** Call when the socket has ended: what is still generated, or may be, is charged with an estimate. */
   close(): void {
     try {
-      for (const turn of [...this.#running.splice(0), ...this.#asked.splice(0)])
+      for (const turn of [...this.#running.splice(0), ...this.#asked.takeAll()])
         this.#settleReported(turn, null, false);
       const cut = this.#transcription.takeCut();
       if (cut !== null) this.#settleTranscription(cut);
@@ -143,7 +149,7 @@ export class SocketResponses {
       this.#sendRequest(turn, message);
       return;
     }
-    if (this.#asked.length >= MAX_ASKED) {
+    if (this.#asked.size >= MAX_ASKED) {
       const reason = `The provider has not started ${MAX_ASKED} responses that were asked for before. Wait for them.`;
       this.#reject(eventId, { code: "concurrency_limit_exceeded", reason });
       return;
@@ -162,7 +168,7 @@ export class SocketResponses {
   }
 
   #sendRequest(turn: Turn, message: string | Uint8Array): void {
-    if (this.#sides.sendToProvider(message)) this.#asked.push(turn);
+    if (this.#sides.sendToProvider(withEventId(message, turn.sentEventId))) this.#asked.add(turn);
     else this.#reservations.returned(turn);
   }
 
@@ -221,13 +227,6 @@ export class SocketResponses {
     const [oldest] = this.#ended;
     if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest);
     return turn;
-  }
-
-  /** The provider has rejected an event of the client. Without an id, it may be any of those without one. */
-  #rejected(eventId: string | null): void {
-    const at = this.#asked.findIndex((asked) => asked.eventId === eventId);
-    const [turn] = at < 0 ? [] : this.#asked.splice(at, 1);
-    if (turn !== undefined) this.#reservations.returned(turn);
   }
 
   #settleEnded(turn: Turn, { tokens, isFailed, isCanceled }: EndedResponse): void {

@@ -1,4 +1,5 @@
 // One response of the model on a WebSocket, from the moment the client asks for it or the provider starts it.
+import { randomUUID } from "node:crypto";
 import { RealtimeOutput } from "../../formats/openai/realtime-estimate.ts";
 import type { ResponseRequest } from "../../formats/openai/realtime-requests.ts";
 import type { ReservedClaims } from "../budgets/reserved-claims.ts";
@@ -15,6 +16,8 @@ export class Turn {
   readonly output = new RealtimeOutput();
   /** The client's id of its event; null if it has none. */
   readonly eventId: string | null;
+  /** The id that the event has at the provider. */
+  readonly sentEventId = `event_${randomUUID()}`;
   /** What the client's event adds to the conversation for this response only. */
   readonly ownInput: number;
   readonly maxOutputTokens: number | null;
