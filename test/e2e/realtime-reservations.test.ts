@@ -163,6 +163,49 @@ describe("responses that the client asks for", () => {
     expect(provider.messages).toHaveLength(2);
   });
 
+  const LONG = WORDS.repeat(1000);
+  const AUDIO = "input_audio_buffer.append";
+  test.each([
+    ["in a binary message", Buffer.from(say(LONG))],
+    ["after a byte order mark", `\ufeff${say(LONG)}`],
+    ["beside the name of audio as id", say(LONG).replace("{", `{"event_id":"${AUDIO}",`)],
+    ["with the name of audio", say(`"${AUDIO}" ${LONG}`)],
+    [
+      "in instructions beside the name of audio",
+      JSON.stringify({ event_id: AUDIO, type: "session.update", session: { instructions: LONG } }),
+    ],
+    [
+      "in variables of a prompt",
+      JSON.stringify({ type: "session.update", session: { prompt: { id: "p", variables: { a: LONG } } } }),
+    ],
+  ])("are reserved with input %s", async (_name, event) => {
+    const route = await seed();
+    const id = await addBudget(route, 100_000);
+    const client = await openRealtime(route.url);
+    client.socket.send(event);
+    client.socket.send(ask(1));
+    await waitUntil(() => provider.messages.length === 2);
+    expect((await stateOf(route, id)).reserved).toBeGreaterThanOrEqual(2 * 7500);
+    client.socket.close();
+    await settled(route, id);
+  });
+
+  test.each([
+    ["item", say(WORDS).replace("{", '{"item":{"type":"message"},')],
+    ["text", say(WORDS).replace('"text":', '"text":"","text":')],
+    ["instructions", '{"type":"session.update","session":{"instructions":"x","instructions":""}}'],
+    ["input", '{"type":"response.create","response":{"input":["x"],"input":[]}}'],
+  ])("are rejected with %s twice", async (_name, event) => {
+    const route = await seed();
+    const id = await addBudget(route, 100_000);
+    const client = await openRealtime(route.url);
+    for (const message of [event, Buffer.from(event)]) client.socket.send(message);
+    for (const { error } of await errorsOf(client, 2)) expect(error).toMatchObject({ code: "invalid_json" });
+    expect(provider.messages).toEqual([]);
+    client.socket.close();
+    await settled(route, id);
+  });
+
   test("of token_limiter that could never fit are rejected, too", async () => {
     const settings = { limits: { global: { limit: 3000, window: "1h" } } };
     const route = await seed({

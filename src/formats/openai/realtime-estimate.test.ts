@@ -8,7 +8,13 @@ import {
   RealtimeOutput,
   responseIdIn,
 } from "./realtime-estimate.ts";
+import { clientEventIn, type ClientEvent } from "./realtime-requests.ts";
 
+const eventOf = (message: string): ClientEvent => {
+  const event = clientEventIn(message);
+  if (event === null || event === "invalid") throw new Error(`${message} is no event`);
+  return event;
+};
 const NO_INPUT = { inputTokens: 0, audioInputTokens: 0 };
 const TEXT = "The quick brown fox jumps over the lazy dog. ";
 const deltaOf = (delta: string, type = "response.output_text.delta") => JSON.stringify({ type, delta });
@@ -45,7 +51,7 @@ describe("the input", () => {
 
   test("is the conversation before, and what the client added since", () => {
     const conversation = new RealtimeConversation();
-    conversation.addClientMessage(instruct(TEXT));
+    conversation.addClientEvent(eventOf(instruct(TEXT)));
     expect(conversation.nextInputTokens()).toBeWithin(tokensOfText(TEXT), tokensOfText(TEXT) + 8);
     conversation.responseStarted();
     expect(conversation.runningInput().inputTokens).toBe(conversation.nextInputTokens());
@@ -57,7 +63,7 @@ describe("the input", () => {
     const conversation = new RealtimeConversation();
     conversation.responseEnded(100);
     conversation.responseStarted();
-    conversation.addClientMessage(instruct(TEXT));
+    conversation.addClientEvent(eventOf(instruct(TEXT)));
     expect(conversation.runningInput().inputTokens).toBe(100);
     const added = inputTokensOf(instruct(TEXT));
     expect(conversation.nextInputTokens()).toBe(100 + added);
@@ -65,13 +71,11 @@ describe("the input", () => {
     expect(conversation.nextInputTokens()).toBe(150 + added);
   });
 
-  test("counts audio by its duration, and messages that are no JSON not at all", () => {
+  test("counts audio by its duration", () => {
     const conversation = new RealtimeConversation();
     const audio = Buffer.alloc(48_000).toString("base64");
     for (let sent = 0; sent < 10; sent++)
-      conversation.addClientMessage(JSON.stringify({ type: "input_audio_buffer.append", audio }));
-    conversation.addClientMessage("not JSON");
-    conversation.addClientMessage(new Uint8Array(1000));
+      conversation.addClientEvent(eventOf(JSON.stringify({ type: "input_audio_buffer.append", audio })));
     const { inputTokens, audioInputTokens } = conversation.runningInput();
     expect(audioInputTokens).toBeWithin(100, 102);
     expect(inputTokens).toBe(audioInputTokens);

@@ -4,11 +4,11 @@ import { isJsonObject, parseObject, type JsonObject } from "../../base/json.ts";
 import { estimateRequestTokens } from "../token-estimate.ts";
 import { tokensOfText } from "../text-tokens.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import type { ClientEvent } from "./realtime-requests.ts";
 
 /** OpenAI counts a token for 100 ms of a user's audio and for 50 ms of a model's: 16-bit samples at 24 kHz, in base64. */
 export const CHARACTERS_PER_INPUT_AUDIO_TOKEN = 6400;
 const CHARACTERS_PER_OUTPUT_AUDIO_TOKEN = 3200;
-export const AUDIO_INPUT = '"input_audio_buffer.append"';
 const AUDIO_DELTA = 'audio.delta"';
 const DELTA = '.delta"';
 const TEXT_DELTA =
@@ -34,10 +34,9 @@ export class RealtimeConversation {
   /** Of all messages of the client that were added. */
   characters = 0;
 
-  addClientMessage(message: string | Uint8Array): void {
-    if (typeof message !== "string") return;
-    this.characters += message.length;
-    (this.#addedLater ?? this.#added).add(message);
+  addClientEvent(event: ClientEvent): void {
+    this.characters += event.text.length;
+    (this.#addedLater ?? this.#added).add(event);
   }
 
   responseStarted(): void {
@@ -69,9 +68,9 @@ class AddedInput {
   audioTokens = 0;
   readonly #texts = new UnreadMessages(tokensOfClientEvents);
 
-  add(message: string): void {
-    if (message.includes(AUDIO_INPUT)) this.audioTokens += message.length / CHARACTERS_PER_INPUT_AUDIO_TOKEN;
-    else this.#texts.add(message);
+  add({ text, isAudio }: ClientEvent): void {
+    if (isAudio) this.audioTokens += text.length / CHARACTERS_PER_INPUT_AUDIO_TOKEN;
+    else this.#texts.add(text);
   }
 
   textTokens(): number {
@@ -156,8 +155,8 @@ function tokensOfClientEvents(events: readonly JsonObject[]): number {
     if (isJsonObject(item)) tokens += estimateRequestTokens({ input: [item] });
     for (const settings of [session, response])
       if (isJsonObject(settings)) {
-        const { instructions, tools, input } = settings;
-        tokens += estimateRequestTokens({ instructions, tools, input });
+        const { instructions, prompt, tools, input } = settings;
+        tokens += estimateRequestTokens({ instructions, prompt, tools, input });
       }
   }
   return tokens;

@@ -1,7 +1,11 @@
 // The events with which clients ask the Realtime API for a response.
 import { describe, expect, test } from "bun:test";
-import { realtimeError, responseRequestIn } from "./realtime-requests.ts";
+import { clientEventIn, realtimeError, withEventId } from "./realtime-requests.ts";
 
+const requestIn = (message: string | Uint8Array) => {
+  const event = clientEventIn(message);
+  return event === "invalid" ? event : (event?.request ?? null);
+};
 const NONE = { eventId: null, maxOutputTokens: null };
 const create = (response: object) => JSON.stringify({ type: "response.create", response });
 
@@ -20,8 +24,8 @@ describe("an event that asks for a response", () => {
     [create({ max_output_tokens: 1.5 }), NONE],
     [create({ metadata: { max_output_tokens: 1 } }), NONE],
   ])("%s", (message, expected) => {
-    expect(responseRequestIn(message)).toEqual(expected);
-    expect(responseRequestIn(Buffer.from(` ${message}`))).toEqual(expected);
+    expect(requestIn(message)).toEqual(expected);
+    expect(requestIn(Buffer.from(` ${message}`))).toEqual(expected);
   });
 });
 
@@ -33,8 +37,16 @@ test.each([
   '{"type":"response.create","response":{"max_output_tokens":1},"response":{}}',
   '{"type":"response.create",}',
   '{"type":"response.create"',
+  '{"type":"conversation.item.create","item":{"content":"long"},"item":{}}',
+  '{"type":"conversation.item.create","item":{"content":[{"text":"long","text":""}]}}',
+  '{"type":"conversation.item.create","Item":{"content":"long"}}',
+  '{"type":"conversation.item.create","item":{"content":"long"},"x":NaN}',
+  '{"type":"conversation.item.create","item":{},"type":"input_audio_buffer.append"}',
+  '{"type":"session.update","session":{"instructions":"long","instructions":""}}',
+  '{"type":"session.update","session":{"Instructions":"long"}}',
+  '{"type":"response.create","response":{"input":["long"],"input":[]}}',
 ])("that servers could read differently is invalid: %s", (message) => {
-  expect(responseRequestIn(message)).toBe("invalid");
+  expect(requestIn(message)).toBe("invalid");
 });
 
 test.each([
@@ -46,13 +58,44 @@ test.each([
   '{"type":"session.update","text":"caf\\u00e9"}',
   JSON.stringify({ type: "conversation.item.create", item: { text: '{"type":"response.create"}' } }),
 ])("other messages ask for none: %s", (message) => {
-  expect(responseRequestIn(message)).toBeNull();
+  expect(requestIn(message)).toBeNull();
+});
+
+test.each([
+  ["utf8", "{", false],
+  ["utf8", "\ufeff{", false],
+  ["utf16le", "{", true],
+  ["utf16le", "\ufeff{", true],
+] as const)("bytes that a server could take for an event are read: %s %j", (encoding, start, isInvalid) => {
+  const bytes = Buffer.from(`${start}"type":"conversation.item.create","item":{"content":"x"}}`, encoding);
+  for (const message of isInvalid ? [bytes, Buffer.from(bytes).swap16()] : [bytes, bytes.toString()])
+    expect(clientEventIn(message)).toEqual(
+      isInvalid ? "invalid" : expect.objectContaining({ text: expect.stringMatching(/^\{.*\}$/) }),
+    );
+});
+
+test("only the type says whether an event has audio", () => {
+  const isAudio = (event: object) => {
+    const read = clientEventIn(JSON.stringify(event));
+    return typeof read === "object" && read?.isAudio === true;
+  };
+  const type = "input_audio_buffer.append";
+  expect(isAudio({ audio: "AAAA", type })).toBe(true);
+  expect(isAudio({ event_id: type, type: "conversation.item.create", item: {} })).toBe(false);
+  expect(isAudio({ type: "session.update", session: { instructions: "x", x: { type } } })).toBe(false);
+});
+
+test.each([
+  ['{"type":"response.create"}', '{"event_id":"new","type":"response.create"}'],
+  ['{"type":"response.create","event_id":"é"}', '{"type":"response.create","event_id":"new"}'],
+  ['{"event_\\u0069d":7,"type":"response.create"}', '{"event_\\u0069d":"new","type":"response.create"}'],
+])("another id: %s", (message, expected) => {
+  expect(withEventId(message, "new")).toBe(expected);
+  expect(withEventId(Buffer.from(message), "new")).toEqual(Buffer.from(expected));
 });
 
 test("audio is not decoded", () => {
-  expect(
-    responseRequestIn(Buffer.from([0x80, 0x81, ...Buffer.from('{"type":"response.create"}')])),
-  ).toBeNull();
+  expect(requestIn(Buffer.from([0x80, 0x81, ...Buffer.from('{"type":"response.create"}')]))).toBeNull();
 });
 
 test("the error event names the event of the client", () => {

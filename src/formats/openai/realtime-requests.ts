@@ -1,5 +1,7 @@
-// The events of a client with which it asks OpenAI's Realtime API for a response, and the error events that the gateway returns.
+// The events with which a client asks OpenAI's Realtime API for a response, or adds to its input, and the error events that the gateway
+// returns.
 import { JsonScanner } from "../../base/json-scanner.ts";
+import { hasDuplicateMembers } from "../../base/duplicate-members.ts";
 import { MAX_EVENT_ITEMS } from "../../base/bounded-json.ts";
 import { typeOfStatus } from "./encode-error.ts";
 
@@ -10,38 +12,71 @@ export interface ResponseRequest {
   readonly maxOutputTokens: number | null;
 }
 
+/** An event of the client, as far as the ledger reads it. */
+export interface ClientEvent {
+  readonly text: string;
+  /** It has audio of the user. */
+  readonly isAudio: boolean;
+  /** Null if it asks for no response. */
+  readonly request: ResponseRequest | null;
+}
+
 const CREATE = "response.create";
-/** A string of JSON may have any of its characters in this form. */
-const ESCAPE = "\\u";
+const APPEND = "input_audio_buffer.append";
 const OPEN_BRACE = 0x7b;
 const SPACE = 0x20;
+const BYTE_ORDER_MARK = "\ufeff";
+/** In UTF-8 and UTF-16. */
+const BYTE_ORDER_MARKS = [
+  Buffer.from([0xef, 0xbb, 0xbf]),
+  Buffer.from([0xff, 0xfe]),
+  Buffer.from([0xfe, 0xff]),
+];
 const MAX_ID_LENGTH = 512;
 const MAX_TOKENS = 100_000_000;
 
-const EVENT_MEMBERS = ["type", "response", "event_id"];
+const EVENT_MEMBERS = ["type", "event_id", "response", "item", "session"];
 /** The second one is that of the beta. */
 const LIMITS = ["max_output_tokens", "max_response_output_tokens"];
 const eventScanner = new JsonScanner(EVENT_MEMBERS);
-const responseScanner = new JsonScanner(LIMITS);
+const settingsScanner = new JsonScanner([
+  ...LIMITS,
+  "conversation",
+  "input",
+  "instructions",
+  "prompt",
+  "tools",
+]);
 const decoder = new TextDecoder();
 
 /**
- * Returns null if the message asks for no response, and "invalid" if servers could read it differently: it is no valid JSON, or a
- * member that decides occurs twice, or in another case.
+ * Returns null if the message is no event, and "invalid" if servers could read it differently: it is no valid JSON, or a
+ * member that the ledger reads occurs twice, or in another case.
  */
-export function responseRequestIn(message: string | Uint8Array): ResponseRequest | "invalid" | null {
+export function clientEventIn(message: string | Uint8Array): ClientEvent | "invalid" | null {
   const text = eventTextOf(message);
-  if (!text.includes(CREATE) && !text.includes(ESCAPE)) return null;
+  // Without a brace, no dialect of JSON has an object in it.
+  if (!text.includes("{")) return null;
   const bytes = Buffer.from(text);
   const scanned = eventScanner.scan(bytes, MAX_EVENT_ITEMS);
   if (scanned === "other") return null;
   if (scanned !== "object" || isAmbiguous(eventScanner)) return "invalid";
-  const [type, response, eventId] = EVENT_MEMBERS.map((_, at) => valueOf(bytes, eventScanner, at));
-  if (type === undefined || JSON.parse(type.toString()) !== CREATE) return null;
+  const [type, eventId, response, item, session] = EVENT_MEMBERS.map((_, at) =>
+    valueOf(bytes, eventScanner, at),
+  );
+  const name: unknown = type === undefined ? null : JSON.parse(type.toString());
+  if (name === APPEND) return { text, isAudio: true, request: null };
+  if ((response ?? item ?? session) !== undefined && hasDuplicateMembers(text, JSON.parse(text)))
+    return "invalid";
+  if ([response, session].some((settings) => settings !== undefined && areAmbiguous(settings)))
+    return "invalid";
+  if (name !== CREATE) return { text, isAudio: false, request: null };
   const id: unknown = eventId === undefined ? null : JSON.parse(eventId.toString());
-  const maxOutputTokens = response?.[0] === OPEN_BRACE ? limitIn(response) : null;
-  if (maxOutputTokens === "invalid") return "invalid";
-  return { eventId: typeof id === "string" && id.length <= MAX_ID_LENGTH ? id : null, maxOutputTokens };
+  const request = {
+    eventId: typeof id === "string" && id.length <= MAX_ID_LENGTH ? id : null,
+    maxOutputTokens: response?.[0] === OPEN_BRACE ? limitIn(response) : null,
+  };
+  return { text, isAudio: false, request };
 }
 
 /** Returns a valid event with another id, in a message of the same kind. */
@@ -63,13 +98,17 @@ function isAmbiguous({ duplicate, variant }: JsonScanner): boolean {
   return duplicate !== null || variant !== null;
 }
 
+function areAmbiguous(settings: Buffer): boolean {
+  settingsScanner.scan(settings);
+  return isAmbiguous(settingsScanner);
+}
+
 /** Of two limits the larger one counts. One that is no whole number, as `"inf"`, is none. */
-function limitIn(response: Buffer): number | "invalid" | null {
-  responseScanner.scan(response);
-  if (isAmbiguous(responseScanner)) return "invalid";
+function limitIn(settings: Buffer): number | null {
+  settingsScanner.scan(settings);
   let limit: number | null = null;
   for (const at of LIMITS.keys()) {
-    const json = valueOf(response, responseScanner, at)?.toString();
+    const json = valueOf(settings, settingsScanner, at)?.toString();
     if (json === undefined || json === "null") continue;
     const count: unknown = JSON.parse(json);
     if (typeof count !== "number" || !Number.isInteger(count) || count <= 0 || count > MAX_TOKENS)
@@ -86,8 +125,9 @@ function valueOf(bytes: Buffer, scanner: JsonScanner, at: number): Buffer | unde
 
 /** Returns the text of an event. Servers may send and read JSON in binary messages, too; other bytes, such as audio, are not decoded. */
 export function eventTextOf(message: string | Uint8Array): string {
-  if (typeof message === "string") return message;
-  let at = 0;
+  if (typeof message === "string") return message.startsWith(BYTE_ORDER_MARK) ? message.slice(1) : message;
+  let at = BYTE_ORDER_MARKS.find((mark) => mark.equals(message.subarray(0, mark.length)))?.length ?? 0;
+  // UTF-16 has zeros beside the brace, so that its text is no valid JSON.
   while ((message[at] ?? OPEN_BRACE) <= SPACE) at++;
   return message[at] === OPEN_BRACE ? decoder.decode(message) : "";
 }

@@ -3,8 +3,9 @@
 import { isJsonObject } from "../../base/json.ts";
 import { tokensOfText } from "../text-tokens.ts";
 import { tokenCounts, type ReportedTokens, type TokenCounts } from "../token-counts.ts";
-import { AUDIO_INPUT, CHARACTERS_PER_INPUT_AUDIO_TOKEN } from "./realtime-estimate.ts";
+import { CHARACTERS_PER_INPUT_AUDIO_TOKEN } from "./realtime-estimate.ts";
 import { MAX_EVENT_LENGTH, objectIn, parseEvent, tokensOf } from "./realtime-events.ts";
+import type { ClientEvent } from "./realtime-requests.ts";
 
 /** What one transcription used. */
 export interface Transcription {
@@ -31,9 +32,8 @@ export class RealtimeTranscription {
   /** The relayed text of the transcription in progress; null if there is none. */
   #text: string | null = null;
 
-  addClientMessage(message: string | Uint8Array): void {
-    if (typeof message === "string" && message.includes(AUDIO_INPUT))
-      this.#audioTokens += message.length / CHARACTERS_PER_INPUT_AUDIO_TOKEN;
+  addClientEvent({ text, isAudio }: ClientEvent): void {
+    if (isAudio) this.#audioTokens += text.length / CHARACTERS_PER_INPUT_AUDIO_TOKEN;
   }
 
   /** Returns the transcription that a message of the provider ends; null for every other message. */

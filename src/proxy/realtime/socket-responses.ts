@@ -10,9 +10,9 @@ import {
 } from "../../formats/openai/realtime-estimate.ts";
 import { readRealtimeEvent, type EndedResponse } from "../../formats/openai/realtime-events.ts";
 import {
+  clientEventIn,
   eventTextOf,
   realtimeError,
-  responseRequestIn,
   withEventId,
   type ResponseRequest,
 } from "../../formats/openai/realtime-requests.ts";
@@ -92,17 +92,19 @@ export class SocketResponses {
 
   /** Sends a message of the client to the provider when what it may start is reserved, or rejects it with an error event. Never rejects. */
   handleClientMessage(message: string | Uint8Array): ValueOrPromise<void> {
-    const request = responseRequestIn(message);
-    if (request === "invalid" && this.#reservations.areNeeded) {
+    const event = clientEventIn(message);
+    if (event === "invalid" && this.#reservations.areNeeded) {
       this.#reject(null, {
         code: "invalid_json",
         reason: "The event is not valid JSON, or servers could read different members in it.",
       });
       return;
     }
-    if (request !== null && request !== "invalid") return this.#ask(request, message);
-    this.#conversation.addClientMessage(message);
-    this.#transcription.addClientMessage(message);
+    if (event !== null && event !== "invalid") {
+      if (event.request !== null) return this.#ask(event.request, event.text, message);
+      this.#conversation.addClientEvent(event);
+      this.#transcription.addClientEvent(event);
+    }
     const covered = this.#coverInput();
     if (!isPromise(covered)) this.#sides.sendToProvider(message);
     else return covered.then(() => void this.#sides.sendToProvider(message));
@@ -141,9 +143,9 @@ export class SocketResponses {
     }
   }
 
-  #ask(request: ResponseRequest, message: string | Uint8Array): ValueOrPromise<void> {
+  #ask(request: ResponseRequest, text: string, message: string | Uint8Array): ValueOrPromise<void> {
     const { eventId, maxOutputTokens } = request;
-    const ownInput = typeof message === "string" ? inputTokensOf(message) : message.length;
+    const ownInput = inputTokensOf(text);
     const turn = new Turn(this.#exchange.clock.now(), request, ownInput);
     if (!this.#reservations.areNeeded) {
       this.#sendRequest(turn, message);
