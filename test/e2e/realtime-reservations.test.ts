@@ -163,6 +163,45 @@ describe("responses that the client asks for", () => {
     expect(provider.messages).toHaveLength(2);
   });
 
+  test("under an output limit of the session teach no smaller estimates, and reserve it", async () => {
+    const route = await seed();
+    const id = await addBudget(route, 1_000_000);
+    const client = await openRealtime(route.url);
+    const socket = await provider.socket();
+    const reservedFor = async (fields: Fields) => {
+      const before = (await stateOf(route, id)).reserved;
+      const sent = provider.messages.length;
+      client.socket.send(JSON.stringify({ type: "response.create", response: fields }));
+      await waitUntil(() => provider.messages.length === sent + 1);
+      return (await stateOf(route, id)).reserved - before;
+    };
+    const limit = async (max: number | string) => {
+      const sent = provider.messages.length;
+      const session = { max_output_tokens: max };
+      client.socket.send(JSON.stringify({ type: "session.update", session }));
+      await waitUntil(() => provider.messages.length === sent + 1);
+      // Until the provider has confirmed the limit, it may not be that of the response.
+      const confirmed = JSON.stringify({ type: "session.updated", session });
+      socket.send(confirmed);
+      await waitUntil(() => client.messages.includes(confirmed));
+    };
+    const usual = await reservedFor({});
+    socket.send(started("first"));
+    socket.send(done("first", 1, 1000));
+    await limit(1);
+    expect(await reservedFor({})).toBeLessThan(100);
+    expect(await reservedFor({ max_output_tokens: "inf" })).toBeGreaterThanOrEqual(Math.min(usual, 1000));
+    for (let at = 0; at < 40; at++) {
+      socket.send(started(`small_${at}`));
+      socket.send(done(`small_${at}`, 1, 1));
+    }
+    await waitUntil(async () => (await stateOf(route, id)).spent === 1001 + 80);
+    await limit("inf");
+    expect(await reservedFor({})).toBeGreaterThanOrEqual(Math.min(usual, 1000));
+    client.socket.close();
+    await settled(route, id);
+  });
+
   const LONG = WORDS.repeat(1000);
   const AUDIO = "input_audio_buffer.append";
   test.each([

@@ -4,7 +4,10 @@ import { clientEventIn, realtimeError, withEventId } from "./realtime-requests.t
 
 const requestIn = (message: string | Uint8Array) => {
   const event = clientEventIn(message);
-  return event === "invalid" ? event : (event?.request ?? null);
+  if (event === "invalid" || event === null || event.request === null)
+    return event === "invalid" ? event : null;
+  const { eventId, maxOutputTokens } = event.request;
+  return { eventId, maxOutputTokens };
 };
 const NONE = { eventId: null, maxOutputTokens: null };
 const create = (response: object) => JSON.stringify({ type: "response.create", response });

@@ -3,13 +3,17 @@
 import { JsonScanner } from "../../base/json-scanner.ts";
 import { hasDuplicateMembers } from "../../base/duplicate-members.ts";
 import { MAX_EVENT_ITEMS } from "../../base/bounded-json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { typeOfStatus } from "./encode-error.ts";
+import { objectIn } from "./realtime-events.ts";
 
 export interface ResponseRequest {
   /** The client's id of the event; null if it has none. */
   readonly eventId: string | null;
   /** Null if the event does not limit the output, or in a way that is not understood. */
   readonly maxOutputTokens: number | null;
+  /** Whether the event names a limit of the output, also one that is not understood: then that of the session does not apply. */
+  readonly namesLimit: boolean;
 }
 
 /** An event of the client, as far as the ledger reads it. */
@@ -19,6 +23,8 @@ export interface ClientEvent {
   readonly isAudio: boolean;
   /** Null if it asks for no response. */
   readonly request: ResponseRequest | null;
+  /** The settings of the session that it changes; null if it changes none. */
+  readonly session: { readonly maxOutputTokens: number | null } | null;
 }
 
 const CREATE = "response.create";
@@ -65,18 +71,23 @@ export function clientEventIn(message: string | Uint8Array): ClientEvent | "inva
     valueOf(bytes, eventScanner, at),
   );
   const name: unknown = type === undefined ? null : JSON.parse(type.toString());
-  if (name === APPEND) return { text, isAudio: true, request: null };
-  if ((response ?? item ?? session) !== undefined && hasDuplicateMembers(text, JSON.parse(text)))
-    return "invalid";
+  if (name === APPEND) return { text, isAudio: true, request: null, session: null };
+  const hasInput = (response ?? item ?? session) !== undefined;
+  const event: unknown = hasInput ? JSON.parse(text) : null;
+  if (hasInput && hasDuplicateMembers(text, event)) return "invalid";
   if ([response, session].some((settings) => settings !== undefined && areAmbiguous(settings)))
     return "invalid";
-  if (name !== CREATE) return { text, isAudio: false, request: null };
+  const changed = objectIn(event, "session");
+  const change = isJsonObject(changed) ? { maxOutputTokens: outputLimitOf(changed) } : null;
+  if (name !== CREATE) return { text, isAudio: false, request: null, session: change };
   const id: unknown = eventId === undefined ? null : JSON.parse(eventId.toString());
+  const known = objectIn(event, "response");
   const request = {
     eventId: typeof id === "string" && id.length <= MAX_ID_LENGTH ? id : null,
-    maxOutputTokens: response?.[0] === OPEN_BRACE ? limitIn(response) : null,
+    maxOutputTokens: isJsonObject(known) ? outputLimitOf(known) : null,
+    namesLimit: isJsonObject(known) && LIMITS.some((limit) => limit in known),
   };
-  return { text, isAudio: false, request };
+  return { text, isAudio: false, request, session: null };
 }
 
 /** Returns a valid event with another id, in a message of the same kind. */
@@ -104,13 +115,11 @@ function areAmbiguous(settings: Buffer): boolean {
 }
 
 /** Of two limits the larger one counts. One that is no whole number, as `"inf"`, is none. */
-function limitIn(settings: Buffer): number | null {
-  settingsScanner.scan(settings);
+export function outputLimitOf(settings: JsonObject): number | null {
   let limit: number | null = null;
-  for (const at of LIMITS.keys()) {
-    const json = valueOf(settings, settingsScanner, at)?.toString();
-    if (json === undefined || json === "null") continue;
-    const count: unknown = JSON.parse(json);
+  for (const name of LIMITS) {
+    const count = settings[name] ?? null;
+    if (count === null) continue;
     if (typeof count !== "number" || !Number.isInteger(count) || count <= 0 || count > MAX_TOKENS)
       return null;
     limit = Math.max(limit ?? 0, count);

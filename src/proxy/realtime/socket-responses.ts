@@ -1,6 +1,4 @@
 // The responses of the model on a WebSocket: which of them the client has asked for and which are being generated, and what each used.
-import { randomUUID } from "node:crypto";
-import { ERRORS, type ErrorCode } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import {
   hasOutput,
@@ -12,10 +10,10 @@ import { readRealtimeEvent, type EndedResponse } from "../../formats/openai/real
 import {
   clientEventIn,
   eventTextOf,
-  realtimeError,
   withEventId,
   type ResponseRequest,
 } from "../../formats/openai/realtime-requests.ts";
+import { RealtimeSession } from "../../formats/openai/realtime-session.ts";
 import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
 import type { ReportedTokens, TokenCounts } from "../../formats/token-counts.ts";
 import { CLOSE } from "../../http/websocket/close-codes.ts";
@@ -28,8 +26,9 @@ import { priceFor } from "../price-for.ts";
 import type { TargetResponse } from "../target-response.ts";
 import { AskedTurns, MAX_ASKED } from "./asked-turns.ts";
 import { recordSocketUsage } from "./record-socket-usage.ts";
+import { rejectionEvent } from "./rejection-event.ts";
 import { SocketReservations, type Exhausted, type SocketClaimParts } from "./socket-reservations.ts";
-import type { TurnSize } from "./turn-claims.ts";
+import type { Rejection, TurnSize } from "./turn-claims.ts";
 import { Turn } from "./turn.ts";
 import { usageOfTurn } from "./turn-usage.ts";
 
@@ -61,6 +60,7 @@ export class SocketResponses {
   readonly #reservations: SocketReservations;
   readonly #conversation = new RealtimeConversation();
   readonly #transcription = new RealtimeTranscription();
+  readonly #session = new RealtimeSession();
   readonly #asked = new AskedTurns();
   readonly #running: Turn[] = [];
   readonly #ended = new Set<string>();
@@ -81,7 +81,8 @@ export class SocketResponses {
   }
 
   nextSize(): TurnSize {
-    return { inputTokens: this.#conversation.nextInputTokens(), maxOutputTokens: null };
+    const { maxOutputTokens } = this.#session;
+    return { inputTokens: this.#conversation.nextInputTokens(), maxOutputTokens };
   }
 
   onExhausted(why: Exhausted): void {
@@ -104,6 +105,7 @@ export class SocketResponses {
       if (event.request !== null) return this.#ask(event.request, event.text, message);
       this.#conversation.addClientEvent(event);
       this.#transcription.addClientEvent(event);
+      this.#session.addClientEvent(event);
     }
     const covered = this.#coverInput();
     if (!isPromise(covered)) this.#sides.sendToProvider(message);
@@ -119,6 +121,7 @@ export class SocketResponses {
     const message = eventTextOf(received);
     const transcription = this.#transcription.read(message);
     if (transcription !== null) this.#settleTranscription(transcription);
+    this.#session.read(message);
     const event = readRealtimeEvent(message);
     if (event === null) this.#addOutput(message);
     else if (event.type === "started") this.#start(event.id, event.isOutOfBand);
@@ -144,7 +147,7 @@ export class SocketResponses {
   }
 
   #ask(request: ResponseRequest, text: string, message: string | Uint8Array): ValueOrPromise<void> {
-    const { eventId, maxOutputTokens } = request;
+    const { eventId, namesLimit } = request;
     const ownInput = inputTokensOf(text);
     const turn = new Turn(this.#exchange.clock.now(), request, ownInput);
     if (!this.#reservations.areNeeded) {
@@ -156,7 +159,8 @@ export class SocketResponses {
       this.#reject(eventId, { code: "concurrency_limit_exceeded", reason });
       return;
     }
-    const { inputTokens } = this.nextSize();
+    const { inputTokens, maxOutputTokens: limit } = this.nextSize();
+    const maxOutputTokens = namesLimit ? request.maxOutputTokens : limit;
     const size = { inputTokens: inputTokens + ownInput, maxOutputTokens };
     return this.#reservations.reserveFor(turn, size).then((why) => {
       if (why === null) {
@@ -174,11 +178,8 @@ export class SocketResponses {
     else this.#reservations.returned(turn);
   }
 
-  #reject(eventId: string | null, { code, reason }: Pick<Exhausted, "code" | "reason">): void {
-    const status = isErrorCode(code) ? ERRORS[code].status : 400;
-    this.#sides.sendToClient(
-      realtimeError(`event_${randomUUID()}`, { code, message: reason, status, eventId }),
-    );
+  #reject(eventId: string | null, why: Rejection): void {
+    this.#sides.sendToClient(rejectionEvent(eventId, why));
   }
 
   /** What the client adds to the conversation is the input of a response that the provider may start by itself. */
@@ -272,7 +273,8 @@ export class SocketResponses {
   #settle(turn: Turn, usage: Usage | null, asReserved = false): void {
     const { model } = this.#response;
     // Otherwise a client could lower the estimates of responses without a limit.
-    if (turn.maxOutputTokens === null) this.#parts.reservations.recordOutput(this.#exchange, usage);
+    if (turn.maxOutputTokens === null && !this.#session.wasLimited)
+      this.#parts.reservations.recordOutput(this.#exchange, usage);
     const milliseconds = this.#exchange.clock.now() - turn.startedAt;
     learnComplete(this.#exchange, model, usage, milliseconds, this.#parts);
     this.#reservations.ended(turn, this.#record(model, usage, asReserved));
@@ -293,8 +295,4 @@ export class SocketResponses {
     const isPartial = asReserved && !isFree;
     return { model: this.#response.model, nanos: nanos ?? 0, inputTokens, outputTokens, isPartial };
   }
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERRORS, code);
 }

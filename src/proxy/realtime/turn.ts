@@ -4,7 +4,7 @@ import { RealtimeOutput } from "../../formats/openai/realtime-estimate.ts";
 import type { ResponseRequest } from "../../formats/openai/realtime-requests.ts";
 import type { ReservedClaims } from "../budgets/reserved-claims.ts";
 
-const NO_REQUEST: ResponseRequest = { eventId: null, maxOutputTokens: null };
+const NO_REQUEST: ResponseRequest = { eventId: null, maxOutputTokens: null, namesLimit: false };
 
 export class Turn {
   reserved: ReservedClaims | null = null;
