@@ -436,6 +436,44 @@ describe("charges", () => {
   });
 });
 
+describe("responses that are cut off", () => {
+  test("and are not part of the conversation cost their own input", async () => {
+    const route = await seed();
+    const id = await addBudget(route, 1_000_000);
+    const client = await openRealtime(route.url);
+    const socket = await provider.socket();
+    socket.send(started("a", "conv"));
+    socket.send(done("a", 50_000, 1, "conv"));
+    await waitUntil(async () => (await stateOf(route, id)).spent === 50_001);
+    const input = [{ type: "message", role: "user", content: [{ type: "input_text", text: WORDS }] }];
+    const response = { conversation: "none", max_output_tokens: 20, input };
+    for (let at = 0; at < 10; at++) client.socket.send(JSON.stringify({ type: "response.create", response }));
+    await waitUntil(() => provider.messages.length === 10);
+    for (let at = 0; at < 5; at++) socket.send(started(`own_${at}`));
+    await waitUntil(() => client.messages.length === 7);
+    client.socket.terminate();
+    expect((await settled(route, id)).spent - 50_001).toBeWithin(10 * 10, 10 * 30);
+  });
+
+  test("at a time have the same input, without the output of each other", async () => {
+    const route = await seed();
+    const id = await addBudget(route, 10_000_000);
+    const client = await openRealtime(route.url);
+    const socket = await provider.socket();
+    socket.send(started("a", "conv"));
+    socket.send(done("a", 999, 1, "conv"));
+    const names = Array.from({ length: 20 }, (_, at) => `cut_${at}`);
+    for (const name of names) socket.send(started(name, "conv"));
+    const delta = { type: "response.output_text.delta", delta: WORDS.repeat(100) };
+    for (const name of names) socket.send(JSON.stringify({ ...delta, response_id: name }));
+    await waitUntil(() => client.messages.length === 42);
+    socket.terminate();
+    await client.closed;
+    const billed = 1000 + 20 * (1000 + 1001);
+    expect((await settled(route, id)).spent).toBeWithin(0.7 * billed, 1.5 * billed);
+  });
+});
+
 /** A small generator of numbers, so that a failure can be repeated. */
 function randomNumbers(seedNumber: number): (below: number) => number {
   let state = seedNumber;

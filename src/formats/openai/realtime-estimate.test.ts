@@ -1,5 +1,6 @@
 // Estimates of realtime responses without usage.
 import { describe, expect, test } from "bun:test";
+import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
 import { tokensOfText } from "../text-tokens.ts";
 import {
   hasOutput,
@@ -49,26 +50,40 @@ describe("the input", () => {
   const instruct = (instructions: string) =>
     JSON.stringify({ type: "session.update", session: { instructions } });
 
+  const used = (inputTokens: number, outputTokens: number) => ({ ...NO_TOKENS, inputTokens, outputTokens });
+
   test("is the conversation before, and what the client added since", () => {
     const conversation = new RealtimeConversation();
     conversation.addClientEvent(eventOf(instruct(TEXT)));
-    expect(conversation.nextInputTokens()).toBeWithin(tokensOfText(TEXT), tokensOfText(TEXT) + 8);
-    conversation.responseStarted();
-    expect(conversation.runningInput().inputTokens).toBe(conversation.nextInputTokens());
-    conversation.responseEnded(120);
-    expect(conversation.nextInputTokens()).toBe(120);
+    const input = conversation.nextInput();
+    expect(input.inputTokens).toBeWithin(tokensOfText(TEXT), tokensOfText(TEXT) + 8);
+    conversation.responseEnded(input, used(100, 20));
+    expect(conversation.nextInput().inputTokens).toBe(120);
+    expect(conversation.nextInput(7).inputTokens).toBe(127);
   });
 
-  test("of a running response is without what the client added since it started, which that of the next one has", () => {
+  test("has what the client added after the start of the response that has ended", () => {
     const conversation = new RealtimeConversation();
-    conversation.responseEnded(100);
-    conversation.responseStarted();
+    const input = conversation.nextInput();
     conversation.addClientEvent(eventOf(instruct(TEXT)));
-    expect(conversation.runningInput().inputTokens).toBe(100);
-    const added = inputTokensOf(instruct(TEXT));
-    expect(conversation.nextInputTokens()).toBe(100 + added);
-    conversation.responseEnded(150);
-    expect(conversation.nextInputTokens()).toBe(150 + added);
+    conversation.responseEnded(input, used(100, 50));
+    expect(conversation.nextInput().inputTokens).toBe(150 + inputTokensOf(instruct(TEXT)));
+  });
+
+  test("has the output of each response that was generated beside others once", () => {
+    const conversation = new RealtimeConversation();
+    const inputs = [1, 2, 3].map(() => conversation.nextInput());
+    for (const input of inputs) conversation.responseEnded(input, used(1000, 50));
+    expect(conversation.nextInput().inputTokens).toBe(1150);
+    conversation.responseEnded(conversation.nextInput(), used(400, 1));
+    expect(conversation.nextInput().inputTokens).toBe(401);
+  });
+
+  test("of a response with its own items is without the conversation, but with the settings", () => {
+    const conversation = new RealtimeConversation();
+    conversation.responseEnded(conversation.nextInput(), used(50_000, 0));
+    for (let sent = 0; sent < 3; sent++) conversation.addClientEvent(eventOf(instruct(TEXT)));
+    expect(conversation.nextInput(5, true).inputTokens).toBe(5 + inputTokensOf(instruct(TEXT)));
   });
 
   test("counts audio by its duration", () => {
@@ -76,7 +91,7 @@ describe("the input", () => {
     const audio = Buffer.alloc(48_000).toString("base64");
     for (let sent = 0; sent < 10; sent++)
       conversation.addClientEvent(eventOf(JSON.stringify({ type: "input_audio_buffer.append", audio })));
-    const { inputTokens, audioInputTokens } = conversation.runningInput();
+    const { inputTokens, audioInputTokens } = conversation.nextInput();
     expect(audioInputTokens).toBeWithin(100, 102);
     expect(inputTokens).toBe(audioInputTokens);
   });

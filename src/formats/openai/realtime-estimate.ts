@@ -23,44 +23,69 @@ interface InputTokens {
   readonly audioInputTokens: number;
 }
 
+/** How much the client has added, and responses have generated, since the session began. */
+interface Added {
+  readonly audioTokens: number;
+  readonly textTokens: number;
+  readonly outputTokens: number;
+}
+
+/** The input of a response from when it was asked for or started: what follows is not part of it. */
+export interface ResponseInput extends InputTokens {
+  /** When it started. */
+  readonly added: Added;
+}
+
+const SETTINGS = ["instructions", "prompt", "tools"];
+
 /** The conversation of a session: what a response that starts now has as its input. */
 export class RealtimeConversation {
   /** The input and output of the last response of the conversation that has ended. */
   #contextTokens = 0;
-  /** What the client has added since then, and before the running response started. */
-  #added = new AddedInput();
-  /** What the client has added since a response of the conversation started, which is not part of its input; null while none runs. */
-  #addedLater: AddedInput | null = null;
+  /** What these tokens contain. */
+  #contained: Added = { audioTokens: 0, textTokens: 0, outputTokens: 0 };
+  #outputTokens = 0;
+  readonly #added = new AddedInput();
+  /** The tokens of each setting of the session. */
+  readonly #settings = new Map<string, number>();
   /** Of all messages of the client that were added. */
   characters = 0;
 
   addClientEvent(event: ClientEvent): void {
     this.characters += event.text.length;
-    (this.#addedLater ?? this.#added).add(event);
+    this.#added.add(event);
+    const session = event.session === null ? null : parseObject(event.text)?.["session"];
+    if (!isJsonObject(session)) return;
+    for (const name of SETTINGS)
+      if (session[name] !== undefined)
+        this.#settings.set(name, estimateRequestTokens({ [name]: session[name] }));
   }
 
-  responseStarted(): void {
-    this.#addedLater ??= new AddedInput();
+  /** Call when a response of the conversation has ended. `input` is its estimate, `tokens` what it has used. */
+  responseEnded({ added }: ResponseInput, { inputTokens, outputTokens }: TokenCounts): void {
+    // Others may have ended while it was generated: their output is not part of its input.
+    const outputMeanwhile = this.#outputTokens - added.outputTokens;
+    this.#contextTokens = inputTokens + outputMeanwhile + outputTokens;
+    this.#contained = added;
+    this.#outputTokens += outputTokens;
   }
 
-  /** Call when a response of the conversation has ended. `contextTokens` are its input and its output. */
-  responseEnded(contextTokens: number): void {
-    this.#contextTokens = contextTokens;
-    this.#added = this.#addedLater ?? new AddedInput();
-    this.#addedLater = null;
-  }
-
-  /** Returns the input of a response that starts now. */
-  nextInputTokens(): number {
-    const later = this.#addedLater?.tokens() ?? 0;
-    return this.runningInput().inputTokens + Math.ceil(later);
-  }
-
-  /** Returns the input of the response that runs. */
-  runningInput(): InputTokens {
-    const audioInputTokens = Math.round(this.#added.audioTokens);
-    const inputTokens = this.#contextTokens + audioInputTokens + Math.ceil(this.#added.textTokens());
-    return { inputTokens, audioInputTokens };
+  /** Returns the input of a response that starts now. `ownTokens` are those of the event that asks for it. */
+  nextInput(ownTokens = 0, isAlone = false): ResponseInput {
+    const { audioTokens } = this.#added;
+    const textTokens = this.#added.textTokens();
+    const added = { audioTokens, textTokens, outputTokens: this.#outputTokens };
+    if (isAlone) {
+      const settings = this.#settings.values().reduce((sum, tokens) => sum + tokens, 0);
+      return { inputTokens: Math.ceil(settings) + ownTokens, audioInputTokens: 0, added };
+    }
+    const audioInputTokens = Math.round(audioTokens - this.#contained.audioTokens);
+    const text = Math.ceil(textTokens - this.#contained.textTokens);
+    return {
+      inputTokens: this.#contextTokens + audioInputTokens + text + ownTokens,
+      audioInputTokens,
+      added,
+    };
   }
 }
 
@@ -75,10 +100,6 @@ class AddedInput {
 
   textTokens(): number {
     return this.#texts.tokens();
-  }
-
-  tokens(): number {
-    return this.audioTokens + this.#texts.tokens();
   }
 }
 

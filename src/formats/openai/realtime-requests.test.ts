@@ -89,6 +89,18 @@ test("only the type says whether an event has audio", () => {
 });
 
 test.each([
+  [{ conversation: "none", input: [] }, true],
+  [{ conversation: "none", input: [{ type: "message", content: [] }] }, true],
+  [{ conversation: "none" }, false],
+  [{ input: [] }, false],
+  [{ conversation: "none", input: [{ type: "item_reference", id: "a" }] }, false],
+  [{ conversation: "none", input: [{ type: "message", id: "a" }] }, false],
+  [{ conversation: "none", input: [{ id: "a" }] }, false],
+])("a response without items of the conversation: %j is %p", (response, expected) => {
+  expect(clientEventIn(create(response))).toMatchObject({ request: { isAlone: expected } });
+});
+
+test.each([
   ['{"type":"response.create"}', '{"event_id":"new","type":"response.create"}'],
   ['{"type":"response.create","event_id":"é"}', '{"type":"response.create","event_id":"new"}'],
   ['{"event_\\u0069d":7,"type":"response.create"}', '{"event_\\u0069d":"new","type":"response.create"}'],

@@ -14,6 +14,8 @@ export interface ResponseRequest {
   readonly maxOutputTokens: number | null;
   /** Whether the event names a limit of the output, also one that is not understood: then that of the session does not apply. */
   readonly namesLimit: boolean;
+  /** Whether its input is that of the event and the settings of the session, without any item of the conversation. */
+  readonly isAlone: boolean;
 }
 
 /** An event of the client, as far as the ledger reads it. */
@@ -44,6 +46,7 @@ const MAX_TOKENS = 100_000_000;
 const EVENT_MEMBERS = ["type", "event_id", "response", "item", "session"];
 /** The second one is that of the beta. */
 const LIMITS = ["max_output_tokens", "max_response_output_tokens"];
+const OWN_ITEMS = ["message", "function_call", "function_call_output"];
 const eventScanner = new JsonScanner(EVENT_MEMBERS);
 const settingsScanner = new JsonScanner([
   ...LIMITS,
@@ -85,6 +88,7 @@ export function clientEventIn(message: string | Uint8Array): ClientEvent | "inva
   const request = {
     eventId: typeof id === "string" && id.length <= MAX_ID_LENGTH ? id : null,
     maxOutputTokens: isJsonObject(known) ? outputLimitOf(known) : null,
+    isAlone: isJsonObject(known) && isAlone(known),
     namesLimit: isJsonObject(known) && LIMITS.some((limit) => limit in known),
   };
   return { text, isAudio: false, request, session: null };
@@ -112,6 +116,13 @@ function isAmbiguous({ duplicate, variant }: JsonScanner): boolean {
 function areAmbiguous(settings: Buffer): boolean {
   settingsScanner.scan(settings);
   return isAmbiguous(settingsScanner);
+}
+
+/** An item that is named by its id is one of the conversation. */
+function isAlone({ conversation, input }: JsonObject): boolean {
+  const isOwn = (item: unknown) =>
+    isJsonObject(item) && OWN_ITEMS.includes(String(item["type"])) && item["id"] === undefined;
+  return conversation === "none" && Array.isArray(input) && input.every(isOwn);
 }
 
 /** Of two limits the larger one counts. One that is no whole number, as `"inf"`, is none. */

@@ -15,7 +15,7 @@ import {
 } from "../../formats/openai/realtime-requests.ts";
 import { RealtimeSession } from "../../formats/openai/realtime-session.ts";
 import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
-import type { ReportedTokens, TokenCounts } from "../../formats/token-counts.ts";
+import type { ReportedTokens } from "../../formats/token-counts.ts";
 import { CLOSE } from "../../http/websocket/close-codes.ts";
 import { isOutputKnown, NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
@@ -82,7 +82,7 @@ export class SocketResponses {
 
   nextSize(): TurnSize {
     const { maxOutputTokens } = this.#session;
-    return { inputTokens: this.#conversation.nextInputTokens(), maxOutputTokens };
+    return { inputTokens: this.#conversation.nextInput().inputTokens, maxOutputTokens };
   }
 
   onExhausted(why: Exhausted): void {
@@ -149,7 +149,8 @@ export class SocketResponses {
   #ask(request: ResponseRequest, text: string, message: string | Uint8Array): ValueOrPromise<void> {
     const { eventId, namesLimit } = request;
     const ownInput = inputTokensOf(text);
-    const turn = new Turn(this.#exchange.clock.now(), request, ownInput);
+    const input = this.#conversation.nextInput(ownInput, request.isAlone);
+    const turn = new Turn(this.#exchange.clock.now(), input, request, ownInput);
     if (!this.#reservations.areNeeded) {
       this.#sendRequest(turn, message);
       return;
@@ -159,9 +160,8 @@ export class SocketResponses {
       this.#reject(eventId, { code: "concurrency_limit_exceeded", reason });
       return;
     }
-    const { inputTokens, maxOutputTokens: limit } = this.nextSize();
-    const maxOutputTokens = namesLimit ? request.maxOutputTokens : limit;
-    const size = { inputTokens: inputTokens + ownInput, maxOutputTokens };
+    const maxOutputTokens = namesLimit ? request.maxOutputTokens : this.#session.maxOutputTokens;
+    const size = { inputTokens: input.inputTokens, maxOutputTokens };
     return this.#reservations.reserveFor(turn, size).then((why) => {
       if (why === null) {
         this.#sendRequest(turn, message);
@@ -202,12 +202,13 @@ export class SocketResponses {
   #start(id: string | null, isOutOfBand: boolean): Turn | null {
     if (id !== null && this.#running.some((running) => running.id === id)) return null;
     const asked = this.#asked.shift();
-    const turn = asked ?? new Turn(0);
+    const turn = asked ?? new Turn(0, this.#conversation.nextInput());
+    // Another response may have ended since it was asked for.
+    turn.input = this.#conversation.nextInput(turn.ownInput, turn.request.isAlone);
     turn.id = id;
     turn.isOutOfBand = isOutOfBand;
     turn.startedAt = this.#exchange.clock.now();
     if (asked === undefined) this.#reservations.startedByProvider(turn);
-    if (!isOutOfBand) this.#conversation.responseStarted();
     this.#running.push(turn);
     if (this.#running.length > MAX_RUNNING) {
       const reason = "The provider generates too many responses at a time.";
@@ -233,9 +234,8 @@ export class SocketResponses {
   }
 
   #settleEnded(turn: Turn, { tokens, isFailed, isCanceled }: EndedResponse): void {
-    // The provider charges nothing for a response that it could not generate.
+    // The provider charges nothing for a response that it could not generate, and the conversation is as it was.
     if (tokens === null && isFailed) {
-      this.#endInConversation(turn, null);
       this.#settle(turn, null);
       return;
     }
@@ -244,10 +244,8 @@ export class SocketResponses {
 
   /** `isWhole`: if the output is unknown and none was relayed, at least what was reserved is charged. */
   #settleReported(turn: Turn, tokens: ReportedTokens | null, isWhole: boolean): void {
-    const { inputTokens, audioInputTokens } = this.#conversation.runningInput();
-    const input = { inputTokens: inputTokens + turn.ownInput, audioInputTokens };
-    const usage = usageOfTurn(tokens, () => turn.output.estimateWith(input));
-    this.#endInConversation(turn, usage);
+    const usage = usageOfTurn(tokens, () => turn.output.estimateWith(turn.input));
+    if (!turn.isOutOfBand) this.#conversation.responseEnded(turn.input, usage);
     if (isOutputKnown(usage)) {
       this.#settle(turn, usage);
       return;
@@ -260,13 +258,6 @@ export class SocketResponses {
       withHiddenOutput(this.#exchange, call, usage, this.#parts),
       isWhole && usage.relayedTokens === 0,
     );
-  }
-
-  /** A response that failed without usage leaves the conversation as it was. */
-  #endInConversation({ isOutOfBand }: Turn, tokens: TokenCounts | null): void {
-    if (isOutOfBand) return;
-    const before = this.#conversation.runningInput().inputTokens;
-    this.#conversation.responseEnded(tokens === null ? before : tokens.inputTokens + tokens.outputTokens);
   }
 
   /** Records and charges a response that has ended; null if it used nothing that is known. */

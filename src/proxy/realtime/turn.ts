@@ -1,10 +1,15 @@
 // One response of the model on a WebSocket, from the moment the client asks for it or the provider starts it.
 import { randomUUID } from "node:crypto";
-import { RealtimeOutput } from "../../formats/openai/realtime-estimate.ts";
+import { RealtimeOutput, type ResponseInput } from "../../formats/openai/realtime-estimate.ts";
 import type { ResponseRequest } from "../../formats/openai/realtime-requests.ts";
 import type { ReservedClaims } from "../budgets/reserved-claims.ts";
 
-const NO_REQUEST: ResponseRequest = { eventId: null, maxOutputTokens: null, namesLimit: false };
+const NO_REQUEST: ResponseRequest = {
+  eventId: null,
+  maxOutputTokens: null,
+  namesLimit: false,
+  isAlone: false,
+};
 
 export class Turn {
   reserved: ReservedClaims | null = null;
@@ -18,14 +23,19 @@ export class Turn {
   readonly eventId: string | null;
   /** The id that the event has at the provider. */
   readonly sentEventId = `event_${randomUUID()}`;
+  readonly request: ResponseRequest;
   /** What the client's event adds to the conversation for this response only. */
   readonly ownInput: number;
+  /** Estimated. */
+  input: ResponseInput;
   readonly maxOutputTokens: number | null;
 
-  constructor(startedAt: number, { eventId, maxOutputTokens }: ResponseRequest = NO_REQUEST, ownInput = 0) {
+  constructor(startedAt: number, input: ResponseInput, request: ResponseRequest = NO_REQUEST, ownInput = 0) {
     this.startedAt = startedAt;
-    this.eventId = eventId;
-    this.maxOutputTokens = maxOutputTokens;
+    this.input = input;
+    this.request = request;
     this.ownInput = ownInput;
+    this.eventId = request.eventId;
+    this.maxOutputTokens = request.maxOutputTokens;
   }
 }
