@@ -1,6 +1,7 @@
 // Serves the requests and notifications of MCP clients: state of the process that outlives requests, and the table of methods.
 import type { JsonObject } from "../base/json.ts";
 import { AcceptedCredentials } from "./accepted-credentials.ts";
+import { BriefExchanges, busyError } from "./brief-exchanges.ts";
 import { ServerConnector } from "./connect-server.ts";
 import type { ClientContext } from "./client-context.ts";
 import { discoverService, startSession, type StartedSession } from "./describe-service.ts";
@@ -11,7 +12,8 @@ import { RpcError, type RpcId, type RpcNotification, type RpcRequest, type RpcRe
 import { ListCache } from "./list-cache.ts";
 import { isListMethod, LOG_LEVELS, RPC, type Generation } from "./protocol.ts";
 import { ServerLinks, SessionPool, type LinkOptions } from "./server-links.ts";
-import { endSession, sendNotification, sendRequest, sendResponse, type ServerLink } from "./server-link.ts";
+import { endSession, sendNotification, sendResponse, type ServerLink } from "./server-link.ts";
+import { sendWithin } from "./send-within.ts";
 import { Reconnects } from "./reconnects.ts";
 import { relayServerStreams, relaySubscriptions } from "./server-streams.ts";
 import { probeServer } from "./probe-server.ts";
@@ -31,7 +33,7 @@ const FORWARDED: Readonly<Record<Generation, ReadonlySet<string>>> = {
   stateless: new Set(["tools/call", "prompts/get", "resources/read", "completion/complete"]),
 };
 
-export type EndpointParts = Omit<FederationParts, "lists" | "accepted" | "reconnects"> & {
+export type EndpointParts = Omit<FederationParts, "lists" | "accepted" | "reconnects" | "brief"> & {
   readonly upstream: PooledClient;
 };
 
@@ -44,7 +46,8 @@ export class McpEndpoint {
     const accepted = new AcceptedCredentials((poolKey) => parts.upstream.forget(poolKey));
     const { clock, offLoop } = parts;
     const lists = new ListCache(clock, offLoop);
-    this.#parts = { ...parts, accepted, lists, reconnects: new Reconnects(clock) };
+    const brief = new BriefExchanges(clock);
+    this.#parts = { ...parts, accepted, lists, brief, reconnects: new Reconnects(clock) };
     this.#connector = new ServerConnector(this.#parts);
     parts.silences.useProbe((subject, what) => probeServer(subject, what, this.#connector, this.#parts));
     this.#pool = new SessionPool(this.#parts);
@@ -104,7 +107,10 @@ export class McpEndpoint {
     return relayServerStreams(context, resumed, this.#parts);
   }
 
-  /** Passes a notification of a client on to the servers of its session. Does not wait for them. */
+  /**
+   * Passes a notification of a client on to the servers of its session. Does not wait for them. Throws an RpcError if one of them has too
+   * many messages to accept.
+   */
   notify(context: ClientContext, { method, params }: RpcNotification): void {
     if (
       method !== "notifications/cancelled" &&
@@ -112,8 +118,10 @@ export class McpEndpoint {
       method !== "notifications/progress"
     )
       return;
-    for (const link of sessionLinks(context))
-      void sendNotification(link, method, params, this.#parts).catch(() => undefined);
+    const links = sessionLinks(context);
+    const busy = links.find((link) => this.#parts.brief.isFull(link));
+    for (const link of links) void sendNotification(link, method, params, this.#parts).catch(() => undefined);
+    if (busy !== undefined) throw busyError(busy);
   }
 
   /** Passes the client's response to a request of a server on to that server. Rejects with an RpcError. */
@@ -136,7 +144,7 @@ export class McpEndpoint {
       throw new RpcError(RPC.invalidParams, `The level must be one of ${LOG_LEVELS.join(", ")}.`);
     const { client, signal } = context;
     const set = (link: ServerLink, id: RpcId) =>
-      sendRequest(
+      sendWithin(
         link,
         {
           id,

@@ -9,6 +9,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import type { Clock } from "../base/clock.ts";
 import type { AcceptedCredentials } from "./accepted-credentials.ts";
+import type { BriefExchanges } from "./brief-exchanges.ts";
 import type { CacheOwner } from "./client-cache.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { toError } from "../base/to-error.ts";
@@ -28,6 +29,7 @@ export interface ServerCallParts {
   readonly clock: Clock;
   readonly accepted: AcceptedCredentials;
   readonly offLoop: OffLoop;
+  readonly brief: BriefExchanges;
 }
 
 /** A credential of the server that a client sent. */
@@ -84,6 +86,8 @@ export interface ServerReply {
   readonly sessionId: string | null;
   readonly isStream: boolean;
   events(): AsyncGenerator<ServerEvent>;
+  /** Reads the body to its end, instead of `events`, so that the connection can be used again. Stops it where it is larger. */
+  discard(maxBytes: number): Promise<void>;
 }
 
 /** Resolves when the headers have arrived. Rejects with an UpstreamError or a ServerStatusError. */
@@ -172,7 +176,24 @@ async function openReply(
         reader.cancel();
       }
     },
+    async discard(maxBytes) {
+      try {
+        // As it was received: what is thrown away need not be decoded.
+        await discardBody(response, maxBytes);
+      } finally {
+        release();
+        response.cancel();
+      }
+    },
   };
+}
+
+async function discardBody(reader: BodyReader, maxBytes: number): Promise<void> {
+  for (let size = 0; size <= maxBytes;) {
+    const bytes = await reader.next();
+    if (bytes === null) return;
+    size += bytes.byteLength;
+  }
 }
 
 async function* streamedEvents(reader: BodyReader, parse: Parse): AsyncGenerator<ServerEvent> {

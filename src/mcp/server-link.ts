@@ -179,50 +179,28 @@ export async function sendResponse(
   await post(link, writeExact({ jsonrpc: "2.0", id, ...content }), parts);
 }
 
-async function post(link: ServerLink, body: MessageText, parts: ServerCallParts): Promise<void> {
-  const { server, credential } = link;
-  const reply = await callServer(
-    server,
-    {
-      method: "POST",
-      headers: linkHeaders(link),
-      body,
-      credential,
-      timeoutMs: NOTIFY_TIMEOUT_MS,
-      signal: null,
-    },
-    parts,
-  );
-  await readToEnd(reply);
+function post(link: ServerLink, body: MessageText, parts: ServerCallParts): Promise<void> {
+  return exchange(link, "POST", body, parts);
 }
 
-/** Reads a body that has no content of interest, so that the connection can be used again. */
-async function readToEnd(reply: ServerReply): Promise<void> {
-  const events = reply.events();
-  while ((await events.next()).done !== true);
+/** Sends a message whose response has no content of interest. */
+function exchange(
+  link: ServerLink,
+  method: "POST" | "DELETE",
+  body: MessageText | null,
+  parts: ServerCallParts,
+): Promise<void> {
+  const { server, credential } = link;
+  const headers = linkHeaders(link);
+  return parts.brief.run(link, (signal) =>
+    callServer(server, { method, headers, body, credential, timeoutMs: NOTIFY_TIMEOUT_MS, signal }, parts),
+  );
 }
 
 /** Ends the session at the server. Errors are of no interest: the server forgets it in time. */
 export async function endSession(link: ServerLink, parts: ServerCallParts): Promise<void> {
   if (link.sessionId === null) return;
-  try {
-    const { server, credential } = link;
-    const reply = await callServer(
-      server,
-      {
-        method: "DELETE",
-        headers: linkHeaders(link),
-        body: null,
-        credential,
-        timeoutMs: NOTIFY_TIMEOUT_MS,
-        signal: null,
-      },
-      parts,
-    );
-    await readToEnd(reply);
-  } catch {
-    // See above.
-  }
+  await exchange(link, "DELETE", null, parts).catch(() => undefined);
 }
 
 /** Opens the stream of messages that belong to no request. Rejects with a ServerStatusError (405) if the server has none. */

@@ -9,6 +9,7 @@ import { META_SUBSCRIPTION, RPC } from "./protocol.ts";
 import { pause } from "./reconnects.ts";
 import type { ServerEvent } from "./server-call.ts";
 import { generationOf, openServerStream, sendRequest, type ServerLink } from "./server-link.ts";
+import { sendWithin } from "./send-within.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import type { StreamPlace } from "./session-seal.ts";
 
@@ -231,7 +232,7 @@ async function subscribe(
     signal,
     onEvent: null,
   };
-  await sendRequest(link, request, parts);
+  await sendWithin(link, request, parts);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {
