@@ -27,6 +27,12 @@ export class ChunkedBody {
   /** Remaining bytes of the chunk. */
   #remaining = 0;
   #trailerBytes = 0;
+  /** The part of a chunk that is passed on next, in the bytes that are being decoded; empty if there is none. */
+  #partStart = 0;
+  #partEnd = 0;
+  /** Parts of small chunks that are passed on as one; null if there are none. */
+  #gathered: Uint8Array | null = null;
+  #gatheredBytes = 0;
 
   constructor(sink: ChunkSink) {
     this.#sink = sink;
@@ -42,16 +48,23 @@ export class ChunkedBody {
     return this.#state === "ended";
   }
 
-  /** Decodes from `from` up to the end of the body or of the bytes. Returns where it stopped. Throws InvalidMessage. */
+  /**
+   * Decodes from `from` up to the end of the body or of the bytes. Returns where it stopped. Throws InvalidMessage. Small chunks reach the
+   * sink together: work on one of them takes longer than decoding it.
+   */
   push(bytes: Buffer, from: number): number {
     let at = from;
-    while (at < bytes.length && this.#state !== "ended") {
-      if (this.#state === "chunk") {
-        at = this.#readChunk(bytes, at);
-        continue;
+    try {
+      while (at < bytes.length && this.#state !== "ended") {
+        if (this.#state === "chunk") {
+          at = this.#readChunk(bytes, at);
+          continue;
+        }
+        const next = this.#readSimpleLine(bytes, at);
+        at = next === at ? this.#readLine(bytes, at) : next;
       }
-      const next = this.#readSimpleLine(bytes, at);
-      at = next === at ? this.#readLine(bytes, at) : next;
+    } finally {
+      this.#passOn(bytes);
     }
     return at;
   }
@@ -92,8 +105,43 @@ export class ChunkedBody {
     const end = Math.min(bytes.length, at + this.#remaining);
     this.#remaining -= end - at;
     if (this.#remaining === 0) this.#state = "chunk_end";
-    this.#sink.onBody(partOf(bytes, at, end));
+    if (this.#partEnd > this.#partStart) {
+      if (end - at > COPIED_BYTES || this.#partEnd - this.#partStart > COPIED_BYTES) this.#passOn(bytes);
+      else this.#gather(bytes);
+    }
+    this.#partStart = at;
+    this.#partEnd = end;
     return end;
+  }
+
+  /** Copies the current part to those that are gathered. */
+  #gather(bytes: Buffer): void {
+    // The parts that follow are no larger than the bytes that they are in.
+    this.#gathered ??= new Uint8Array(bytes.length - this.#partStart);
+    const gathered = this.#gathered;
+    if (this.#partEnd - this.#partStart > LOOPED_BYTES) {
+      bytes.copy(gathered, this.#gatheredBytes, this.#partStart, this.#partEnd);
+      this.#gatheredBytes += this.#partEnd - this.#partStart;
+    } else
+      for (let at = this.#partStart; at < this.#partEnd; at++)
+        gathered[this.#gatheredBytes++] = bytes[at] ?? 0;
+    this.#partStart = this.#partEnd;
+  }
+
+  /** Passes everything that was read on to the sink. */
+  #passOn(bytes: Buffer): void {
+    if (this.#gathered !== null) {
+      if (this.#partEnd - this.#partStart <= COPIED_BYTES) this.#gather(bytes);
+      const gathered = this.#gathered;
+      this.#gathered = null;
+      // A copy: most of the memory may have been for the lines around the chunks.
+      const joined = gathered.slice(0, this.#gatheredBytes);
+      this.#gatheredBytes = 0;
+      this.#sink.onBody(joined);
+    }
+    const [start, end] = [this.#partStart, this.#partEnd];
+    this.#partStart = this.#partEnd = 0;
+    if (end > start) this.#sink.onBody(partOf(bytes, start, end));
   }
 
   #beginChunk(size: number): void {
@@ -130,6 +178,9 @@ export class ChunkedBody {
  * frees while a collection stops the event loop: 1.1 to 1.7 ms instead of 0.3 to 0.4 for 5,000 of them.
  */
 export const COPIED_BYTES = 4096;
+
+/** A call of the runtime takes longer than a loop over so few bytes. */
+const LOOPED_BYTES = 16;
 
 /** Returns a part of the bytes, which may share their memory. */
 export function partOf(bytes: Buffer, from: number, to: number): Uint8Array {

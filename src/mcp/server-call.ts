@@ -2,6 +2,7 @@
 import { parseContentEncoding } from "../http/content-encoding.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { isEventStreamType } from "../http/media-type.ts";
+import { PacedReader } from "../http/paced-reader.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import type { UpstreamClient } from "../upstream/upstream-client.ts";
@@ -12,6 +13,7 @@ import type { AcceptedCredentials } from "./accepted-credentials.ts";
 import type { BriefExchanges } from "./brief-exchanges.ts";
 import type { CacheOwner } from "./client-cache.ts";
 import { GatehouseError } from "../base/errors.ts";
+import { TurnMeter } from "../base/own-turn.ts";
 import { toError } from "../base/to-error.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { OffLoopError } from "../off-loop/off-loop-error.ts";
@@ -198,8 +200,11 @@ async function discardBody(reader: BodyReader, maxBytes: number): Promise<void> 
 
 async function* streamedEvents(reader: BodyReader, parse: Parse): AsyncGenerator<ServerEvent> {
   const parser = new McpEventParser(MAX_MESSAGE_BYTES);
+  // Comments and other lines without an event cost time, too: each piece counts, and so does each event.
+  const pieces = new PacedReader(reader);
+  const meter = new TurnMeter();
   for (;;) {
-    const bytes = await reader.next();
+    const bytes = await pieces.next();
     if (bytes === null) return;
     for (const { id, retry, data } of eventsIn(parser, bytes)) {
       const messages = data.byteLength === 0 ? [null] : await parse(data);
@@ -207,6 +212,9 @@ async function* streamedEvents(reader: BodyReader, parse: Parse): AsyncGenerator
       const last = messages.length - 1;
       for (const [index, message] of messages.entries())
         yield { message, eventId: index === last ? id : null, retry };
+      // The work on the event is done when the next one is asked for.
+      const pause = meter.add(data.byteLength);
+      if (pause !== null) await pause;
     }
   }
 }
