@@ -127,7 +127,7 @@ export const SETTINGS = {
   ),
   MAX_BUFFERED_BYTES: setting(
     "a third of the memory above 128 MiB, divided by WORKERS, at least 8 MiB",
-    "bytes of request bodies that a process keeps in memory; further bodies are rejected with 503",
+    "bytes of request bodies and of unfinished answers of MCP servers that a process keeps in memory; further ones are rejected with 503",
     optionalInteger(65_536, Number.MAX_SAFE_INTEGER),
   ),
   MAX_IN_FLIGHT: setting(

@@ -43,6 +43,11 @@ export class McpEventParser {
     this.#maxEventBytes = maxEventBytes;
   }
 
+  /** The size of the incomplete event. */
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
   /** Throws an Error if an event is too large, or has too many lines. */
   push(bytes: Uint8Array): McpEvent[] {
     const events: McpEvent[] = [];

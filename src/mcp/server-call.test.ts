@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { countTurns } from "../../test/support/counted-turns.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
+import { BodyBudget } from "../http/body-budget.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { HeaderFields } from "../http/header-fields.ts";
 import { UpstreamResponse } from "../upstream/upstream-response.ts";
@@ -22,7 +23,8 @@ function received(body: string) {
   >[0]);
   response.onBody(Buffer.from(body));
   response.onEnd();
-  const parts = { upstream: { send: () => response }, clock } as unknown as ServerCallParts;
+  const bodyBudget = new BodyBudget(Infinity, clock);
+  const parts = { upstream: { send: () => response }, clock, bodyBudget } as unknown as ServerCallParts;
   const request = {
     method: "POST",
     headers: {},

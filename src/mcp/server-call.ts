@@ -1,10 +1,11 @@
 // One HTTP request to an MCP server: sends a JSON-RPC message and reads the response, which is JSON or an event stream.
 import { parseContentEncoding } from "../http/content-encoding.ts";
+import type { BodyBudget } from "../http/body-budget.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { isEventStreamType } from "../http/media-type.ts";
 import { PacedReader } from "../http/paced-reader.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
-import { readWholeBody } from "../upstream/read-whole-body.ts";
+import { discardBody, readWholeBody } from "../upstream/read-whole-body.ts";
 import type { UpstreamClient } from "../upstream/upstream-client.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
@@ -18,6 +19,7 @@ import { toError } from "../base/to-error.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { OffLoopError } from "../off-loop/off-loop-error.ts";
 import { McpEventParser, type McpEvent } from "./event-stream.ts";
+import { HeldAnswer } from "./held-answer.ts";
 import { readBatch, readMessage, type MessageText, type RpcMessage, type RpcResponse } from "./json-rpc.ts";
 import { parseMessage, type ParseOptions } from "./parse-message.ts";
 import { BATCH_VERSION } from "./protocol.ts";
@@ -32,6 +34,7 @@ export interface ServerCallParts {
   readonly accepted: AcceptedCredentials;
   readonly offLoop: OffLoop;
   readonly brief: BriefExchanges;
+  readonly bodyBudget: BodyBudget;
 }
 
 /** A credential of the server that a client sent. */
@@ -96,7 +99,7 @@ export interface ServerReply {
 export async function callServer(
   server: McpServerTarget,
   request: ServerRequest,
-  { upstream, clock, accepted, offLoop }: ServerCallParts,
+  { upstream, clock, accepted, offLoop, bodyBudget }: ServerCallParts,
 ): Promise<ServerReply> {
   const { signal, credential, timeoutMs } = request;
   signal?.throwIfAborted();
@@ -127,7 +130,11 @@ export async function callServer(
       accepted.remove(credential.owner, poolKey);
     const mayBatch = request.headers["mcp-protocol-version"] === BATCH_VERSION;
     const parse = { offLoop, isUnique: false, isOwned: true, tenant: server.tag };
-    return await openReply(response, (bytes) => parseMessages(bytes, mayBatch, parse), release);
+    const encoding = parseContentEncoding(response.headers.get("content-encoding"));
+    const reader = encoding === "identity" ? response : decodeResponse(response, encoding);
+    const held = new HeldAnswer(reader, bodyBudget, clock);
+    const body = { reader, held, parse: (bytes: Uint8Array) => parseMessages(bytes, mayBatch, parse) };
+    return await openReply(response, body, release);
   } catch (error) {
     release();
     throw error;
@@ -149,17 +156,23 @@ function headersFor(server: McpServerTarget, request: ServerRequest): Record<str
 
 type Parse = (bytes: Uint8Array) => Promise<readonly RpcMessage[]>;
 
+/** The body of a response while it is read. */
+interface ReplyBody {
+  readonly reader: BodyReader;
+  readonly held: HeldAnswer;
+  readonly parse: Parse;
+}
+
 async function openReply(
   response: UpstreamResponse,
-  parse: Parse,
+  body: ReplyBody,
   release: () => void,
 ): Promise<ServerReply> {
   const { status, headers } = response;
-  const encoding = parseContentEncoding(headers.get("content-encoding"));
-  const reader = encoding === "identity" ? response : decodeResponse(response, encoding);
+  const { reader, held } = body;
   if (!response.ok) {
-    const body = await readWholeBody(reader, MAX_MESSAGE_BYTES).catch(() => new Uint8Array(0));
-    throw new ServerStatusError(status, await errorIn(body, parse), headers.get("www-authenticate"));
+    const error = await errorIn(body).finally(() => held.release());
+    throw new ServerStatusError(status, error, headers.get("www-authenticate"));
   }
   const isStream = isEventStreamType(headers.get("content-type"));
   const isEmpty = !response.hasBody || status === 202 || status === 204;
@@ -169,18 +182,20 @@ async function openReply(
     isStream,
     async *events() {
       try {
-        if (isStream) yield* streamedEvents(reader, parse);
-        else if (!isEmpty) yield* await wholeMessage(reader, parse);
-        else await readWholeBody(reader, MAX_MESSAGE_BYTES);
+        if (isStream) yield* streamedEvents(body);
+        else if (!isEmpty) yield* await wholeMessage(body);
+        else await discardBody(reader, MAX_MESSAGE_BYTES);
+      } catch (error) {
+        throw held.reasonOf(error);
       } finally {
         release();
+        held.release();
         // Stops a stream that nobody reads to its end; has no effect after the end.
         reader.cancel();
       }
     },
     async discard(maxBytes) {
       try {
-        // As it was received: what is thrown away need not be decoded.
         await discardBody(response, maxBytes);
       } finally {
         release();
@@ -190,15 +205,7 @@ async function openReply(
   };
 }
 
-async function discardBody(reader: BodyReader, maxBytes: number): Promise<void> {
-  for (let size = 0; size <= maxBytes;) {
-    const bytes = await reader.next();
-    if (bytes === null) return;
-    size += bytes.byteLength;
-  }
-}
-
-async function* streamedEvents(reader: BodyReader, parse: Parse): AsyncGenerator<ServerEvent> {
+async function* streamedEvents({ reader, held, parse }: ReplyBody): AsyncGenerator<ServerEvent> {
   const parser = new McpEventParser(MAX_MESSAGE_BYTES);
   // Comments and other lines without an event cost time, too: each piece counts, and so does each event.
   const pieces = new PacedReader(reader);
@@ -208,6 +215,7 @@ async function* streamedEvents(reader: BodyReader, parse: Parse): AsyncGenerator
     if (bytes === null) return;
     for (const { id, retry, data } of eventsIn(parser, bytes)) {
       const messages = data.byteLength === 0 ? [null] : await parse(data);
+      held.hold(parser.pendingBytes);
       // A client resumes after the id, and so after the whole batch.
       const last = messages.length - 1;
       for (const [index, message] of messages.entries())
@@ -216,6 +224,7 @@ async function* streamedEvents(reader: BodyReader, parse: Parse): AsyncGenerator
       const pause = meter.add(data.byteLength);
       if (pause !== null) await pause;
     }
+    held.hold(parser.pendingBytes);
   }
 }
 
@@ -227,9 +236,9 @@ function eventsIn(parser: McpEventParser, bytes: Uint8Array): McpEvent[] {
   }
 }
 
-async function wholeMessage(reader: BodyReader, parse: Parse): Promise<ServerEvent[]> {
-  const body = await readWholeBody(reader, MAX_MESSAGE_BYTES);
-  const messages = await parse(body);
+async function wholeMessage({ held, parse }: ReplyBody): Promise<ServerEvent[]> {
+  const messages = await parse(await readWholeBody(held.countedReader(), MAX_MESSAGE_BYTES));
+  held.release();
   return messages.map((message) => ({ message, eventId: null, retry: null }));
 }
 
@@ -271,9 +280,9 @@ function withoutEnd(message: string): string {
 }
 
 /** Returns the JSON-RPC error in the body of an error response; null if there is none. */
-async function errorIn(body: Uint8Array, parse: Parse): Promise<RpcResponse | null> {
+async function errorIn({ held, parse }: ReplyBody): Promise<RpcResponse | null> {
   try {
-    const [message] = await parse(body);
+    const [message] = await parse(await readWholeBody(held.countedReader(), MAX_MESSAGE_BYTES));
     return message?.kind === "response" && message.error !== null ? message : null;
   } catch {
     return null;

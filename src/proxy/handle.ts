@@ -180,10 +180,10 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
 }
 
 function createMcp({ upstreamPool: upstream, toolPins: pins, log, ...parts }: DataPlaneParts): LazyMcp {
-  const { current, requireApiKey, silentServers: silences, offLoop } = parts;
+  const { current, requireApiKey, silentServers: silences, offLoop, bodyBudget } = parts;
   return new LazyMcp({
     ...parts,
-    serving: { upstream, pins, silences, log, current, requireApiKey, offLoop },
+    serving: { upstream, pins, silences, log, current, requireApiKey, offLoop, bodyBudget },
   });
 }
 

@@ -21,3 +21,12 @@ export async function readWholeBody(
     chunks.push(chunk);
   }
 }
+
+/** Reads a body of no interest, so that its connection can be used again, up to a size limit. */
+export async function discardBody(reader: BodyReader, maxBytes: number): Promise<void> {
+  for (let size = 0; size <= maxBytes;) {
+    const bytes = await reader.next();
+    if (bytes === null) return;
+    size += bytes.byteLength;
+  }
+}

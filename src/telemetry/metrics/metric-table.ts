@@ -108,7 +108,7 @@ export const METRICS = {
   },
   gatehouse_buffered_body_bytes: {
     type: "gauge",
-    help: "Bytes of request bodies in memory; MAX_BUFFERED_BYTES limits them per process.",
+    help: "Bytes of request bodies and of unfinished answers of MCP servers in memory; MAX_BUFFERED_BYTES limits them per process.",
     labels: [],
   },
 
