@@ -56,7 +56,6 @@ export async function attempt(
   const { upstream } = rule;
   const plan = planOf(exchange, upstream);
   const candidates = leg?.candidates ?? candidatesFor(exchange, rule);
-  const { preferred, fallback } = candidates;
   const maxAttempts = exchange.attempts + upstream.maxAttempts;
   const clientHash = clientHashFor(exchange, upstream, parts);
   let now = exchange.clock.now();
@@ -65,7 +64,7 @@ export async function attempt(
   let lastResponse: TargetResponse | null = null;
   let lastError: Error | null = null;
   let isSameTargetRetried = false;
-  let index = plan.pick(preferred, fallback, null, clientHash, now);
+  let index = plan.pick(candidates.preferred, candidates.fallback, null, clientHash, now);
   for (let target = upstream.targets[index]; target !== undefined; target = upstream.targets[index]) {
     const started = startAttempt(exchange, rule, target, observed, parts, now, false);
     let result: TargetResponse | Error;
@@ -93,7 +92,7 @@ export async function attempt(
     if (exchange.isOver || exchange.attempts >= maxAttempts || exchange.upload?.isUntouched === false) break;
     tried.push(index);
     now = exchange.clock.now();
-    const next = plan.pick(preferred, fallback, tried, clientHash, now);
+    const next = plan.pick(candidates.preferred, candidates.fallback, tried, clientHash, now);
     if (next < 0) {
       // No other target is left. The failed connection may have been stale, so try the same target once more.
       if (isSameTargetRetried || !isConnectionFailure(result)) break;
@@ -101,8 +100,7 @@ export async function attempt(
     } else index = next;
     // A request that could not be encoded was not sent, so the retry does not count against the retry budget.
     if (!(result instanceof GatehouseError) && !plan.retries.tryRetry(now)) break;
-    const isReserved = mayRetry(exchange, parts.reservations);
-    if (!(isPromise(isReserved) ? await isReserved : isReserved) || exchange.isOver) break;
+    if (!(await mayRetry(exchange, parts.reservations)) || exchange.isOver) break;
   }
   if (lastResponse !== null && !exchange.isClientDisconnected) return lastResponse;
   lastResponse?.discard(exchange.clock.now());
