@@ -6,6 +6,7 @@ import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
 import { LeavingClient, SteppedProvider } from "../support/stepped-provider.ts";
 import { passTimeUntil, waitFor } from "../support/waiting.ts";
+import { runs } from "../support/long-form.ts";
 
 const gatehouse = await startGatehouseInProcess();
 const provider = new SteppedProvider();
@@ -78,6 +79,7 @@ interface Generation {
   readonly tokens: number;
 }
 
+const REQUESTS = runs({ short: 250, long: 1000 });
 const msOf = ({ perSecond, tokens }: Generation) => (tokens * 1000) / perSecond;
 
 let calls = 0;
@@ -101,7 +103,7 @@ async function abandon(url: string, milliseconds: number, body: object = request
   await client.ended;
 }
 
-test("1,000 requests without a stream that are left at random moments cost what was generated", async () => {
+test("requests without a stream that are left at random moments cost what was generated", async () => {
   const route = await seed();
   const random = randomNumbers(49);
   const next = (): Generation => ({
@@ -111,7 +113,7 @@ test("1,000 requests without a stream that are left at random moments cost what 
   for (let count = 0; count < 30; count++) await complete(route, next());
   const before = await spent(route);
   let tally = 0;
-  for (let count = 0; count < 1000; count++) {
+  for (let count = 0; count < REQUESTS; count++) {
     const generation = next();
     const milliseconds = random() * msOf(generation);
     await abandon(route.url, milliseconds);

@@ -8,7 +8,7 @@ import { isLong } from "../support/long-form.ts";
 import { usePeerThread } from "../support/peer-thread.ts";
 
 /** The number matters for the duration of a turn only, which the default run does not assert. */
-const AT_ONCE = isLong ? 8 : 2;
+const AT_ONCE = isLong ? 8 : 1;
 /**
  * In CPU time. Parsing one of these messages on the event loop took 469 ms to 4 s. Asserted in the long form only: beside other tests, a collection of the
  * garbage that they left takes as long.
