@@ -88,8 +88,8 @@ export function AdjustDialog({ path, budget, spenders, subject, onClose }: Adjus
 }
 
 /**
- * Returns the losses that are shown, and a function that shows those of the call if it has any, and
- * otherwise, or when they are shown, sends it. It resolves to whether the call was sent and has succeeded.
+ * Returns the losses that are shown, and a function that sends the call. A call with losses that are not
+ * shown yet is not sent: its losses are shown instead. Resolves to whether the call has succeeded.
  */
 function useConfirmedPost(path: string, body: object) {
   const of = JSON.stringify(body);

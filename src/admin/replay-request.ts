@@ -1,5 +1,5 @@
 // Makes the input of an explanation from a record of the request log, and says what it had to assume.
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { isJsonObject, isJsonText, type JsonObject } from "../base/json.ts";
 import type { Operation } from "../formats/operations.ts";
 import { statelessMessage } from "../mcp/stateless-message.ts";
 import type { Replay } from "../model/explanation.ts";
@@ -101,7 +101,7 @@ function recordedParams(body: string | undefined): JsonObject | null {
 function bodyOf(record: RequestRecord): ReplayedBody {
   if (WITHOUT_BODY.has(record.method)) return { body: null, problem: null };
   const recorded = record.bodies?.request;
-  if (recorded !== undefined && (recorded === "" || isJson(recorded)))
+  if (recorded !== undefined && (recorded === "" || isJsonText(recorded)))
     return {
       body: recorded === "" ? null : recorded,
       problem: recorded.includes("***") ? "Secrets in the recorded body are masked." : null,
@@ -127,15 +127,6 @@ function standInFor({ operation, requested_model: model, stream, path }: Request
     ...fields,
     ...(stream && !isInPath && { stream: true }),
   });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A WebSocket names its model in the query. */

@@ -1,4 +1,4 @@
-// The names of the API keys that have used most of a budget, also of keys that were deleted: usage keeps their last names.
+// The names of the API keys that have used most of a budget. Usage keeps the last names of deleted keys.
 import { SHARED_SUBJECT } from "../runtime/budget-subjects.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledBudget } from "../snapshot/compiled-budget.ts";

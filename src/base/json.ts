@@ -81,3 +81,12 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   }
   return merged;
 }
+
+export function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -132,7 +132,7 @@ export class ReadTexts implements TextSink {
   }
 }
 
-/** Longer places of texts are shortened: they are only told apart. */
+/** Longer places of texts are shortened: a place only identifies its text. */
 const MAX_PATH = 256;
 const ARGUMENTS = ["arguments", "args", "input", "partialArgs"];
 /** Members whose objects are calls, also without arguments. */

@@ -171,7 +171,7 @@ export class RequestTextReader {
     this.#results.add(block, () => this.#walk(node, place, "free", member));
   }
 
-  /** The arguments of a call, whoever sends it: an assistant in a conversation, or a client of an MCP server. */
+  /** The arguments of a call by an assistant in a conversation, or by a client of an MCP server. */
   #walkArguments(child: JsonNode, here: Place, member: Member): void {
     const isOfMessage = here.role !== "other" && here.message >= 0;
     const tool = here.tool ?? this.#places.valuesOf(member.parent, "name")[0] ?? null;

@@ -65,7 +65,7 @@ export class BriefExchanges {
     }
   }
 
-  /** The status has told all that matters: a response that breaks off, or is stopped here, is no failure. */
+  /** The status is the whole result: a response that breaks off, or is stopped here, is no failure. */
   async #drain(reply: Discardable, aborted: AbortController): Promise<void> {
     const timer = this.#clock.setTimeout(() => aborted.abort(), DRAIN_MS);
     try {

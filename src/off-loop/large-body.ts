@@ -41,7 +41,7 @@ export function isLargeBody(bytes: Uint8Array): boolean {
   return isDense;
 }
 
-/** Strings are not told from other bytes: a text with many commas takes a task, too. */
+/** Separators within strings count as well, so that a text with many commas also takes a task. */
 function hasManySeparators(bytes: Uint8Array): boolean {
   let separators = 0;
   for (const byte of bytes)

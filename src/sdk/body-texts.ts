@@ -1,5 +1,6 @@
 // The texts of a request body of any kind: JSON, lines of JSON, forms, and plain text. What is neither of these and no media is unreadable, so
 // that no content type is a way around an inspection.
+import { isJsonText } from "../base/json.ts";
 import { isUtf8 } from "node:buffer";
 import { isMediaType, isPdf, isTextFile } from "../base/text-bytes.ts";
 import { RequestTexts } from "../formats/request-texts.ts";
@@ -47,22 +48,13 @@ function readUndeclared(body: Uint8Array, type: string): BodyTexts {
   const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, MAX_START));
   if (JSON_START.test(start.toString("latin1"))) {
     const text = new TextDecoder().decode(body);
-    const json = isJson(text) ? RequestTexts.read(body) : readJsonLines(body, text);
+    const json = isJsonText(text) ? RequestTexts.read(body) : readJsonLines(body, text);
     if (json !== null) return json;
     if (!text.trimStart().startsWith('"'))
       return emptyTexts(body, "a body that begins as JSON and is no valid JSON");
   }
   const isMedia = isPdf(body) || (isMediaType(type) && !isTextFile(type, body));
   return isMedia ? emptyTexts(body, null) : readPlainText(body);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function emptyTexts(body: Uint8Array, unreadable: string | null): BodyTexts {

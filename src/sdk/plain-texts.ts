@@ -1,4 +1,5 @@
 // The texts of bodies that are plain text, or lines of JSON.
+import { isJsonText } from "../base/json.ts";
 import { RequestTexts } from "../formats/request-texts.ts";
 import type { BodyTexts } from "./body-text-list.ts";
 
@@ -31,7 +32,7 @@ export function readPlainText(body: Uint8Array): BodyTexts {
 /** Returns null if a line is no JSON. `text` is the text of the body, without a byte order mark. */
 export function readJsonLines(body: Uint8Array, text: string): BodyTexts | null {
   const lines: { readonly read: RequestTexts; readonly end: number }[] = [];
-  if (!text.split("\n").every((line) => line.trim() === "" || isJson(line))) return null;
+  if (!text.split("\n").every((line) => line.trim() === "" || isJsonText(line))) return null;
   let start = 0;
   while (start < body.byteLength) {
     const found = body.indexOf(LINE_FEED, start);
@@ -73,13 +74,4 @@ function joinLines(
       return Buffer.concat([...written, body.subarray(lines.at(-1)?.end ?? 0)]);
     },
   };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,7 +1,7 @@
 // Estimates of a request before it is sent, for budgets and for the limits of plugins: which models may get it, and its tokens.
 import { percentDecoded } from "../../base/percent-decoded.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
-import type { Operation } from "../../formats/operations.ts";
+import { OPERATIONS_WITHOUT_OUTPUT, type Operation } from "../../formats/operations.ts";
 import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
@@ -26,8 +26,6 @@ import {
 } from "./request-size.ts";
 
 const TASK = new URL("./request-size-task.ts", import.meta.url);
-/** Their responses are no generated tokens. */
-const OPERATIONS_WITHOUT_OUTPUT: ReadonlySet<Operation> = new Set(["embeddings", "moderations", "rerank"]);
 /** What they run is in a file, and is not charged by the price of requests. */
 const JOBS: ReadonlySet<Operation> = new Set(["batches", "fine_tuning"]);
 const CONVERSE_PATH = /\/model\/[^?]+\/converse(?:-stream)?\/?$/i;

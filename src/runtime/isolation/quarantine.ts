@@ -118,7 +118,7 @@ function digestsOf<Hook extends IsolatedHook>(hook: Hook, context: IsolatedConte
   const { context: data, bytes } = readContext(hook, context);
   const fields = Object.entries(data).filter(([name]) => !VOLATILE_FIELDS.has(name));
   const content = bytes === null || bytes.byteLength === 0 ? null : digestOfBytes(bytes);
-  // Without an API key, clients are told apart by their address: none can have the bodies of others rejected.
+  // Without an API key, the address identifies the client: no client can have the bodies of others rejected.
   const client = context.apiKey?.id ?? context.clientAddress;
   return {
     request: digestOf([hook, ...fields.map(([name, value]) => [name, stableValue(name, value)]), content]),
