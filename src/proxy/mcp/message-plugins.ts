@@ -25,6 +25,7 @@ export class MessagePlugins {
   readonly #rejectsFiles: boolean;
   /** Null before the first message, which shows which server has responded. */
   #shadows: ShadowBodies | null = null;
+  #previous: Promise<unknown> = Promise.resolve();
 
   constructor(exchange: Exchange, parts: PluginParts) {
     this.#exchange = exchange;
@@ -34,19 +35,30 @@ export class MessagePlugins {
   }
 
   /**
-   * Resolves to the text that the client gets. `isLast` is true for the response to the request. Rejects with a RejectedText if a
-   * plugin rejects the message.
+   * Resolves to the text that the client gets. `isLast` is true for the response to the request. Rejects with a RejectedText if a plugin
+   * rejects the message, and with a GatehouseError if one cannot inspect it.
    */
-  async inspect(text: MessageText, isLast: boolean): Promise<MessageText> {
+  inspect(text: MessageText, isLast: boolean): Promise<MessageText> {
     const shadows = (this.#shadows ??= ShadowBodies.begin(this.#exchange, MESSAGES, this.#parts));
-    if (this.#links.length === 0 && shadows === null) return text;
+    if (this.#links.length === 0 && shadows === null) return Promise.resolve(text);
+    return this.#afterOthers(() => this.#run(text, isLast));
+  }
+
+  /** Plugins keep notes about a message: those about another one must not replace them. */
+  #afterOthers<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#previous.then(work);
+    this.#previous = result.catch(() => undefined);
+    return result;
+  }
+
+  async #run(text: MessageText, isLast: boolean): Promise<MessageText> {
     let current: Uint8Array = typeof text === "string" ? Buffer.from(text) : text;
     for (const link of this.#links) {
-      shadows?.push(link, current, isLast);
+      this.#shadows?.push(link, current, isLast);
       current = await runOnMessage(this.#exchange, link, current, isLast, this.#parts, this.#rejectsFiles);
-      shadows?.pushResult(link, current);
+      this.#shadows?.pushResult(link, current);
     }
-    shadows?.push(null, current, isLast);
+    this.#shadows?.push(null, current, isLast);
     return current;
   }
 }
