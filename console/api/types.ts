@@ -2947,6 +2947,15 @@ export interface RequestList {
         start_ms: number;
         ms: number;
       }[];
+      /** Messages of servers, and their parts of merged lists and instructions, that a plugin refused while the rest of the request was served. The first 20 kinds. */
+      refusals: {
+        server_id: string;
+        server: string;
+        /** Of the message, or that it responds to. */
+        method: string;
+        code: string;
+        count: number;
+      }[];
     } | null;
     /** The faults that a game day injected, separated by commas. Null: none. */
     fault: string | null;

@@ -35,6 +35,20 @@ export const mcpRequest = z
         }),
       )
       .meta({ description: "What was sent to servers. Lists that are in the cache send nothing." }),
+    refusals: z
+      .array(
+        z.object({
+          server_id: z.string(),
+          server: z.string(),
+          method: z.string().meta({ description: "Of the message, or that it responds to." }),
+          code: z.string(),
+          count: z.int(),
+        }),
+      )
+      .meta({
+        description:
+          "Messages of servers, and their parts of merged lists and instructions, that a plugin refused while the rest of the request was served. The first 20 kinds.",
+      }),
   })
   .nullable()
   .meta({ description: "Null unless the rule leads to MCP servers." });

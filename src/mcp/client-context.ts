@@ -2,6 +2,7 @@
 // to the servers.
 import type { ItemAccess } from "./item-access.ts";
 import type { MessageText } from "./json-rpc.ts";
+import type { MessageRefusal } from "./message-refusal.ts";
 import type { RequestObserver } from "./observe-request.ts";
 import type { PublicNames } from "./public-names.ts";
 import type { ServerLinks } from "./server-links.ts";
@@ -11,8 +12,11 @@ import type { ClientDescription } from "./server-link.ts";
 
 /** Where messages to the client go that precede the response. */
 export interface ClientSink {
-  /** `text` is a JSON-RPC message, or empty for an event that has only an id. The caller waits before it sends more. */
-  send(text: MessageText, eventId: string | null, retry: number | null): Promise<void> | void;
+  /**
+   * `text` is a JSON-RPC message, or empty for an event that has only an id. The caller waits before it sends more. Resolves to null, or to
+   * the refusal of a message that is not sent: its event then has only an id.
+   */
+  send(text: MessageText, eventId: string | null, retry: number | null): Promise<MessageRefusal | null>;
 }
 
 export interface ClientContext {

@@ -25,6 +25,8 @@ export interface RequestObserver {
   begin(link: ServerLink, method: string, target: string | null): CallObserver;
   /** The server is left out, because it did not respond. */
   silent(server: McpServerTarget, method: string): void;
+  /** A plugin refused a message of the server, or its part of a merged result. The rest of the request is served. */
+  refused(server: McpServerTarget, method: string, code: string): void;
   listed(server: McpServerTarget, method: ListMethod, list: ServerList): void;
 }
 

@@ -3,11 +3,39 @@ import type { JsonObject } from "../base/json.ts";
 import { wantsLogMessage } from "./bridge.ts";
 import type { ClientContext } from "./client-context.ts";
 import type { FederationParts } from "./federation.ts";
-import { notificationText, requestText, textOf, type RpcRequest } from "./json-rpc.ts";
+import {
+  notificationText,
+  requestText,
+  textOf,
+  type MessageText,
+  type RpcErrorObject,
+  type RpcRequest,
+} from "./json-rpc.ts";
 import { RPC } from "./protocol.ts";
 import type { ServerEvent } from "./server-call.ts";
 import { generationOf, sendResponse, type ServerLink } from "./server-link.ts";
+import type { McpServerTarget } from "./server-target.ts";
 import { sealRequestId } from "./session-seal.ts";
+
+const NOT_SUPPORTED: RpcErrorObject = { code: RPC.methodNotFound, message: "Not supported." };
+/** Without the plugin and its code: a server could try out what passes. */
+const REFUSED: RpcErrorObject = {
+  code: RPC.serverError,
+  message: "The gateway does not pass this request on to the client.",
+};
+
+/** Resolves to whether the message is sent. One that a plugin refuses is left out. */
+export async function relayMessage(
+  { sink, observer }: ClientContext,
+  { server, method }: { readonly server: McpServerTarget; readonly method: string },
+  text: MessageText,
+  eventId: string | null = null,
+  retry: number | null = null,
+): Promise<boolean> {
+  const refusal = await sink.send(text, eventId, retry);
+  if (refusal !== null) observer.refused(server, method, refusal.code);
+  return refusal === null;
+}
 
 /** Relays a message that a server sends before the response to a request; `request` is null for messages without one. */
 export async function relayEvent(
@@ -27,21 +55,22 @@ export async function relayEvent(
     if (id !== null) await sink.send("", id, retry);
     return;
   }
+  const { server } = link;
   if (message.kind === "request") {
-    if (isSession && link.isClientSession && generationOf(link) === "session")
-      await sink.send(
-        requestText(sealRequestId(link.server.tag, message.id), message.method, message.params),
+    const { method, params } = message;
+    // Only a client session can return the client's response to the server.
+    const mayRelay = isSession && link.isClientSession && generationOf(link) === "session";
+    const isSent =
+      mayRelay &&
+      (await relayMessage(
+        context,
+        { server, method },
+        requestText(sealRequestId(server.tag, message.id), method, params),
         id,
         retry,
-      );
-    // Only a client session can return the client's response to the server.
-    else
-      await sendResponse(
-        link,
-        message.id,
-        { result: null, error: { code: RPC.methodNotFound, message: "Not supported." } },
-        parts,
-      );
+      ));
+    if (isSent) return;
+    await sendResponse(link, message.id, { result: null, error: mayRelay ? REFUSED : NOT_SUPPORTED }, parts);
     return;
   }
   if (message.kind !== "notification") return;
@@ -49,7 +78,8 @@ export async function relayEvent(
   if (params === null) return;
   const isLog = message.method === "notifications/message";
   if (!isSession && isLog && !wantsLogMessage(request?.params ?? {}, params)) return;
-  await sink.send(notificationText(message.method, params), id, retry);
+  const { method } = message;
+  await relayMessage(context, { server, method }, notificationText(method, params), id, retry);
 }
 
 /** Returns null for a notification that the client does not get. */

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ClientContext } from "./client-context.ts";
 import { ownRequestId, type FederationParts } from "./federation.ts";
-import { relayEvent } from "./relay-event.ts";
+import { relayEvent, relayMessage } from "./relay-event.ts";
 import { metaOf, notificationText, objectOf, resultText, RpcError, textOf, type RpcId } from "./json-rpc.ts";
 import { META_SUBSCRIPTION, RPC } from "./protocol.ts";
 import { pause } from "./reconnects.ts";
@@ -138,11 +138,13 @@ export async function relaySubscriptions(
   });
   if (known.length > 0) honored["resourceSubscriptions"] = known;
   const meta = { [META_SUBSCRIPTION]: id };
-  await context.sink.send(
+  const refusal = await context.sink.send(
     notificationText("notifications/subscriptions/acknowledged", { notifications: honored, _meta: meta }),
     null,
     null,
   );
+  // The client waits for it.
+  if (refusal !== null) throw refusal.error;
   if (Object.keys(honored).length > 0) {
     await Promise.all(
       context.servers.map((server) => keepSubscription(context, server, honored, meta, parts)),
@@ -159,7 +161,7 @@ async function keepSubscription(
   meta: JsonObject,
   parts: FederationParts,
 ): Promise<void> {
-  const { names, links, sink, signal } = context;
+  const { names, links, signal } = context;
   const uris = isTextList(honored["resourceSubscriptions"]) ? honored["resourceSubscriptions"] : [];
   const own = uris.flatMap((uri) =>
     names.findUri(uri)?.server === server ? [names.findUri(uri)?.name ?? ""] : [],
@@ -173,12 +175,13 @@ async function keepSubscription(
     if (changed !== undefined) {
       parts.lists.invalidate(links.listOwner(server), changed);
       if (honored[`${changed}ListChanged`] === true)
-        await sink.send(notificationText(method, { _meta: meta }), null, null);
+        await relayMessage(context, { server, method }, notificationText(method, { _meta: meta }));
       return;
     }
     const uri = method === "notifications/resources/updated" ? textOf(params, "uri") : null;
-    if (uri !== null && own.includes(uri))
-      await sink.send(notificationText(method, { uri: names.uriFor(server, uri), _meta: meta }), null, null);
+    if (uri === null || !own.includes(uri)) return;
+    const updated = notificationText(method, { uri: names.uriFor(server, uri), _meta: meta });
+    await relayMessage(context, { server, method }, updated);
   };
   /** The session in which the resources are subscribed; undefined before. */
   let subscribedIn: string | null | undefined = undefined;

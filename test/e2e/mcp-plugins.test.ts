@@ -3,14 +3,13 @@ import { describe, expect, test } from "bun:test";
 import { seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { pluginsDirectory, SCRIPTED_PLUGINS, scripted } from "../support/plugin-fixtures.ts";
 import { useGatehouse } from "../support/use-gatehouse.ts";
-import { waitFor, waitUntil } from "../support/waiting.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const gatehouse = await useGatehouse({ env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) } });
 
 /** Harmless in a repository, and a finding of code_sanitation. */
 const CODE = ["SELECT * FROM users WHERE name = '' OR 1=1;", "DROP", "TABLE users; --"].join(" ");
 const text = (value: string) => ({ content: [{ type: "text", text: value }] });
-let aborted = 0;
 
 const servers = useMcpServers({
   one: {
@@ -19,16 +18,6 @@ const servers = useMcpServers({
       echo: { run: ({ params }) => text(JSON.stringify(params["arguments"])) },
       structured: { run: () => ({ ...text("fine"), structuredContent: { rows: [{ note: CODE }] } }) },
       bad: { run: () => text(CODE) },
-      late: {
-        isStream: true,
-        run: async (call, send) => {
-          send({ method: "notifications/message", params: { level: "info", data: "begin" } });
-          send({ method: "notifications/message", params: { level: "info", data: CODE } });
-          await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
-          aborted++;
-          return text("never");
-        },
-      },
       chatty: {
         isStream: true,
         run: (_, send) => {
@@ -242,24 +231,6 @@ describe("code_sanitation", () => {
     const sent = servers.one.received.findLast(({ params }) => params["name"] === "echo");
     expect(JSON.stringify(sent?.params)).toContain("*");
     expect(JSON.stringify(sent?.params)).not.toContain("OR 1=1");
-  });
-
-  test("ends a stream with an error at a message with code, and cancels the call", async () => {
-    const { url } = await seed(sanitation("block"));
-    const client = await SessionClient.start(url);
-    const before = aborted;
-    const { messages, text: body } = await client.request("tools/call", { name: "late" }, "late");
-    expect(messages).toMatchObject([
-      { method: "notifications/message", params: { data: "begin" } },
-      { id: "late", error: { data: { code: "code_injection_detected" } } },
-    ]);
-    expect(body).not.toContain("users");
-    await waitUntil(() => aborted === before + 1);
-    await waitUntil(() =>
-      servers.one.received.some(
-        ({ rpcMethod, params }) => rpcMethod === "notifications/cancelled" && params["requestId"] === "late",
-      ),
-    );
   });
 });
 

@@ -4,6 +4,7 @@ import type { ServerList } from "../../mcp/list-cache.ts";
 import type { RequestObserver } from "../../mcp/observe-request.ts";
 import { LISTS, type ListMethod } from "../../mcp/protocol.ts";
 import { ServerStatusError } from "../../mcp/server-call.ts";
+import type { Log } from "../../telemetry/log/log.ts";
 import type { ServerLink } from "../../mcp/server-link.ts";
 import type { McpServerTarget } from "../../mcp/server-target.ts";
 import type { ObservedMcp } from "../../telemetry/metrics/observed-mcp.ts";
@@ -21,11 +22,13 @@ export class ExchangeObserver implements RequestObserver {
   readonly #exchange: Exchange;
   readonly #request: McpRequest;
   readonly #metrics: ObservedMcp;
+  readonly #log: Log;
 
-  constructor(exchange: Exchange, request: McpRequest, metrics: ObservedMcp) {
+  constructor(exchange: Exchange, request: McpRequest, metrics: ObservedMcp, log: Log) {
     this.#exchange = exchange;
     this.#request = request;
     this.#metrics = metrics;
+    this.#log = log;
   }
 
   found(server: McpServerTarget): void {
@@ -34,6 +37,19 @@ export class ExchangeObserver implements RequestObserver {
 
   silent({ name }: McpServerTarget, method: string): void {
     this.#metrics.countSilent(name, method);
+  }
+
+  refused(server: McpServerTarget, method: string, code: string): void {
+    const { name } = server;
+    this.#metrics.countRefused(name, code);
+    const isFirst = this.#request.refused(server, method, code);
+    // A server may send any number of such messages.
+    if (!isFirst) return;
+    const { requestId: request_id } = this.#exchange;
+    this.#log.warn(
+      { request_id, server: name, method: truncateText(method), code },
+      "message of MCP server refused by plugin",
+    );
   }
 
   listed({ name }: McpServerTarget, method: ListMethod, list: ServerList): void {

@@ -1,18 +1,18 @@
 // What the client of an MCP service gets: JSON or an event stream, after the plugins of post_request and pre_response. Ends the
 // exchange, exactly once.
-import { GatehouseError } from "../../base/errors.ts";
+import { toError } from "../../base/to-error.ts";
 import { HeaderFields } from "../../http/header-fields.ts";
 import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { MessageText } from "../../mcp/json-rpc.ts";
+import { MessageRefusal } from "../../mcp/message-refusal.ts";
 import type { ObservedMcp } from "../../telemetry/metrics/observed-mcp.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
 import type { Refusal } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import { runPostRequest } from "../run-plugins.ts";
-import { RejectedText } from "../texts/text-rejection.ts";
 import { MessagePlugins, originOf } from "./message-plugins.ts";
-import { rpcErrorBody } from "./mcp-error.ts";
+import { knownRefusal, rpcErrorBody } from "./mcp-error.ts";
 import { McpReply } from "./mcp-reply.ts";
 import type { McpRequest } from "./mcp-request.ts";
 
@@ -74,8 +74,19 @@ export class McpOutput {
   }
 
   /** Sends a message that precedes the response. An empty text is an event that has only an id. */
-  async send(text: MessageText, eventId: string | null, retry: number | null): Promise<void> {
-    await this.#reply.send(text === "" ? text : await this.#inspected(text, false), eventId, retry);
+  async send(
+    text: MessageText,
+    eventId: string | null,
+    retry: number | null,
+  ): Promise<MessageRefusal | null> {
+    const inspected = text === "" ? text : await refusable(this.#inspected(text, false));
+    if (!(inspected instanceof MessageRefusal)) {
+      await this.#reply.send(inspected, eventId, retry);
+      return null;
+    }
+    // A client that resumes the stream continues after the refused message.
+    if (eventId !== null) await this.#reply.send("", eventId, retry);
+    return inspected;
   }
 
   async result(text: MessageText, status: number): Promise<void> {
@@ -149,34 +160,25 @@ export class McpOutput {
       this.#response.reject(error);
       return;
     }
-    const body = this.#errorBody(error);
+    const refusal = knownRefusal(error);
+    const { requestId } = this.#exchange;
     if (this.#request.signal.aborted) this.endStream("client_left");
-    else if (body === null) {
-      const { requestId } = this.#exchange;
+    else if (refusal === null) {
       this.#parts.log.error(
         { request_id: requestId, err: error },
         "MCP stream failed with an internal error",
       );
       this.endStream("incomplete");
     } else {
-      this.#exchange.errorCode = body.code;
-      const { status, ...sent } = body;
-      const text = JSON.stringify(rpcErrorBody(sent, this.#exchange));
+      const { status, code, message } = refusal;
+      this.#exchange.errorCode = code;
+      const text = JSON.stringify(
+        rpcErrorBody({ error: message, code, request_id: requestId }, this.#exchange),
+      );
       // A client that has disconnected meanwhile gets nothing.
       await Promise.resolve(this.#reply.send(text, null, null)).catch(() => undefined);
       this.endStream(status < 500 ? "refused" : "failed");
     }
-  }
-
-  /** Returns null for an error that clients learn nothing about. */
-  #errorBody(error: unknown): { error: string; code: string; request_id: string; status: number } | null {
-    const { requestId: request_id } = this.#exchange;
-    if (error instanceof RejectedText) {
-      const { status, code, message } = error.rejection;
-      return { error: message, code, request_id, status };
-    }
-    if (!(error instanceof GatehouseError)) return null;
-    return { error: error.message, code: error.code, request_id, status: error.status };
   }
 
   async #inspected(text: MessageText, isLast: boolean): Promise<MessageText> {
@@ -215,5 +217,16 @@ export class McpOutput {
     const { gateway, clock } = this.#exchange;
     this.metrics.serverSessions.value = this.#parts.keptSessions(gateway?.id ?? "");
     finish(this.#exchange, outcome, status, clock.now(), this.#parts);
+  }
+}
+
+/** Resolves to the refusal if the inspection of a message ends with one. */
+async function refusable(inspection: Promise<MessageText>): Promise<MessageText | MessageRefusal> {
+  try {
+    return await inspection;
+  } catch (error) {
+    const refusal = knownRefusal(error);
+    if (refusal === null) throw error;
+    return new MessageRefusal(refusal.code, toError(error));
   }
 }

@@ -13,6 +13,7 @@ import type { ClientSession } from "../../mcp/session-seal.ts";
 import type {
   McpCallFacts,
   McpFacts,
+  McpRefusalFacts,
   McpResult,
   ObservedServer,
 } from "../../telemetry/requests/mcp-facts.ts";
@@ -26,6 +27,8 @@ export interface ToolCall {
   readonly arguments: Readonly<JsonObject>;
 }
 
+/** Servers choose the methods of their requests. */
+const MAX_REFUSALS = 20;
 /** Reading more values of arguments would keep other requests waiting. */
 const MAX_READ_VALUES = 65_536;
 
@@ -78,6 +81,7 @@ export class McpRequest {
   server: ObservedServer | null = null;
   /** What was sent to servers. */
   readonly calls: McpCallFacts[] = [];
+  readonly #refusals: McpRefusalFacts[] = [];
   #result: McpResult | null = null;
   #errorCode: number | null = null;
 
@@ -136,6 +140,18 @@ export class McpRequest {
     this.#errorCode = errorCode;
   }
 
+  /** A plugin has refused a message of a server. Returns whether it is recorded, and the first of its kind. */
+  refused(server: ObservedServer, sentMethod: string, code: string): boolean {
+    const method = truncateText(sentMethod);
+    const known = this.#refusals.find(
+      (each) => each.server.id === server.id && each.method === method && each.code === code,
+    );
+    if (known !== undefined) known.count++;
+    if (known !== undefined || this.#refusals.length >= MAX_REFUSALS) return false;
+    this.#refusals.push({ server, method, code, count: 1 });
+    return true;
+  }
+
   facts(): McpFacts {
     const { main, content } = this;
     const isCall = main !== null && main.kind !== "response";
@@ -150,6 +166,7 @@ export class McpRequest {
       errorCode: this.#errorCode,
       result: this.#result,
       calls: this.calls,
+      refusals: this.#refusals,
     };
   }
 }

@@ -148,7 +148,7 @@ class McpRun {
       endpoint: this.#parts.mcp,
       ownCredentials: this.#parts.ownCredentials,
       seal: this.#parts.mcpSeal,
-      observer: new ExchangeObserver(this.#exchange, this.#request, this.#output.metrics),
+      observer: new ExchangeObserver(this.#exchange, this.#request, this.#output.metrics, this.#parts.log),
       sink: this.#output,
     });
   }

@@ -38,6 +38,11 @@ export const MCP_METRICS = {
     help: "How often a server was left out of a list or of a new session, because it did not respond within `timeouts.list`.",
     labels: ["gateway", "server", "method"],
   },
+  gatehouse_mcp_refused_messages_total: {
+    type: "counter",
+    help: "Messages of MCP servers, and their parts of lists and instructions of a service, that a plugin refused while the rest of the request was served. `code` is that of the refusal.",
+    labels: ["gateway", "server", "code"],
+  },
   gatehouse_mcp_server_silent: {
     type: "gauge",
     help: "1 for a server that sent no response in time and is asked in the background until it does. Lists and sessions do not wait for it.",

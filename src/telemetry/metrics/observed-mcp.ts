@@ -123,6 +123,11 @@ export class ObservedMcp {
     this.#metrics.number("gatehouse_mcp_silent_servers_total", labels).add();
   }
 
+  countRefused(server: string, code: string): void {
+    const labels = { gateway: this.#gateway, server, code };
+    this.#metrics.number("gatehouse_mcp_refused_messages_total", labels).add();
+  }
+
   #countSession({ method, status }: FinishedRequest, mcp: McpFacts, outcome: string): void {
     const event =
       mcp.errorCode === SESSION_NOT_FOUND

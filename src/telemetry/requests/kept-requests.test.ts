@@ -57,6 +57,7 @@ const OTHER: RequestFacts = {
     errorCode: null,
     result: null,
     calls: [],
+    refusals: [],
   },
   fault: "latency",
   isStream: true,

@@ -47,6 +47,15 @@ export interface McpCallFacts {
   readonly spanId: string | null;
 }
 
+/** Messages of one kind that a plugin refused, while the rest of the request was served. */
+export interface McpRefusalFacts {
+  readonly server: ObservedServer;
+  /** The JSON-RPC method of the message, or that it responds to. */
+  readonly method: string;
+  readonly code: string;
+  count: number;
+}
+
 export interface McpFacts {
   /** The JSON-RPC method: in a batch that of the tool call, else of its first message. Null for a request without messages. */
   readonly method: string | null;
@@ -65,6 +74,7 @@ export interface McpFacts {
   /** Null if the request did not get as far. */
   readonly result: McpResult | null;
   readonly calls: readonly McpCallFacts[];
+  readonly refusals: readonly McpRefusalFacts[];
 }
 
 export function mcpOutcomeOf(

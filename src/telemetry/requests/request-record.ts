@@ -41,6 +41,14 @@ interface McpCallRecord {
   readonly ms: number;
 }
 
+interface McpRefusalRecord {
+  readonly server_id: string;
+  readonly server: string;
+  readonly method: string;
+  readonly code: string;
+  readonly count: number;
+}
+
 export interface RequestRecord {
   readonly request_id: string;
   /** The request that this one is a copy of; null for requests of clients. */
@@ -77,6 +85,7 @@ export interface RequestRecord {
     readonly outcome: McpOutcome;
     readonly error: number | null;
     readonly calls: readonly McpCallRecord[];
+    readonly refusals: readonly McpRefusalRecord[];
   } | null;
   readonly fault: string | null;
   readonly translation: TranslationFacts | null;
@@ -189,7 +198,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
 function mcpRecord(facts: RequestFacts): RequestRecord["mcp"] {
   const { mcp } = facts;
   if (mcp === null) return null;
-  const { method, tool, server, protocolVersion, errorCode, calls } = mcp;
+  const { method, tool, server, protocolVersion, errorCode, calls, refusals } = mcp;
   return {
     method,
     tool,
@@ -198,6 +207,11 @@ function mcpRecord(facts: RequestFacts): RequestRecord["mcp"] {
     outcome: mcpOutcomeOf(mcp, facts),
     error: errorCode,
     calls: calls.map((call) => mcpCallRecord(call, facts)),
+    refusals: refusals.map(({ server: { id, name }, ...refusal }) => ({
+      server_id: id,
+      server: name,
+      ...refusal,
+    })),
   };
 }
 
