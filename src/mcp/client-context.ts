@@ -10,13 +10,17 @@ import type { McpServerTarget } from "./server-target.ts";
 import type { StreamPlace } from "./session-seal.ts";
 import type { ClientDescription } from "./server-link.ts";
 
-/** Where messages to the client go that precede the response. */
+/** Where messages to the client go that precede the response, and what inspects them. */
 export interface ClientSink {
   /**
    * `text` is a JSON-RPC message, or empty for an event that has only an id. The caller waits before it sends more. Resolves to null, or to
    * the refusal of a message that is not sent: its event then has only an id.
    */
   send(text: MessageText, eventId: string | null, retry: number | null): Promise<MessageRefusal | null>;
+  /** Whether plugins inspect the parts of servers in a merged result, instead of the result. */
+  readonly inspectsParts: boolean;
+  /** `part` is a response with the part of one server. Resolves to `part` itself if no plugin changes it. */
+  inspectPart(part: MessageText): Promise<MessageText | MessageRefusal>;
 }
 
 export interface ClientContext {

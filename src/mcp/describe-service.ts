@@ -2,6 +2,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ClientContext } from "./client-context.ts";
 import type { ConnectedServer, ServerConnector } from "./connect-server.ts";
+import { PartInspection, type MergedResult } from "./inspect-parts.ts";
 import { objectOf, RpcError, textOf, type RpcRequest } from "./json-rpc.ts";
 import {
   META_SERVER_INFO,
@@ -13,6 +14,7 @@ import {
   type Generation,
 } from "./protocol.ts";
 import { generationOf } from "./server-link.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { SilentServers } from "./silent-servers.ts";
 import { isUnresponsive } from "./unresponsive.ts";
 import type { ClientSession } from "./session-seal.ts";
@@ -25,14 +27,14 @@ const GATEWAY_INFO: JsonObject = { name: "gatehouse", version: "1" };
 /** Capabilities of clients that servers of the same generation may use. */
 const CLIENT_CAPABILITIES = ["sampling", "elicitation", "roots"];
 
-export interface StartedSession {
+export interface StartedSession extends MergedResult {
   readonly session: ClientSession;
-  readonly result: JsonObject;
 }
 
 interface ConnectParts {
   readonly connector: ServerConnector;
   readonly silences: SilentServers;
+  readonly offLoop: OffLoop;
 }
 
 interface Connections {
@@ -44,15 +46,16 @@ interface Connections {
 export async function startSession(
   context: ClientContext,
   request: RpcRequest,
-  { connector, silences }: ConnectParts,
+  parts: ConnectParts,
   unixNow: number,
 ): Promise<StartedSession> {
   const requested = textOf(request.params, "protocolVersion");
   if (requested === null)
     throw new RpcError(RPC.invalidParams, 'initialize needs the text "protocolVersion" in params.');
   const version = SESSION_VERSIONS.includes(requested) ? requested : NEWEST_SESSION_VERSION;
-  const connections = await connectAll(context, version, { connector, silences }, true);
+  const connections = await connectAll(context, version, parts, true);
   const { connected } = connections;
+  const inspection = PartInspection.begin(context, request, parts.offLoop);
   const servers = connected.map(({ link: { server, version: serverVersion, sessionId } }) => ({
     tag: server.tag,
     version: serverVersion,
@@ -62,26 +65,34 @@ export async function startSession(
     protocolVersion: version,
     capabilities: mergedCapabilities(connected, "session"),
     serverInfo: infoOf(context, connected),
-    ...instructionsOf(context, connected),
-    ...unavailable(connections),
+    ...(await instructionsOf(context, connected, inspection)),
+    ...missing(connections, inspection),
   };
-  return { session: { version, nonce: "", createdAt: unixNow, servers }, result };
+  const session = { version, nonce: "", createdAt: unixNow, servers };
+  return { session, result, hasInspectedParts: inspection !== null };
 }
 
 /** Responds to server/discover. Rejects with an RpcError if no server responds. */
-export async function discoverService(context: ClientContext, parts: ConnectParts): Promise<JsonObject> {
+export async function discoverService(
+  context: ClientContext,
+  request: RpcRequest,
+  parts: ConnectParts,
+): Promise<MergedResult> {
   const connections = await connectAll(context, NEWEST_SESSION_VERSION, parts, false);
-  const { connected, silent } = connections;
-  const { _meta: meta = {} } = unavailable(connections);
-  return {
+  const { connected } = connections;
+  const inspection = PartInspection.begin(context, request, parts.offLoop);
+  const instructions = await instructionsOf(context, connected, inspection);
+  const { _meta: meta } = missing(connections, inspection);
+  const result: JsonObject = {
     resultType: "complete",
     supportedVersions: [STATELESS_VERSION],
     capabilities: mergedCapabilities(connected, "stateless"),
-    ...instructionsOf(context, connected),
-    ttlMs: silent.length === 0 ? 60_000 : 0,
+    ...instructions,
+    ttlMs: meta === undefined ? 60_000 : 0,
     cacheScope: "private",
     _meta: { ...meta, [META_SERVER_INFO]: infoOf(context, connected) },
   };
+  return { result, hasInspectedParts: inspection !== null };
 }
 
 async function connectAll(
@@ -116,8 +127,12 @@ async function connectAll(
   return { connected, silent: servers.filter((_, index) => all[index] === null).map(({ name }) => name) };
 }
 
-function unavailable({ silent }: Connections): { readonly _meta?: JsonObject } {
-  return silent.length === 0 ? {} : { _meta: { [META_UNAVAILABLE]: silent } };
+function missing(
+  { silent }: Connections,
+  inspection: PartInspection | null,
+): { readonly _meta?: JsonObject } {
+  const meta = { ...(silent.length === 0 ? {} : { [META_UNAVAILABLE]: silent }), ...inspection?.meta };
+  return Object.keys(meta).length === 0 ? {} : { _meta: meta };
 }
 
 /** With one server, the service is that server. */
@@ -127,15 +142,23 @@ function infoOf({ names }: ClientContext, connected: readonly ConnectedServer[])
   return (isPlain ? only.info : null) ?? GATEWAY_INFO;
 }
 
-function instructionsOf(
+/** A server whose instructions a plugin refuses is part of the service nevertheless. */
+async function instructionsOf(
   { names }: ClientContext,
   connected: readonly ConnectedServer[],
-): { readonly instructions?: string } {
-  const texts = connected.flatMap(({ link: { server }, instructions }) => {
-    if (instructions === null || instructions === "") return [];
+  inspection: PartInspection | null,
+): Promise<{ readonly instructions?: string }> {
+  const texts: string[] = [];
+  for (const { link, instructions: given } of connected) {
+    if (given === null || given === "") continue;
+    const { server } = link;
+    const part = { instructions: given.slice(0, MAX_INSTRUCTIONS) };
+    const inspected = inspection === null ? part : await inspection.inspect(server, part);
+    const instructions = inspected === null ? null : textOf(inspected, "instructions");
+    if (instructions === null) continue;
     const isPlain = names.nameFor(server, "") === "";
-    return isPlain ? [instructions] : [`Tools with the prefix ${server.prefix}__:\n${instructions}`];
-  });
+    texts.push(isPlain ? instructions : `Tools with the prefix ${server.prefix}__:\n${instructions}`);
+  }
   return texts.length === 0 ? {} : { instructions: texts.join("\n\n").slice(0, MAX_INSTRUCTIONS) };
 }
 

@@ -14,6 +14,7 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from "./json-rpc.ts";
+import type { MergedResult } from "./inspect-parts.ts";
 import { RPC } from "./protocol.ts";
 import type { NamedItem } from "./public-names.ts";
 import { isSilence } from "./server-call.ts";
@@ -36,7 +37,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 const HEADER_ARGUMENTS = new URL("./header-arguments-task.ts", import.meta.url);
 
 /** Null: the event stream of the server ended without a response, which the client may resume. */
-export type Reply = { readonly result: JsonObject } | { readonly error: RpcErrorObject } | null;
+export type Reply = MergedResult | { readonly error: RpcErrorObject } | null;
 
 /** Characters of a name in an error message. */
 const MAX_SHOWN = 200;

@@ -59,7 +59,8 @@ export class McpEndpoint {
   }
 
   get #connections() {
-    return { connector: this.#connector, silences: this.#parts.silences };
+    const { silences, offLoop } = this.#parts;
+    return { connector: this.#connector, silences, offLoop };
   }
 
   links(options: LinkOptions): ServerLinks {
@@ -79,14 +80,14 @@ export class McpEndpoint {
       // The gateway returns whole lists, so that it has given out no cursor.
       if (Object.hasOwn(params, "cursor"))
         throw new RpcError(RPC.invalidParams, "The cursor is not one of this server.");
-      return { result: await mergeLists(context, method, this.#parts) };
+      return mergeLists(context, request, method, this.#parts);
     }
     if (FORWARDED[generation].has(method)) return forwardRequest(context, request, this.#parts);
     if (generation === "session") {
       if (method === "ping") return { result: {} };
       if (method === "logging/setLevel") return { result: await this.#setLogLevel(context, params) };
     } else {
-      if (method === "server/discover") return { result: await discoverService(context, this.#connections) };
+      if (method === "server/discover") return discoverService(context, request, this.#connections);
       if (method === "subscriptions/listen") {
         await relaySubscriptions(context, id, params, this.#parts);
         return null;

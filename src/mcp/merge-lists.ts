@@ -1,5 +1,5 @@
-// Merges the lists of all servers of a service. A server that does not respond in time, or whose list does not fit, is left out and
-// named in `_meta`.
+// Merges the lists of all servers of a service. A server that does not respond in time, whose list does not fit, or whose list a plugin refuses,
+// is left out and named in `_meta`.
 import { stringifyExact } from "../base/exact-json.ts";
 import type { JsonObject } from "../base/json.ts";
 import { ownTurn } from "../base/own-turn.ts";
@@ -8,7 +8,9 @@ import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import { bridgeItem, publicNameOf } from "./bridge.ts";
 import type { ClientContext } from "./client-context.ts";
 import { isOffered, listOf, mayUse, type FederationParts, type ListedServer } from "./federation.ts";
-import { RpcError } from "./json-rpc.ts";
+import { PartInspection, type MergedResult } from "./inspect-parts.ts";
+import { RpcError, type RpcRequest } from "./json-rpc.ts";
+import { RawItem, readItems } from "./list-items.ts";
 import { MAX_LIST_BYTES, type ServerList } from "./list-cache.ts";
 import { LARGE_MESSAGE_BYTES } from "./parse-message.ts";
 import { LISTS, META_UNAVAILABLE, RPC, type ListMethod } from "./protocol.ts";
@@ -19,12 +21,13 @@ import type { McpServerTarget } from "./server-target.ts";
 const MAX_MERGED_BYTES = MAX_LIST_BYTES + 1024 * 1024;
 const MAX_MERGED_ITEMS = 10_000;
 
-/** Rejects with an RpcError if no server responds. */
+/** Rejects with an RpcError if no server responds, and with the error of a plugin if it refuses the lists of all that do. */
 export async function mergeLists(
   context: ClientContext,
+  request: RpcRequest,
   method: ListMethod,
   parts: FederationParts,
-): Promise<JsonObject> {
+): Promise<MergedResult> {
   const { servers, client } = context;
   const listed = await Promise.all(servers.map((server) => listOf(context, server, method, parts)));
   const available = listed.filter(({ list }) => list !== null);
@@ -36,22 +39,30 @@ export async function mergeLists(
   const { field } = LISTS[method];
   // Clients that waited for the same pages would get their lists in one turn.
   if (available.some(({ list }) => (list?.bytes ?? 0) > LARGE_MESSAGE_BYTES)) await ownTurn();
-  const { items, left } = await mergedItems(context, available, method, parts);
-  const silent = listed
+  const inspection = PartInspection.begin(context, request, parts.offLoop);
+  const { items, left } = await mergedItems(context, available, method, inspection, parts);
+  const refusal = inspection?.refusal ?? null;
+  if (refusal !== null && left.size === available.length) throw refusal.error;
+  const lacking = listed
     .filter(({ list }) => list === null || left.has(list))
     .map(({ server }) => server.name);
-  return {
+  const result: JsonObject = {
     [field]: items,
-    ...(silent.length === 0 ? {} : { _meta: { [META_UNAVAILABLE]: silent } }),
-    ...(client.generation === "session" ? {} : caching(context, available, silent.length > 0, parts)),
+    ...(lacking.length === 0 ? {} : { _meta: { [META_UNAVAILABLE]: lacking, ...inspection?.meta } }),
+    ...(client.generation === "session" ? {} : caching(context, available, lacking.length > 0, parts)),
   };
+  return { result, hasInspectedParts: inspection !== null };
 }
 
-/** Resolves to the items in the order of their names. A server whose items do not fit beside those before it is left out. */
+/**
+ * Resolves to the items in the order of their names. A server whose items do not fit beside those before it is left out, and one whose
+ * items a plugin refuses.
+ */
 async function mergedItems(
   context: ClientContext,
   available: readonly ListedServer[],
   method: ListMethod,
+  inspection: PartInspection | null,
   parts: FederationParts,
 ): Promise<{ readonly items: readonly OfferedItem["item"][]; readonly left: ReadonlySet<ServerList> }> {
   const merged: OfferedItem[] = [];
@@ -67,11 +78,40 @@ async function mergedItems(
       context.observer.silent(server, method);
       continue;
     }
+    const needsInspection = inspection !== null && items.length > 0;
+    const inspected = needsInspection
+      ? await inspectedItems(inspection, server, items, method, parts)
+      : items;
+    if (inspected === null) {
+      left.add(list);
+      continue;
+    }
     total += bytes;
-    for (const item of items) merged.push(item);
+    for (const item of inspected) merged.push(item);
   }
   merged.sort((one, other) => compareText(one.name, other.name));
   return { items: merged.map(({ item }) => item), left };
+}
+
+/** Resolves to the items as plugins have changed them; to null if they refuse them. */
+async function inspectedItems(
+  inspection: PartInspection,
+  server: McpServerTarget,
+  items: readonly OfferedItem[],
+  method: ListMethod,
+  { offLoop }: FederationParts,
+): Promise<readonly OfferedItem[] | null> {
+  const { field, key } = LISTS[method];
+  const part = { [field]: items.map(({ item }) => item) };
+  const inspected = await inspection.inspect(server, part);
+  if (inspected === null) return null;
+  if (inspected === part) return items;
+  const read = await readItems(inspected[field] ?? [], method, { offLoop, tenant: server.tag });
+  return (read?.names ?? []).flatMap((name, index) => {
+    const item = read?.items[index];
+    if (item === undefined) return [];
+    return [{ name, item: item instanceof RawItem ? item.named(key, name, null) : item }];
+  });
 }
 
 /** Writes items in several turns of the event loop. Those of small pages are parsed, and cannot be moved to a thread. */

@@ -30,6 +30,8 @@ export const META_SUBSCRIPTION = `${META_PREFIX}subscriptionId`;
 
 /** Names the servers that a merged result lacks. */
 export const META_UNAVAILABLE = "gatehouse/unavailable_servers";
+/** The servers of which a plugin refused a part of a merged result, and the code of the refusal. */
+export const META_REFUSED = "gatehouse/refused_servers";
 
 export const RPC = {
   parseError: -32700,

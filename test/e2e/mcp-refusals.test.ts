@@ -1,9 +1,11 @@
-// A message of an MCP server that a guard refuses takes nothing else with it: not the response to the call in which it arrives, and not the
-// stream.
+// A message of an MCP server that a guard refuses takes nothing else with it: not the lists and instructions of other servers, not the
+// response to the call in which it arrives, not the stream, and not the other responses of a batch.
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
-import { pluginsDirectory } from "../support/plugin-fixtures.ts";
+import { pluginsDirectory, SCRIPTED_PLUGINS, scripted } from "../support/plugin-fixtures.ts";
+import { readMetrics } from "../support/prometheus-text.ts";
+import { seedKey } from "../support/proxy-fixtures.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 type Json = Record<string, unknown>;
@@ -23,7 +25,7 @@ export default definePlugin({
   }),
 });`;
 
-const PLUGINS = { "one_at_a_time.ts": ONE_AT_A_TIME };
+const PLUGINS = { ...SCRIPTED_PLUGINS, "one_at_a_time.ts": ONE_AT_A_TIME };
 const gatehouse = await startGatehouseInProcess({ env: { PLUGINS_DIR: pluginsDirectory(PLUGINS) } });
 afterAll(() => gatehouse.stop());
 const servers = useMcpServers({
@@ -69,6 +71,9 @@ async function seed(...required_plugins: readonly object[]) {
 
 const blocking = seed(sanitation("block"));
 
+const keysIn = (result: Json, field: string, key: string) =>
+  (result[field] as Record<string, string>[]).map((item) => item[key]);
+
 /** Resolves to the first record of the gateway that has refusals of this method. */
 async function refusalsOf(gateway: string, method: string): Promise<{ error_code: unknown; mcp: Json }> {
   return waitFor(async () => {
@@ -77,6 +82,153 @@ async function refusalsOf(gateway: string, method: string): Promise<{ error_code
     return records.find(({ mcp }) => mcp.refusals.some((each) => each.method === method)) ?? null;
   });
 }
+
+const LISTS: [method: string, field: string, key: string, item: Json][] = [
+  ["tools/list", "tools", "name", { name: "x", inputSchema: { type: "object" } }],
+  ["prompts/list", "prompts", "name", { name: "x" }],
+  ["resources/list", "resources", "uri", { name: "x", uri: "memo://x" }],
+  ["resources/templates/list", "resourceTemplates", "uriTemplate", { name: "x", uriTemplate: "memo://{x}" }],
+];
+
+describe("a server whose part of a list is refused is left out and named:", () => {
+  test.each(LISTS)("%s", async (method, field, key, item) => {
+    good.results = { [method]: { [field]: [item] } };
+    bad.results = { [method]: { [field]: [{ ...item, description: CODE }] } };
+    const { client } = await seed(sanitation("block"));
+    const { status, result, text: body } = await client.request(method);
+    expect([status, keysIn(result, field, key)]).toEqual([200, [expect.stringContaining("good")]]);
+    expect(result).toMatchObject({
+      ttlMs: 0,
+      _meta: {
+        "gatehouse/unavailable_servers": ["bad"],
+        "gatehouse/refused_servers": { bad: FOUND },
+      },
+    });
+    expect(body).not.toContain("users");
+  });
+
+  test("which is recorded, counted and logged; its tools can be called", async () => {
+    bad.results = { "tools/list": { tools: [{ name: "find", title: CODE }] } };
+    const { client, gateway, servers: ids } = await seed(sanitation("block"));
+    await client.request("tools/list");
+    const { error_code, mcp } = await refusalsOf(gateway, "tools/list");
+    expect(error_code).toBeNull();
+    expect(mcp["refusals"]).toEqual([
+      { server_id: ids["bad"], server: "bad", method: "tools/list", code: FOUND, count: 1 },
+    ]);
+    const { body } = await gatehouse.api("GET", `/gateways/${gateway}`);
+    const page = readMetrics(await (await fetch(`${gatehouse.adminUrl}/metrics`)).text());
+    const labels = { gateway: body.name as string, server: "bad", code: FOUND };
+    expect(page.sum("gatehouse_mcp_refused_messages_total", labels)).toBe(1);
+    expect(gatehouse.output()).toContain("message of MCP server refused by plugin");
+    const called = await client.request("tools/call", { name: "bad__find", arguments: {} });
+    expect(called.result).toMatchObject(text("find {}"));
+  });
+
+  test("the list is an error if nothing of it remains", async () => {
+    for (const server of [good, bad]) server.results = { "prompts/list": { prompts: [{ name: CODE }] } };
+    const { client } = await seed(sanitation("block"));
+    const refused = await client.request("prompts/list");
+    expect(refused.status).toBe(400);
+    expect(refused.error).toMatchObject({ data: { code: FOUND } });
+    expect(refused.text).not.toContain("users");
+  });
+
+  test("the list of a key that may use one server is an error", async () => {
+    bad.results = { "prompts/list": { prompts: [{ name: "x", description: CODE }] } };
+    const { url, gateway } = await blocking;
+    const { key } = await seedKey(gatehouse, gateway, { tools: ["bad__*"] });
+    const refused = await new StatelessClient(url, { "X-GW-API-Key": key }).request("prompts/list");
+    expect(refused.error).toMatchObject({ data: { code: FOUND } });
+  });
+});
+
+describe("instructions that are refused are left out, and the server stays:", () => {
+  test("in a session", async () => {
+    bad.results = { initialize: { instructions: CODE } };
+    const { url, gateway } = await seed(sanitation("block"));
+    const session = await SessionClient.start(url);
+    const { result = {}, text: body } = session.initialized ?? {};
+    expect(result).toMatchObject({
+      instructions: "Tools with the prefix good__:\nUse the tools.",
+      _meta: { "gatehouse/refused_servers": { bad: FOUND } },
+    });
+    expect(body).not.toContain("users");
+    expect(JSON.stringify(result)).not.toContain("unavailable");
+    const called = await session.request("tools/call", { name: "bad__find", arguments: {} });
+    expect(called.result).toMatchObject(text("find {}"));
+    expect((await refusalsOf(gateway, "initialize")).mcp["refusals"]).toMatchObject([{ server: "bad" }]);
+  });
+
+  test("in server/discover", async () => {
+    good.results = { "server/discover": { instructions: "Read." } };
+    bad.results = { "server/discover": { instructions: CODE } };
+    const { client } = await seed(sanitation("block"));
+    const { result } = await client.request("server/discover");
+    expect(result).toMatchObject({
+      instructions: "Tools with the prefix good__:\nRead.",
+      ttlMs: 0,
+      _meta: { "gatehouse/refused_servers": { bad: FOUND } },
+    });
+  });
+});
+
+describe("parts that a guard changes are merged as it has changed them:", () => {
+  test.each([
+    ["a small list", 10],
+    ["a list above 64 kB", 100],
+    ["a list above 256 kB", 400],
+  ])("%s", async (_, count) => {
+    const tools = (prefix: string) =>
+      Array.from({ length: count }, (_unused, at) => ({
+        name: `${prefix}${at}`,
+        description: `${at} ${at === 7 ? CODE : "é".repeat(500)}`,
+        inputSchema: { type: "object" },
+      }));
+    good.results = { "tools/list": { tools: tools("a") } };
+    bad.results = { "tools/list": { tools: tools("b") } };
+    const { client } = await seed(sanitation("sanitize"));
+    const { result, text: body } = await client.request("tools/list");
+    const names = keysIn(result, "tools", "name");
+    expect(names).toHaveLength(2 * count);
+    expect(names).toEqual(names.toSorted());
+    expect(body.includes("OR 1=1")).toBe(false);
+    expect(body.match(/"7 [^"]*XXXX/g)).toHaveLength(2);
+    expect(result["_meta"]).toBeUndefined();
+  });
+
+  test("tools that tool_policy strips, by the names that clients use", async () => {
+    const rules = [
+      { tool: "bad__find", source: "offered", action: "strip" },
+      { tool: "good__*", source: "offered", action: "deny" },
+    ];
+    const strip = { name: "tool_policy", stage: "pre_request", settings: { rules: rules.slice(0, 1) } };
+    const stripped = await (await seed(strip)).client.request("tools/list");
+    expect(keysIn(stripped.result, "tools", "name")).toEqual(["good__read"]);
+    const deny = { name: "tool_policy", stage: "pre_request", settings: { rules: rules.slice(1) } };
+    const denied = await (await seed(deny)).client.request("tools/list");
+    expect(keysIn(denied.result, "tools", "name")).toEqual(["bad__find"]);
+    expect(denied.result).toMatchObject({ _meta: { "gatehouse/refused_servers": { good: "tool_denied" } } });
+  });
+});
+
+test("a pre_response plugin gets the merged list, and a guard after it inspects what the plugin has made of it", async () => {
+  const add = (description: string) =>
+    scripted(
+      "pre_response",
+      `const message = JSON.parse(context.text);
+       message.result.tools.push({ name: "added", description: ${JSON.stringify(description)} });
+       context.replaceChunk(JSON.stringify(message));`,
+      { priority: 5 },
+    );
+  bad.results = { "tools/list": { tools: [{ name: "find", description: CODE }] } };
+  const first = sanitation("block", { priority: 1 });
+  const last = sanitation("block", { priority: 9 });
+  const { result } = await (await seed(first, add("fine"), last)).client.request("tools/list");
+  expect(keysIn(result, "tools", "name")).toEqual(["good__read", "added"]);
+  const refused = await (await seed(first, add(CODE), last)).client.request("tools/list");
+  expect(refused.error).toMatchObject({ data: { code: FOUND } });
+});
 
 /** Returns a function that reads the body until all that it has read satisfies a condition, and resolves to it. */
 function readerOf(response: Response): (isEnough: (received: string) => boolean) => Promise<string> {
@@ -248,4 +400,24 @@ describe("in the stream of a call", () => {
     expect(refused).toContain(FOUND);
     expect(refused).not.toContain("users");
   });
+});
+
+test("a refused response of a batch leaves the others", async () => {
+  const { url } = await blocking;
+  const session = await SessionClient.start(url, { version: "2025-03-26" });
+  good.results = { "prompts/get": { description: CODE, messages: [] } };
+  const batch = await session.post([
+    { jsonrpc: "2.0", id: 1, method: "prompts/get", params: { name: "good__greet" } },
+    { jsonrpc: "2.0", id: 2, method: "tools/list" },
+    { jsonrpc: "2.0", id: 3, method: "ping" },
+  ]);
+  expect(batch.status).toBe(200);
+  const responses = JSON.parse(batch.text) as Json[];
+  const byId = responses.toSorted((one, other) => Number(one["id"]) - Number(other["id"]));
+  expect(byId).toMatchObject([
+    { id: 1, error: { code: -32000, data: { code: FOUND } } },
+    { id: 2, result: { tools: [{ name: "bad__find" }, { name: "good__read" }] } },
+    { id: 3, result: {} },
+  ]);
+  expect(batch.text).not.toContain("users");
 });

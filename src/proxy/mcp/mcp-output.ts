@@ -11,7 +11,7 @@ import type { Refusal } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import { runPostRequest } from "../run-plugins.ts";
-import { MessagePlugins, originOf } from "./message-plugins.ts";
+import { MessagePlugins, originOf, type MessageInspection } from "./message-plugins.ts";
 import { knownRefusal, rpcErrorBody } from "./mcp-error.ts";
 import { McpReply } from "./mcp-reply.ts";
 import type { McpRequest } from "./mcp-request.ts";
@@ -79,7 +79,8 @@ export class McpOutput {
     eventId: string | null,
     retry: number | null,
   ): Promise<MessageRefusal | null> {
-    const inspected = text === "" ? text : await refusable(this.#inspected(text, false));
+    const message = { isLast: false, hasInspectedParts: false };
+    const inspected = text === "" ? text : await refusable(this.inspect(text, message));
     if (!(inspected instanceof MessageRefusal)) {
       await this.#reply.send(inspected, eventId, retry);
       return null;
@@ -89,16 +90,27 @@ export class McpOutput {
     return inspected;
   }
 
+  get inspectsParts(): boolean {
+    return this.#plugins.inspectsParts;
+  }
+
+  async inspectPart(part: MessageText): Promise<MessageText | MessageRefusal> {
+    const { bodies, gateway } = this.#exchange;
+    // The merged result has what plugins have restored.
+    if (gateway?.chain?.hidesBodies === true) bodies?.takeResponse(part);
+    return refusable(this.#plugins.inspectPart(part));
+  }
+
+  /** Sends the response, which plugins have inspected. */
   async result(text: MessageText, status: number): Promise<void> {
-    const inspected = await this.#inspected(text, true);
     // An event stream always has the status 200.
     if (this.#request.prefersStream && status === 200) this.#reply.begin();
     if (this.#reply.isStream) {
-      await this.#reply.send(inspected, null, null);
+      await this.#reply.send(text, null, null);
       this.endStream("complete");
       return;
     }
-    await this.respondWithJson(inspected, status);
+    await this.respondWithJson(text, status);
   }
 
   /** The client has canceled the request, or resumes its stream later. */
@@ -181,12 +193,13 @@ export class McpOutput {
     }
   }
 
-  async #inspected(text: MessageText, isLast: boolean): Promise<MessageText> {
+  /** Resolves to the message as the client gets it. Rejects if a plugin refuses it. */
+  async inspect(text: MessageText, inspection: MessageInspection): Promise<MessageText> {
     const { bodies, gateway } = this.#exchange;
     const hidesBodies = gateway?.chain?.hidesBodies === true;
     // Before plugins restore what must not be logged.
-    if (hidesBodies) bodies?.takeResponse(text);
-    const inspected = await this.#plugins.inspect(text, isLast);
+    if (hidesBodies && !inspection.hasInspectedParts) bodies?.takeResponse(text);
+    const inspected = await this.#plugins.inspect(text, inspection);
     if (!hidesBodies) bodies?.takeResponse(inspected);
     return inspected;
   }

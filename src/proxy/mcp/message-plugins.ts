@@ -16,11 +16,21 @@ export function originOf({ mcp }: Exchange): ResponseOrigin {
   return { target: { provider: mcp?.server?.name ?? "mcp" }, model: null };
 }
 
+/** What is known of a message that is inspected. */
+export interface MessageInspection {
+  /** Whether it is the last response to the request. */
+  readonly isLast: boolean;
+  /** Whether `inspectPart` has inspected what each server adds to the message. */
+  readonly hasInspectedParts: boolean;
+}
+
 /** Runs the plugins of one request on the messages that its client gets. */
 export class MessagePlugins {
   readonly #exchange: Exchange;
   readonly #parts: PluginParts;
   readonly #links: readonly ChainLink[];
+  /** The first ones, which see texts only, and so may inspect parts of a result. Others change it as a whole, before the rest runs. */
+  readonly #partLinks: readonly ChainLink[];
   /** Whether files that no plugin can inspect are rejected. */
   readonly #rejectsFiles: boolean;
   /** Null before the first message, which shows which server has responded. */
@@ -31,17 +41,42 @@ export class MessagePlugins {
     this.#exchange = exchange;
     this.#parts = parts;
     this.#links = exchange.gateway?.chain?.mcpResponse ?? [];
+    const firstOther = this.#links.findIndex((link) => !isTextLink(link) || changesMessages(link));
+    this.#partLinks = firstOther < 0 ? this.#links : this.#links.slice(0, firstOther);
     this.#rejectsFiles = exchange.rule?.guards?.rejectsMcpFiles === true;
   }
 
+  get inspectsParts(): boolean {
+    return this.#partLinks.length > 0;
+  }
+
   /**
-   * Resolves to the text that the client gets. `isLast` is true for the response to the request. Rejects with a RejectedText if a plugin
-   * rejects the message, and with a GatehouseError if one cannot inspect it.
+   * Resolves to the text that the client gets. Rejects with a RejectedText if a plugin rejects the message, and with a GatehouseError if
+   * one cannot inspect it.
    */
-  inspect(text: MessageText, isLast: boolean): Promise<MessageText> {
-    const shadows = (this.#shadows ??= ShadowBodies.begin(this.#exchange, MESSAGES, this.#parts));
-    if (this.#links.length === 0 && shadows === null) return Promise.resolve(text);
-    return this.#afterOthers(() => this.#run(text, isLast));
+  inspect(text: MessageText, { isLast, hasInspectedParts }: MessageInspection): Promise<MessageText> {
+    const shadows = this.#begin();
+    const links = hasInspectedParts ? this.#links.slice(this.#partLinks.length) : this.#links;
+    if (links.length === 0 && shadows === null) return Promise.resolve(text);
+    return this.#afterOthers(async () => {
+      const current = await this.#run(links, text, isLast);
+      shadows?.push(null, current, isLast);
+      return current;
+    });
+  }
+
+  /** As `inspect`, for the part of one server in a merged result. Resolves to the text itself if no plugin has changed it. */
+  inspectPart(text: MessageText): Promise<MessageText> {
+    this.#begin();
+    return this.#afterOthers(async () => {
+      const bytes = bytesOf(text);
+      const inspected = await this.#run(this.#partLinks, bytes, false);
+      return inspected === bytes ? text : inspected;
+    });
+  }
+
+  #begin(): ShadowBodies | null {
+    return (this.#shadows ??= ShadowBodies.begin(this.#exchange, MESSAGES, this.#parts));
   }
 
   /** Plugins keep notes about a message: those about another one must not replace them. */
@@ -51,16 +86,23 @@ export class MessagePlugins {
     return result;
   }
 
-  async #run(text: MessageText, isLast: boolean): Promise<MessageText> {
-    let current: Uint8Array = typeof text === "string" ? Buffer.from(text) : text;
-    for (const link of this.#links) {
+  async #run(links: readonly ChainLink[], text: MessageText, isLast: boolean): Promise<Uint8Array> {
+    let current = bytesOf(text);
+    for (const link of links) {
       this.#shadows?.push(link, current, isLast);
       current = await runOnMessage(this.#exchange, link, current, isLast, this.#parts, this.#rejectsFiles);
       this.#shadows?.pushResult(link, current);
     }
-    this.#shadows?.push(null, current, isLast);
     return current;
   }
+}
+
+function bytesOf(text: MessageText): Uint8Array {
+  return typeof text === "string" ? Buffer.from(text) : text;
+}
+
+function changesMessages({ hooks, isPreResponse }: ChainLink): boolean {
+  return isPreResponse && hooks.pre_response !== undefined;
 }
 
 const MESSAGES: ShadowSource = {
@@ -97,7 +139,7 @@ async function runOnMessage(
     const stage = new TextStage({ reader, isStream: false, isStrict: true, holds, toError, offLoop });
     current = await stage.run(current, true);
   }
-  if (link.hooks.pre_response === undefined || !link.isPreResponse) return current;
+  if (!changesMessages(link)) return current;
   const call = new PluginCall(exchange, link, "pre_response", parts);
   const context = new PreResponseContext(call, source, 200, current, isLast);
   await callHook(call, callPreResponse, context);

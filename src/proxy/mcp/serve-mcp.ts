@@ -8,23 +8,23 @@ import {
   errorText,
   resultText,
   RpcError,
-  UnknownItemError,
   type MessageText,
   type RpcMessage,
   type RpcRequest,
 } from "../../mcp/json-rpc.ts";
 import type { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
-import { errorStatus, RPC } from "../../mcp/protocol.ts";
+import { errorStatus } from "../../mcp/protocol.ts";
 import type { SessionSeal, StreamPlace } from "../../mcp/session-seal.ts";
-import type { McpResult } from "../../telemetry/requests/mcp-facts.ts";
 import { captureMaskedRequest } from "../capture-bodies.ts";
 import type { Exchange } from "../exchange.ts";
 import type { PermissionParts } from "../client-permission.ts";
 import type { FinishParts } from "../finish.ts";
 import { clientContextOf } from "./mcp-context.ts";
+import { knownRefusal, rpcErrorOf } from "./mcp-error.ts";
 import { ExchangeObserver } from "./mcp-observer.ts";
 import { McpOutput } from "./mcp-output.ts";
 import type { McpMessages, McpRequest } from "./mcp-request.ts";
+import { failureOf, resultOf } from "./mcp-result.ts";
 import { adoptTrace } from "./mcp-trace.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { StreamPermission } from "./stream-permission.ts";
@@ -57,6 +57,14 @@ export async function serveMcp(
       `The service "${service.name}" has no enabled MCP server.`,
     );
   return new McpRun(exchange, request, service, resumed, parts).start();
+}
+
+/** The response to a request, before plugins inspect it as a whole. */
+interface Answer {
+  /** Null if there is none. */
+  readonly text: MessageText | null;
+  readonly httpStatus: number;
+  readonly hasInspectedParts?: boolean;
 }
 
 class McpRun {
@@ -159,23 +167,40 @@ class McpRun {
     if (content.session !== null && this.#parts.mcpCalls.isEnded(sessionId)) throw sessionNotFound();
     const context = this.#context(content);
     const texts: MessageText[] = [];
-    let status = 200;
+    const requests = content.messages.filter(({ kind }) => kind === "request");
+    let [status, open] = [200, requests.length];
+    const respond = async (request: RpcRequest): Promise<void> => {
+      const { text, httpStatus, hasInspectedParts = false } = await this.#call(context, request, sessionId);
+      status = httpStatus;
+      const isLast = --open === 0;
+      if (text !== null) texts.push(await this.#output.inspect(text, { isLast, hasInspectedParts }));
+    };
     await Promise.all(
       content.messages.map(async (message) => {
         if (message.kind !== "request") return this.#pass(context, message, sessionId);
-        const { text, httpStatus } = await this.#call(context, message, sessionId);
-        if (text !== null) texts.push(text);
-        status = httpStatus;
+        if (!content.isBatch) return respond(message);
+        // A plugin that refuses one response of a batch does not refuse the others.
+        return respond(message).catch((error: unknown) => void texts.push(this.#refused(message, error)));
       }),
     );
-    const hasRequests = content.messages.some(({ kind }) => kind === "request");
-    if (!hasRequests) await this.#output.respond(null, 202);
+    if (requests.length === 0) await this.#output.respond(null, 202);
     else if (texts.length === 0) this.#output.endWithoutResponse();
     else
       await this.#output.result(
         content.isBatch ? batchText(texts) : (texts[0] ?? ""),
         content.isBatch ? 200 : status,
       );
+  }
+
+  /** Returns the response to a request of a batch whose response a plugin has refused. Throws any other error. */
+  #refused(request: RpcRequest, cause: unknown): MessageText {
+    const refusal = knownRefusal(cause);
+    if (refusal === null) throw cause;
+    const { code, message } = refusal;
+    this.#exchange.errorCode ??= code;
+    const error = rpcErrorOf({ error: message, code, request_id: this.#exchange.requestId });
+    if (request === this.#request.main) this.#request.ended("refused", error.code);
+    return errorText(request.id, error);
   }
 
   async #pass(
@@ -191,11 +216,7 @@ class McpRun {
     }
   }
 
-  async #call(
-    context: ClientContext,
-    request: RpcRequest,
-    sessionId: string,
-  ): Promise<{ readonly text: MessageText | null; readonly httpStatus: number }> {
+  async #call(context: ClientContext, request: RpcRequest, sessionId: string): Promise<Answer> {
     if (request.method === "initialize" && context.client.generation === "session")
       return this.#initialize(context, request);
     const release = this.#parts.mcpCalls.add(sessionId, request.id, this.#request);
@@ -207,7 +228,10 @@ class McpRun {
         : mcp.resume(context, request, resumed));
       if (reply === null) return { text: null, httpStatus: 200 };
       if (request === this.#request.main) this.#request.ended(...resultOf(request, reply));
-      if ("result" in reply) return { text: resultText(request.id, reply.result), httpStatus: 200 };
+      if ("result" in reply) {
+        const { result, hasInspectedParts = false } = reply;
+        return { text: resultText(request.id, result), httpStatus: 200, hasInspectedParts };
+      }
       const httpStatus = errorStatus(reply.error.code, context.client.generation);
       return { text: errorText(request.id, reply.error), httpStatus };
     } catch (error) {
@@ -219,25 +243,26 @@ class McpRun {
     }
   }
 
-  async #initialize(
-    context: ClientContext,
-    request: RpcRequest,
-  ): Promise<{ readonly text: MessageText; readonly httpStatus: number }> {
+  async #initialize(context: ClientContext, request: RpcRequest): Promise<Answer> {
     try {
-      const { session, result } = await this.#parts.mcp.initialize(context, request);
+      const {
+        session,
+        result,
+        hasInspectedParts = false,
+      } = await this.#parts.mcp.initialize(context, request);
       this.#output.headers.set(
         "Mcp-Session-Id",
         this.#parts.mcpSeal.seal(session, ownerOf(this.#exchange, this.#service)),
       );
       this.#request.ended("ok");
-      return { text: resultText(request.id, result), httpStatus: 200 };
+      return { text: resultText(request.id, result), httpStatus: 200, hasInspectedParts };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       return this.#error(request, error);
     }
   }
 
-  #error(request: RpcRequest, error: RpcError): { readonly text: MessageText; readonly httpStatus: number } {
+  #error(request: RpcRequest, error: RpcError): Answer {
     this.#exchange.errorCode ??= "mcp_error";
     if (request === this.#request.main) this.#request.ended(failureOf(error), error.code);
     return { text: errorText(request.id, error.toObject()), httpStatus: error.httpStatus };
@@ -259,20 +284,6 @@ function batchText(texts: readonly MessageText[]): Uint8Array {
   return Buffer.concat(
     [...pieces, "]"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
   );
-}
-
-/** What a response of a server says about the request, and the code of its error. */
-function resultOf(
-  { method }: RpcRequest,
-  reply: NonNullable<Reply>,
-): [result: McpResult, errorCode: number | null] {
-  if ("error" in reply) return ["error", reply.error.code];
-  return [method === "tools/call" && reply.result["isError"] === true ? "tool_error" : "ok", null];
-}
-
-function failureOf(error: RpcError): McpResult {
-  if (error instanceof UnknownItemError) return "unknown";
-  return error.code === RPC.internalError ? "failed" : "refused";
 }
 
 function isSubscription(messages: readonly RpcMessage[]): boolean {
