@@ -154,7 +154,16 @@ function mcpProperties({
     ["MCP server", server && <Link to={path}>{server.name}</Link>],
     ["MCP outcome", `${MCP_OUTCOMES[mcp.outcome]}${error === null ? "" : ` (${error})`}`],
     ["Protocol version", mcp.protocol_version],
+    ["Refused messages", refusedMessages(mcp.refusals)],
   ];
+}
+
+/** Records of nodes of an older version have none. */
+function refusedMessages(refusals: NonNullable<RequestRecord["mcp"]>["refusals"] | undefined): string | null {
+  if (refusals === undefined || refusals.length === 0) return null;
+  return refusals
+    .map(({ server, method, code, count }) => `${server} ${method}: ${code}${count > 1 ? ` × ${count}` : ""}`)
+    .join(", ");
 }
 
 function McpCalls({ calls }: { readonly calls: NonNullable<RequestRecord["mcp"]>["calls"] }): JSX.Element {

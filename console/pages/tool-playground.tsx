@@ -151,7 +151,7 @@ function ToolField({ form, offered }: ToolFieldProps): JSX.Element {
 }
 
 function ListProblems({ offered }: { readonly offered: OfferedTools }): JSX.Element | null {
-  const { error, status, unavailable } = offered;
+  const { error, status, unavailable, refused } = offered;
   if (error !== null)
     return (
       <Notice kind="error">
@@ -159,10 +159,15 @@ function ListProblems({ offered }: { readonly offered: OfferedTools }): JSX.Elem
         {status === 401 && <p>Select an API key of this gateway, or create one, and list the tools again.</p>}
       </Notice>
     );
-  if (unavailable.length === 0) return null;
+  if (unavailable.length === 0 && refused.length === 0) return null;
   return (
     <Notice kind="warning">
-      <p>These servers did not respond in time: {unavailable.join(", ")}. Their tools are missing.</p>
+      {unavailable.length > 0 && (
+        <p>These servers did not respond in time: {unavailable.join(", ")}. Their tools are missing.</p>
+      )}
+      {refused.length > 0 && (
+        <p>A plugin refused the tools of these servers: {refused.join(", ")}. They are missing.</p>
+      )}
     </Notice>
   );
 }

@@ -31,13 +31,16 @@ export interface OfferedTool {
 
 export interface OfferedTools {
   readonly tools: readonly OfferedTool[];
-  /** Servers that did not respond in time. */
+  /** Servers that did not respond in time, or whose list did not fit. */
   readonly unavailable: readonly string[];
+  /** Servers whose list a plugin refused, with the code of the refusal. */
+  readonly refused: readonly string[];
   readonly error: string | null;
   readonly status: number | null;
 }
 
 const META_UNAVAILABLE = "gatehouse/unavailable_servers";
+const META_REFUSED = "gatehouse/refused_servers";
 
 export async function loadToolPlayground(gateway: string, signal: AbortSignal): Promise<ToolPlaygroundData> {
   const [rules, services, keys] = await Promise.all([
@@ -85,10 +88,12 @@ export async function listTools(endpoint: McpEndpoint, signal: AbortSignal): Pro
   const { result, error, status } = await sendMcp(endpoint, { method: "tools/list", params: {} }, signal);
   const listed = Array.isArray(result?.["tools"]) ? (result["tools"] as readonly unknown[]) : [];
   const meta = isRecord(result?.["_meta"]) ? result["_meta"] : {};
-  const silent = meta[META_UNAVAILABLE];
+  const refused = isRecord(meta[META_REFUSED]) ? meta[META_REFUSED] : {};
+  const lacking = Array.isArray(meta[META_UNAVAILABLE]) ? meta[META_UNAVAILABLE].map(String) : [];
   return {
     tools: listed.flatMap(toOfferedTool),
-    unavailable: Array.isArray(silent) ? silent.map(String) : [],
+    unavailable: lacking.filter((name) => !Object.hasOwn(refused, name)),
+    refused: Object.entries(refused).map(([name, code]) => `${name} (${String(code)})`),
     error,
     status,
   };
