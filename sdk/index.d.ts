@@ -416,6 +416,17 @@ export interface RequestContext extends PluginContext {
      * because any client can send any id; the id of the header alone if the gateway has `trust_user_header`.
      */
     readonly userKey: string;
+    /**
+     * A secret of the conversation of an MCP client, for this plugin only. The conversation is a session, or all
+     * requests of a user without one; if the user is not known, a request. All nodes have the same secret, so that
+     * equal values can have equal names in all requests. Null for requests to providers.
+     */
+    readonly conversationKey: string | null;
+    /**
+     * The `notes` of the call of an MCP client during which a server asked the question that this request
+     * responds to, if the same process serves that call. Otherwise the `notes` of this request.
+     */
+    readonly callNotes: Map<string, unknown>;
     /** The model that the request names in its path or body; null if it names none, or if it is not known. */
     readonly requestedModel: string | null;
     /** The body if it is a JSON object. Do not modify it; use `replaceBody`. */

@@ -1,5 +1,5 @@
 // Generated from src/sdk by `npm run docs`. Do not edit.
-import type { EndContext, PluginContext, PluginDefinition, PluginResponse, ReuseRequest, ServiceCallOptions, ServiceRequest, TextChannel, TextRejection } from "./index.js";
+import type { EndContext, PluginContext, PluginDefinition, PluginResponse, RequestContext, ReuseRequest, ServiceCallOptions, ServiceRequest, TextChannel, TextRejection } from "./index.js";
 
 /** What a request is estimated to use. Every field has a default. */
 export interface TestEstimate {
@@ -55,6 +55,8 @@ export interface TestRequest {
     readonly tool?: PluginContext["tool"];
     /** The prompts and resources that the request uses; without them and a tool, the request is none to an MCP server. */
     readonly mcpItems?: PluginContext["mcpItems"];
+    /** Without it, the request has no such key. */
+    readonly conversationKey?: RequestContext["conversationKey"];
     /** What `estimateTokens` of a claims hook returns. */
     readonly estimate?: TestEstimate;
     /** What services of the gateway return to `callService`, by name. */

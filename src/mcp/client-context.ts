@@ -36,6 +36,8 @@ export interface ClientContext {
   readonly header: (name: string) => string | null;
   readonly signal: AbortSignal;
   readonly sink: ClientSink;
+  /** A server asks the client a question during the request. `id` is the one that the client gets. */
+  readonly onQuestion: (id: string) => void;
   /** Returns the id of an event as the client gets it; null if the client cannot resume the stream there. */
   readonly sealPlace: (place: StreamPlace) => string | null;
   readonly observer: RequestObserver;

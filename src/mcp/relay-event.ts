@@ -60,15 +60,11 @@ export async function relayEvent(
     const { method, params } = message;
     // Only a client session can return the client's response to the server.
     const mayRelay = isSession && link.isClientSession && generationOf(link) === "session";
+    const question = sealRequestId(server.tag, message.id);
+    if (mayRelay && request !== null) context.onQuestion(question);
     const isSent =
       mayRelay &&
-      (await relayMessage(
-        context,
-        { server, method },
-        requestText(sealRequestId(server.tag, message.id), method, params),
-        id,
-        retry,
-      ));
+      (await relayMessage(context, { server, method }, requestText(question, method, params), id, retry));
     if (isSent) return;
     await sendResponse(link, message.id, { result: null, error: mayRelay ? REFUSED : NOT_SUPPORTED }, parts);
     return;

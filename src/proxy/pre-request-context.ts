@@ -82,6 +82,14 @@ export class PreRequestContext extends CallContext implements RequestContext {
   get userKey(): string {
     return userKeyOf(this.#call.exchange);
   }
+  get conversationKey(): string | null {
+    const { exchange, link } = this.#call;
+    return exchange.mcp?.conversationKey?.(link.name) ?? null;
+  }
+  get callNotes(): Map<string, unknown> {
+    const { exchange, link } = this.#call;
+    return (exchange.mcp?.askedBy ?? exchange).notesOf(link.notesKey);
+  }
   get requestedModel(): string | null {
     return this.#call.exchange.fields.model;
   }

@@ -28,6 +28,8 @@ export interface TestRequest {
   readonly tool?: PluginContext["tool"];
   /** The prompts and resources that the request uses; without them and a tool, the request is none to an MCP server. */
   readonly mcpItems?: PluginContext["mcpItems"];
+  /** Without it, the request has no such key. */
+  readonly conversationKey?: RequestContext["conversationKey"];
   /** What `estimateTokens` of a claims hook returns. */
   readonly estimate?: TestEstimate;
   /** What services of the gateway return to `callService`, by name. */
@@ -72,7 +74,6 @@ export function requestContext(
     get bodySize() {
       return Buffer.byteLength(body ?? "");
     },
-    forwardedCredentials: new Headers({ ...request.forwardedCredentials }),
     get body() {
       return body === null ? null : Buffer.from(body);
     },
@@ -88,7 +89,7 @@ export function requestContext(
     get bodyUser() {
       return textIn(objectIn(body), "user");
     },
-    userKey: userKeyOf(base, headers, body),
+    ...clientOf(base, request, userKeyOf(base, headers, body)),
     get requestedModel() {
       return textIn(objectIn(body), "model");
     },
@@ -108,6 +109,15 @@ export function requestContext(
   };
   const sent = () => ({ path, query, headers: Object.fromEntries(forwarded), body });
   return { context, result: () => ({ ...sent(), ...withEarlierNames(response, responseHeaders) }) };
+}
+
+function clientOf(
+  { notes }: PluginContext,
+  { forwardedCredentials, conversationKey = null }: TestRequest,
+  userKey: string,
+): Pick<RequestContext, "forwardedCredentials" | "userKey" | "conversationKey" | "callNotes"> {
+  const credentials = new Headers({ ...forwardedCredentials });
+  return { forwardedCredentials: credentials, userKey, conversationKey, callNotes: notes };
 }
 
 function limitReports(

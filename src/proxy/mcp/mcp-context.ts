@@ -24,6 +24,7 @@ interface ContextParts {
   readonly endpoint: McpEndpoint;
   readonly ownCredentials: OwnCredentials;
   readonly sink: ClientSink;
+  readonly onQuestion: ClientContext["onQuestion"];
   readonly observer: RequestObserver;
   readonly seal: SessionSeal;
 }
@@ -34,7 +35,7 @@ export function clientContextOf(
   exchange: Exchange,
   request: McpRequest,
   content: McpMessages,
-  { service, endpoint, ownCredentials, sink, observer, seal }: ContextParts,
+  { service, endpoint, ownCredentials, sink, onQuestion, observer, seal }: ContextParts,
 ): ClientContext {
   const { headers } = exchange.request;
   const { servers, names } = serviceTargets(service);
@@ -61,6 +62,7 @@ export function clientContextOf(
     signal: request.signal,
     sealPlace: (place) => (session === null ? null : seal.sealPlace(place, sessionOwner, session)),
     sink,
+    onQuestion,
     observer,
   };
 }

@@ -5,6 +5,7 @@ import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { OffLoop } from "../../off-loop/off-loop.ts";
 import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
+import { ConversationKeys, type Conversation } from "../../mcp/conversation-keys.ts";
 import { errorText, isRpcId, RpcError } from "../../mcp/json-rpc.ts";
 import { McpEndpoint, type EndpointParts } from "../../mcp/mcp-endpoint.ts";
 import { SessionSeal } from "../../mcp/session-seal.ts";
@@ -16,9 +17,11 @@ import type { PermissionParts } from "../client-permission.ts";
 import type { Exchange } from "../exchange.ts";
 import type { FinishParts } from "../finish.ts";
 import { acceptToken, type TokenParts } from "./accept-token.ts";
+import { conversationOf } from "./conversation-of.ts";
 import { enterMcp } from "./enter-mcp.ts";
-import type { McpRequest } from "./mcp-request.ts";
+import type { McpMessages, McpRequest } from "./mcp-request.ts";
 import { OpenCalls } from "./open-calls.ts";
+import { OpenQuestions } from "./open-questions.ts";
 import { parseMcpBody, readMcpBody } from "./read-mcp-body.ts";
 import { serveMcp, type McpParts } from "./serve-mcp.ts";
 
@@ -35,13 +38,16 @@ export interface McpPlaneParts {
 export class McpPlane {
   readonly #parts: McpPlaneParts;
   readonly #seal: SessionSeal;
+  readonly #conversationKeys: ConversationKeys;
   readonly #calls = new OpenCalls();
+  readonly #questions = new OpenQuestions();
   readonly #endpoint: McpEndpoint | null;
   #verifier: Promise<TokenVerifier> | null = null;
 
   constructor(parts: McpPlaneParts) {
     this.#parts = parts;
     this.#seal = new SessionSeal(parts.secret);
+    this.#conversationKeys = new ConversationKeys(parts.secret);
     const { serving } = parts;
     this.#endpoint = serving === null ? null : new McpEndpoint({ ...serving, clock: parts.clock });
   }
@@ -83,13 +89,27 @@ export class McpPlane {
     value: unknown,
   ): OutgoingResponse | null {
     try {
-      mcp.content = readMcpBody(exchange, service, this.#seal, value);
+      const content = (mcp.content = readMcpBody(exchange, service, this.#seal, value));
+      const { session } = content;
+      let conversation: Conversation | null = null;
+      mcp.conversationKey ??= (plugin) => {
+        conversation ??= conversationOf(exchange, service, session);
+        return this.#conversationKeys.keyOf(conversation, plugin);
+      };
+      mcp.askedBy ??= this.#askedBy(exchange, content);
       return null;
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       mcp.ended("refused", error.code);
       return rpcErrorResponse(exchange, error, value);
     }
+  }
+
+  /** A message of a batch belongs to the batch. */
+  #askedBy(exchange: Exchange, { messages: [message], isBatch, session }: McpMessages): Exchange | null {
+    if (message?.kind !== "response" || isBatch || session === null || typeof message.id !== "string")
+      return null;
+    return this.#questions.callOf(exchange, message.id);
   }
 
   /** Resolves to null where requests are only explained. The code is loaded with the first token. */
@@ -117,6 +137,7 @@ export class McpPlane {
       mcp: this.#endpoint,
       mcpSeal: this.#seal,
       mcpCalls: this.#calls,
+      mcpQuestions: this.#questions,
       current: serving.current,
       requireApiKey: serving.requireApiKey,
       isDraining: this.#parts.isDraining,

@@ -77,6 +77,10 @@ export class McpRequest {
   content: McpMessages | null = null;
   /** The body that the content was read from. */
   body: RequestBody | null = null;
+  /** Returns a plugin's secret of the conversation; null until the body is read. */
+  conversationKey: ((plugin: string) => string) | null = null;
+  /** The call during which a server asked the question that this is the response to; null if it is not known. */
+  askedBy: { notesOf(notesKey: string): Map<string, unknown> } | null = null;
   /** The server that the request is for, which offers what the request names; null if there is none. */
   server: ObservedServer | null = null;
   /** What was sent to servers. */
@@ -107,6 +111,8 @@ export class McpRequest {
     const { content } = this;
     copy.body = this.body;
     copy.server = this.server;
+    copy.conversationKey = this.conversationKey;
+    copy.askedBy = this.askedBy;
     if (content === null) return copy;
     let tool: ToolCall | null = null;
     copy.content = {

@@ -27,6 +27,7 @@ import type { McpMessages, McpRequest } from "./mcp-request.ts";
 import { failureOf, resultOf } from "./mcp-result.ts";
 import { adoptTrace } from "./mcp-trace.ts";
 import type { OpenCalls } from "./open-calls.ts";
+import type { CallQuestions, OpenQuestions } from "./open-questions.ts";
 import { StreamPermission } from "./stream-permission.ts";
 import { ownerOf, readResumption, requireSession, sessionNotFound, sessionOf } from "./read-mcp-body.ts";
 
@@ -34,6 +35,7 @@ export interface McpParts extends FinishParts, PermissionParts {
   readonly mcp: McpEndpoint;
   readonly mcpSeal: SessionSeal;
   readonly mcpCalls: OpenCalls;
+  readonly mcpQuestions: OpenQuestions;
   readonly isDraining: () => boolean;
 }
 
@@ -75,6 +77,7 @@ class McpRun {
   readonly #resumed: StreamPlace | null;
   readonly #parts: McpParts;
   readonly #output: McpOutput;
+  readonly #questions: CallQuestions;
 
   constructor(
     exchange: Exchange,
@@ -88,6 +91,7 @@ class McpRun {
     this.#service = service;
     this.#resumed = resumed;
     this.#parts = parts;
+    this.#questions = parts.mcpQuestions.of(exchange);
     const messages = request.content?.messages ?? [];
     const isEndless = exchange.method === "GET" || isSubscription(messages);
     const relaysAll = isEndless && (request.content === null || isSubscription(messages));
@@ -103,7 +107,8 @@ class McpRun {
   start(): Promise<OutgoingResponse> {
     this.#run()
       .catch((error: unknown) => this.#fail(error))
-      .catch((error: unknown) => this.#output.fail(error));
+      .catch((error: unknown) => this.#output.fail(error))
+      .finally(() => this.#questions.end());
     return this.#output.response;
   }
 
@@ -158,6 +163,7 @@ class McpRun {
       seal: this.#parts.mcpSeal,
       observer: new ExchangeObserver(this.#exchange, this.#request, this.#output.metrics, this.#parts.log),
       sink: this.#output,
+      onQuestion: (id) => this.#questions.add(id),
     });
   }
 

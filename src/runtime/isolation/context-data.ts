@@ -91,6 +91,7 @@ export function askContext(
   }
   if (method === "apiKeyLabel") return context.apiKeyLabel(String(name));
   if (method === "userKey") return context.userKey;
+  if (method === "conversationKey") return context.conversationKey;
   if (method === "toolArguments") return context.tool?.arguments;
   if (method === "forwardedHeaders") return entriesOf(context.forwardedHeaders);
   if (method === "forwardedCredentials") return entriesOf(context.forwardedCredentials);

@@ -15,7 +15,7 @@ export function finishCall(
   if (running === undefined) return;
   const { hook, context, settled } = running;
   try {
-    if (message.hasNotes) notes.watch(context.notes);
+    if (message.hasNotes) notes.watch(context);
     if (message.error === null) applyEffects(hook, context, message.effects, blobs);
     else applyReports(context, message.effects);
     if (message.isHeld && "holdResponse" in context) held.hold(message.call, context);

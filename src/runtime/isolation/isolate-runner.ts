@@ -115,6 +115,7 @@ export class IsolateRunner {
       ask: (method, ...args) => this.#askNow(message.instance, message.call, method, args),
       askLater: (method, ...args) => this.#askLater(message.instance, message.call, method, args),
       notes: () => this.#notesOf(message.notes),
+      callNotes: () => this.#notesOf(message.callNotes),
       effects: [],
       blobs: [],
       decisions: [],
@@ -139,9 +140,9 @@ export class IsolateRunner {
     }
   }
 
-  #done({ call, notes }: Message<"call">, done: IsolatedCall, error: unknown): void {
+  #done({ call, notes, callNotes }: Message<"call">, done: IsolatedCall, error: unknown): void {
     const { effects, blobs, decisions } = done;
-    const hasNotes = (this.#notes.get(notes)?.size ?? 0) > 0;
+    const hasNotes = [notes, callNotes].some((id) => (this.#notes.get(id)?.size ?? 0) > 0);
     const failure = error === null ? null : toErrorData(error);
     const isHeld = error === null && decisions.length > 0;
     done.hasEnded = true;

@@ -170,8 +170,8 @@ export class Isolate {
     const released = this.#notes.takeReleased();
     if (released.length > 0)
       this.#channel?.send(packetOf({ type: "release", instances: [], notes: released }));
-    const notes = this.#notes.idOf(context.notes);
-    const call = { type: "call", call: id, instance: instance.id, hook, notes } as const;
+    const notes = this.#notes.idsOf(context);
+    const call = { type: "call", call: id, instance: instance.id, hook, ...notes } as const;
     const blobs = data.bytes === null ? [] : [data.bytes];
     this.#channel?.send(packetOf({ ...call, context: data.context }, blobs));
     this.#life.watch();

@@ -14,6 +14,7 @@ export interface IsolatedCall {
   /** Like `ask`, without blocking. */
   readonly askLater: (method: string, ...args: readonly unknown[]) => Promise<unknown>;
   readonly notes: () => Map<string, unknown>;
+  readonly callNotes: () => Map<string, unknown>;
   /** What the gateway has not been sent yet. */
   readonly effects: Effect[];
   readonly blobs: Uint8Array[];

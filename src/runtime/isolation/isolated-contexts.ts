@@ -77,6 +77,12 @@ class IsolatedRequestContext extends BaseContext implements RequestContext {
   get userKey(): string {
     return this.#request.userKey;
   }
+  get conversationKey(): string | null {
+    return this.protocol === "mcp" ? (this.#call.ask("conversationKey") as string | null) : null;
+  }
+  get callNotes(): Map<string, unknown> {
+    return this.#call.callNotes();
+  }
   get requestedModel(): string | null {
     return this.#request.model;
   }

@@ -46,6 +46,8 @@ export type ToIsolate =
       readonly hook: IsolatedHook;
       /** Calls with the same number share `context.notes`. */
       readonly notes: number;
+      /** The number of `context.callNotes`. */
+      readonly callNotes: number;
       readonly context: ContextData;
     }
   | {

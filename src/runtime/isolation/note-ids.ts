@@ -1,6 +1,12 @@
 // The notes of requests are kept in the isolate, because they may be values that no message can have. This names them, and notices
 // when a request has ended.
 
+interface Noted {
+  readonly notes: object;
+  /** Absent if the stage has none. */
+  readonly callNotes?: object;
+}
+
 export class NoteIds {
   readonly #ids = new WeakMap<object, number>();
   readonly #watched = new WeakSet<object>();
@@ -8,20 +14,19 @@ export class NoteIds {
   #last = 0;
   readonly #ended = new FinalizationRegistry<number>((id) => this.#released.push(id));
 
-  /** `notes` is the map of the request, which stays empty. Entries of a plugin that share it share notes in the isolate. */
-  idOf(notes: object): number {
-    const known = this.#ids.get(notes);
-    if (known !== undefined) return known;
-    this.#ids.set(notes, ++this.#last);
-    return this.#last;
+  /** The maps of the request stay empty. Entries of a plugin that share them share notes in the isolate. */
+  idsOf({ notes, callNotes = notes }: Noted): { readonly notes: number; readonly callNotes: number } {
+    return { notes: this.#idOf(notes), callNotes: this.#idOf(callNotes) };
   }
 
-  /** The isolate has notes for it. */
-  watch(notes: object): void {
-    const id = this.#ids.get(notes);
-    if (id === undefined || this.#watched.has(notes)) return;
-    this.#watched.add(notes);
-    this.#ended.register(notes, id);
+  /** The isolate has notes for them. */
+  watch({ notes, callNotes = notes }: Noted): void {
+    for (const each of [notes, callNotes]) {
+      const id = this.#ids.get(each);
+      if (id === undefined || this.#watched.has(each)) continue;
+      this.#watched.add(each);
+      this.#ended.register(each, id);
+    }
   }
 
   /** Returns the ids of requests that have ended since the last call. */
@@ -30,5 +35,12 @@ export class NoteIds {
     const released = this.#released;
     this.#released = [];
     return released;
+  }
+
+  #idOf(notes: object): number {
+    const known = this.#ids.get(notes);
+    if (known !== undefined) return known;
+    this.#ids.set(notes, ++this.#last);
+    return this.#last;
   }
 }
