@@ -9,6 +9,8 @@ const { one, two } = useMcpServers({
   two: { tools: { echo: {} } },
 });
 const SECRET = ["sk", "ant", "api03-0123456789abcdefghijklmnopqrstuvwxyz0123456789"].join("-");
+/** A masked address. */
+const IP = expect.stringMatching(/^<IP_\d{20}>$/);
 
 async function seed(action: string, server = one): Promise<string> {
   const plugin = { name: "pii_mask", stage: "pre_request", settings: { action } };
@@ -62,7 +64,7 @@ test("a token of progress is not masked", async () => {
   const _meta = { progressToken: "t-4155552671-10.0.0.1" };
   const called = await client.request("tools/call", { name: "echo", arguments: { to: "10.0.0.1" }, _meta });
   expect(called.status).toBe(200);
-  expect(last(one, "tools/call")).toMatchObject({ _meta, arguments: { to: "<IP_1>" } });
+  expect(last(one, "tools/call")).toMatchObject({ _meta, arguments: { to: IP } });
 });
 
 test("in arguments, the same names mean nothing", async () => {
@@ -70,6 +72,6 @@ test("in arguments, the same names mean nothing", async () => {
   const given = { clientInfo: { version: "10.0.0.1" }, progressToken: "10.0.0.1" };
   await client.request("tools/call", { name: "echo", arguments: given });
   expect(last(one, "tools/call")).toMatchObject({
-    arguments: { clientInfo: { version: "<IP_1>" }, progressToken: "<IP_1>" },
+    arguments: { clientInfo: { version: IP }, progressToken: IP },
   });
 });

@@ -21,20 +21,22 @@ interface RoundTrip {
   readonly format: FormatName;
   readonly isStream: boolean;
   readonly text: string;
+  /** Numbers of placeholders are derived from values with it. */
+  readonly key: string | null;
   /** The sizes of the pieces of text, and of the chunks of bytes. */
   readonly pieceSize: number;
   readonly chunkSize: number;
 }
 
 /** Returns what was sent to the provider, and what the client read. */
-export async function roundTrip({ format, isStream, text, pieceSize, chunkSize }: RoundTrip): Promise<{
+export async function roundTrip({ format, isStream, text, key, pieceSize, chunkSize }: RoundTrip): Promise<{
   readonly sent: string;
   readonly content: string;
   readonly argument: string;
 }> {
   const request = { messages: [{ role: "user", content: text }] };
-  const { body, values } = search(Buffer.from(JSON.stringify(request)), "application/json");
-  const maskedValues = new MaskedValues(values);
+  const { body, values } = search(Buffer.from(JSON.stringify(request)), "application/json", key);
+  const maskedValues = new MaskedValues(values === null ? [] : [values]);
   const masked = body === null ? request : (JSON.parse(Buffer.from(body).toString()) as typeof request);
   const sent = masked.messages[0]?.content ?? "";
   const args = JSON.stringify({ value: sent });

@@ -6,8 +6,9 @@ interface Input {
   readonly settings: PiiMaskSettings;
   readonly body: Uint8Array;
   readonly contentType: string | null;
+  readonly key: string | null;
 }
 
-export function run({ settings, body, contentType }: Input): SearchedBody {
-  return compileSearch(settings)(body, contentType);
+export function run({ settings, body, contentType, key }: Input): SearchedBody {
+  return compileSearch(settings)(body, contentType, key);
 }

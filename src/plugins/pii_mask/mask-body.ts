@@ -5,14 +5,15 @@ import type { Finding } from "./finding.ts";
 import { findInIdentifier } from "./identifiers.ts";
 import { isInvented } from "./invented.ts";
 import { maskJson } from "./mask-json.ts";
-import type { ValuesOfType } from "./masked-values.ts";
+import type { ValueTable } from "./masked-values.ts";
 import { Placeholders } from "./placeholders.ts";
 import type { PiiMaskSettings } from "./settings.ts";
 
 export interface SearchedBody {
   /** The masked body; null if it stays as it is. */
   readonly body: Uint8Array | null;
-  readonly values: readonly ValuesOfType[];
+  /** The values by placeholder; null if there are none. */
+  readonly values: ValueTable | null;
   /** Number of findings by type. */
   readonly counts: ReadonlyMap<string, number>;
   /** The field because of which the request cannot be masked: the provider keeps the conversation. Else null. */
@@ -27,25 +28,29 @@ export interface SearchedBody {
 
 type Selection = Pick<PiiMaskSettings, "types" | "custom" | "roles" | "action">;
 
-/** Compiles the settings into a function that searches one body. */
+/**
+ * Compiles the settings into a function that searches one body. `key`: numbers of placeholders are derived
+ * from values with it.
+ */
 export function compileSearch(
   settings: Selection,
-): (body: Uint8Array, contentType: string | null) => SearchedBody {
+): (body: Uint8Array, contentType: string | null, key: string | null) => SearchedBody {
   const detect = compileDetector(settings);
   const roles = new Set<string>(settings.roles);
   const isMasking = settings.action === "mask" && settings.types.length + settings.custom.length > 0;
-  return (body, contentType) =>
-    new BodySearch(detect, roles, isMasking).run(readBodyTexts(body, contentType));
+  return (body, contentType, key) =>
+    new BodySearch(detect, roles, isMasking, key).run(readBodyTexts(body, contentType));
 }
 
 class BodySearch {
   readonly #detect: Detect;
   readonly #roles: ReadonlySet<string>;
   readonly #isMasking: boolean;
-  readonly #placeholders = new Placeholders();
+  readonly #placeholders: Placeholders;
   readonly #counts = new Map<string, number>();
 
-  constructor(detect: Detect, roles: ReadonlySet<string>, isMasking: boolean) {
+  constructor(detect: Detect, roles: ReadonlySet<string>, isMasking: boolean, key: string | null) {
+    this.#placeholders = new Placeholders(isMasking ? key : null);
     this.#detect = detect;
     this.#roles = roles;
     this.#isMasking = isMasking;
@@ -60,6 +65,7 @@ class BodySearch {
     const replacements = new Map<number, string>();
     // Signed reasoning may contain placeholders of this plugin, which restores none there. They are no placeholders of the client.
     for (const text of texts) if (!text.isReadOnly) this.#reserve(text);
+    for (const { text } of read.identifiers) this.#placeholders.reserve(text);
     for (const [index, text] of texts.entries()) {
       if (text.isReadOnly || !this.#roles.has(text.role)) continue;
       const masked = this.#maskText(text);
@@ -71,7 +77,7 @@ class BodySearch {
     const isChanged = isMaskable && replacements.size + keys.size > 0;
     return {
       body: isChanged ? read.replace(replacements, keys) : null,
-      values: this.#placeholders.values,
+      values: this.#placeholders.takeValues(),
       counts: this.#counts,
       keptConversation,
       unreadable,
@@ -155,7 +161,7 @@ class BodySearch {
 
 const NOT_SEARCHED: SearchedBody = {
   body: null,
-  values: [],
+  values: null,
   counts: new Map(),
   keptConversation: null,
   unreadable: null,

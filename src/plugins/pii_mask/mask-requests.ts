@@ -10,7 +10,7 @@ import {
 } from "../../sdk/index.ts";
 import type * as maskBodyTask from "./mask-body-task.ts";
 import { compileSearch, type SearchedBody } from "./mask-body.ts";
-import { MaskedValues } from "./masked-values.ts";
+import { MaskedValues, type ValueTable } from "./masked-values.ts";
 import { restore } from "./placeholders.ts";
 import type * as restoreTextTask from "./restore-text-task.ts";
 import type { PiiMaskSettings } from "./settings.ts";
@@ -19,6 +19,8 @@ const TEXT_TASK = new URL("./restore-text-task.ts", import.meta.url);
 const BODY_TASK = new URL("./mask-body-task.ts", import.meta.url);
 /** Below the time limit of a hook. */
 const TASK_TIMEOUT_MS = 4000;
+/** Larger bodies are searched in a thread: deriving the numbers of values takes as long as finding these. */
+const MAX_KEYED_BYTES = LARGE_BODY_BYTES / 2;
 const VALUES = "values";
 const OVERLOADED = "Too many large bodies are being processed. Retry later.";
 
@@ -31,11 +33,12 @@ export function compileMask(
     const body = context.bodyView;
     if (body === null || body.byteLength === 0) return;
     const contentType = context.headers.get("content-type");
-    if (!isLargeBody(body)) {
-      apply(context, settings, search(body, contentType));
+    const key = settings.action === "mask" ? context.conversationKey : null;
+    if (!isLargeBody(body) && (key === null || body.byteLength <= MAX_KEYED_BYTES)) {
+      apply(context, settings, search(body, contentType, key));
       return;
     }
-    return searchOffLoop(body, contentType, settings, host).then((found) => {
+    return searchOffLoop({ settings, body, contentType, key }, host).then((found) => {
       if (found !== null) apply(context, settings, found);
       else {
         context.setResponseHeader("Retry-After", "1");
@@ -47,14 +50,12 @@ export function compileMask(
 
 /** Resolves to null if the task could not be completed: the body must not be sent without a search. */
 async function searchOffLoop(
-  body: Uint8Array,
-  contentType: string | null,
-  settings: PiiMaskSettings,
+  input: Parameters<typeof maskBodyTask.run>[0],
   host: PluginHost,
 ): Promise<SearchedBody | null> {
   try {
-    const limits = { bytes: body.byteLength, timeoutMs: TASK_TIMEOUT_MS };
-    return await host.runOffLoop<typeof maskBodyTask>(BODY_TASK, { settings, body, contentType }, limits);
+    const limits = { bytes: input.body.byteLength, timeoutMs: TASK_TIMEOUT_MS };
+    return await host.runOffLoop<typeof maskBodyTask>(BODY_TASK, input, limits);
   } catch (error) {
     if (error instanceof OffLoopError) return null;
     throw error;
@@ -79,7 +80,10 @@ function apply(
     });
     return;
   }
-  if (counts.size === 0) return;
+  if (counts.size === 0) {
+    addValues(context, values);
+    return;
+  }
   const { action, status_code: status, error_message: message } = settings;
   for (const [type, count] of counts) context.count(action === "mask" ? "masked" : "found", type, count);
   // Never the values: the request log shows this text.
@@ -94,8 +98,14 @@ function apply(
   else if (action === "tag") context.setResponseHeader("X-GW-PII", summary);
   else if (body !== null) {
     context.replaceBody(body);
-    context.notes.set(VALUES, new MaskedValues(values));
+    addValues(context, values);
   }
+}
+
+function addValues({ callNotes }: RequestContext, values: ValueTable | null): void {
+  if (values === null) return;
+  const known = callNotes.get(VALUES);
+  callNotes.set(VALUES, known instanceof MaskedValues ? known.with(values) : new MaskedValues([values]));
 }
 
 /** Placeholders are numbered per request: those of an earlier request would be restored to values of this one. */

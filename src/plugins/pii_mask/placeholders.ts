@@ -1,30 +1,42 @@
-// The placeholders of one request: numbered by first appearance, without those that the request itself contains.
-import type { MaskedValues, ValuesOfType } from "./masked-values.ts";
+// The placeholders of one request: numbered by first appearance or by value, without those that the request
+// itself contains.
+import { valueTable, type MaskedValues, type ValueTable } from "./masked-values.ts";
+import { KEYED_DIGITS, numbersOfValues, type NumberOfValue } from "./numbers-of-values.ts";
 
 const LESS_THAN = 0x3c;
 const GREATER_THAN = 0x3e;
 const UNDERSCORE = 0x5f;
-/** Of a name with at most 32 characters and a number with at most seven digits. */
-const MAX_INNER_LENGTH = 40;
+/** Of a name with at most 32 characters, and a number. Numbers by first appearance have seven digits or fewer. */
+const MAX_INNER_LENGTH = 32 + 1 + KEYED_DIGITS;
 const ESCAPED_LESS_THAN = /\\u003c/iy;
 const ESCAPED_GREATER_THAN = /\\u003e/iy;
 
 /** The placeholders of one type. */
 interface TypePlaceholders {
   readonly byValue: Map<string, string>;
-  /** The values by number; empty for a number that is reserved. */
-  readonly values: string[];
+  /** Of numbers by first appearance. */
+  lastNumber: number;
 }
 
 export class Placeholders {
+  /** Null: numbers follow the first appearance. */
+  readonly #numberOf: NumberOfValue | null;
   readonly #types = new Map<string, TypePlaceholders>();
-  readonly #reserved = new Set<string>();
+  /** By placeholder. One that the request contains has itself as its value. */
+  readonly #values = new Map<string, string>();
+
+  /** `key`: numbers are derived from the values with it. */
+  constructor(key: string | null) {
+    this.#numberOf = key === null ? null : numbersOfValues(key);
+  }
 
   /** Keeps placeholders that the text contains from being used for a value. */
   reserve(text: string): void {
     for (let at = text.indexOf("<"); at >= 0; at = text.indexOf("<", at + 1)) {
       const end = placeholderEnd(text, at, false);
-      if (end > 0) this.#reserved.add(text.slice(at, end));
+      if (end <= 0) continue;
+      const placeholder = text.slice(at, end);
+      this.#values.set(placeholder, placeholder);
     }
   }
 
@@ -32,33 +44,35 @@ export class Placeholders {
     const known = this.#types.get(type) ?? this.#begin(type);
     let placeholder = known.byValue.get(value);
     if (placeholder === undefined) {
-      placeholder = this.#next(type, known);
+      placeholder = this.#next(type, value, known);
       known.byValue.set(value, placeholder);
-      known.values.push(value);
+      this.#values.set(placeholder, value);
     }
     return placeholder;
   }
 
-  get values(): ValuesOfType[] {
-    return Array.from(this.#types, ([type, { values }]) => {
-      let end = 0;
-      const ends = Uint32Array.from(values, (value) => (end += value.length));
-      return { name: type.toUpperCase(), text: values.join(""), ends };
-    });
+  /**
+   * Call once, at the end. Returns null if there are none. Placeholders that the request contains are needed
+   * where numbers are derived from values: they may be those of values that are added later.
+   */
+  takeValues(): ValueTable | null {
+    if (this.#numberOf === null)
+      for (const [placeholder, value] of this.#values)
+        if (placeholder === value) this.#values.delete(placeholder);
+    return this.#values.size === 0 ? null : valueTable(this.#values);
   }
 
   #begin(type: string): TypePlaceholders {
-    // Numbers start at 1.
-    const begun = { byValue: new Map<string, string>(), values: [""] };
+    const begun = { byValue: new Map<string, string>(), lastNumber: 0 };
     this.#types.set(type, begun);
     return begun;
   }
 
-  #next(type: string, { values }: TypePlaceholders): string {
-    for (;;) {
-      const placeholder = `<${type.toUpperCase()}_${values.length}>`;
-      if (!this.#reserved.has(placeholder)) return placeholder;
-      values.push("");
+  #next(type: string, value: string, known: TypePlaceholders): string {
+    for (let attempt = 0; ; attempt++) {
+      const number = this.#numberOf?.(type, value, attempt) ?? ++known.lastNumber;
+      const placeholder = `<${type.toUpperCase()}_${number}>`;
+      if (!this.#values.has(placeholder)) return placeholder;
     }
   }
 }

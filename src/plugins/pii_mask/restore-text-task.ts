@@ -1,10 +1,10 @@
 // Restores the values in a large text in a worker thread.
-import { MaskedValues, type ValuesOfType } from "./masked-values.ts";
+import { MaskedValues, type ValueTable } from "./masked-values.ts";
 import { restore, type Restored } from "./placeholders.ts";
 
 interface Input {
   readonly text: string;
-  readonly values: readonly ValuesOfType[];
+  readonly values: readonly ValueTable[];
   readonly isJson: boolean;
   readonly isComplete: boolean;
 }

@@ -43,6 +43,7 @@ const part = fc.oneof(
 const trip = fc.record({
   format: fc.constantFrom(...FORMAT_NAMES),
   isStream: fc.boolean(),
+  key: fc.constantFrom(null, "k"),
   text: fc.array(part, { maxLength: 10 }).map((parts) => parts.join("")),
   pieceSize: fc.integer({ min: 1, max: 20 }),
   chunkSize: fc.integer({ min: 1, max: 500 }),

@@ -54,7 +54,7 @@ export const piiMaskSettings = () =>
       .meta({ description: "Further patterns." }),
     action: z.enum(["mask", "block", "tag"]).default("mask").meta({
       description:
-        "`mask`: values are replaced by placeholders such as `<EMAIL_1>`, and restored in the response; requests that continue a conversation that the provider keeps (`previous_response_id`, `conversation`) are rejected. `block`: the request is rejected. `tag`: the request is forwarded unchanged, and the response header X-GW-PII lists what was found.",
+        "`mask`: values are replaced by placeholders such as `<EMAIL_1>` (for MCP servers, the number is derived from the value), and restored in the response; requests that continue a conversation that the provider keeps (`previous_response_id`, `conversation`) are rejected. `block`: the request is rejected. `tag`: the request is forwarded unchanged, and the response header X-GW-PII lists what was found.",
     }),
     roles: z
       .array(z.enum(ROLES))
