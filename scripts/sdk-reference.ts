@@ -1,5 +1,13 @@
 // Writes docs/reference/plugin-sdk.md from the type declarations of the plugin API and their comments.
 import ts from "typescript";
+import {
+  HOOK_NAMES,
+  HOOKS,
+  LIFECYCLE_HOOKS,
+  whyUnsupported,
+  type Environment,
+  type HookName,
+} from "../src/sdk/hook-table.ts";
 import { commentOf, hasModifier, sdkDeclarations, type Declared } from "./sdk-declarations.ts";
 
 /** The order of the reference. A declaration that no section names is listed under "Further functions". */
@@ -84,7 +92,11 @@ export function sdkReference(): string {
     "Everything that `gatehouse/sdk` and `gatehouse/sdk/testing` export, generated from their types. " +
       "[Write a custom plugin](../guides/custom-plugin.md) explains how to use it; `plugins/examples/` has examples.",
     "`z` is [zod](https://zod.dev). Members that end in `?` are optional.",
-    ...sections.flatMap(({ title, declarations }) => [`## ${title}`, ...declarations.map(describe)]),
+    ...sections.flatMap(({ title, declarations }) => [
+      `## ${title}`,
+      ...declarations.map(describe),
+      ...(title === "Definition" ? hookTable() : []),
+    ]),
     ...(rest.length === 0 ? [] : ["## Further functions", ...rest.map(describe)]),
     "## Testing",
     TESTING_INTRODUCTION,
@@ -97,6 +109,39 @@ export function sdkReference(): string {
   ]
     .join("\n\n")
     .concat("\n");
+}
+
+/** Says what each hook may do, and what it means in each environment in which plugins run. */
+function hookTable(): string[] {
+  const row = (name: HookName): string => {
+    const { stages, mayWait, mayRespond, mayHoldText, harness } = HOOKS[name];
+    const may = [mayWait ? "wait" : "", mayRespond ? "respond" : "", mayHoldText ? "hold text" : ""];
+    const where = (environment: Environment) => whyUnsupported(name, environment) ?? "yes";
+    const columns = [
+      `\`${name}\``,
+      stages.map((stage) => `\`${stage}\``).join(", "),
+      may.filter((each) => each !== "").join(", ") || "nothing",
+      where("isolated"),
+      where("shadow"),
+      where("explain"),
+      `\`${harness.method}\``,
+    ];
+    return `| ${columns.join(" | ")} |`;
+  };
+  return [
+    "### Where hooks run",
+    "A hook that is not supported says why. An entry with `isolation` whose plugin has a hook that isolates do not support is rejected; the report " +
+      "of an entry in shadow mode names its hooks that do not run.",
+    [
+      "| hook | stages of the entry | may | in isolation | in shadow mode | in explanations | test harness |",
+      "| --- | --- | --- | --- | --- | --- | --- |",
+      ...HOOK_NAMES.map(row),
+    ].join("\n"),
+    "Apart from requests, an instance has:",
+    Object.entries(LIFECYCLE_HOOKS)
+      .map(([name, text]) => `- \`${name}\`: ${text}`)
+      .join("\n"),
+  ];
 }
 
 /** What a test starts with is first. */

@@ -1923,7 +1923,7 @@ export interface PluginShadow {
   position: number;
   mode: "enforce" | "shadow";
   sample: number;
-  /** Why the next version cannot run with the settings of the entry. Null if it can. */
+  /** Why the next version cannot run with the settings of the entry, or which hooks of the entry do not run in shadow mode. Null otherwise. */
   problem: string | null;
   /** Time of the first result. Null: there is none. */
   since: string | null;
@@ -1958,7 +1958,7 @@ export interface PluginShadow {
   }[];
   /** The next version of the plugin (`NAME@next.ts` in PLUGINS_DIR). Null if there is none. */
   next: {
-    /** Why the next version cannot run with the settings of the entry. Null if it can. */
+    /** Why the next version cannot run with the settings of the entry, or which hooks of the entry do not run in shadow mode. Null otherwise. */
     problem: string | null;
     /** Time of the first result. Null: there is none. */
     since: string | null;

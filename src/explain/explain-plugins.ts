@@ -2,6 +2,7 @@
 import { GatehouseError } from "../base/errors.ts";
 import type { ExplainedLimit, ExplainedPlugin } from "../model/explanation.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
+import { whyUnsupported } from "../sdk/hook-table.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { redact } from "../telemetry/log/redact.ts";
@@ -63,7 +64,7 @@ export async function explainPlugins(
   for (const stage of PLUGIN_STAGES) {
     if (stage === "pre_request") continue;
     for (const link of [...(chain?.[stage] ?? []), ...(chain?.shadows?.[stage] ?? [])]) {
-      const detail = "runs on the provider's response";
+      const detail = whyUnsupported(stage, "explain");
       plugins.push({ name: link.name, stage, verdict: "not_run", detail, ...isolationOf(link) });
     }
   }

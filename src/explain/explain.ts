@@ -28,8 +28,8 @@ import { NO_LOG } from "../telemetry/log/log.ts";
 import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
 import { decisionOf, explainBudgets, explainLimits } from "./explain-claims.ts";
-import { explainFinalRequest } from "./explain-final-request.ts";
-import { explainPlugins, type ExplainedChain } from "./explain-plugins.ts";
+import type { ExplainedChain } from "./explain-plugins.ts";
+import { EXPLAINERS } from "./explainers.ts";
 import type { ShadowParts } from "./explain-shadows.ts";
 import { gameDayFor } from "./explain-game-day.ts";
 import { exchangeFor } from "./explain-request.ts";
@@ -178,7 +178,7 @@ class RequestExplainer {
         return null;
       },
       runFinalRequest: async (exchange, links) => {
-        const explained = await explainFinalRequest(exchange, links, this.#chain?.plugins ?? [], {
+        const explained = await EXPLAINERS.final_request(exchange, links, this.#chain?.plugins ?? [], {
           ...this.#callParts,
           offLoop,
           deadlines,
@@ -189,7 +189,7 @@ class RequestExplainer {
         return explained;
       },
       runPreRequest: async (exchange, chain) => {
-        const explained = await explainPlugins(exchange, chain, this.#claimParts(), true);
+        const explained = await EXPLAINERS.pre_request(exchange, chain, this.#claimParts(), true);
         this.#chain = explained;
         if (explained.end instanceof GatehouseError) throw explained.end;
         return explained.end;
@@ -222,7 +222,8 @@ class RequestExplainer {
     const { rule } = exchange;
     const gateway = exchange.gateway ?? this.#gateway;
     const error = end instanceof GatehouseError ? end : null;
-    const chain = this.#chain ?? (await explainPlugins(exchange, gateway.chain, this.#claimParts(), false));
+    const chain =
+      this.#chain ?? (await EXPLAINERS.pre_request(exchange, gateway.chain, this.#claimParts(), false));
     return {
       gateway: { id: gateway.id, name: gateway.gateway.name },
       rule: rule === null ? null : { id: rule.id, name: rule.rule.name, path: rule.rule.path },

@@ -3,13 +3,7 @@ import { GatehouseError } from "../base/errors.ts";
 import { isThenable, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
-import type {
-  EndContext,
-  PluginHooks,
-  RequestContext,
-  ResponseBodyContext,
-  ResponseContext,
-} from "../sdk/index.ts";
+import type { HookContext, HookName } from "../sdk/hook-table.ts";
 import { IsolateError } from "../runtime/isolation/isolate-error.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import { isShadowInstance } from "../snapshot/plugin-instances.ts";
@@ -17,18 +11,21 @@ import type { PluginCall } from "./plugin-call.ts";
 
 const PLUGIN_TIMEOUT_MS = 5000;
 
+type AnyHook<Hook extends HookName> = (context: HookContext<Hook>) => unknown;
+
 /**
  * Returns the response that the plugin set, or null; also null if the plugin failed and the request continues without it. Most
  * hooks are synchronous: only the others cost a promise and a timer, and no call allocates a closure.
  */
-export function callHook<Context>(
+export function callHook<Hook extends HookName>(
   call: PluginCall,
-  hook: (hooks: PluginHooks, context: Context) => unknown,
-  context: Context,
+  hook: Hook,
+  context: HookContext<Hook>,
 ): ValueOrPromise<OutgoingResponse | null> {
   const startedAt = call.exchange.clock.now();
   try {
-    const result = hook(call.link.hooks, context);
+    // Called as a method: hooks may use `this`.
+    const result = (call.link.hooks as Record<Hook, AnyHook<Hook> | undefined>)[hook]?.(context);
     return isThenable(result) ? finishLater(result, call, startedAt) : finishCall(call, startedAt);
   } catch (error) {
     return failCall(error, call, startedAt);
@@ -94,16 +91,6 @@ export function continuesAfter(error: unknown, link: ChainLink): boolean {
 function isQuarantine(error: unknown): error is GatehouseError {
   return error instanceof GatehouseError && error.code === "plugin_quarantined";
 }
-
-/** The hooks of a stage, as `callHook` gets them: created once, so that no call allocates a closure. */
-export const callPreRequest = (hooks: PluginHooks, context: RequestContext): unknown =>
-  hooks.pre_request?.(context);
-export const callPostRequest = (hooks: PluginHooks, context: ResponseContext): unknown =>
-  hooks.post_request?.(context);
-export const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext): unknown =>
-  hooks.pre_response?.(context);
-export const callPostResponse = (hooks: PluginHooks, context: EndContext): unknown =>
-  hooks.post_response?.(context);
 
 export class HookTimeout extends Error {
   override readonly name = "HookTimeout";

@@ -20,7 +20,7 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
-import { shadowEnd } from "./shadow/shadow-hooks.ts";
+import { SHADOW_RUNNERS } from "./shadow/shadow-runners.ts";
 import type { WaitingCall } from "./shadow/shadow-request.ts";
 import { finishRoute, routeFacts, type CanaryPart } from "./virtual-models/finish-route.ts";
 import { settleWithoutResponse } from "./usage-without-response.ts";
@@ -74,7 +74,14 @@ export function finish(
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);
   if (exchange.shadow !== null)
-    shadowEnd(exchange, exchange.shadow, outcome, status, parts, new ShadowSettlement(exchange, parts));
+    SHADOW_RUNNERS.post_response(
+      exchange,
+      exchange.shadow,
+      outcome,
+      status,
+      parts,
+      new ShadowSettlement(exchange, parts),
+    );
   if (drained !== null) exchange.drainedCalls?.ended(exchange);
   parts.observation.finished(factsOf(exchange, outcome, status, now, unixNow, parts.observation));
 }

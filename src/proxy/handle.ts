@@ -49,9 +49,8 @@ import { openSocket } from "./realtime/open-socket.ts";
 import type { OpenSockets } from "./realtime/open-sockets.ts";
 import type { SocketParts } from "./realtime/socket-relay.ts";
 import { relay } from "./relay.ts";
-import { createFinalRequest } from "./reuse/create-final-request.ts";
 import { respondWithError, respondWithoutUpstream } from "./respond.ts";
-import { runBeforeBody, runPreRequest } from "./run-plugins.ts";
+import { INLINE_RUNNERS } from "./inline-runners.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { isLarge } from "./translations.ts";
 import { STEPS, type StepParts } from "./steps.ts";
@@ -168,12 +167,13 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     },
     runBeforeBody: (exchange) => {
       const links = exchange.gateway?.chain?.beforeBody ?? null;
-      const response = links === null ? null : runBeforeBody(exchange, links, servingParts);
+      const response = links === null ? null : INLINE_RUNNERS.before_body(exchange, links, servingParts);
       if (response === null) rejectByKnownBudgets(exchange, servingParts);
       return response;
     },
-    runFinalRequest: (exchange, links) => (runFinal ??= createFinalRequest(servingParts))(exchange, links),
-    runPreRequest: (exchange, chain) => runPreRequest(exchange, chain, servingParts),
+    runFinalRequest: (exchange, links) =>
+      (runFinal ??= INLINE_RUNNERS.final_request(servingParts))(exchange, links),
+    runPreRequest: (exchange, chain) => INLINE_RUNNERS.pre_request(exchange, chain, servingParts),
     callService: (...call) => (callService ??= createCallService(servingParts))(...call),
   };
   return servingParts;

@@ -2,7 +2,7 @@
 import type { GatewayError } from "../formats/gateway-error.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
-import { callHook, callPreResponse } from "./call-hook.ts";
+import { callHook } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
 import { PreResponseContext, type ResponseSource } from "./pre-response-context.ts";
@@ -123,7 +123,7 @@ export class PreResponsePlugins {
       }
       const call = new PluginCall(this.#exchange, stage, "pre_response", this.#parts);
       const context = new PreResponseContext(call, this.#response, this.#status, current, isLast);
-      await callHook(call, callPreResponse, context);
+      await callHook(call, "pre_response", context);
       current = context.chunk;
       // The plugin may have kept it.
       isCurrentOwned = false;

@@ -20,8 +20,8 @@ import { responseKind } from "./reuse/response-kind.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins } from "./pre-response-plugins.ts";
 import { runPostRequest } from "./run-plugins.ts";
-import { bodySource, ShadowBodies } from "./shadow/shadow-body.ts";
-import { shadowPostRequest } from "./shadow/shadow-hooks.ts";
+import { bodySource, type ShadowBodies } from "./shadow/shadow-body.ts";
+import { SHADOW_RUNNERS } from "./shadow/shadow-runners.ts";
 import { serverTiming, updateServerTiming } from "./server-timing.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
 import type { TargetResponse } from "./target-response.ts";
@@ -81,9 +81,18 @@ function shadowWhole(
   parts: FinishParts,
 ): void {
   const shadows = exchange.gateway?.chain?.shadows ?? null;
-  if (shadows !== null) shadowPostRequest(exchange, shadows, 0, response, status, headers, parts);
-  if (body !== null)
-    ShadowBodies.begin(exchange, bodySource(response, status), parts)?.push(null, body, true);
+  if (shadows !== null) SHADOW_RUNNERS.post_request(exchange, shadows, 0, response, status, headers, parts);
+  if (body !== null) beginShadows(exchange, response, status, parts)?.push(null, body, true);
+}
+
+function beginShadows(
+  exchange: Exchange,
+  response: TargetResponse,
+  status: number,
+  parts: FinishParts,
+): ShadowBodies | null {
+  if (exchange.shadow === null) return null;
+  return SHADOW_RUNNERS.pre_response.begin(exchange, bodySource(response, status), parts);
 }
 
 async function relayProcessed(
@@ -109,8 +118,7 @@ async function relayProcessed(
       response.report.end(result, now);
       finish(exchange, outcome, status, now, parts);
     };
-    const shadows =
-      exchange.shadow === null ? null : ShadowBodies.begin(exchange, bodySource(response, status), parts);
+    const shadows = beginShadows(exchange, response, status, parts);
     const plugins =
       chain === null || chain.pre_response === null
         ? null

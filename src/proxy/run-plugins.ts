@@ -1,7 +1,6 @@
 // Runs the plugins of a gateway, stage by stage: in order, with a timeout for each call, and with isolated failures.
 import { waitForTurn } from "../base/own-turn.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import type { BeforeBodyContext, PluginHooks } from "../sdk/index.ts";
 import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import type { ShadowChain } from "../snapshot/shadow-chain.ts";
@@ -9,7 +8,7 @@ import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { HeaderFields } from "../http/header-fields.ts";
 import type { OutgoingResponse } from "../http/server/outgoing-response.ts";
 import { ArrivingRequestContext } from "./before-body-context.ts";
-import { callHook, callPostRequest, callPostResponse, callPreRequest } from "./call-hook.ts";
+import { callHook } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
 import { reserveLimits, type ClaimParts } from "./limits/reserve-claims.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
@@ -17,8 +16,8 @@ import { PostRequestContext } from "./post-request-context.ts";
 import { PostResponseContext } from "./post-response-context.ts";
 import type { ResponseOrigin } from "./pre-response-context.ts";
 import { PreRequestContext } from "./pre-request-context.ts";
-import { shadowPostRequest } from "./shadow/shadow-hooks.ts";
-import { shadowPreRequest, type ShadowParts } from "./shadow/shadow-pre-request.ts";
+import type { ShadowParts } from "./shadow/shadow-pre-request.ts";
+import { SHADOW_RUNNERS } from "./shadow/shadow-runners.ts";
 
 type PreRequestParts = PluginParts & ClaimParts & ShadowParts;
 
@@ -51,7 +50,7 @@ function runPreRequestFrom(
     if (isPromise(response)) return continueAfter(response, index + 1, exchange, chain, parts);
     if (response !== null) return response;
   }
-  if (chain.shadows !== null) shadowPreRequest(exchange, chain.shadows, links.length, parts);
+  if (chain.shadows !== null) SHADOW_RUNNERS.pre_request(exchange, chain.shadows, links.length, parts);
   return null;
 }
 
@@ -64,7 +63,7 @@ function runBesideShadows(
   shadows: ShadowChain,
   parts: PreRequestParts,
 ): ValueOrPromise<OutgoingResponse | null> {
-  const compare = shadowPreRequest(exchange, shadows, position, parts);
+  const compare = SHADOW_RUNNERS.pre_request(exchange, shadows, position, parts);
   if (compare === null) return runLink(exchange, link, chain.limiters, parts);
   const pass = (response: OutgoingResponse | null) => {
     compare(response, false);
@@ -124,7 +123,7 @@ export function runBeforeBody(
 ): OutgoingResponse | null {
   for (const link of links) {
     const call = new PluginCall(exchange, link, "pre_request", parts);
-    const response = callHook(call, callBeforeBody, new ArrivingRequestContext(call));
+    const response = callHook(call, "before_body", new ArrivingRequestContext(call));
     // The hook cannot wait: a promise is a mistake of the plugin, and pre_request decides.
     if (isPromise(response)) response.catch(() => undefined);
     else if (response !== null) return response;
@@ -140,7 +139,7 @@ export function runOnePreRequest(
 ): ValueOrPromise<OutgoingResponse | null> {
   if (link.hooks.pre_request === undefined) return null;
   const call = new PluginCall(exchange, link, "pre_request", parts);
-  return callHook(call, callPreRequest, new PreRequestContext(call));
+  return callHook(call, "pre_request", new PreRequestContext(call));
 }
 
 /** Changes `headers` in place. Resolves to the status of the response to the client. */
@@ -157,14 +156,15 @@ export async function runPostRequest(
   const links = chain.post_request ?? [];
   for (const [position, link] of links.entries()) {
     const compare =
-      shadows && shadowPostRequest(exchange, shadows, position, response, status, headers, parts);
+      shadows && SHADOW_RUNNERS.post_request(exchange, shadows, position, response, status, headers, parts);
     const call = new PluginCall(exchange, link, "post_request", parts);
     const context = new PostRequestContext(call, response, status, headers);
-    await callHook(call, callPostRequest, context);
+    await callHook(call, "post_request", context);
     ({ status } = context);
     compare?.(status);
   }
-  if (shadows !== null) shadowPostRequest(exchange, shadows, links.length, response, status, headers, parts);
+  if (shadows !== null)
+    SHADOW_RUNNERS.post_request(exchange, shadows, links.length, response, status, headers, parts);
   return status;
 }
 
@@ -178,9 +178,6 @@ export function runPostResponse(
 ): void {
   for (const link of chain.post_response ?? []) {
     const call = new PluginCall(exchange, link, "post_response", parts);
-    void callHook(call, callPostResponse, new PostResponseContext(call, outcome, status));
+    void callHook(call, "post_response", new PostResponseContext(call, outcome, status));
   }
 }
-
-const callBeforeBody = (hooks: PluginHooks, context: BeforeBodyContext): unknown =>
-  hooks.before_body?.(context);

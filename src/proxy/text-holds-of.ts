@@ -1,5 +1,4 @@
 // Connects a plugin that works on text with the text of one response.
-import type { PluginHooks, ResponseTextContext } from "../sdk/index.ts";
 import type { ChainLink, TextLink } from "../snapshot/chain-link.ts";
 import { callHook } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
@@ -31,11 +30,9 @@ export function textHoldsOf(
       const outcome: TextOutcome = { decision: null, rejection: null };
       const given = { channel, text, isLast, isForced };
       const context = new CallTextContext(call, response, status, given, outcome);
-      await callHook(call, callResponseText, context);
+      await callHook(call, "response_text", context);
       if (outcome.rejection !== null) throw new RejectedText(outcome.rejection);
       return outcome.decision;
     },
   });
 }
-
-const callResponseText = (hooks: PluginHooks, context: ResponseTextContext) => hooks.response_text?.(context);

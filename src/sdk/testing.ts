@@ -3,6 +3,7 @@
 /* eslint-disable @typescript-eslint/no-deprecated -- the contexts here implement the deprecated names as well */
 import type { BeforeBodyContext } from "./claims.ts";
 import type { EndContext, PluginContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
+import type { HOOKS, SupportedHook } from "./hook-table.ts";
 import type { PluginDefinition, PluginHooks } from "./plugin.ts";
 import { testHost } from "./test-host.ts";
 import { TestClaims } from "./testing-claims.ts";
@@ -60,6 +61,9 @@ export interface PluginTest {
   stop(): Promise<void>;
 }
 
+/** The methods that call hooks, by the table of hooks. */
+type HarnessMethod = (typeof HOOKS)[SupportedHook<"harness">]["harness"]["method"];
+
 /** Creates the plugin as the gateway does: validates the settings, then calls create(). Throws the error of either. */
 export function testPlugin<Settings>(
   definition: PluginDefinition<Settings>,
@@ -70,7 +74,7 @@ export function testPlugin<Settings>(
   const counted: Record<string, number> = {};
   const details: string[] = [];
   const base = contextFactory(counted, details);
-  return {
+  const tested = {
     counted,
     details,
     remarks: details,
@@ -108,7 +112,8 @@ export function testPlugin<Settings>(
     async stop() {
       await hooks.stop?.();
     },
-  };
+  } satisfies PluginTest & Record<HarnessMethod, unknown>;
+  return tested;
 }
 
 async function runPreRequest(

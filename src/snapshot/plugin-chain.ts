@@ -4,6 +4,7 @@ import type { StoredPluginConfig } from "../model/plugin-config.ts";
 import type { PluginStage } from "../model/plugin-stage.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
+import { HOOK_NAMES, HOOKS, whyUnsupported, type HookName } from "../sdk/hook-table.ts";
 import { completeHolds, type PluginDefinition, type PluginHooks } from "../sdk/index.ts";
 import type { ChainLink } from "./chain-link.ts";
 import { CompileError } from "./compile-error.ts";
@@ -116,10 +117,7 @@ function responseLinks(entries: readonly CompiledEntry[], isMcp: boolean): Chain
   return links.length === 0 ? null : links;
 }
 
-function linksWith(
-  links: readonly ChainLink[] | null,
-  hook: "before_body" | "claims" | "final_request",
-): ChainLink[] | null {
+function linksWith(links: readonly ChainLink[] | null, hook: HookName): ChainLink[] | null {
   const found = (links ?? []).filter(({ hooks }) => hooks[hook] !== undefined);
   return found.length === 0 ? null : found;
 }
@@ -190,7 +188,7 @@ function compileVersion(
     if (!config.enabled && config.isolation !== "inline") return [];
     const hooks = instances.getInstance(instanceId, definition, settings.value, config);
     const textHolds = textHoldsOf(definition, hooks, config.stage);
-    if (typeof hooks[config.stage] !== "function" && !hasOther(hooks, config.stage) && textHolds === null)
+    if (!hasHook(hooks, config.stage) && textHolds === null)
       throw new Error(`create() must return a function named ${config.stage}`);
     const createForExplanation =
       definition.explainable === true
@@ -198,6 +196,8 @@ function compileVersion(
             instances.createForExplanation(instanceId, definition, settings.value, listener, config)
         : null;
     const isShadow = isShadowInstance(instanceId);
+    const report = isShadow ? instances.shadowReport(instanceId) : null;
+    if (report !== null && config.mode === "shadow") report.problem = unsupportedInShadow(hooks);
     const inspects = inspectionOf(definition, settings.value, config.stage, hooks);
     return {
       link: {
@@ -218,7 +218,7 @@ function compileVersion(
       needsBody: needsBody(definition, hooks, config.stage),
       hidesBodies: definition.hidesBodies === true,
       inspects,
-      report: isShadow ? instances.shadowReport(instanceId) : null,
+      report,
       next: null,
     };
   } catch (error) {
@@ -226,16 +226,27 @@ function compileVersion(
   }
 }
 
+/** Returns which hooks do not run in shadow mode, and why; null if all run. */
+function unsupportedInShadow(hooks: PluginHooks): string | null {
+  const problems = HOOK_NAMES.flatMap((name) => {
+    const reason =
+      typeof hooks[name] === "function" && HOOKS[name].suffices ? whyUnsupported(name, "shadow") : null;
+    return reason === null ? [] : [`${name} does not run in shadow mode: ${reason}`];
+  });
+  return problems.length === 0 ? null : problems.join("; ");
+}
+
 function ofSettings({ path: field, message }: ErrorDetail, path: string): ErrorDetail {
   return { path: field === "" ? `${path}.settings` : `${path}.settings.${field}`, message };
 }
 
-/** Whether the plugin has a hook that it may have instead of that of its stage. */
-function hasOther(hooks: PluginHooks, stage: PluginStage): boolean {
-  return (
-    stage === "pre_request" &&
-    (typeof hooks.claims === "function" || typeof hooks.final_request === "function")
-  );
+/** Whether the plugin has a hook for this stage; hooks that may hold text also need a declaration. */
+function hasHook(hooks: PluginHooks, stage: PluginStage): boolean {
+  return HOOK_NAMES.some((name) => {
+    const { stages, suffices, mayHoldText } = HOOKS[name];
+    const isOfStage = (stages as readonly PluginStage[]).includes(stage);
+    return isOfStage && suffices && !mayHoldText && typeof hooks[name] === "function";
+  });
 }
 
 /** A plugin that works on the texts of responses only needs the body of the request. */
@@ -250,7 +261,7 @@ function textHoldsOf(
   hooks: PluginHooks,
   stage: PluginStage,
 ): ChainLink["textHolds"] {
-  const isStage = stage === "pre_request" || stage === "pre_response";
+  const isStage = (HOOKS.response_text.stages as readonly PluginStage[]).includes(stage);
   if (!isStage || needs?.includes("text") !== true || typeof hooks.response_text !== "function") return null;
   return completeHolds(hold);
 }

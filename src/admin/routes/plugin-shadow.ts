@@ -17,7 +17,8 @@ const count = z.int().min(0);
 
 const reportSchema = z.object({
   problem: z.string().nullable().meta({
-    description: "Why the next version cannot run with the settings of the entry. Null if it can.",
+    description:
+      "Why the next version cannot run with the settings of the entry, or which hooks of the entry do not run in shadow mode. Null otherwise.",
   }),
   since: timeSchema.nullable().meta({ description: "Time of the first result. Null: there is none." }),
   counts: z.object({

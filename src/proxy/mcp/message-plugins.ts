@@ -1,12 +1,13 @@
 // Runs the pre_response plugins on a message of an MCP server: those that work on text on its texts, the others on its JSON.
 import type { MessageText } from "../../mcp/json-rpc.ts";
 import { messageTexts } from "../../mcp/message-texts.ts";
-import { callHook, callPreResponse } from "../call-hook.ts";
+import { callHook } from "../call-hook.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
 import type { Exchange } from "../exchange.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { PreResponseContext, type ResponseOrigin } from "../pre-response-context.ts";
-import { ShadowBodies, type ShadowSource } from "../shadow/shadow-body.ts";
+import type { ShadowBodies, ShadowSource } from "../shadow/shadow-body.ts";
+import { SHADOW_RUNNERS } from "../shadow/shadow-runners.ts";
 import { isTextLink, textHoldsOf } from "../text-holds-of.ts";
 import type { RejectedText } from "../texts/text-rejection.ts";
 import { TextStage } from "../texts/text-stage.ts";
@@ -76,7 +77,7 @@ export class MessagePlugins {
   }
 
   #begin(): ShadowBodies | null {
-    return (this.#shadows ??= ShadowBodies.begin(this.#exchange, MESSAGES, this.#parts));
+    return (this.#shadows ??= SHADOW_RUNNERS.pre_response.begin(this.#exchange, MESSAGES, this.#parts));
   }
 
   /** Plugins keep notes about a message: those about another one must not replace them. */
@@ -142,6 +143,6 @@ async function runOnMessage(
   if (!changesMessages(link)) return current;
   const call = new PluginCall(exchange, link, "pre_response", parts);
   const context = new PreResponseContext(call, source, 200, current, isLast);
-  await callHook(call, callPreResponse, context);
+  await callHook(call, "pre_response", context);
   return context.chunk;
 }

@@ -21,7 +21,8 @@ import { PreResponsePlugins } from "../pre-response-plugins.ts";
 import { StreamRelay } from "../relay-stream.ts";
 
 import { serverTiming } from "../server-timing.ts";
-import { ShadowBodies, sourceOfBody } from "../shadow/shadow-body.ts";
+import { sourceOfBody, type ShadowBodies } from "../shadow/shadow-body.ts";
+import { SHADOW_RUNNERS } from "../shadow/shadow-runners.ts";
 import type { IdSeal } from "../stored-ids/id-seal.ts";
 import { ownerOf, requestUrlOf } from "../stored-ids/response-ids-for.ts";
 import { ResponseIds } from "../stored-ids/response-ids.ts";
@@ -134,7 +135,7 @@ function beginShadows(
   parts: PluginParts,
 ): ShadowBodies | null {
   if (exchange.shadow === null) return null;
-  return ShadowBodies.begin(exchange, sourceOfBody(source, status, null), parts);
+  return SHADOW_RUNNERS.pre_response.begin(exchange, sourceOfBody(source, status, null), parts);
 }
 
 function captured(exchange: Exchange, response: OutgoingResponse, body: Uint8Array): OutgoingResponse {

@@ -6,7 +6,7 @@ import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
 import type { KeptResponse } from "../../runtime/responses/kept-response.ts";
 import { OpenedResponses } from "../../runtime/responses/response-stores.ts";
-import type { PluginHooks, ReuseRequest } from "../../sdk/index.ts";
+import type { ReuseRequest } from "../../sdk/index.ts";
 import type { ChainLink } from "../../snapshot/chain-link.ts";
 import { UpstreamError } from "../../upstream/upstream-error.ts";
 import { candidatesFor } from "../attempt.ts";
@@ -98,7 +98,7 @@ function runLink(
 ): ValueOrPromise<OutgoingResponse | null> {
   const call = new PluginCall(exchange, link, "pre_request", parts);
   const context = new FinalContext(call, models, targets, parts);
-  const called = callHook(call, callFinalRequest, context);
+  const called = callHook(call, "final_request", context);
   return isPromise(called)
     ? called.then((response) => response ?? reuse(call, context, parts))
     : (called ?? reuse(call, context, parts));
@@ -116,8 +116,6 @@ function reuse(
   const isOnlyRead = gameDay !== null || recording !== null;
   return new Reuse(call, isOnlyRead ? { ...reused, coalesces: false, keeps: false } : reused, parts).run();
 }
-
-const callFinalRequest = (hooks: PluginHooks, context: FinalContext) => hooks.final_request?.(context);
 
 interface Possible {
   readonly models: readonly (string | null)[];

@@ -2,7 +2,7 @@
 import type { HeaderFields } from "../../http/header-fields.ts";
 import type { ShadowChain, ShadowLink } from "../../snapshot/shadow-chain.ts";
 import type { Outcome } from "../../telemetry/requests/request-facts.ts";
-import { callHook, callPostRequest, callPostResponse } from "../call-hook.ts";
+import { callHook } from "../call-hook.ts";
 import type { Exchange } from "../exchange.ts";
 import { PluginCall, type PluginParts } from "../plugin-call.ts";
 import { PostRequestContext } from "../post-request-context.ts";
@@ -37,7 +37,7 @@ export function shadowPostRequest(
       const run = async () => {
         const call = new PluginCall(copy, link, "post_request", withoutLog(parts));
         const context = new PostRequestContext(call, response, status, copied);
-        await callHook(call, callPostRequest, context);
+        await callHook(call, "post_request", context);
         const changes = [
           ...(context.status === status ? [] : [`the status to ${context.status}`]),
           ...changedHeaders(before, copied),
@@ -89,7 +89,7 @@ function enqueuePostResponse(
     const call = new PluginCall(copyExchange(exchange), link, "post_response", withoutLog(parts));
     const context = new PostResponseContext(call, outcome, status);
     const run = async () => {
-      await callHook(call, callPostResponse, context);
+      await callHook(call, "post_response", context);
       report(exchange, link, resultOf(call.run, null, null, []), parts);
     };
     shadow.enqueue({ run, fail: (error) => logError(error, exchange, link, parts) });

@@ -8,7 +8,7 @@ import { PLUGIN_STAGES } from "../../model/plugin-stage.ts";
 import type { ShadowChain, ShadowLink } from "../../snapshot/shadow-chain.ts";
 import type { ShadowResult } from "../../telemetry/requests/shadow-report.ts";
 import { reservedClaims, type PlannedClaim } from "../budgets/reserved-claims.ts";
-import { callHook, callPreRequest } from "../call-hook.ts";
+import { callHook } from "../call-hook.ts";
 import type { Exchange } from "../exchange.ts";
 import { LimiterCall } from "../limits/limiter-call.ts";
 import type { ClaimParts } from "../limits/reserve-claims.ts";
@@ -165,7 +165,7 @@ async function runHookLater(
 /** `claimed` is the response of the claims hook. */
 function runHook(call: ShadowCall, claimed: OutgoingResponse | null): ValueOrPromise<ShadowCall> {
   const isCalled = claimed === null && call.run.error === null && call.link.hooks.pre_request !== undefined;
-  const response = isCalled ? callHook(call, callPreRequest, new PreRequestContext(call)) : claimed;
+  const response = isCalled ? callHook(call, "pre_request", new PreRequestContext(call)) : claimed;
   // A hook that returns a promise may hold the response until then.
   if (isPromise(response) || call.exchange.pluginWork !== null) return finishLater(call, response);
   call.result = response;

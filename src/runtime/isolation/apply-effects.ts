@@ -1,25 +1,8 @@
 // Applies what a hook did in an isolate to the context of the request. The context checks every value, as it does for inline plugins.
+import { HOOKS } from "../../sdk/hook-table.ts";
 import type { PluginContext, PluginResponse } from "../../sdk/index.ts";
 import type { IsolatedContexts } from "./context-data.ts";
 import { isReport, type BlobReference, type Effect, type IsolatedHook } from "./messages.ts";
-
-const CHANGES: Readonly<Record<IsolatedHook, readonly string[]>> = {
-  pre_request: [
-    "setHeader",
-    "removeHeader",
-    "setPath",
-    "setQuery",
-    "replaceBody",
-    "setResponseHeader",
-    "reportLimit",
-    "reportTokenLimit",
-    "respond",
-  ],
-  post_request: ["setStatus", "setHeader", "removeHeader"],
-  pre_response: ["replaceChunk"],
-  response_text: ["release", "reject"],
-  post_response: [],
-};
 
 type Methods = Readonly<Record<string, ((...args: unknown[]) => void) | undefined>>;
 
@@ -29,8 +12,9 @@ export function applyEffects<Hook extends IsolatedHook>(
   effects: readonly Effect[],
   blobs: readonly Uint8Array[],
 ): void {
+  const changes: readonly string[] = HOOKS[hook].isolated.changes;
   for (const effect of effects) {
-    if (!isReport(effect) && !CHANGES[hook].includes(effect[0]))
+    if (!isReport(effect) && !changes.includes(effect[0]))
       throw new Error(`the isolated plugin called ${effect[0]}, which is unknown`);
     apply(context, effect, blobs);
   }

@@ -1,23 +1,10 @@
 // Reads from the context of a hook what crosses the boundary with the call.
-import type {
-  EndContext,
-  PluginContext,
-  ReadonlyHeaders,
-  RequestContext,
-  ResponseBodyContext,
-  ResponseContext,
-  ResponseTextContext,
-} from "../../sdk/index.ts";
+import { HOOKS, type HookContext } from "../../sdk/hook-table.ts";
+import type { PluginContext, ReadonlyHeaders, RequestContext } from "../../sdk/index.ts";
 import { abortServiceCall, callServiceFor } from "./isolated-services.ts";
 import type { ContextData, IsolatedHook } from "./messages.ts";
 
-export interface IsolatedContexts {
-  pre_request: RequestContext;
-  post_request: ResponseContext;
-  pre_response: ResponseBodyContext;
-  response_text: ResponseTextContext;
-  post_response: EndContext;
-}
+export type IsolatedContexts = { readonly [Hook in IsolatedHook]: HookContext<Hook> };
 
 interface CallData {
   readonly context: ContextData;
@@ -25,42 +12,23 @@ interface CallData {
   readonly bytes: Uint8Array | null;
 }
 
-type Readers = { readonly [Hook in IsolatedHook]: (context: IsolatedContexts[Hook]) => CallData };
-
-const READERS: Readers = {
-  pre_request: (context) => {
-    const { bytes, problem } = bodyOf(context);
-    const { path, query, bodySize, isJson, bodyUser, requestedModel } = context;
-    const body = { bodySize, bodyProblem: problem, isJson, bodyUser, requestedModel };
-    const headers = [...context.headers.entries()];
-    return { context: { ...common(context), path, query, headers, ...body }, bytes };
-  },
-  post_request: (context) => {
-    const { provider, model, status } = context;
-    const headers = [...context.headers.entries()];
-    return { context: { ...common(context), provider, model, status, headers }, bytes: null };
-  },
-  pre_response: (context) => {
-    const { provider, model, status, isLast, chunk } = context;
-    return { context: { ...common(context), provider, model, status, isLast }, bytes: chunk };
-  },
-  response_text: (context) => {
-    const { provider, model, status, channel, text, isLast, isForced } = context;
-    const fields = { provider, model, status, channel, text, isLast, isForced };
-    return { context: { ...common(context), ...fields }, bytes: null };
-  },
-  post_response: (context) => {
-    const { status, outcome, provider, model, attempts, durationMs, firstByteMs, usage } = context;
-    const fields = { status, outcome, provider, model, attempts, durationMs, firstByteMs, usage };
-    return { context: { ...common(context), ...fields }, bytes: null };
-  },
-};
-
 export function readContext<Hook extends IsolatedHook>(
   hook: Hook,
   context: IsolatedContexts[Hook],
 ): CallData {
-  return READERS[hook](context);
+  const row: { readonly fields: readonly string[]; readonly bytes: string | null } = HOOKS[hook].isolated;
+  const data: Record<string, unknown> = { ...common(context) };
+  for (const name of row.fields) {
+    const value: unknown = Reflect.get(context, name);
+    data[name] = isHeaders(value) ? [...value.entries()] : value;
+  }
+  if (row.bytes === null) return { context: data, bytes: null };
+  const { bytes, problem } = bytesOf(context, row.bytes);
+  return { context: { ...data, bytesProblem: problem }, bytes };
+}
+
+function isHeaders(value: unknown): value is ReadonlyHeaders {
+  return typeof value === "object" && value !== null && "entries" in value;
 }
 
 function common(context: PluginContext): ContextData {
@@ -69,9 +37,9 @@ function common(context: PluginContext): ContextData {
 }
 
 /** The body of an upload cannot be read: the plugin gets the error of the context when it tries to. */
-function bodyOf(context: RequestContext): { bytes: Uint8Array | null; problem: string | null } {
+function bytesOf(context: object, field: string): { bytes: Uint8Array | null; problem: string | null } {
   try {
-    return { bytes: context.bodyView, problem: null };
+    return { bytes: Reflect.get(context, field) as Uint8Array | null, problem: null };
   } catch (error) {
     return { bytes: null, problem: error instanceof Error ? error.message : String(error) };
   }

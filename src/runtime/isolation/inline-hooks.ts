@@ -1,18 +1,19 @@
-// Hooks that isolated plugins cannot have.
+// Rejects plugins whose hooks an isolate cannot run: those that return functions, or that cannot wait.
+import { HOOK_NAMES, whyUnsupported } from "../../sdk/hook-table.ts";
 import type { PluginHooks } from "../../sdk/index.ts";
-
-/** Hooks that return functions, or that cannot wait: they run in the process of the gateway only. */
-export const INLINE_HOOKS = ["before_body", "claims", "final_request"] as const;
 
 /** Throws if a plugin has a hook that cannot run in an isolate. */
 export function rejectInlineHooks(hooks: PluginHooks): void {
-  rejectInlineNames(INLINE_HOOKS.filter((hook) => hooks[hook] !== undefined));
+  rejectInlineNames(HOOK_NAMES.filter((hook) => hooks[hook] !== undefined));
 }
 
 export function rejectInlineNames(names: readonly string[]): void {
-  const inline = INLINE_HOOKS.filter((hook) => names.includes(hook));
-  if (inline.length > 0)
+  const inline = HOOK_NAMES.filter(
+    (hook) => names.includes(hook) && whyUnsupported(hook, "isolated") !== null,
+  );
+  const [first] = inline;
+  if (first !== undefined)
     throw new Error(
-      `the plugin has the hook ${inline.join(" and ")}, which runs in the process of the gateway only; set isolation to inline`,
+      `the plugin has the hook ${inline.join(" and ")}, which ${whyUnsupported(first, "isolated")}; set isolation to inline`,
     );
 }

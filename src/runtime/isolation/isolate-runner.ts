@@ -1,16 +1,15 @@
 // Runs inside an isolate: loads the plugin, creates its instances, and calls their hooks as the gateway asks.
 import { isThenable } from "../../base/value-or-promise.ts";
 import { OffLoop } from "../../off-loop/off-loop.ts";
+import { HOOK_NAMES } from "../../sdk/hook-table.ts";
 import type { PluginDefinition, PluginHooks, PluginResponse } from "../../sdk/index.ts";
 import { whenReady } from "../../sdk/when-ready.ts";
 import { responseArgument, type IsolatedCall } from "./isolated-context.ts";
 import { createContext } from "./isolated-contexts.ts";
-import { INLINE_HOOKS } from "./inline-hooks.ts";
 import { createHost, type HostQuestions } from "./isolated-host.ts";
 import { lowerPriority } from "./lower-priority.ts";
 import {
   fromErrorData,
-  ISOLATED_HOOKS,
   packetOf,
   toErrorData,
   type ErrorData,
@@ -84,9 +83,7 @@ export class IsolateRunner {
       if (typeof created !== "object" || created === null)
         throw new Error("create() must return an object of hooks");
       const hooks = whenReady(created) as Hooks;
-      const names = [...ISOLATED_HOOKS, ...INLINE_HOOKS, "stop"].filter(
-        (name) => typeof (created as Hooks)[name] === "function",
-      );
+      const names = [...HOOK_NAMES, "stop"].filter((name) => typeof (created as Hooks)[name] === "function");
       this.#created.set(instance, hooks);
       this.#send({ type: "created", instance, hooks: names, waits: hooks.ready !== undefined });
       if (hooks.ready === undefined) lowerPriority();

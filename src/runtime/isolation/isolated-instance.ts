@@ -1,8 +1,9 @@
 // An instance of a plugin in an isolate: its settings, its host in the gateway, and whether its hooks can be called.
 import { toError } from "../../base/to-error.ts";
+import { supportedHooks } from "../../sdk/hook-table.ts";
 import type { PluginHost } from "../../sdk/index.ts";
 import { rejectInlineNames } from "./inline-hooks.ts";
-import { ISOLATED_HOOKS, type IsolatedHook } from "./messages.ts";
+import type { IsolatedHook } from "./messages.ts";
 
 type State = "creating" | "loading" | "ready" | "failed";
 
@@ -67,7 +68,7 @@ export class IsolatedInstance {
       this.failed(toError(error));
       return;
     }
-    this.hooks = ISOLATED_HOOKS.filter((hook) => hooks.includes(hook));
+    this.hooks = supportedHooks("isolated").filter((hook) => hooks.includes(hook));
     this.hasStopHook = hooks.includes("stop");
     this.problem = null;
     this.#firstOutcome.resolve(undefined);

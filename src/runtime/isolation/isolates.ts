@@ -1,11 +1,13 @@
 // All isolates of this process: a pool per plugin, gateway and kind of isolation, with the instances of the entries that use it.
 import type { ClockTimer } from "../../base/clock.ts";
 import { withTimeout } from "../../base/with-timeout.ts";
+import { HOOKS, supportedHooks } from "../../sdk/hook-table.ts";
 import type { PluginHooks, PluginHost, RequestContext } from "../../sdk/index.ts";
+import type { IsolatedContexts } from "./context-data.ts";
 import { IsolatePool } from "./isolate-pool.ts";
 import { IsolatedInstance } from "./isolated-instance.ts";
 import type { IsolationContext, IsolationOrder, RestartCount } from "./isolation-order.ts";
-import { fromErrorData, ISOLATED_HOOKS, packetOf, type IsolatedHook } from "./messages.ts";
+import { fromErrorData, packetOf, type IsolatedHook } from "./messages.ts";
 import { openProcess } from "./process-channel.ts";
 import { openWorker } from "./worker-channel.ts";
 
@@ -83,7 +85,7 @@ export class Isolates {
       throw instance.problem;
     }
     // Without a first start, the hooks are those that the entry may have.
-    const names = instance.hooks ?? ISOLATED_HOOKS.filter((hook) => mayHave(order, hook));
+    const names = instance.hooks ?? supportedHooks("isolated").filter((hook) => mayHave(order, hook));
     return (entry.hooks ??= callingHooks(names, isolate, instance));
   }
 
@@ -201,9 +203,8 @@ export class Isolates {
 }
 
 function mayHave({ definition }: IsolationOrder, hook: IsolatedHook): boolean {
-  return hook === "response_text"
-    ? definition.needs?.includes("text") === true
-    : definition.stages.includes(hook);
+  if (HOOKS[hook].mayHoldText && definition.needs?.includes("text") !== true) return false;
+  return HOOKS[hook].stages.some((stage) => definition.stages.includes(stage));
 }
 
 function callingHooks(
@@ -211,17 +212,10 @@ function callingHooks(
   isolate: IsolatePool,
   instance: IsolatedInstance,
 ): PluginHooks {
-  const call =
-    <Hook extends IsolatedHook>(hook: Hook) =>
-    (context: Parameters<typeof isolate.call<Hook>>[2]) =>
-      isolate.call(instance, hook, context);
-  const has = (hook: IsolatedHook) => names.includes(hook);
-  return {
-    ...(has("pre_request") && { pre_request: call("pre_request") }),
-    ...(has("post_request") && { post_request: call("post_request") }),
-    ...(has("pre_response") && { pre_response: call("pre_response") }),
-    ...(has("response_text") && { response_text: call("response_text") }),
-    ...(has("post_response") && { post_response: call("post_response") }),
-    ...(!instance.isReady && { ready: instance.ready() }),
-  };
+  const call = <Hook extends IsolatedHook>(hook: Hook) => [
+    hook,
+    (context: IsolatedContexts[Hook]) => isolate.call(instance, hook, context),
+  ];
+  const hooks = Object.fromEntries(names.map((hook) => call(hook))) as PluginHooks;
+  return instance.isReady ? hooks : { ...hooks, ready: instance.ready() };
 }

@@ -1,5 +1,6 @@
 // The messages between the gateway and an isolate: a worker thread or a process that runs the hooks of a plugin. Both directions use
 // packets: a message as JSON, and byte arrays that the message refers to by index.
+import type { SupportedHook } from "../../sdk/hook-table.ts";
 
 export interface Packet {
   readonly text: string;
@@ -13,14 +14,7 @@ export function packetOf(message: ToIsolate | FromIsolate, blobs: readonly Uint8
 }
 
 /** The hooks that an isolate can run. */
-export const ISOLATED_HOOKS = [
-  "pre_request",
-  "post_request",
-  "pre_response",
-  "response_text",
-  "post_response",
-] as const;
-export type IsolatedHook = (typeof ISOLATED_HOOKS)[number];
+export type IsolatedHook = SupportedHook<"isolated">;
 
 /** An error as data: structured clone would drop the name of classes that only one side has. */
 export interface ErrorData {

@@ -4,7 +4,7 @@ import { RequestData } from "./request-data.ts";
 
 function dataOf(body: string | Uint8Array): RequestData {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  const fields = { path: "/", query: "", headers: [], bodySize: bytes.byteLength, bodyProblem: null };
+  const fields = { path: "/", query: "", headers: [], bodySize: bytes.byteLength, bytesProblem: null };
   return new RequestData(
     { ...fields, isJson: true, bodyUser: null, requestedModel: null },
     bytes,

@@ -9,7 +9,7 @@ interface RequestFields {
   readonly headers: HeaderEntries;
   readonly bodySize: number;
   /** Why the body cannot be read; null if it can. */
-  readonly bodyProblem: string | null;
+  readonly bytesProblem: string | null;
   readonly isJson: boolean;
   readonly bodyUser: string | null;
   readonly requestedModel: string | null;
@@ -61,7 +61,7 @@ export class RequestData {
     return this.#isReplaced ? (this.#bytes?.byteLength ?? 0) : this.#fields.bodySize;
   }
   get bytes(): Uint8Array | null {
-    if (this.#fields.bodyProblem !== null && !this.#isReplaced) throw new Error(this.#fields.bodyProblem);
+    if (this.#fields.bytesProblem !== null && !this.#isReplaced) throw new Error(this.#fields.bytesProblem);
     return this.#bytes;
   }
   get text(): string | null {
