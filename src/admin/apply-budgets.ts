@@ -3,7 +3,7 @@ import type { Budget, BudgetFields } from "../model/budget.ts";
 import { budgetForm, uniqueKeyNames } from "../model/document-export.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { hideWebhook } from "../model/record-diff.ts";
-import type { StoredApiKey } from "../store/store.ts";
+import type { StoredApiKey } from "../kinds/kind.ts";
 import { requireSameUnit } from "./budget-unit.ts";
 import { findByName } from "./document-matching.ts";
 import type { DocumentWriter } from "./document-writer.ts";

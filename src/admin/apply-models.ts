@@ -4,7 +4,7 @@ import { keepSwitchedOff } from "../model/canary.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Upstream } from "../model/upstream.ts";
 import type { DocumentVirtualModel, VirtualModel } from "../model/virtual-model.ts";
-import type { GatewayParts } from "../store/store.ts";
+import type { GatewayParts } from "../kinds/kind.ts";
 import { findByName, idOfName } from "./document-matching.ts";
 import type { DocumentWriter } from "./document-writer.ts";
 import { newChild } from "./record-fields.ts";

@@ -8,7 +8,7 @@ import { HIDDEN, maskSecret } from "../model/secret-mask.ts";
 import type { Service } from "../model/service.ts";
 import { mapSecrets, secretAt } from "../model/target-secrets.ts";
 import type { Upstream } from "../model/upstream.ts";
-import type { GatewayParts } from "../store/store.ts";
+import type { GatewayParts } from "../kinds/kind.ts";
 import { findByName, idOfName } from "./document-matching.ts";
 import { withTargetIds } from "./document-targets.ts";
 import type { DocumentWriter } from "./document-writer.ts";

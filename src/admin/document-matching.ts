@@ -3,7 +3,7 @@ import { validationError, type GatehouseError } from "../base/errors.ts";
 import { ruleIdentity, ruleLabel } from "../model/rule-names.ts";
 import type { DocumentApiKey, DocumentGateway } from "../model/document.ts";
 import type { Rule } from "../model/rule.ts";
-import type { StoredApiKey } from "../store/store.ts";
+import type { StoredApiKey } from "../kinds/kind.ts";
 
 /** Returns the record with this name, or null; throws if there are several. `path` is the place in the document. */
 export function findByName<T extends { readonly name: string }>(

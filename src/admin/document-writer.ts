@@ -4,24 +4,17 @@ import { createYielder } from "../base/yield-turns.ts";
 import type { Price } from "../model/price.ts";
 import { diffRecords, type FieldChange } from "../model/record-diff.ts";
 import { timeOfChange, type RecordFields } from "../model/record.ts";
-import type { Kind, RecordOf, Transaction } from "../store/store.ts";
+import type { Kind, RecordOf } from "../kinds/kind.ts";
+import { KINDS } from "../kinds/kinds.ts";
+import type { Transaction } from "../store/store.ts";
 
-const RESOURCE_NAMES = {
-  gateways: "gateway",
-  upstreams: "upstream",
-  mcp_servers: "mcp_server",
-  services: "service",
-  rules: "rule",
-  models: "model",
-  budgets: "budget",
-  api_keys: "api_key",
-} as const satisfies Partial<Record<Kind, string>>;
-
-type DocumentKind = keyof typeof RESOURCE_NAMES;
+/** Kinds whose records documents have; game days are no configuration. */
+type DocumentKind = Exclude<Kind, "game_days">;
 
 interface AppliedChange {
   readonly action: "create" | "update" | "delete" | "none";
-  readonly resource: (typeof RESOURCE_NAMES)[DocumentKind] | "prices";
+  /** The name of one record of its kind, or `prices`. */
+  readonly resource: string;
   /** Name of the gateway; empty for prices, which belong to no gateway. */
   readonly gateway: string;
   readonly name: string;
@@ -83,7 +76,7 @@ export class DocumentWriter {
     const action = before === null ? "create" : diff.length === 0 ? "none" : "update";
     if (action === "create") await atPlace(place, () => this.#transaction.insert(kind, record));
     if (action === "update") await atPlace(place, () => this.#transaction.update(kind, record));
-    const resource = RESOURCE_NAMES[kind];
+    const resource = KINDS[kind].resource;
     this.changes.push({ action, resource, gateway, name, diff, ...(key !== null && { key }) });
     return action === "none" && before !== null ? before : record;
   }
@@ -110,7 +103,7 @@ export class DocumentWriter {
     name: string,
   ): Promise<void> {
     await this.#transaction.remove(kind, id);
-    this.changes.push({ action: "delete", resource: RESOURCE_NAMES[kind], gateway, name, diff: [] });
+    this.changes.push({ action: "delete", resource: KINDS[kind].resource, gateway, name, diff: [] });
   }
 
   async removeGateway(id: string, name: string): Promise<void> {

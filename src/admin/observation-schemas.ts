@@ -1,5 +1,6 @@
 // Component schemas of the OpenAPI document of what is running: requests, log lines, target health, and traffic points.
 import { z } from "zod";
+import { KIND_NAMES, KINDS } from "../kinds/kinds.ts";
 import { FALLBACK_REASONS } from "../model/virtual-model.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { OPERATIONS } from "../formats/operations.ts";
@@ -234,14 +235,9 @@ const overview = z.object({
 
 const searchResult = z.object({
   kind: z.enum([
-    "gateway",
-    "upstream",
-    "mcp_server",
-    "service",
-    "rule",
-    "model",
-    "budget",
-    "api_key",
+    ...KIND_NAMES.filter((kind) => KINDS[kind].shownInSearch !== "hidden").map(
+      (kind) => KINDS[kind].resource,
+    ),
     "request",
   ]),
   id: z.string(),

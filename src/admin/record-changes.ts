@@ -1,14 +1,10 @@
 // Describes changed records field by field, as revisions, comparisons, and rollbacks return them. Secrets are masked.
+import { isKind } from "../kinds/kinds.ts";
 import { ruleLabel } from "../model/rule-names.ts";
 import { showGateway } from "../model/gateway.ts";
-import {
-  diffRecords,
-  hideSecrets,
-  hideOwnSecrets,
-  hideWebhook,
-  type FieldChange,
-} from "../model/record-diff.ts";
+import { diffRecords, type FieldChange } from "../model/record-diff.ts";
 import { resourceOf } from "../store/audit-revision.ts";
+import { hideSecretsOf } from "../store/record-secrets.ts";
 import type { RecordChange, Revision } from "../store/store.ts";
 import { withoutFields } from "./record-fields.ts";
 
@@ -32,7 +28,7 @@ export function showChanges(records: readonly RecordChange[]): {
   const shown: ShownChange[] = [];
   let total = 0;
   for (const { kind, id, before, after } of records) {
-    const changes = diffRecords(toComparable(before), toComparable(after));
+    const changes = diffRecords(toComparable(kind, before), toComparable(kind, after));
     const record = after ?? before;
     if (changes.length === 0 || record === null) continue;
     const remaining = MAX_DIFF - total;
@@ -57,17 +53,15 @@ function nameOf(record: NonNullable<RecordChange["after"]>): string | null {
 
 /** Paths are relative to the record that the revision is about; paths in other records start with kind and id. */
 export function diffOf({ kind, id, before, after }: RecordChange, about: Revision): FieldChange[] {
-  const fields = diffRecords(toComparable(before), toComparable(after));
+  const fields = diffRecords(toComparable(kind, before), toComparable(kind, after));
   if (kind === about.kind && id === about.resource_id) return fields;
   return fields.map(({ path, ...values }) => ({ path: `${kind}/${id}.${path}`, ...values }));
 }
 
 /** Removes or hides what a response may not show. */
-function toComparable(record: RecordChange["before"]): object | null {
+function toComparable(kind: RecordChange["kind"], record: RecordChange["before"]): object | null {
   if (record === null) return null;
   if ("required_plugins" in record) return showGateway(record);
-  if ("algorithm" in record) return hideSecrets(record);
-  if ("pin" in record) return hideOwnSecrets(record);
-  if ("webhook" in record) return hideWebhook(record);
-  return withoutFields({ ...record }, ["hash", "counter_key"]);
+  const shown = isKind(kind) ? hideSecretsOf(kind, record) : record;
+  return withoutFields({ ...shown }, ["hash", "counter_key"]);
 }

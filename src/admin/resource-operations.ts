@@ -3,7 +3,8 @@ import { newId } from "../base/ids.ts";
 import { mergePatch, type JsonObject } from "../base/json.ts";
 import { rejectUnknownFields, validate } from "../model/validate.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
-import type { Kind, RecordOf, Transaction } from "../store/store.ts";
+import type { Kind, RecordOf } from "../kinds/kind.ts";
+import type { Transaction } from "../store/store.ts";
 import { readResponse, recordResponse, requireMatch } from "./etag.ts";
 import { listResponse, orderOf, RECORD_SORTS, recordQuery, type ListParameters } from "./list-query.ts";
 import {

@@ -3,7 +3,7 @@ import type { ErrorDetail } from "../base/errors.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import { configurationWarnings, warningsAbout } from "../snapshot/warnings/configuration-warnings.ts";
 import type { CountedKey } from "../snapshot/warnings/budget-warnings.ts";
-import type { DocumentParts, Kind, RecordOf } from "../store/store.ts";
+import type { DocumentParts, Kind, RecordOf } from "../kinds/kind.ts";
 
 /** The field of the response that has the warnings about a written record. Absent without warnings. */
 interface WithWarnings {

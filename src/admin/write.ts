@@ -2,7 +2,9 @@
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
-import type { Kind, RecordOf, Transaction, WriteOptions, Written } from "../store/store.ts";
+import type { Kind, RecordOf } from "../kinds/kind.ts";
+import { KINDS } from "../kinds/kinds.ts";
+import type { Transaction, WriteOptions, Written } from "../store/store.ts";
 import { rejectForbiddenChanges } from "./guard-changes.ts";
 import type { Caller } from "./operation.ts";
 
@@ -108,21 +110,9 @@ export async function requireRecord<K extends Kind>(
 }
 
 export function unknownRecordError(kind: Kind, id: string): GatehouseError {
-  return new GatehouseError("not_found", `There is no ${SINGULAR[kind]} "${id.slice(0, 64)}".`);
+  return new GatehouseError("not_found", `There is no ${KINDS[kind].singular} "${id.slice(0, 64)}".`);
 }
 
 function gatewayIdOf(record: RecordOf[Kind]): string | null {
   return "gateway_id" in record ? record.gateway_id : null;
 }
-
-const SINGULAR: Readonly<Record<Kind, string>> = {
-  gateways: "gateway",
-  upstreams: "upstream",
-  mcp_servers: "MCP server",
-  services: "service",
-  rules: "rule",
-  models: "virtual model",
-  budgets: "budget",
-  game_days: "game day",
-  api_keys: "API key",
-};

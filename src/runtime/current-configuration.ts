@@ -4,10 +4,10 @@ import type { BalancePlan } from "../balance/balance-plan.ts";
 import { createYielder, nextTurn } from "../base/yield-turns.ts";
 import { PriceTable } from "../usage/price-table.ts";
 import { NO_GATEWAY } from "../store/store.ts";
+import type { GatewayParts } from "../kinds/kind.ts";
 import type {
   Change,
   ConsistentView,
-  GatewayParts,
   Reader,
   Store,
   Transaction,

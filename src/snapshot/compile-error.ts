@@ -1,6 +1,6 @@
 // The error for a configuration that does not compile: names the record and the fields that are invalid.
 import type { ErrorDetail } from "../base/errors.ts";
-import type { Kind } from "../store/store.ts";
+import type { Kind } from "../kinds/kind.ts";
 
 export class CompileError extends Error {
   readonly kind: Kind;

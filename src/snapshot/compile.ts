@@ -5,7 +5,7 @@ import { ToolPatterns } from "../mcp/tool-patterns.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { ANY_METHOD, HTTP_METHODS } from "../model/http-methods.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
-import type { GatewayParts, StoredApiKey } from "../store/store.ts";
+import type { GatewayParts, StoredApiKey } from "../kinds/kind.ts";
 import { labelSetOf, type LabelSet } from "../usage/label-set.ts";
 import type { TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
 import { compileBudgets, type CompiledBudget } from "./compiled-budget.ts";

@@ -1,9 +1,11 @@
 // The entry of the audit log for a revision: what it changed, without values.
 import type { JsonObject } from "../base/json.ts";
-import { diffRecords, hideSecrets, hideOwnSecrets, hideWebhook } from "../model/record-diff.ts";
+import { isKind, KINDS } from "../kinds/kinds.ts";
+import { diffRecords } from "../model/record-diff.ts";
 import { appendAudit, type AuditEntry, type AuditEvent, type WriteAudit } from "./audit.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Query } from "./database.ts";
+import { hideSecretsOf } from "./record-secrets.ts";
 import { recordRevision, toRecordChanges } from "./revisions.ts";
 import type { RecordChange, Revision, WriteOptions } from "./store.ts";
 import type { RowChange, TransactionRecorder } from "./transaction-recorder.ts";
@@ -55,7 +57,7 @@ function toEvent(
 function describeChange({ kind, id, before, after }: RecordChange): JsonObject {
   const record = after ?? before;
   const action = before === null ? "create" : after === null ? "delete" : "update";
-  const fields = action === "update" ? diffRecords(comparable(before), comparable(after)) : [];
+  const fields = action === "update" ? diffRecords(comparable(kind, before), comparable(kind, after)) : [];
   return {
     action,
     resource: resourceOf(kind),
@@ -66,15 +68,13 @@ function describeChange({ kind, id, before, after }: RecordChange): JsonObject {
   };
 }
 
-/** Secrets are compared without being readable. */
-function comparable(record: RecordChange["before"]): object | null {
-  if (record === null) return null;
-  if ("pin" in record) return hideOwnSecrets(record);
-  if ("webhook" in record) return hideWebhook(record);
-  return "algorithm" in record ? hideSecrets(record) : record;
+function comparable(kind: RecordChange["kind"], record: RecordChange["before"]): object | null {
+  return record === null || !isKind(kind) ? record : hideSecretsOf(kind, record);
 }
 
 /** Returns the resource of a kind of records, such as `upstream` for `upstreams`. Null is a change of several records. */
 export function resourceOf(kind: Revision["kind"]): string {
-  return kind === "prices" ? kind : (kind?.slice(0, -1) ?? "configuration");
+  if (kind === null) return "configuration";
+  if (isKind(kind)) return KINDS[kind].resource;
+  return kind === "blocks" ? "block" : kind;
 }

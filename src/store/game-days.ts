@@ -101,17 +101,6 @@ export async function readGameDayCounts(query: Query, id: string): Promise<GameD
   return rows.map(({ node, counts }) => ({ node: String(node), counts: String(counts) }));
 }
 
-/** Removes what nodes wrote about one game day, or about all of a gateway. */
-export async function removeGameDayRuns(
-  query: Query,
-  id: string | null,
-  gatewayId: string | null = null,
-): Promise<void> {
-  const ids = id === null ? "IN (SELECT id FROM game_days WHERE gateway_id = $1)" : "= $1";
-  for (const table of ["game_day_runs", "game_day_counts"])
-    await query(`DELETE FROM ${table} WHERE game_day_id ${ids}`, [id ?? gatewayId]);
-}
-
 /** Returns false for a game day that was deleted. */
 async function createRun(query: Query, id: string): Promise<boolean> {
   if (!(await exists(query, id))) return false;

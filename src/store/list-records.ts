@@ -1,25 +1,21 @@
 // The SQL of a page of records: its conditions and its order.
+import type { Kind } from "../kinds/kind.ts";
+import { KINDS } from "../kinds/kinds.ts";
 import type { Database, Parameter } from "./database.ts";
 import { containsText, MIN_ID_LENGTH } from "./search-text.ts";
-import type { Kind, ListQuery, SortField } from "./store.ts";
+import type { ListQuery, SortField } from "./store.ts";
 
 /** An SQL expression of a table; `jsonField` reads a field of the body. */
 type Expression = (jsonField: Database["jsonField"]) => string;
 
 const path: Expression = (jsonField) => jsonField("body", "path");
 
-/** What `search` looks at, besides the id and the name. Secrets and their encrypted form are not searched. */
-const SEARCHED: Readonly<Record<Kind, readonly Expression[]>> = {
-  gateways: [() => "subdomain"],
-  upstreams: [],
-  mcp_servers: [(jsonField) => jsonField("body", "url")],
-  services: [],
-  rules: [path],
-  models: [],
-  budgets: [],
-  game_days: [],
-  api_keys: [() => "prefix"],
-};
+/** Secrets and their encrypted form are not searched. */
+function searchedIn(kind: Kind, jsonField: Database["jsonField"]): string[] {
+  return KINDS[kind].searched.map((place) =>
+    place.startsWith("body.") ? jsonField("body", place.slice("body.".length)) : place,
+  );
+}
 
 /** Ids are ordered by their time of creation. */
 const ORDERS: Readonly<Record<SortField, Expression>> = {
@@ -57,12 +53,13 @@ export function listClauses(
   };
   const { gatewayId, gatewayIds = null, name, search, sort = "created_at" } = query;
   if (gatewayId !== undefined) conditions.push(`gateway_id = ${add(gatewayId)}`);
-  if (gatewayIds !== null && !isIn(kind === "gateways" ? "id" : "gateway_id", gatewayIds)) return null;
+  if (gatewayIds !== null && !isIn(KINDS[kind].parent === "installation" ? "id" : "gateway_id", gatewayIds))
+    return null;
   if (query.ids !== undefined && query.ids !== null && !isIn("id", query.ids)) return null;
   if (name !== undefined) conditions.push(`name = ${add(name)}`);
   if (search !== undefined && search !== "") {
     const ids = search.length < MIN_ID_LENGTH ? [] : ["id"];
-    const fields = [...ids, "name", ...SEARCHED[kind].map((field) => field(jsonField))];
+    const fields = [...ids, "name", ...searchedIn(kind, jsonField)];
     conditions.push(containsText(fields, search, add));
   }
   const direction = query.descending === true ? "DESC" : "ASC";

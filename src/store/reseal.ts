@@ -1,17 +1,12 @@
 // Encrypts stored secrets again: those that an older version stored in plain text, and those that are encrypted with an older key.
-import type { Budget } from "../model/budget.ts";
-import type { McpServer } from "../model/mcp-server.ts";
-import type { Upstream } from "../model/upstream.ts";
+import type { Kind, RecordOf } from "../kinds/kind.ts";
 import { omit } from "../model/record.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Query, Row } from "./database.ts";
 import { rowChangesIn } from "./revision-columns.ts";
-import { MCP_SERVERS, resealTarget, type SealedRecord, type StoredSecretMapper } from "./sealed-targets.ts";
+import { mapSecretsOf, SECRET_KINDS } from "./record-secrets.ts";
+import { resealTarget, type StoredSecretMapper } from "./sealed-targets.ts";
 import { resealWebhook } from "./sealed-webhooks.ts";
-
-/** The tables whose rows have secrets. */
-const TABLES = ["upstreams", "mcp_servers", "budgets"] as const;
-type Table = (typeof TABLES)[number];
 
 /** Rows per transaction, so that other nodes can write in between. */
 const BATCH = 100;
@@ -39,7 +34,7 @@ export async function resealAll(
   const resealer = new Resealer(cipher, mode);
   const run = <T>(work: (query: Query) => Promise<T>) =>
     mode === "count" ? work(database.query) : database.writeTransaction(work);
-  for (const table of TABLES) {
+  for (const table of SECRET_KINDS) {
     for (let last: string | null = ""; last !== null;) {
       const after: string = last;
       last = await run((query) => resealRows(query, table, after, resealer));
@@ -55,7 +50,7 @@ export async function resealAll(
 /** Returns the id of the last record of the batch; null after the last batch. */
 async function resealRows(
   query: Query,
-  table: Table,
+  table: Kind,
   after: string,
   resealer: Resealer,
 ): Promise<string | null> {
@@ -69,7 +64,7 @@ async function resealRows(
 }
 
 async function resealRevisions(query: Query, after: number, resealer: Resealer): Promise<number | null> {
-  const hasSecrets = TABLES.map((kind) => `records LIKE '%"kind":"${kind}"%'`).join(" OR ");
+  const hasSecrets = SECRET_KINDS.map((kind) => `records LIKE '%"kind":"${kind}"%'`).join(" OR ");
   const rows = await query(
     `SELECT number, records FROM revisions WHERE number > $1 AND (${hasSecrets}) ORDER BY number LIMIT ${BATCH}`,
     [after],
@@ -95,7 +90,7 @@ class Resealer {
   }
 
   /** Returns the body of a row, unchanged if all of its secrets are. */
-  body(table: Table, { id, body }: Row): string {
+  body(table: Kind, { id, body }: Row): string {
     const text = String(body);
     let isChanged = false;
     const reseal: StoredSecretMapper = (value, boundTo, isSealed) => {
@@ -103,26 +98,19 @@ class Resealer {
       isChanged ||= result !== null;
       return result ?? value;
     };
-    const resealed = <T extends SealedRecord>(record: T, owner: string) =>
-      resealTarget(record, owner, reseal);
     // Records were validated before they were written.
-    if (table === "mcp_servers") {
-      const server = resealed({ ...(JSON.parse(text) as McpServer), id: String(id) }, MCP_SERVERS);
-      return isChanged ? JSON.stringify(omit(server, "id")) : text;
-    }
-    if (table === "budgets") {
-      const budget = resealWebhook({ ...(JSON.parse(text) as Budget), id: String(id) }, reseal);
-      return isChanged ? JSON.stringify(omit(budget, "id")) : text;
-    }
-    const { targets, ...upstream } = JSON.parse(text) as Pick<Upstream, "targets">;
-    const resealedTargets = targets.map((target) => resealed(target, String(id)));
-    return isChanged ? JSON.stringify({ ...upstream, targets: resealedTargets }) : text;
+    const record = { ...(JSON.parse(text) as RecordOf[Kind]), id: String(id) };
+    const resealed = mapSecretsOf(table, record, {
+      target: (target, owner) => resealTarget(target, owner, reseal),
+      webhook: (holder) => resealWebhook(holder, reseal),
+    });
+    return isChanged ? JSON.stringify(omit(resealed, "id")) : text;
   }
 
   records(text: string): string {
     let isChanged = false;
     const changes = rowChangesIn(text).map((change) => {
-      const table = TABLES.find((each) => each === change.kind);
+      const table = SECRET_KINDS.find((each) => each === change.kind);
       if (table === undefined) return change;
       const resealRow = (row: Row | null) => {
         if (row === null) return null;

@@ -1,4 +1,6 @@
 // Parses and validates the JSON and enum columns of the table `revisions`.
+import type { Kind } from "../kinds/kind.ts";
+import { isKind } from "../kinds/kinds.ts";
 import type { Parameter, Row } from "./database.ts";
 import type { Change, RevisionAction, RevisionKind } from "./store.ts";
 import type { RowChange } from "./transaction-recorder.ts";
@@ -10,19 +12,8 @@ const ACTIONS: Readonly<Record<RevisionAction, true>> = {
   rollback: true,
   apply: true,
 };
-const KINDS: Readonly<Record<RevisionKind, true>> = {
-  gateways: true,
-  upstreams: true,
-  mcp_servers: true,
-  services: true,
-  rules: true,
-  models: true,
-  budgets: true,
-  game_days: true,
-  api_keys: true,
-  blocks: true,
-  prices: true,
-};
+/** What revisions can be about, apart from records. */
+const OTHERS: Readonly<Record<Exclude<RevisionKind, Kind>, true>> = { blocks: true, prices: true };
 
 /** Returns the rows that a revision changed. */
 export function rowChangesIn(records: string): RowChange[] {
@@ -42,7 +33,7 @@ export function actionIn(value: Parameter | undefined): RevisionAction {
 
 export function kindIn(value: Parameter | undefined): RevisionKind | null {
   if (value === null || value === undefined) return null;
-  if (typeof value === "string" && isKeyOf(KINDS, value)) return value;
+  if (typeof value === "string" && isRevisionKind(value)) return value;
   throw unreadable("resource");
 }
 
@@ -56,11 +47,15 @@ function isRowChange(value: unknown): value is RowChange {
   return (
     isObject(value) &&
     typeof value["kind"] === "string" &&
-    isKeyOf(KINDS, value["kind"]) &&
+    isRevisionKind(value["kind"]) &&
     typeof value["id"] === "string" &&
     (value["before"] === null || isRow(value["before"])) &&
     (value["after"] === null || isRow(value["after"]))
   );
+}
+
+function isRevisionKind(name: string): name is RevisionKind {
+  return isKind(name) || isKeyOf(OTHERS, name);
 }
 
 function isChange(value: unknown): value is Change {

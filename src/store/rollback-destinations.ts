@@ -1,10 +1,11 @@
 // Rejects a rollback that would send a stored secret to another place than since: no one has to know a secret for a rollback.
 import { credentialRequiredError, type ErrorDetail } from "../base/errors.ts";
-import type { McpServer } from "../model/mcp-server.ts";
+import type { Kind, RecordOf } from "../kinds/kind.ts";
+import { KINDS } from "../kinds/kinds.ts";
 import { changedDestination, secretAt, secretsOf, type SecretDestination } from "../model/target-secrets.ts";
-import type { Upstream } from "../model/upstream.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Row } from "./database.ts";
+import { DESTINATION_KINDS } from "./record-secrets.ts";
 import { MCP_SERVERS } from "./sealed-targets.ts";
 import type { RevisionKind } from "./store.ts";
 import { fromRow } from "./tables.ts";
@@ -26,10 +27,10 @@ export class RollbackDestinations {
 
   /** Adds a state of a record after the revision. */
   addLater(kind: RevisionKind, row: Row): void {
-    if (kind !== "upstreams" && kind !== "mcp_servers") return;
+    if (!hasDestinations(kind)) return;
     // Records were validated before they were written. The secrets need not be decrypted.
     const record = { ...(JSON.parse(String(row["body"])) as object), id: String(row["id"]) };
-    for (const { key, destination } of holdersIn(kind, record as Upstream | McpServer)) {
+    for (const { key, destination } of holdersIn(kind, record as RecordOf[Kind])) {
       if (secretsOf(destination).length === 0) continue;
       const known = this.#later.get(key) ?? [];
       if (known.every((each) => changedDestination(each, destination) !== null))
@@ -42,7 +43,7 @@ export class RollbackDestinations {
    * sent to its former place by deleting the target first, or by giving it a made-up credential.
    */
   check(kind: RevisionKind, then: Row, now: Row | null, revision: number, cipher: CredentialCipher): void {
-    if (kind !== "upstreams" && kind !== "mcp_servers") return;
+    if (!hasDestinations(kind)) return;
     if (now !== null) this.addLater(kind, now);
     const past = fromRow(kind, then, cipher);
     const current = now === null ? [] : holdersIn(kind, fromRow(kind, now, cipher));
@@ -69,21 +70,22 @@ export class RollbackDestinations {
   }
 }
 
-function holdersIn(kind: "upstreams" | "mcp_servers", record: Upstream | McpServer): Holder[] {
+function hasDestinations(kind: RevisionKind): kind is Kind {
+  return DESTINATION_KINDS.some((each) => each === kind);
+}
+
+function holdersIn(kind: Kind, record: RecordOf[Kind]): Holder[] {
   const path = `${kind}/${record.id}`;
-  if ("url" in record)
-    return [
-      {
-        key: `${MCP_SERVERS}/${record.id}`,
-        path,
-        label: `MCP server "${record.name}"`,
-        destination: record,
-      },
-    ];
-  return record.targets.map((target, index) => ({
+  const described = `${KINDS[kind].singular} "${record.name ?? record.id}"`;
+  // The declaration of the kind says which of them the record is.
+  if (KINDS[kind].secrets === "server") {
+    const destination = record as RecordOf["mcp_servers"];
+    return [{ key: `${MCP_SERVERS}/${record.id}`, path, label: described, destination }];
+  }
+  return (record as RecordOf["upstreams"]).targets.map((target, index) => ({
     key: `${record.id}/${target.id}`,
     path: `${path}.targets[${index}]`,
-    label: `target ${index + 1} (${target.provider}) of upstream "${record.name}"`,
+    label: `target ${index + 1} (${target.provider}) of ${described}`,
     destination: target,
   }));
 }

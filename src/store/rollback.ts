@@ -1,12 +1,14 @@
 // Finds out what records were like at an earlier revision: every later revision stores the records that it changed as they
 // were before it.
 import { GatehouseError } from "../base/errors.ts";
+import { KINDS } from "../kinds/kinds.ts";
 import { timeOfChange } from "../model/record.ts";
 import type { VirtualModel } from "../model/virtual-model.ts";
 import type { Query, Row } from "./database.ts";
 import { rowChangesIn } from "./revision-columns.ts";
 import type { RollbackDestinations } from "./rollback-destinations.ts";
-import type { Kind, RevisionKind, UnrestoredKey } from "./store.ts";
+import type { Kind } from "../kinds/kind.ts";
+import type { RevisionKind, UnrestoredKey } from "./store.ts";
 import { columnsOf } from "./tables.ts";
 
 const PAGE_SIZE = 200;
@@ -42,7 +44,7 @@ export async function readRecordsAt(
       last = Number(number);
       if (typeof text !== "string") throw unknownRevision(revision, "is older than the stored history");
       for (const { kind, id, before } of rowChangesIn(text)) {
-        if (kind === "blocks" || kind === "game_days") continue;
+        if (kind === "blocks" || (kind !== "prices" && !KINDS[kind].isConfiguration)) continue;
         if (before !== null) destinations.addLater(kind, before);
         const key = `${kind}/${id}`;
         const known = records.get(key);

@@ -208,16 +208,6 @@ export class SqlMcpTools implements McpToolStore {
   }
 }
 
-/** Removes what was seen of one server, or of all servers of a gateway. */
-export async function removeMcpTools(
-  query: Query,
-  column: "server_id" | "gateway_id",
-  id: string,
-): Promise<void> {
-  for (const table of ["mcp_tools", "mcp_tool_versions"])
-    await query(`DELETE FROM ${table} WHERE ${column} = $1`, [id]);
-}
-
 async function raiseVersion(query: Query, gatewayId: string, serverId: string): Promise<void> {
   await query(
     `INSERT INTO mcp_tool_versions (server_id, gateway_id, version) VALUES ($1, $2, 1)

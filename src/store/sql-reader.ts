@@ -3,18 +3,9 @@ import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Parameter, Query, Row } from "./database.ts";
 import { listClauses } from "./list-records.ts";
 import { readChanges, readVersion } from "./revisions.ts";
-import type {
-  Change,
-  ConsistentView,
-  GatewayParts,
-  Kind,
-  ListQuery,
-  Page,
-  Reader,
-  RecordOf,
-  StoredApiKey,
-  StoredPrices,
-} from "./store.ts";
+import type { GatewayParts, Kind, PartKind, RecordOf, StoredApiKey } from "../kinds/kind.ts";
+import { collectParts } from "../kinds/kinds.ts";
+import type { Change, ConsistentView, ListQuery, Page, Reader, StoredPrices } from "./store.ts";
 import { columnsOf, fromRow, pricesIn } from "./tables.ts";
 
 /** `query` may be that of a transaction. */
@@ -53,16 +44,9 @@ export class SqlReader implements Reader {
   async gatewayParts(gatewayId: string): Promise<GatewayParts | null> {
     const gateway = await this.get("gateways", gatewayId);
     if (gateway === null) return null;
-    const children = <K extends Kind>(kind: K) =>
-      this.select(kind, "WHERE gateway_id = $1 ORDER BY id", [gatewayId]);
-    const upstreams = await children("upstreams");
-    const mcp_servers = await children("mcp_servers");
-    const services = await children("services");
-    const rules = await children("rules");
-    const models = await children("models");
-    const budgets = await children("budgets");
-    const game_days = await children("game_days");
-    return { gateway, upstreams, mcp_servers, services, rules, models, budgets, game_days };
+    return collectParts(gateway, (kind) =>
+      this.select(kind, "WHERE gateway_id = $1 ORDER BY id", [gatewayId]),
+    );
   }
 
   protected async pricesRow(): Promise<Row | null> {
@@ -117,34 +101,23 @@ export class SqlView extends SqlReader implements ConsistentView {
 
   async allGatewayParts(): Promise<GatewayParts[]> {
     const gateways = await this.select("gateways", "ORDER BY id");
-    const [upstreams, mcp_servers, services, rules, models, budgets, game_days] = [
-      await this.#grouped("upstreams"),
-      await this.#grouped("mcp_servers"),
-      await this.#grouped("services"),
-      await this.#grouped("rules"),
-      await this.#grouped("models"),
-      await this.#grouped("budgets"),
-      await this.#grouped("game_days"),
-    ];
-    return gateways.map((gateway) => ({
-      gateway,
-      upstreams: upstreams.get(gateway.id) ?? [],
-      mcp_servers: mcp_servers.get(gateway.id) ?? [],
-      services: services.get(gateway.id) ?? [],
-      rules: rules.get(gateway.id) ?? [],
-      models: models.get(gateway.id) ?? [],
-      budgets: budgets.get(gateway.id) ?? [],
-      game_days: game_days.get(gateway.id) ?? [],
-    }));
+    const grouped = new Map<PartKind, Promise<ReadonlyMap<string, unknown>>>();
+    const ofGateway = async <K extends PartKind>(kind: K, id: string) => {
+      const records = grouped.get(kind) ?? this.#grouped(kind);
+      grouped.set(kind, records);
+      return ((await records).get(id) ?? []) as readonly RecordOf[K][];
+    };
+    const all: GatewayParts[] = [];
+    for (const gateway of gateways)
+      all.push(await collectParts(gateway, (kind) => ofGateway(kind, gateway.id)));
+    return all;
   }
 
   async allApiKeys(): Promise<StoredApiKey[]> {
     return this.select("api_keys", "ORDER BY id");
   }
 
-  async #grouped<K extends Exclude<Kind, "gateways" | "api_keys">>(
-    kind: K,
-  ): Promise<Map<string, RecordOf[K][]>> {
+  async #grouped(kind: PartKind): Promise<ReadonlyMap<string, unknown>> {
     return Map.groupBy(await this.select(kind, "ORDER BY id"), (record) => record.gateway_id);
   }
 }

@@ -1,12 +1,11 @@
 // Writes with SQL. References are checked in the same transaction, and every step is recorded for the log of revisions.
 import { newId } from "../base/ids.ts";
+import { CHILD_KINDS, KIND_NAMES, KINDS } from "../kinds/kinds.ts";
 import { createYielder } from "../base/yield-turns.ts";
 import { removeBlocks } from "./blocks.ts";
 import { renamedDuplicates, withName } from "./budget-names.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Database, Parameter, Query, Row } from "./database.ts";
-import { removeGameDayRuns } from "./game-days.ts";
-import { removeMcpTools } from "./sql-mcp-tools.ts";
 import { rememberGateway } from "./past-gateways.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
 import { toRecordChanges } from "./revisions.ts";
@@ -14,41 +13,13 @@ import { asNewVersion, preserveRevocation, readRecordsAt, isSameRow } from "./ro
 import { RollbackDestinations } from "./rollback-destinations.ts";
 import { SqlReader } from "./sql-reader.ts";
 import { NO_GATEWAY } from "./store.ts";
-import type {
-  Change,
-  Kind,
-  RecordChange,
-  RecordOf,
-  StoredPrices,
-  Transaction,
-  UnrestoredKey,
-} from "./store.ts";
+import type { Kind, RecordOf } from "../kinds/kind.ts";
+import type { Change, RecordChange, StoredPrices, Transaction, UnrestoredKey } from "./store.ts";
 import { fromRow, columnsOf, toRow } from "./tables.ts";
 import { TransactionRecorder } from "./transaction-recorder.ts";
 
-/** The records of a gateway are deleted in this order. */
-const CASCADE_ORDER = [
-  "game_days",
-  "api_keys",
-  "budgets",
-  "models",
-  "rules",
-  "services",
-  "mcp_servers",
-  "upstreams",
-] as const satisfies readonly Kind[];
-
-/** Records are restored in this order, so that those that others refer to exist first. */
-const RESTORE_ORDER: readonly Kind[] = [
-  "gateways",
-  "upstreams",
-  "mcp_servers",
-  "services",
-  "rules",
-  "models",
-  "budgets",
-  "api_keys",
-];
+/** Records are restored in the order of the table of kinds, and deleted in the opposite order. */
+const RESTORED = KIND_NAMES.filter((kind) => KINDS[kind].isConfiguration);
 
 export class SqlTransaction extends SqlReader implements Transaction {
   readonly recorder = new TransactionRecorder();
@@ -105,12 +76,11 @@ export class SqlTransaction extends SqlReader implements Transaction {
     if (gateway === null) return;
     if (!cascade) await rejectIfUsed(this.query, "gateways", id);
     await removeBlocks(this.query, id, null);
-    for (const kind of CASCADE_ORDER) {
+    for (const kind of CHILD_KINDS.toReversed()) {
       // No change per record: other nodes drop these records together with their gateway.
       for (const row of await this.rows(kind, "WHERE gateway_id = $1 ORDER BY id", [id]))
         this.#recordRow(kind, row, null);
-      if (kind === "game_days") await removeGameDayRuns(this.query, null, id);
-      if (kind === "mcp_servers") await removeMcpTools(this.query, "gateway_id", id);
+      await this.#deleteDependents(kind, `IN (SELECT id FROM ${kind} WHERE gateway_id = $1)`, id);
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
     await rememberGateway(this.query, id, String(gateway["name"]));
@@ -156,14 +126,15 @@ export class SqlTransaction extends SqlReader implements Transaction {
     for (const { then } of gatewayId === null ? [] : stepsOf("gateways"))
       if (then !== null)
         await checkReferences(this.query, "gateways", fromRow("gateways", then, this.cipher));
-    for (const kind of RESTORE_ORDER) {
+    for (const kind of RESTORED) {
       for (const { now, then } of stepsOf(kind)) {
         if (then !== null && now === null) await this.#insertRow(kind, then);
         else if (then !== null && now !== null) await this.#updateRow(kind, now, then);
       }
     }
-    for (const kind of ["budgets", "models", "rules", "services", "mcp_servers", "upstreams"] as const)
-      for (const row of removed(kind)) await this.#deleteRow(kind, row);
+    for (const kind of RESTORED.toReversed())
+      if (kind !== "gateways" && kind !== "api_keys")
+        for (const row of removed(kind)) await this.#deleteRow(kind, row);
     await this.#renameDuplicates(
       stepsOf("budgets").map(({ now, then }) => gatewayOf("budgets", then ?? now)),
     );
@@ -237,10 +208,15 @@ export class SqlTransaction extends SqlReader implements Transaction {
   async #deleteRow(kind: Kind, row: Row): Promise<void> {
     await this.#yieldTurn();
     await this.query(`DELETE FROM ${kind} WHERE id = $1`, [row["id"] ?? null]);
-    if (kind === "game_days") await removeGameDayRuns(this.query, String(row["id"]));
-    if (kind === "mcp_servers") await removeMcpTools(this.query, "server_id", String(row["id"]));
+    await this.#deleteDependents(kind, "= $1", String(row["id"]));
     this.#recordRow(kind, row, null);
     this.#recordChange(kind, row);
+  }
+
+  /** `condition` is that of the id of the record. */
+  async #deleteDependents(kind: Kind, condition: string, parameter: string): Promise<void> {
+    for (const { table, column } of KINDS[kind].dependents)
+      await this.query(`DELETE FROM ${table} WHERE ${column} ${condition}`, [parameter]);
   }
 
   #recordRow(kind: Kind, before: Row | null, after: Row | null): void {
@@ -255,5 +231,5 @@ export class SqlTransaction extends SqlReader implements Transaction {
 }
 
 function gatewayOf(kind: Kind, row: Row | null): string {
-  return String(row?.[kind === "gateways" ? "id" : "gateway_id"]);
+  return String(row?.[KINDS[kind].parent === "installation" ? "id" : "gateway_id"]);
 }

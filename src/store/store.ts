@@ -1,14 +1,6 @@
 // The Store: durable records, and a revision that increases with every change to them.
-import type { ApiKey } from "../model/api-key.ts";
-import type { Budget } from "../model/budget.ts";
-import type { GameDay } from "../model/game-day.ts";
-import type { Gateway } from "../model/gateway.ts";
-import type { McpServer } from "../model/mcp-server.ts";
+import type { GatewayParts, Kind, RecordOf, StoredApiKey } from "../kinds/kind.ts";
 import type { Price } from "../model/price.ts";
-import type { Rule } from "../model/rule.ts";
-import type { Service } from "../model/service.ts";
-import type { Upstream } from "../model/upstream.ts";
-import type { VirtualModel } from "../model/virtual-model.ts";
 import type { Actor } from "../model/administrator.ts";
 import type { AuditEntry, WriteAudit } from "./audit.ts";
 import type { BlockStore } from "./blocks.ts";
@@ -20,23 +12,6 @@ import type { SpendingStore } from "./sql-spending.ts";
 import type { TrafficStore } from "./sql-traffic.ts";
 import type { IdentityStore } from "./sql-identities.ts";
 import type { UsageBatch, UsageQuery, UsageSum } from "./usage.ts";
-
-/** An API key as it is stored: the hash instead of the key itself. */
-export type StoredApiKey = ApiKey & { readonly hash: string };
-
-export interface RecordOf {
-  gateways: Gateway;
-  upstreams: Upstream;
-  mcp_servers: McpServer;
-  services: Service;
-  rules: Rule;
-  models: VirtualModel;
-  budgets: Budget;
-  game_days: GameDay;
-  api_keys: StoredApiKey;
-}
-
-export type Kind = keyof RecordOf;
 
 /** Prices that an operator has set. They replace the built-in ones. */
 export interface StoredPrices {
@@ -73,22 +48,6 @@ export interface Page<T> {
   readonly records: T[];
   /** The number of all matching records, not only those on this page. */
   readonly count: number;
-}
-
-/** The records of a gateway that documents contain. */
-export interface DocumentParts {
-  readonly gateway: Gateway;
-  readonly upstreams: readonly Upstream[];
-  readonly mcp_servers: readonly McpServer[];
-  readonly services: readonly Service[];
-  readonly rules: readonly Rule[];
-  readonly models: readonly VirtualModel[];
-  readonly budgets: readonly Budget[];
-}
-
-/** All records that a gateway is compiled from. API keys are compiled separately. */
-export interface GatewayParts extends DocumentParts {
-  readonly game_days: readonly GameDay[];
 }
 
 export interface Reader {

@@ -1,6 +1,7 @@
 // Records what one transaction does: every row before and after it, and what other nodes must load because of it.
 import type { Row } from "./database.ts";
-import type { Change, Kind, RevisionKind } from "./store.ts";
+import type { Kind } from "../kinds/kind.ts";
+import type { Change, RevisionKind } from "./store.ts";
 
 /** A record in the log of revisions: its row before and after. Credentials are encrypted, as in the table. */
 export interface RowChange {

@@ -20,6 +20,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   balance: 4,
   upstream: 4,
   sdk: 3,
+  kinds: 3,
   model: 2,
   ledger: 2,
   telemetry: 2,

@@ -2,7 +2,8 @@
 import { GatehouseError } from "../../src/base/errors.ts";
 import { CredentialCipher } from "../../src/store/credential-cipher.ts";
 import { openStore } from "../../src/store/sql-store.ts";
-import type { Kind, RecordOf, Store } from "../../src/store/store.ts";
+import type { Kind, RecordOf } from "../../src/kinds/kind.ts";
+import type { Store } from "../../src/store/store.ts";
 import { waitFor } from "../support/waiting.ts";
 import {
   apiKeyRecord,

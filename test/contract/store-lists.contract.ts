@@ -1,6 +1,7 @@
 // Search, sort, and selection by id in lists of records.
 import { describe, expect, test } from "bun:test";
-import type { Kind, ListQuery } from "../../src/store/store.ts";
+import type { Kind } from "../../src/kinds/kind.ts";
+import type { ListQuery } from "../../src/store/store.ts";
 import { ALL, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { apiKeyRecord, budgetRecord, gatewayRecord } from "./store-records.ts";
 import { ruleRecord, serviceRecord, upstreamRecord, virtualModelRecord } from "./store-records.ts";

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "../../src/base/errors.ts";
-import type { Change, Kind, RecordOf, Store, StoredApiKey, Transaction } from "../../src/store/store.ts";
+import type { Kind, RecordOf, StoredApiKey } from "../../src/kinds/kind.ts";
+import type { Change, Store, Transaction } from "../../src/store/store.ts";
 import {
   apiKeyRecord,
   budgetRecord,

@@ -12,7 +12,7 @@ import type { Target } from "../../src/model/target.ts";
 import type { Upstream } from "../../src/model/upstream.ts";
 import type { VirtualModel } from "../../src/model/virtual-model.ts";
 import type { Block } from "../../src/store/blocks.ts";
-import type { StoredApiKey } from "../../src/store/store.ts";
+import type { StoredApiKey } from "../../src/kinds/kind.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 
 export const ENCRYPTION_SECRET = "the encryption secret of the store's tests";

@@ -5,7 +5,7 @@ import { apiKeyPrefix, hashApiKey, newApiKey } from "../../base/ids.ts";
 import { apiKeySchema, type ApiKeyFields } from "../../model/api-key.ts";
 import { CHILD_READ_ONLY_FIELDS, omit, timeOfChange } from "../../model/record.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
-import type { StoredApiKey } from "../../store/store.ts";
+import type { StoredApiKey } from "../../kinds/kind.ts";
 import { recordQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { newChild } from "../record-fields.ts";

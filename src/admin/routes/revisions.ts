@@ -3,9 +3,10 @@ import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import { instantField } from "../../model/time-field.ts";
+import { KIND_NAMES } from "../../kinds/kinds.ts";
 import { resourceOf } from "../../store/audit-revision.ts";
 import { versionOf } from "../../store/revisions.ts";
-import type { Revision, RevisionKind, RevisionSort, Transaction } from "../../store/store.ts";
+import type { Revision, RevisionSort, Transaction } from "../../store/store.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { listResponse, orderOf, pageQuery, searchField, sortField } from "../list-query.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
@@ -28,19 +29,8 @@ const rollbackQuery = z.strictObject({
   }),
 });
 
-const KINDS: readonly Exclude<RevisionKind, "blocks">[] = [
-  "gateways",
-  "upstreams",
-  "mcp_servers",
-  "services",
-  "rules",
-  "models",
-  "budgets",
-  "game_days",
-  "api_keys",
-  "prices",
-];
-const RESOURCES = [...KINDS, null].map(resourceOf);
+const REVISION_KINDS = [...KIND_NAMES, "prices" as const];
+const RESOURCES = [...REVISION_KINDS, null].map(resourceOf);
 
 const tag = "revisions";
 const one = "/revisions/{revision}";
@@ -123,7 +113,9 @@ async function listRevisions(
 ): Promise<Response> {
   requireOneGateway(caller.identity, gateway_id ?? null);
   const kind =
-    resource === undefined ? undefined : (KINDS.find((each) => resourceOf(each) === resource) ?? null);
+    resource === undefined
+      ? undefined
+      : (REVISION_KINDS.find((each) => resourceOf(each) === resource) ?? null);
   const filters = { gatewayId: gateway_id, kind, ...query };
   const page = await current.store.listRevisions({ ...filters, ...orderOf(sort, SORTS) });
   return listResponse("revisions", page.records.map(show), page.count, query);

@@ -1,7 +1,8 @@
 // Finds records of all kinds by a part of their names, and requests by their ids, with one bounded request.
 import { z } from "zod";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
-import type { Kind, RecordOf } from "../../store/store.ts";
+import type { Kind, KindDeclaration, RecordOf } from "../../kinds/kind.ts";
+import { KIND_NAMES, KINDS } from "../../kinds/kinds.ts";
 import { redact } from "../../telemetry/log/redact.ts";
 import type { RequestSource } from "../../telemetry/requests/request-log.ts";
 import { mayAccessGateway, type Identity } from "../identity.ts";
@@ -16,8 +17,8 @@ const searchQuery = z.strictObject({
 });
 
 interface SearchResult {
-  readonly kind:
-    "gateway" | "upstream" | "mcp_server" | "service" | "rule" | "model" | "budget" | "api_key" | "request";
+  /** The name of one record of its kind, or `request`. */
+  readonly kind: string;
   readonly id: string;
   readonly name: string | null;
   readonly detail: string | null;
@@ -25,25 +26,11 @@ interface SearchResult {
   readonly gateway_id: string | null;
 }
 
-type Describe<K extends Kind> = (record: RecordOf[K]) => SearchResult;
-
-/** Game days are not found here: only owners may read them. */
-const DESCRIPTIONS: { readonly [K in Exclude<Kind, "game_days">]: Describe<K> } = {
-  gateways: ({ id, name, subdomain }) => ({ kind: "gateway", id, name, detail: subdomain, gateway_id: id }),
-  upstreams: ({ id, name, gateway_id }) => ({ kind: "upstream", id, name, detail: null, gateway_id }),
-  mcp_servers: ({ id, name, url, gateway_id }) => ({ kind: "mcp_server", id, name, detail: url, gateway_id }),
-  services: ({ id, name, gateway_id }) => ({ kind: "service", id, name, detail: null, gateway_id }),
-  rules: ({ id, name, path, gateway_id }) => ({ kind: "rule", id, name, detail: path, gateway_id }),
-  models: ({ id, name, gateway_id }) => ({ kind: "model", id, name, detail: null, gateway_id }),
-  budgets: ({ id, name, gateway_id }) => ({ kind: "budget", id, name, detail: null, gateway_id }),
-  api_keys: ({ id, name, prefix, gateway_id }) => ({
-    kind: "api_key",
-    id,
-    name,
-    detail: prefix,
-    gateway_id,
-  }),
-};
+function describe(kind: Kind, record: RecordOf[Kind], detail: string | null): SearchResult {
+  const { id, name } = record;
+  const gateway_id = "gateway_id" in record ? record.gateway_id : id;
+  return { kind: KINDS[kind].resource, id, name, detail, gateway_id };
+}
 
 export function addSearchRoutes(
   table: RouteTable,
@@ -64,20 +51,17 @@ export function addSearchRoutes(
         "Requests first, then gateways, upstreams, MCP servers, services, rules, virtual models, budgets, and API keys, each by name.",
     },
     handle: async ({ query: { q, limit }, caller: { identity } }) => {
-      const find = async <K extends Kind>(kind: K, describe: Describe<K>) => {
+      const find = async <K extends Kind>(kind: K, shown: KindDeclaration<K>["shownInSearch"]) => {
+        if (shown === "hidden") return [];
         const page = { limit, offset: 0, gatewayIds: identity.gateways, sort: "name" as const };
-        return (await current.store.list(kind, { ...page, search: q })).records.map(describe);
+        const { records } = await current.store.list(kind, { ...page, search: q });
+        return records.map((record) => describe(kind, record, shown(record)));
       };
       const found = await Promise.all([
         findRequests(requests, identity, q, limit),
-        find("gateways", DESCRIPTIONS.gateways),
-        find("upstreams", DESCRIPTIONS.upstreams),
-        find("mcp_servers", DESCRIPTIONS.mcp_servers),
-        find("services", DESCRIPTIONS.services),
-        find("rules", DESCRIPTIONS.rules),
-        find("models", DESCRIPTIONS.models),
-        find("budgets", DESCRIPTIONS.budgets),
-        find("api_keys", DESCRIPTIONS.api_keys),
+        ...KIND_NAMES.map((kind) =>
+          find(kind, KINDS[kind].shownInSearch as KindDeclaration<Kind>["shownInSearch"]),
+        ),
       ]);
       const results = found.flat().map((result) => ({
         ...result,

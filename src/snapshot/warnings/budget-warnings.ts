@@ -1,6 +1,6 @@
 // Warnings about budgets that reject every request, count none, or whose webhook is never called.
 import type { Budget } from "../../model/budget.ts";
-import type { DocumentParts } from "../../store/store.ts";
+import type { DocumentParts } from "../../kinds/kind.ts";
 import { matchesAny, servedModels } from "./served-models.ts";
 import type { ConfigurationWarning } from "./warning.ts";
 

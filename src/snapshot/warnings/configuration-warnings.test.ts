@@ -13,7 +13,7 @@ import type { Budget } from "../../model/budget.ts";
 import type { Rule } from "../../model/rule.ts";
 import type { Target } from "../../model/target.ts";
 import type { Upstream } from "../../model/upstream.ts";
-import type { StoredApiKey } from "../../store/store.ts";
+import type { StoredApiKey } from "../../kinds/kind.ts";
 import { configurationWarnings, warningsAbout, warningsInDocument } from "./configuration-warnings.ts";
 
 interface Sketch {

@@ -1,7 +1,7 @@
 // Warnings about the records of one gateway that are legal but probably wrong.
 import type { ErrorDetail } from "../../base/errors.ts";
 import type { Upstream } from "../../model/upstream.ts";
-import type { DocumentParts } from "../../store/store.ts";
+import type { DocumentParts } from "../../kinds/kind.ts";
 import { budgetWarnings, type CountedKey } from "./budget-warnings.ts";
 import { keyWarnings, type KeyGrants } from "./key-warnings.ts";
 import { mcpRules, mcpWarnings } from "./mcp-warnings.ts";

@@ -1,5 +1,5 @@
 // Warnings about API keys: keys that can reach no rule, and allowed models that no target serves.
-import type { StoredApiKey } from "../../store/store.ts";
+import type { StoredApiKey } from "../../kinds/kind.ts";
 import { ModelAllowList } from "../model-allow-list.ts";
 import type { RoutedRule } from "./routed-rule.ts";
 import { matchesAny, servedModels, type ServedModels } from "./served-models.ts";

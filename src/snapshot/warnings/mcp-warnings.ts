@@ -4,7 +4,7 @@ import { ANY_METHOD } from "../../model/http-methods.ts";
 import type { McpServer } from "../../model/mcp-server.ts";
 import type { Rule } from "../../model/rule.ts";
 import type { Service } from "../../model/service.ts";
-import type { DocumentParts } from "../../store/store.ts";
+import type { DocumentParts } from "../../kinds/kind.ts";
 import type { KeyGrants } from "./key-warnings.ts";
 import type { ConfigurationWarning } from "./warning.ts";
 

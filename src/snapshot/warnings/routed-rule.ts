@@ -5,7 +5,7 @@ import type { Rule } from "../../model/rule.ts";
 import type { Service } from "../../model/service.ts";
 import type { Target } from "../../model/target.ts";
 import type { Upstream } from "../../model/upstream.ts";
-import type { DocumentParts } from "../../store/store.ts";
+import type { DocumentParts } from "../../kinds/kind.ts";
 import { byPrecedence } from "../rule-precedence.ts";
 
 export interface RoutedRule {
