@@ -17,9 +17,8 @@ import { priceFor } from "./price-for.ts";
 const DEFAULT_TOKENS_PER_SECOND = 100;
 /** For requests and models without an output limit: more than a model returns in one response. */
 const MAX_OUTPUT_TOKENS = 131_072;
-/** Their responses are no text that a model generates token by token. */
-const OPERATIONS_WITHOUT_TEXT: ReadonlySet<Operation> = new Set([
-  ...OPERATIONS_WITHOUT_OUTPUT,
+/** Their responses are no text that a model generates token by token: no time and no length says how much there is of them. */
+const OPERATIONS_WITH_OTHER_OUTPUT: ReadonlySet<Operation> = new Set([
   "models",
   "images",
   "audio_speech",
@@ -28,6 +27,9 @@ const OPERATIONS_WITHOUT_TEXT: ReadonlySet<Operation> = new Set([
   "batches",
   "fine_tuning",
 ]);
+const OPERATIONS_WITHOUT_TEXT: ReadonlySet<Operation> = OPERATIONS_WITHOUT_OUTPUT.union(
+  OPERATIONS_WITH_OTHER_OUTPUT,
+);
 
 export interface SpeedParts {
   readonly reservations: { readonly outputSpeeds: OutputSpeeds };
@@ -71,10 +73,15 @@ export function estimateUnusedAttempts(exchange: Exchange, parts: SpeedParts): v
     if (facts !== relayed && facts.purpose !== "hedge") estimateUnused(exchange, facts, parts);
 }
 
-/** Sets the hidden tokens of an attempt of which the client gets nothing. A response that is complete has reported its tokens. */
+/**
+ * Sets the hidden tokens of an attempt of which the client gets nothing, and whether it is charged as reserved. A response that is complete has
+ * reported its tokens.
+ */
 export function estimateUnused(exchange: Exchange, facts: AttemptFacts, parts: SpeedParts): void {
   const { unusedUsage } = facts;
+  facts.isChargedAsReserved = facts.wasCutWhole;
   if (!isChargedFailure(facts) || (unusedUsage !== null && isOutputKnown(unusedUsage))) return;
+  facts.isChargedAsReserved ||= hasOtherOutput(exchange);
   const endedAt = facts.endedAt ?? exchange.clock.now();
   const { model, startedAt: sentAt } = facts;
   const isWhole = isWholeAttempt(exchange, facts);
@@ -130,6 +137,12 @@ function learnAborted(exchange: Exchange, facts: AttemptFacts | null, speeds: Ou
   const elapsedMs = (facts.endedAt ?? exchange.clock.now()) - facts.startedAt;
   const tokens = boughtTokens(exchange, facts.model, kind, elapsedMs, speeds);
   if (tokens > 0) speeds.addAborted(exchange.gateway.id, facts.model, tokens, kind);
+}
+
+/** Whether the response is no text, so that nothing but its usage says how much was generated: images, audio, transcripts, jobs. */
+export function hasOtherOutput(exchange: Exchange): boolean {
+  const { rule } = exchange;
+  return rule !== null && namedEndpoint(exchange, rule, OPERATIONS_WITH_OTHER_OUTPUT) !== null;
 }
 
 /** Whether the client gets nothing of the response before all of it is generated. */

@@ -12,7 +12,7 @@ import { OPERATIONS_WITHOUT_OUTPUT } from "../formats/operations.ts";
 import { namedEndpoint } from "./budgets/named-operation.ts";
 import { fileTokensIn } from "./budgets/request-size.ts";
 import type { Exchange } from "./exchange.ts";
-import { withHiddenOutput, type SpeedParts } from "./hidden-output.ts";
+import { hasOtherOutput, withHiddenOutput, type SpeedParts } from "./hidden-output.ts";
 import { priceFor } from "./price-for.ts";
 import type { ReusedResponse } from "./reuse/reused-response.ts";
 import type { TargetResponse } from "./target-response.ts";
@@ -64,6 +64,7 @@ function settledUsage(
   // The tokens of a complete response without usage are unknown, and so are those of a model that shows all of them.
   if (facts === null || isOutputKnown(known) || (reported === null && isComplete))
     return reported === null ? null : withInput(exchange, reported);
+  facts.isChargedAsReserved = !isComplete && hasOtherOutput(exchange);
   const { seenAt = null, kind = null } = exchange.firstContent ?? {};
   const call = {
     model: facts.model,

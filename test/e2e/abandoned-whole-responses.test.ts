@@ -153,12 +153,8 @@ test("a timeout before the first byte costs as much as a client that leaves", as
   expect(await spent(route)).toBeWithin(INPUT + 2 * DEFAULT_SPEED, INPUT + 3 * DEFAULT_SPEED);
 });
 
-test.each([
-  ["/v1/embeddings", { model: "m", input: "Good morning" }],
-  ["/v1/images/generations", { model: "m", prompt: "Good morning" }],
-  ["/v1/audio/speech", { model: "m", input: "Good morning", voice: "x" }],
-])("a request for %s generates no text", async (path, body) => {
+test("a request for embeddings generates no text", async () => {
   const route = await seed();
-  await abandon(route.prefix + path, 30_000, body);
+  await abandon(`${route.prefix}/v1/embeddings`, 30_000, { model: "m", input: "Good morning" });
   expect(await spent(route)).toBeWithin(1, 20);
 });

@@ -56,7 +56,7 @@ const attempt = fc.record({
   hiddenTokens: fc.nat(100),
   hiddenReasoning: fc.nat(100),
   cutOutputTokens: fc.nat(100),
-  wasCutWhole: fc.boolean(),
+  isChargedAsReserved: fc.boolean(),
 });
 const exchange = fc
   .record({

@@ -29,7 +29,7 @@ type ChargedAttempt = Pick<
   | "hiddenTokens"
   | "hiddenReasoning"
   | "cutOutputTokens"
-  | "wasCutWhole"
+  | "isChargedAsReserved"
 >;
 
 interface ChargedResponse {
@@ -52,7 +52,7 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
     const tokens = unusedTokensOf(facts, inputTokens);
     const nanos = priceFor(exchange, facts.model)?.costOf(tokens) ?? 0;
     const { inputTokens: input, outputTokens: output } = tokens;
-    const isPartial = facts.wasCutWhole;
+    const isPartial = facts.isChargedAsReserved;
     charges.push({ model: facts.model, nanos, inputTokens: input, outputTokens: output, isPartial });
   }
   if (response !== null && response.upstreamResponse.ok) {
@@ -60,7 +60,8 @@ export function chargesOf(exchange: ChargedExchange, inputTokens: number): Charg
     // The usage of a stream that was cut is estimated from the text that was relayed, but not that of audio and images. Other responses
     // have been generated completely.
     const isOutputUnknown = usage !== null && !isOutputKnown(usage);
-    const isPartial = isOutputUnknown && (!response.isStream || usage.hasMedia === true);
+    const isNoText = usage?.hasMedia === true || relayed?.isChargedAsReserved === true;
+    const isPartial = isOutputUnknown && (!response.isStream || isNoText);
     const { inputTokens: input, outputTokens: output } = tokensOf(usage);
     const nanos = exchange.costNanos ?? (priceFor(exchange, model) === null ? 0 : AS_RESERVED);
     charges.push({ model, nanos, inputTokens: input, outputTokens: output, isPartial });

@@ -26,7 +26,7 @@ export function settleUnused(
   const usage = { ...unusedTokensOf(facts, input), isPartial: true };
   const costNanos = costFor(exchange, facts.model, usage);
   const { inputTokens, outputTokens } = usage;
-  const { model, wasCutWhole: isPartial } = facts;
+  const { model, isChargedAsReserved: isPartial } = facts;
   const charge = { model, nanos: costNanos ?? 0, inputTokens, outputTokens, isPartial };
   hedge.unused = { facts, charge, costNanos };
 }

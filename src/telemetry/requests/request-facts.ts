@@ -56,6 +56,8 @@ export class AttemptFacts {
   cutOutputTokens = 0;
   /** A successful response that is no stream had begun when it was cut: the provider has generated all of it. */
   wasCutWhole = false;
+  /** Nothing says how much the provider has generated: at least what was reserved is charged. */
+  isChargedAsReserved = false;
   /** What its model has probably generated without showing it, if the client got nothing of the response. */
   hiddenTokens = 0;
   /** Those of them that are reasoning. */
