@@ -11,7 +11,7 @@ import { startFaultProxy } from "../support/fault-proxy.ts";
 import { runs } from "../support/long-form.ts";
 import { openLedgerStore, type LedgerStore } from "../support/ledger-store.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { waitUntil } from "../support/waiting.ts";
+import { untilConnected, waitUntil } from "../support/waiting.ts";
 import { describeLedger } from "./ledger.contract.ts";
 
 describe("the ledger in memory", () => {
@@ -80,12 +80,17 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
     await store.close();
   });
 
-  async function connect(clock: Clock, url = redis.url, journal = store.journal): Promise<RedisLedger> {
+  async function connect(
+    manual: ManualClock,
+    url = redis.url,
+    journal = store.journal,
+    clock: Clock = manual,
+  ): Promise<RedisLedger> {
     const time = () => clock.unixNow();
     // These tests check the decisions of Redis, so a slow machine must not cause decisions without it.
     const timeouts = { silenceTimeoutMs: 4000, closedTimeoutMs: 0 };
     const ledger = new RedisLedger(url, { clock, time, journal, ...timeouts });
-    await waitUntil(() => ledger.state.state === "ok");
+    await untilConnected(ledger, manual);
     return ledger;
   }
 
@@ -105,7 +110,7 @@ describe.skipIf(!hasRedis)("the ledger in Redis", () => {
           changes: changes.map((change) => ({ ...change, reserved: 0, reservedBefore: 0 })),
         }),
     };
-    return connect({ ...clockOf(clock), ...timers }, redis.url, journal);
+    return connect(clock, redis.url, journal, { ...clockOf(clock), ...timers });
   };
 
   describeLedger({

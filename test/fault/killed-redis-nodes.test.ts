@@ -9,7 +9,7 @@ import { openLedgerStore, type LedgerStore } from "../support/ledger-store.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
-import { waitUntil } from "../support/waiting.ts";
+import { untilConnected, waitUntil } from "../support/waiting.ts";
 
 const LIMIT = 100;
 
@@ -50,12 +50,7 @@ describe.skipIf(!hasRedis).each([
         silenceTimeoutMs: 1_000_000,
         closedTimeoutMs: 1_000_000,
       });
-      await ledger.settled;
-      // On a busy machine the first attempt may fail. The next one waits for the clock of the node.
-      await waitUntil(() => {
-        if (ledger.state.state !== "ok") own.advance(10);
-        return ledger.state.state === "ok";
-      });
+      await untilConnected(ledger, own);
       return { ledger, clock: own };
     }
 

@@ -11,7 +11,7 @@ import { runs } from "../support/long-form.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { eventLoopTurns, waitUntil } from "../support/waiting.ts";
+import { eventLoopTurns, untilConnected, waitUntil } from "../support/waiting.ts";
 
 const START_MS = 60_000;
 const SILENT_MS = 16;
@@ -38,7 +38,7 @@ describe.skipIf(!hasRedis)("a ledger whose Redis pauses", () => {
 
   async function connect(clock: ManualClock, options: { onLocalDecision?: () => void } = {}) {
     const ledger = new RedisLedger(redis.url, { clock, journal: store.journal, ...options });
-    await waitUntil(() => ledger.state.state === "ok");
+    await untilConnected(ledger, clock);
     return ledger;
   }
 
@@ -155,7 +155,7 @@ describe.skipIf(!hasRedis)("a restart of Redis", () => {
     const store = openLedgerStore();
     const clock = new ManualClock();
     const ledger = new RedisLedger(redis.url, { clock, journal: store.journal, silenceTimeoutMs: 4000 });
-    await waitUntil(() => ledger.state.state === "ok");
+    await untilConnected(ledger, clock);
     const gateway = crypto.randomUUID();
     const reserve = async () => await ledger.reserve(gateway, [{ ...requests, key: gateway }], "local");
     for (let request = 0; request < 3; request++) expect((await reserve()).source).toBe("redis");

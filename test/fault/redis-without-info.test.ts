@@ -4,7 +4,7 @@ import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { RedisLedger } from "../../src/ledger/redis-ledger.ts";
 import { openLedgerStore, type LedgerStore } from "../support/ledger-store.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { waitUntil } from "../support/waiting.ts";
+import { untilConnected, waitUntil } from "../support/waiting.ts";
 
 describe.skipIf(!hasRedis)("a Redis that does not say which process it is", () => {
   let redis: RedisServer;
@@ -31,7 +31,7 @@ describe.skipIf(!hasRedis)("a Redis that does not say which process it is", () =
       silenceTimeoutMs: 1_000_000,
       closedTimeoutMs: 1_000_000,
     });
-    await waitUntil(() => ledger.state.state === "ok");
+    await untilConnected(ledger, clock);
     return ledger;
   }
 

@@ -6,6 +6,8 @@ const DEADLINE_MS = 40_000;
 /** The first waits between two checks. Later ones grow with the time that has passed: a check may be a request. */
 const MIN_POLL_MS = 10;
 const MAX_POLL_MS = 50;
+/** Less than a connection may take by any of its timeouts. */
+const RECONNECT_STEP_MS = 10;
 
 /** Polls until `check` returns a value other than null and undefined, and resolves to it; rejects after the deadline. */
 export function waitFor<T>(
@@ -37,6 +39,20 @@ async function poll<T>(
     if (elapsed > deadlineMs) throw new Error(`no result within ${deadlineMs} ms: ${source}`);
     await Bun.sleep(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, elapsed / 10)));
   }
+}
+
+interface ConnectingLedger {
+  readonly settled: Promise<void>;
+  readonly state: { readonly state: string };
+}
+
+/** Waits until a ledger is connected to Redis. On a busy machine the first attempt may fail, and the next one waits for the clock. */
+export async function untilConnected(ledger: ConnectingLedger, clock: ManualClock): Promise<void> {
+  await ledger.settled;
+  await waitUntil(() => {
+    if (ledger.state.state !== "ok") clock.advance(RECONNECT_STEP_MS);
+    return ledger.state.state === "ok";
+  });
 }
 
 /** Waits for turns of the event loop: work that only needs promises and immediates is done afterwards. */
