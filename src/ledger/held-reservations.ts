@@ -1,5 +1,5 @@
 // The reservations that this process holds, by gateway: their lease in Redis is renewed, and they are added again if Redis lost them. So is
-// what was settled and is not in the database yet.
+// what was settled, until no later comparison of Redis with the database can miss it.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { LEASE_MS, type BudgetClaim } from "./ledger.ts";
 import type { OpenClaims } from "./redis-ledger-calls.ts";
@@ -18,20 +18,23 @@ export interface HeldReservation extends OpenClaims {
 
 interface HeldParts {
   readonly clock: Clock;
-  /** Renews the lease of this process in a gateway. */
+  /** Renews the lease of this process in a gateway, and calls `confirm` if Redis has replied. */
   readonly renew: (gatewayId: string) => void;
-  /** Whether the database has all that this process has spent of a budget. */
-  readonly isWritten: (claim: BudgetClaim) => boolean;
+  /** What the database does not have of what this process has spent of a budget; undefined for one whose period ended long ago. */
+  readonly unwrittenOf: (claim: BudgetClaim) => number | undefined;
 }
 
-/** Claims on budgets by their names in Redis. */
-type Accounts = Map<string, BudgetClaim>;
+/** A budget of which something was settled, and its name in Redis. Each settlement has another object. */
+interface SettledBudget {
+  readonly key: string;
+  readonly claim: BudgetClaim;
+}
 
 export class HeldReservations {
   readonly #parts: HeldParts;
   readonly #byGateway = new Map<string, Set<HeldReservation>>();
-  /** By gateway: what may not be written yet. Those that are written are removed from time to time. */
-  readonly #settled = new Map<string, Accounts>();
+  /** By gateway and key: what was not confirmed since it was written to the database. */
+  readonly #settled = new Map<string, Map<string, SettledBudget>>();
   #timer: ClockTimer | null = null;
 
   constructor(parts: HeldParts) {
@@ -40,6 +43,11 @@ export class HeldReservations {
 
   get gatewayIds(): Iterable<string> {
     return this.#byGateway.keys();
+  }
+
+  /** Those with budgets to report: see `settled`. */
+  get settledIn(): Iterable<string> {
+    return this.#settled.keys();
   }
 
   of(gatewayId: string): Iterable<HeldReservation> {
@@ -65,15 +73,31 @@ export class HeldReservations {
     for (const [at, claim] of claims.entries()) {
       if (claim.kind !== "budget") continue;
       let settled = this.#settled.get(gatewayId);
-      if (settled === undefined) this.#settled.set(gatewayId, (settled = new Map<string, BudgetClaim>()));
-      settled.set(keys[at] ?? "", claim);
+      if (settled === undefined) this.#settled.set(gatewayId, (settled = new Map<string, SettledBudget>()));
+      const key = keys[at] ?? "";
+      settled.set(key, { key, claim });
     }
   }
 
-  /** The budgets of which the database may not have all that was settled, by their names in Redis. */
-  unwritten(gatewayId: string): Iterable<readonly [string, BudgetClaim]> {
-    this.#forgetWritten(gatewayId);
-    return this.#settled.get(gatewayId) ?? [];
+  /**
+   * The budgets to report after Redis has lost data: another process may have read the database before it had what was settled, and set Redis
+   * to that.
+   */
+  settled(gatewayId: string): Iterable<SettledBudget> {
+    return this.#settled.get(gatewayId)?.values() ?? [];
+  }
+
+  /** Returns those that the database has. Call before a command is sent to Redis, and `confirm` with them when Redis has replied. */
+  written(gatewayId: string): readonly SettledBudget[] {
+    return [...this.settled(gatewayId)].filter(({ claim }) => (this.#parts.unwrittenOf(claim) ?? 0) === 0);
+  }
+
+  /** Redis has not lost data before they were written: processes that read the database after a later loss find them there. */
+  confirm(gatewayId: string, written: readonly SettledBudget[]): void {
+    const settled = this.#settled.get(gatewayId);
+    // Otherwise more was settled meanwhile.
+    for (const each of written) if (settled?.get(each.key) === each) settled.delete(each.key);
+    if (settled?.size === 0) this.#settled.delete(gatewayId);
   }
 
   stop(): void {
@@ -82,16 +106,18 @@ export class HeldReservations {
     this.#byGateway.clear();
   }
 
-  #forgetWritten(gatewayId: string): void {
-    const settled = this.#settled.get(gatewayId);
-    if (settled === undefined) return;
-    for (const [key, claim] of settled) if (this.#parts.isWritten(claim)) settled.delete(key);
-    if (settled.size === 0) this.#settled.delete(gatewayId);
+  /** Bounds what is kept while Redis is unavailable, because nothing is confirmed then. */
+  #forgetOld(gatewayId: string): void {
+    const old = [...this.settled(gatewayId)].filter(
+      ({ claim }) => this.#parts.unwrittenOf(claim) === undefined,
+    );
+    this.confirm(gatewayId, old);
   }
 
   #tick(): void {
-    for (const gatewayId of [...this.#settled.keys()]) this.#forgetWritten(gatewayId);
+    for (const gatewayId of [...this.#settled.keys()]) this.#forgetOld(gatewayId);
     if (this.#byGateway.size === 0 && this.#settled.size === 0) this.stop();
-    for (const gatewayId of this.#byGateway.keys()) this.#parts.renew(gatewayId);
+    for (const gatewayId of new Set([...this.#byGateway.keys(), ...this.#settled.keys()]))
+      this.#parts.renew(gatewayId);
   }
 }

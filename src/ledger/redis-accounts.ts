@@ -16,6 +16,7 @@ import {
   type ReserveReply,
   type ScriptCall,
 } from "./redis-ledger-calls.ts";
+import { EpochOver } from "./redis-epochs.ts";
 import type { RedisLedgerLink } from "./redis-ledger-link.ts";
 import { READ_SCRIPT, SEED_SCRIPT, SUMS_SCRIPT } from "./redis-account-scripts.ts";
 import { RESERVE_SCRIPT } from "./redis-ledger-scripts.ts";
@@ -32,13 +33,21 @@ interface AccountParts {
   readonly onRaised: (gatewayId: string, budget: BudgetTarget, raised: number) => void;
 }
 
+/** What was found in the database. It says nothing about Redis in a later epoch. */
+interface Compared {
+  /** Null: nothing was read. */
+  readonly epoch: string | null;
+  /** Budgets of which the database has nothing. */
+  readonly empty: ReadonlySet<BudgetTarget>;
+}
+
 const NO_SUMS: ReadonlyMap<string, number> = new Map();
 /** The first comparison with the database leaves out accounts of which it has nothing, the second one does not. */
 const MAX_COMPARISONS = 3;
 
 export class RedisAccounts {
   readonly #parts: AccountParts;
-  /** Accounts that are being read from the database, by name: many requests may wait for one. */
+  /** Accounts that are being read from the database, by epoch and name: many requests may wait for one. */
   readonly #reading = new Map<string, Promise<JournalAccount>>();
 
   constructor(parts: AccountParts) {
@@ -52,47 +61,60 @@ export class RedisAccounts {
   async decide(open: Omit<OpenClaims, "reservationId">, reservationId: string | null): Promise<ReserveReply> {
     const { gatewayId, claims, keys } = open;
     const { link, mirror } = this.#parts;
-    let empty: ReadonlySet<BudgetTarget> = new Set();
+    let compared: Compared = { epoch: null, empty: new Set() };
     for (let comparisons = 0; ; comparisons++) {
+      const { epoch, empty } = compared;
       const amountKnown = (claim: BudgetTarget) =>
         empty.has(claim) ? NOTHING_WRITTEN : (mirror.accounts.budgets.find(claim) ?? NOTHING_KNOWN);
       const call = reserveCall(gatewayId, claims, { reservationId, keys, amountKnown });
-      const reply = await link.run(RESERVE_SCRIPT, call);
-      const unseeded = unseededIn(reply);
-      if (unseeded === null) return parseReserveReply(reply, claims);
-      if (comparisons === MAX_COMPARISONS) throw new LedgerUnavailable("a budget changes all the time");
-      const targets = unseeded.flatMap((at) => {
-        const claim = claims[at];
-        return claim?.kind === "budget" ? [claim] : [];
-      });
-      empty = await this.#compare(gatewayId, targets, comparisons > 0);
+      try {
+        const reply = await link.run(RESERVE_SCRIPT, call, epoch);
+        const unseeded = unseededIn(reply);
+        if (unseeded === null) return parseReserveReply(reply, claims);
+        if (comparisons === MAX_COMPARISONS) throw new LedgerUnavailable("a budget changes all the time");
+        const targets = unseeded.flatMap((at) => {
+          const claim = claims[at];
+          return claim?.kind === "budget" ? [claim] : [];
+        });
+        compared = await this.#compare(gatewayId, targets, comparisons > 0);
+      } catch (error) {
+        if (!(error instanceof EpochOver)) throw error;
+        if (comparisons === MAX_COMPARISONS) throw new LedgerUnavailable("Redis loses data all the time");
+        compared = { epoch: null, empty: new Set() };
+      }
     }
   }
 
   /**
-   * Sets budgets in Redis to what the database has. Resolves to those of which it has nothing, which are left alone unless `isComplete`.
-   * Rejects with LedgerUnavailable if the database cannot be read, or as the link does.
+   * Sets budgets in Redis to what the database has. Those of which it has nothing are left alone unless `isComplete`. Rejects with
+   * LedgerUnavailable if the database cannot be read, with EpochOver if Redis loses data meanwhile, or as the link does.
    */
   async #compare(
     gatewayId: string,
     targets: readonly BudgetTarget[],
     isComplete: boolean,
-  ): Promise<ReadonlySet<BudgetTarget>> {
+  ): Promise<Compared> {
+    const epoch = this.#currentEpoch(gatewayId);
     const empty = new Set<BudgetTarget>();
     await Promise.all(
       targets.map(async (target) => {
-        const account = await this.#readAccount(gatewayId, target);
+        const account = await this.#readAccount(gatewayId, target, epoch);
         if (account.spent === 0 && account.version === 0 && account.sums.size === 0) empty.add(target);
         if (empty.has(target) && !isComplete) return;
         this.#parts.mirror.accounts.budgets.findOrCreate(account.budget).learn(account);
-        const { raised, isMissing } = await this.#seed(gatewayId, target, account, false);
+        const { raised, isMissing } = await this.#seed(gatewayId, target, account, { epoch });
         // The change adds nothing, and includes what the database does not have.
         if (isMissing)
           await this.change(gatewayId, target, { kind: "add", amount: 0 }).catch(() => undefined);
         if (raised > 0) this.#parts.onRaised(gatewayId, target, raised);
       }),
     );
-    return empty;
+    return { epoch, empty };
+  }
+
+  /** Call before the database is read. In a later epoch others may have written since, and may not report it again. */
+  #currentEpoch(gatewayId: string): string {
+    return this.#parts.link.epochs.current(gatewayId)?.id ?? "";
   }
 
   /**
@@ -103,13 +125,15 @@ export class RedisAccounts {
     const { mirror, clock } = this.#parts;
     const journal = this.#requireJournal();
     const reply = await this.#require(SUMS_SCRIPT, accountCall(gatewayId, target));
+    const epoch = this.#currentEpoch(gatewayId);
     const account = await journal.changeAccount(target, sumsIn(reply), change, clock.unixNow());
     mirror.accounts.budgets.findOrCreate(account.budget).learn(account);
     try {
-      const { spent, reserved } = await this.#seed(gatewayId, target, account, change.kind === "clear");
+      const isCleared = change.kind === "clear";
+      const { spent, reserved } = await this.#seed(gatewayId, target, account, { epoch, isCleared });
       return { spent, reserved };
     } catch {
-      // The next reservation of this process finds another version in Redis, and sets the amount.
+      // The next reservation of this process finds another version or epoch in Redis, and sets the amount.
       return { spent: account.spent, reserved: 0 };
     }
   }
@@ -146,8 +170,8 @@ export class RedisAccounts {
     }
   }
 
-  #readAccount(gatewayId: string, target: BudgetTarget): Promise<JournalAccount> {
-    const name = keyOf(gatewayId, target);
+  #readAccount(gatewayId: string, target: BudgetTarget, epoch: string): Promise<JournalAccount> {
+    const name = `${epoch} ${keyOf(gatewayId, target)}`;
     let reading = this.#reading.get(name);
     if (reading !== undefined) return reading;
     reading = this.#readOne(gatewayId, target).finally(() => this.#reading.delete(name));
@@ -178,19 +202,13 @@ export class RedisAccounts {
     gatewayId: string,
     target: BudgetTarget,
     { spent, version, sums }: JournalAccount,
-    isCleared: boolean,
+    { epoch, isCleared = false }: { readonly epoch: string; readonly isCleared?: boolean },
   ): Promise<BudgetAmounts & { readonly raised: number; readonly isMissing: boolean }> {
     const pairs = [...sums].flatMap(([writer, sum]) => [writer, String(sum)]);
-    const reply = await this.#parts.link.run(SEED_SCRIPT, {
-      ...accountCall(gatewayId, target),
-      args: [
-        String(Math.round(target.endsAt ?? 0)),
-        String(spent),
-        String(version),
-        isCleared ? "clear" : "",
-        ...pairs,
-      ],
-    });
+    const ends = String(Math.round(target.endsAt ?? 0));
+    const args = [ends, String(spent), String(version), isCleared ? "clear" : "", ...pairs];
+    const call = { ...accountCall(gatewayId, target), args };
+    const reply = await this.#parts.link.run(SEED_SCRIPT, call, epoch);
     const [raised = 0, now = 0, reserved = 0, missing = 0] = requireNumbers(reply, 4);
     return { raised, spent: now, reserved, isMissing: missing === 1 };
   }

@@ -23,6 +23,11 @@ export interface EpochLoss {
   readonly keptUntil: number;
 }
 
+/** Redis may have lost data since an epoch that a command was bound to. It had no effect. */
+export class EpochOver extends Error {
+  override readonly name = "EpochOver";
+}
+
 interface EpochParts {
   readonly redis: SharedRedis;
   /** Milliseconds to use instead of Redis's clock; 0 for that. */

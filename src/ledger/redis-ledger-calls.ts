@@ -21,7 +21,7 @@ export interface ScriptCall {
   readonly isUnrepeatable?: boolean;
 }
 
-export const LEASE_US = String(LEASE_MS * 1000);
+const LEASE_US = String(LEASE_MS * 1000);
 
 /** The hash tag is the gateway, so that a cluster spreads gateways, and the keys of one request are on one node. */
 function prefixOf(gatewayId: string): string {
@@ -166,6 +166,8 @@ export function restoreCall(
 function doneKey(gatewayId: string, processId: string, reservationId: string): string {
   return `${prefixOf(gatewayId)}done:${processId}:${reservationId}`;
 }
+
+export const renewCall = (gatewayId: string): ScriptCall => ({ gatewayId, keys: [], args: [LEASE_US] });
 
 /** What is reserved, and how Redis names it. */
 export interface OpenClaims {

@@ -7,7 +7,7 @@ import { RedisUnavailable } from "../redis/redis-connection.ts";
 import { SharedRedis } from "../redis/shared-redis.ts";
 import { LedgerUnavailable, type LedgerState } from "./ledger.ts";
 import { isDataError, isUnusable, type UnusableKeys } from "./redis-data-error.ts";
-import { RedisEpochs, type EpochLoss } from "./redis-epochs.ts";
+import { EpochOver, RedisEpochs, type EpochLoss } from "./redis-epochs.ts";
 import {
   epochKey,
   leasesKey,
@@ -125,12 +125,14 @@ export class RedisLedgerLink {
 
   /**
    * Rejects if Redis is unavailable. A Redis that replies but cannot run the script (read-only, full) is unavailable too. Rejects with
-   * LedgerUnavailable if the keys of this gateway are unusable, which concerns no other gateway.
+   * LedgerUnavailable if the keys of this gateway are unusable, which concerns no other gateway; with EpochOver if `boundTo` is the id of an
+   * epoch that is over.
    */
-  async run(script: string, call: ScriptCall): Promise<unknown> {
+  async run(script: string, call: ScriptCall, boundTo: string | null = null): Promise<unknown> {
     try {
       for (let tries = 1; ; tries++) {
         const { id } = this.epochs.current(call.gatewayId) ?? (await this.epochs.join(call.gatewayId));
+        if (boundTo !== null && boundTo !== id) throw new EpochOver();
         try {
           return await this.#runIn(id, script, call);
         } catch (error) {
@@ -139,7 +141,7 @@ export class RedisLedgerLink {
         }
       }
     } catch (error) {
-      if (error instanceof RedisUnavailable) throw error;
+      if (error instanceof RedisUnavailable || error instanceof EpochOver) throw error;
       const cause = toError(error);
       if (!isDataError(cause)) {
         this.#redis.disconnect(leasesKey(call.gatewayId), `returned an error: ${cause.message}`);

@@ -30,8 +30,8 @@ import {
   endCall,
   keyOf,
   keysOf,
-  LEASE_US,
   recountCall,
+  renewCall,
   restoreCall,
   type OpenClaims,
   type ReservationEnd,
@@ -87,7 +87,7 @@ export class RedisLedger implements Ledger {
     this.#held = new HeldReservations({
       clock,
       renew: (gatewayId) => void this.#renew(gatewayId),
-      isWritten: (claim) => (this.#local.accounts.budgets.find(claim)?.unwritten ?? 0) === 0,
+      unwrittenOf: (claim) => this.#local.accounts.budgets.find(claim)?.unwritten,
     });
   }
 
@@ -165,6 +165,9 @@ export class RedisLedger implements Ledger {
   async close(): Promise<void> {
     this.#held.stop();
     await this.#local.close();
+    // If Redis has lost data, this is the last time to find out, and to report what was settled.
+    for (const gatewayId of this.#held.settledIn)
+      void this.#link.runOrRepeat(RENEW_SCRIPT, renewCall(gatewayId));
     await this.#link.close();
   }
 
@@ -255,18 +258,17 @@ export class RedisLedger implements Ledger {
       for (const held of this.#held.of(gatewayId)) if (!held.isInRedis) void this.#restore(held);
   }
 
-  /** What is reserved here is added again, and what was settled and may not be in the database. */
+  /** What is reserved here is added again, and what was settled and may be missing in what others read of the database. */
   #recover(loss: EpochLoss): void {
     this.#options.onLost?.(loss);
     const { gatewayId } = loss;
     for (const held of this.#held.of(gatewayId)) void this.#restore(held);
-    const lostMs = Math.max(0, this.#clock.unixNow() - loss.keptUntil);
-    const { accounts } = this.#local;
-    for (const window of this.#windows.settledIn(gatewayId, lostMs, accounts, this.#clock.now())) {
+    const [lostMs, now] = [Math.max(0, this.#clock.unixNow() - loss.keptUntil), this.#clock.now()];
+    for (const window of this.#windows.settledIn(gatewayId, lostMs, this.#local.accounts, now)) {
       const id = `recount ${++this.#lastId}`;
       void this.#link.runOrRepeat(END_SCRIPT, recountCall(window, id, this.#link.processId));
     }
-    for (const [key, claim] of this.#held.unwritten(gatewayId))
+    for (const { key, claim } of this.#held.settled(gatewayId))
       this.#end({
         ...{ gatewayId, claims: [{ ...claim, amount: 0 }], keys: [key], reservationId: "" },
         ...{ times: [], actualAmounts: [0] },
@@ -286,8 +288,10 @@ export class RedisLedger implements Ledger {
   }
 
   async #renew(gatewayId: string): Promise<void> {
+    const written = this.#held.written(gatewayId);
     try {
-      await this.#link.run(RENEW_SCRIPT, { gatewayId, keys: [], args: [LEASE_US] });
+      await this.#link.run(RENEW_SCRIPT, renewCall(gatewayId));
+      this.#held.confirm(gatewayId, written);
     } catch {
       // The connection reports its state. The next renewal is early enough.
     }

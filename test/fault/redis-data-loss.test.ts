@@ -96,7 +96,7 @@ describe.skipIf(!hasPostgres || !hasRedis).each([
   ["FLUSHALL", flushed],
   ["a replica that is promoted with old data", promoted],
   ["a restart from an old file", restored],
-] as const)("%s", (_, start) => {
+] as const)("%s", (name, start) => {
   let losing: Losing;
   let shared: SharedNodes;
   beforeAll(async () => {
@@ -175,5 +175,33 @@ describe.skipIf(!hasPostgres || !hasRedis).each([
       }, EXPIRY_MS);
     },
     START_MS * 2,
+  );
+
+  test.if(name === "FLUSHALL")(
+    "loses no amount of a node that gets no further request",
+    async () => {
+      const { provider, nodes } = shared;
+      provider.behave({ usage: { input: 3, output: 4 } });
+      const route = await seedRoute(first(), {
+        upstream: { targets: [targetAt(provider)], max_attempts: 1 },
+      });
+      const budgets = `/gateways/${route.gateway}/budgets`;
+      const { id } = await create(first(), budgets, { name: "team", unit: "tokens", amount: 1000 });
+      await untilAllFollow(nodes);
+      const send = async ({ proxyUrl }: (typeof nodes)[number]) => {
+        const headers = { "Content-Type": "application/json" };
+        const body = JSON.stringify({ ...CHAT, max_tokens: 4 });
+        const response = await fetch(proxyUrl + route.path, { method: "POST", headers, body });
+        await response.bytes();
+        expect(response.status).toBe(200);
+      };
+      const state = async () => (await first().api("GET", `${budgets}/${id}/state`)).body;
+      await send(nodes[1]!);
+      await waitUntil(async () => Number((await state()).spent) === 7);
+      await losing.current().command("FLUSHALL");
+      await send(first());
+      await waitUntil(async () => Number((await state()).spent) === 14);
+    },
+    START_MS,
   );
 });
