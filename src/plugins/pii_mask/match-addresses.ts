@@ -129,7 +129,7 @@ function isShortAddress(text: string, start: number, end: number): boolean {
 }
 
 /** Global unicast, unique local, link-local and multicast addresses, NAT64, and the discard prefix. */
-const SHORT_ADDRESS = /^(?=.*\d)(?:[23]...|f[cdf]..|fe[89ab].|64|100)::/i;
+const SHORT_ADDRESS = /^(?=.*\d)(?:[23][\da-f]{3}|f[cdf][\da-f]{2}|fe[89ab][\da-f]|64|100)::/i;
 
 /** Whether a bracket that follows a name or an expression is open before `start`, outside of a string. */
 function isInSubscript(text: string, start: number): boolean {
