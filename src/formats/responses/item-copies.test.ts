@@ -20,6 +20,8 @@ const USAGE = {
 const DETAIL = { type: "reasoning.text", format: "anthropic", text: "Hm.", signature: "c2ln" } as const;
 const CALL = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } } as const;
 
+const DATA = "data: ";
+
 function completionOf(content: string, thinking: "none" | "text" | "signed"): ChatCompletion {
   const reasoning = {
     none: {},
@@ -61,9 +63,10 @@ function streamedOutput({ id, created, model, choices: [{ message }], usage }: C
   for (const character of content ?? "") chunk({ content: character });
   chunk({ tool_calls: [{ index: 0, ...CALL }] }, { usage });
   encoder.done();
-  const events = encoder.take().matchAll(/^data: (.*)$/gm);
-  return [...events].flatMap(([, json]) => {
-    const { type, item } = JSON.parse(json ?? "") as { type: string; item: JsonObject };
+  const lines = encoder.take().split("\n");
+  const events = lines.filter((line) => line.startsWith(DATA));
+  return events.flatMap((line) => {
+    const { type, item } = JSON.parse(line.slice(DATA.length)) as { type: string; item: JsonObject };
     return type === "response.output_item.done" ? [item] : [];
   });
 }
@@ -106,6 +109,14 @@ describe.each([
         expect(decode(requestWith(own, false))).toEqual(inline);
       }),
     );
+  });
+
+  // In regular expressions they end a line, but not in JSON or in an event stream.
+  test.each(["\u2028", "\u2029"])("have texts with %j", (separator) => {
+    const text = `one${separator}two`;
+    const request = requestWith(outputOf(completionOf(text, "none")), true);
+    const messages = decode(request).decoded.messages as readonly JsonObject[];
+    expect(messages.map(({ content }) => content)).toEqual(["Hi", text, "1"]);
   });
 
   test("keep reasoning for other targets, and lose it for those of the API itself", () => {
