@@ -13,7 +13,7 @@ import {
   type TextReader,
   type TextSink,
 } from "../formats/text-channels.ts";
-import { isTextFile } from "../base/text-bytes.ts";
+import { isTextFile, startsAsText } from "../base/text-bytes.ts";
 import { isListMethod, LISTS } from "./protocol.ts";
 
 /** What only the server reads: a cursor, or its state. With other characters it may be a text. */
@@ -203,9 +203,10 @@ class MessageReader {
     else if (!BASE64.test(base64.trimEnd())) this.#reject("base64 that decoders read in different ways");
     else {
       const type = this.#body.text(holder.get("mimeType"));
-      if (!isTextFile(type, Buffer.from(base64.slice(0, FIRST_CHARACTERS), "base64"))) return;
+      const start = Buffer.from(base64.slice(0, FIRST_CHARACTERS), "base64");
+      if (!isTextFile(type, start)) return;
       if (isUtf8(Buffer.from(base64, "base64"))) this.#add(data, "base64");
-      else this.#reject("a text that is not UTF-8");
+      else if (startsAsText(type, start)) this.#reject("a text that is not UTF-8");
     }
   }
 

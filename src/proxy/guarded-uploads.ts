@@ -1,7 +1,7 @@
 // Rejects files with text, forms, batches, WebSockets and MCP, where a guard of the gateway cannot inspect texts.
 import { isUtf8 } from "node:buffer";
 import { GatehouseError } from "../base/errors.ts";
-import { isTextFile } from "../base/text-bytes.ts";
+import { isMediaFile, isTextFile } from "../base/text-bytes.ts";
 import { operationSpelledIn } from "../formats/operations.ts";
 import { namesOtherCharset } from "../http/charset.ts";
 import { isMultipart, isUrlEncoded } from "../http/media-type.ts";
@@ -50,7 +50,7 @@ function mayHaveOtherText(exchange: Exchange, { bytes, isJson }: RequestBody): b
 function mayHaveText({ request: { headers } }: Exchange, bytes: Uint8Array): boolean {
   const type = headers.get("content-type");
   if (isEncoded(headers.get("content-encoding"))) return true;
-  if (!isMultipart(type) && !isUrlEncoded(type)) return isTextFile(type, bytes);
+  if (!isMultipart(type) && !isUrlEncoded(type)) return bytes.byteLength > 0 && !isMediaFile(type, bytes);
   const { texts, unreadable } = readBodyTexts(bytes, type);
   return texts.length > 0 || unreadable !== null;
 }

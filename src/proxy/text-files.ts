@@ -1,13 +1,7 @@
 // Finds files with text in multipart forms: by media type, by name, and by their first bytes. Whatever cannot be read for sure counts as text.
 import { utf8Between } from "../base/byte-search.ts";
-import {
-  FIRST_BYTES,
-  isMediaType,
-  isTextFile,
-  isTextType,
-  isWideText,
-  startsAsUtf8,
-} from "../base/text-bytes.ts";
+import { FIRST_BYTES, isMediaType, isTextFile, isTextType, startsAsUtf8 } from "../base/text-bytes.ts";
+import { isWideText } from "../base/wide-text.ts";
 import { formPartsOf, type FormPart } from "../http/form-parts.ts";
 
 interface FormFiles {

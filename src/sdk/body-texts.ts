@@ -1,8 +1,9 @@
 // The texts of a request body of any kind: JSON, lines of JSON, forms, and plain text. What is neither of these and no media is unreadable, so
 // that no content type is a way around an inspection.
+import { indexOfByte } from "../base/byte-search.ts";
 import { isJsonText } from "../base/json.ts";
 import { isUtf8 } from "node:buffer";
-import { isMediaType, isPdf, isTextFile } from "../base/text-bytes.ts";
+import { isMediaFile } from "../base/text-bytes.ts";
 import { RequestTexts } from "../formats/request-texts.ts";
 import { namesOtherCharset } from "../http/charset.ts";
 import { isJsonType, isMultipart, isUrlEncoded } from "../http/media-type.ts";
@@ -41,10 +42,12 @@ export function unreadableResponse(plugin: string, unreadable: string): PluginRe
   };
 }
 
-/** Servers may read JSON in spite of its content type. */
+/** Servers may read JSON in spite of its content type, and in UTF-16 and UTF-32, too. */
 function readUndeclared(body: Uint8Array, type: string): BodyTexts {
-  if (!isUtf8(body))
-    return emptyTexts(body, isTextFile(type, body) ? "a text in another charset than UTF-8" : null);
+  if (isMediaFile(type, body)) return emptyTexts(body, null);
+  // Latin text in UTF-16 and UTF-32 is UTF-8, too: with zeros, which no text has.
+  if (!isUtf8(body) || indexOfByte(body, 0, 0) >= 0)
+    return emptyTexts(body, "a body that is neither text in UTF-8 nor an image, audio, video or PDF");
   const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, MAX_START));
   if (JSON_START.test(start.toString("latin1"))) {
     const text = new TextDecoder().decode(body);
@@ -53,8 +56,7 @@ function readUndeclared(body: Uint8Array, type: string): BodyTexts {
     if (!text.trimStart().startsWith('"'))
       return emptyTexts(body, "a body that begins as JSON and is no valid JSON");
   }
-  const isMedia = isPdf(body) || (isMediaType(type) && !isTextFile(type, body));
-  return isMedia ? emptyTexts(body, null) : readPlainText(body);
+  return readPlainText(body);
 }
 
 function emptyTexts(body: Uint8Array, unreadable: string | null): BodyTexts {

@@ -126,6 +126,19 @@ describe("a body that is not as it is declared", () => {
     for (const guard of ALL) await expectNothingOf(CHAT, guard, body, type);
   });
 
+  const wide = (text: string) => Buffer.from(text, "utf16le").swap16();
+  test.each<[string, string | Uint8Array]>([
+    ["a control character", `\u0001${CODE}`],
+    ["UTF-16 with other characters", wide(JSON.stringify({ language: "Ж", text: CODE }))],
+    ["UTF-32", Buffer.from(Uint32Array.from(CODE, (each) => each.charCodeAt(0)).buffer)],
+  ])("an error or a transcript as binary data with %s", async (_, body) => {
+    const type = "application/octet-stream";
+    await expectNothingOf("/v1/audio/transcriptions", "code", body, type);
+    const { body: sent } = await send(CHAT, "code", body, type, { status: 404 });
+    expect(sent.toString().replaceAll("\0", "")).not.toContain("script");
+    expect(sent.toString()).toMatch(REFUSALS);
+  });
+
   test("an error whose text has code", async () => {
     const { body } = await send(CHAT, "code", `<p>${CODE}</p>`, "text/html", { status: 400 });
     expect(body.toString()).toContain("code_injection_detected");
@@ -388,6 +401,8 @@ describe("pass unchanged", () => {
     ],
     ["a transcript", "/v1/audio/transcriptions", "identity is a word", "text/plain"],
     ["an unknown operation", "/v1/unknown", Buffer.from([0x89, 0x50, 0, 1]), "image/png"],
+    ["audio that begins with silence", "/v1/unknown", Buffer.alloc(600), "audio/pcm"],
+    ["undeclared audio", "/v1/unknown", Buffer.from("ID3\u0004\0\0\0TIT2"), "application/octet-stream"],
     ["JSON after white space", CHAT, `\n\n  ${JSON.stringify({ choices: [] })}`, JSON_TYPE],
     [
       "what a response repeats of the request",

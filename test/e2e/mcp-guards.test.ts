@@ -111,6 +111,12 @@ const BY_METHOD: [place: string, method: string, params: Json, result: Json][] =
     { uri: "memo://x" },
     { contents: [{ uri: "memo://x", blob: base64(CODE) }] },
   ],
+  [
+    "a file with a control character",
+    "resources/read",
+    { uri: "memo://x" },
+    { contents: [{ uri: "memo://x", blob: base64(`\u0001${CODE}`) }] },
+  ],
   ["a text", "resources/read", { uri: "memo://x" }, { contents: [{ uri: "memo://x", text: CODE }] }],
   [
     "_meta",
