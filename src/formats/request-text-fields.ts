@@ -86,7 +86,19 @@ export const IDENTIFIER_KEYS = new Set([
   "jsonrpc",
   "method",
 ]);
-export const URL_KEYS = new Set(["image_url", "url", "uri", "fileuri", "file_uri", "file_url"]);
+export const URL_KEYS = new Set([
+  "image_url",
+  "audio_url",
+  "video_url",
+  "document_url",
+  "url",
+  "uri",
+  "fileuri",
+  "file_uri",
+  "file_url",
+]);
+/** Some APIs have images and recordings as data URLs here. Other strings are texts. */
+export const FILE_KEYS = new Set(["image", "images", "mask", "audio", "video"]);
 /** Files in base64. */
 export const DATA_KEYS = new Set(["data", "file_data", "filedata", "b64_json", "blob"]);
 /** What only the provider can read: signatures, and encrypted reasoning. */

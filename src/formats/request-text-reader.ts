@@ -2,11 +2,13 @@
 // the gateway does not know counts as text of the user: it must not be a way around an inspection.
 import { foldCase } from "../base/fold-case.ts";
 import { JsonNode, type JsonDocument } from "../base/json-nodes.ts";
+import { percentDecodedLeniently } from "../base/percent-decoded.ts";
 import { IdentifierList } from "./identifier-list.ts";
 import { readBase64, readDataUrl, type InlineFile } from "./inline-files.ts";
 import type { Found, Member, Mode, Place, RequestIdentifier } from "./request-text.ts";
 import {
   DATA_KEYS,
+  FILE_KEYS,
   FREE_KEYS,
   IDENTIFIER,
   IDENTIFIER_KEYS,
@@ -190,9 +192,21 @@ export class RequestTextReader {
     const text = this.#json.text(node);
     if (text === null) this.unreadable ??= "a string with an invalid escape sequence";
     if (text === null || text === "") return;
-    const file = readDataUrl(text, mode === "api" && (URL_KEYS.has(key) || DATA_KEYS.has(key)));
-    if (file !== null) this.#addFile(node, place, key, text, file);
-    else if (mode === "free") this.#addText(node, place, key, text);
+    const isFile = mode === "api" && this.#isFileField(key, parent);
+    const dataUrl = readDataUrl(text, isFile);
+    const header = dataUrl?.header ?? null;
+    if (header !== null) this.#identifiers.add("url", key, percentDecodedLeniently(header));
+    else this.#addPlain(node, place, mode, { key, parent }, text);
+    if (dataUrl !== null) this.#addFile(node, place, key, text, dataUrl.file);
+  }
+
+  /** Whether the API has a file there, so that a data URL is no text. */
+  #isFileField(key: string, parent: JsonNode): boolean {
+    return URL_KEYS.has(key) || FILE_KEYS.has(key) || (DATA_KEYS.has(key) && !this.#isPlain(parent));
+  }
+
+  #addPlain(node: JsonNode, place: Place, mode: Mode, { key, parent }: Member, text: string): void {
+    if (mode === "free") this.#addText(node, place, key, text);
     else if (mode === "setting" || IDENTIFIER_KEYS.has(key) || this.#rpcIdentifiers.has(node)) {
       if (IDENTIFIER.test(text)) this.#identifiers.add("identifier", key, text);
       else this.#addText(node, place, key, text);
@@ -204,21 +218,28 @@ export class RequestTextReader {
 
   /** Whether the `data` of a document is its text, and not base64. */
   #isPlain(node: JsonNode): boolean {
-    return this.#places.valuesOf(node, "type").includes("text");
+    const types = this.#places.valuesOf(node, "type");
+    return types.length > 0 && types.every((type) => type === "text");
   }
 
   #addData(node: JsonNode, place: Place, key: string, parent: JsonNode, text: string): void {
     const file = readBase64(text, this.#places.firstValueOf(parent, MEDIA_TYPES)?.toLowerCase() ?? null);
-    if (file === null) this.#addText(node, place, key, text);
-    else if (file !== "media" && SEALED_KEYS.has(key))
-      this.#identifiers.add("identifier", key, file.text ?? text);
-    else this.#addFile(node, place, key, text, file);
+    const isSealed = SEALED_KEYS.has(key);
+    // An object with two types.
+    const isText = !isSealed && this.#places.valuesOf(parent, "type").includes("text");
+    if (file === null || isText) this.#addText(node, place, key, text);
+    if (file === null) return;
+    // A short key or number may be a text by chance.
+    if (text.length <= MAX_SHORT) this.#identifiers.add("identifier", key, text);
+    if (isSealed && typeof file !== "string") this.#identifiers.add("identifier", key, file.text ?? text);
+    else this.#addFile(node, place, key, text, isSealed ? "media" : file);
   }
 
   #addFile(node: JsonNode, place: Place, key: string, source: string, file: InlineFile): void {
     // A short one may be a key or a number instead of media.
-    if (file === "media" && source.length <= MAX_SHORT) this.#identifiers.add("identifier", key, source);
-    if (file === "media") return;
+    if (file === "binary" || (file === "media" && source.length <= MAX_SHORT))
+      this.#identifiers.add("identifier", key, source);
+    if (typeof file === "string") return;
     const { text, encode } = file;
     if (text === null) this.unreadable ??= `a file in "${key}" with text that cannot be read`;
     else if (text !== "") {

@@ -46,17 +46,20 @@ export interface ToolResult {
   readonly blocks: readonly ResultBlock[];
 }
 
-/** A block, and how a text in its place is written; null: as a string. */
+/** A block, and how a text in its place is written; null: as a string. `current`: the string of the node. */
 export interface FoundBlock extends ResultBlock {
   readonly node: JsonNode;
-  readonly encode: ((text: string) => unknown) | null;
+  readonly encode: ((text: string, current: string) => unknown) | null;
 }
 
-/** A text, and how a changed one is written; null: as it is. */
+/**
+ * A text, and how a changed one is written; null: as it is. A data URL among texts is found twice: as it is, and then
+ * as its file. `current`: the string of the node, which may have changed as a text.
+ */
 export interface Found {
   readonly node: JsonNode;
   readonly text: RequestText;
-  readonly encode: ((text: string) => string) | null;
+  readonly encode: ((text: string, current: string) => string) | null;
 }
 
 export type Place = Omit<RequestText, "text" | "field">;

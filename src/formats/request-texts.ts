@@ -3,7 +3,7 @@ import { applySplices, JsonDocument, type JsonNode, type Splice } from "../base/
 import { closingQuote } from "../base/json-strings.ts";
 import { keptConversationOf } from "./kept-conversation.ts";
 import { RequestTextReader } from "./request-text-reader.ts";
-import type { Found, FoundBlock, RequestIdentifier, RequestText, ToolResult } from "./request-text.ts";
+import type { Found, RequestIdentifier, RequestText, ToolResult } from "./request-text.ts";
 import type { FoundResult } from "./result-collector.ts";
 
 const NO_KEYS: ReadonlyMap<string, string> = new Map();
@@ -47,12 +47,10 @@ export class RequestTexts {
   /** Returns the body with each block of the results at these positions replaced by the text. */
   replaceResults(positions: readonly number[], text: string): Uint8Array {
     const blocks = positions.flatMap((position) => this.#results[position]?.blocks ?? []);
-    const splices = blocks.map(({ node, encode }: FoundBlock) => {
-      const written = JSON.stringify(encode === null ? text : encode(text));
-      return { start: node.start, end: node.end, bytes: Buffer.from(written) };
-    });
-    splices.sort((a, b) => a.start - b.start);
-    return applySplices(this.#json.bytes, splices);
+    const written = new Map<JsonNode, unknown>();
+    for (const { node, encode } of blocks)
+      if (!written.has(node)) written.set(node, encode === null ? text : encode(text, this.#stringOf(node)));
+    return applySplices(this.#json.bytes, splicesOf(written));
   }
 
   /** The tools of the results that have no text, such as those with only an image; null if a tool is not known. */
@@ -65,17 +63,21 @@ export class RequestTexts {
     replacements: ReadonlyMap<number, string>,
     keys: ReadonlyMap<string, string> = NO_KEYS,
   ): Uint8Array {
-    const splices: Splice[] = [];
-    for (const [index, text] of replacements) {
+    const written = new Map<JsonNode, string>();
+    for (const [index, text] of [...replacements].sort(([a], [b]) => a - b)) {
       const found = this.#found[index];
       if (found === undefined || text === found.text.text) continue;
       const { node, encode } = found;
-      const written = JSON.stringify(encode === null ? text : encode(text));
-      splices.push({ start: node.start, end: node.end, bytes: Buffer.from(written) });
+      written.set(node, encode === null ? text : encode(text, written.get(node) ?? this.#stringOf(node)));
     }
+    const splices = splicesOf(written);
     if (keys.size > 0) this.#replaceKeys(this.#json.root, keys, splices);
     splices.sort((a, b) => a.start - b.start);
     return applySplices(this.#json.bytes, splices);
+  }
+
+  #stringOf(node: JsonNode): string {
+    return this.#json.text(node) ?? "";
   }
 
   #replaceKeys(node: JsonNode, replacements: ReadonlyMap<string, string>, splices: Splice[]): void {
@@ -89,4 +91,10 @@ export class RequestTexts {
     }
     for (const child of node.children) this.#replaceKeys(child, replacements, splices);
   }
+}
+
+function splicesOf(written: ReadonlyMap<JsonNode, unknown>): Splice[] {
+  return [...written]
+    .map(([{ start, end }, value]) => ({ start, end, bytes: Buffer.from(JSON.stringify(value)) }))
+    .sort((a, b) => a.start - b.start);
 }

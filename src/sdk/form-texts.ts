@@ -6,11 +6,13 @@ import { percentDecodedLeniently } from "../base/percent-decoded.ts";
 import { readDataUrl } from "../formats/inline-files.ts";
 import type { RequestIdentifier, RequestText } from "../formats/request-text.ts";
 import {
+  FILE_KEYS,
   FORM_SETTINGS,
   IDENTIFIER,
   OTHER_FIELDS,
   SETTINGS,
   SYSTEM_FIELDS,
+  URL_KEYS,
   type TextRole,
 } from "../formats/request-text-fields.ts";
 import { namesOtherCharset } from "../http/charset.ts";
@@ -18,10 +20,17 @@ import { formPartsOf, type FormPart } from "../http/form-parts.ts";
 import { isAmbiguousPart } from "../http/multipart.ts";
 import type { BodyTexts } from "./body-text-list.ts";
 
-/** A text, and what replaces its bytes, or those of all places where it is, when it changes. */
+/** The value of a field, and what replaces its bytes, or those of all places where it is, when it changes. */
+interface FormValue {
+  readonly value: string;
+  readonly write: (value: string) => readonly Splice[];
+}
+
+/** `encode` returns the value for a changed text; null: the text is the value. See `Found`. */
 interface FormText {
   readonly text: RequestText;
-  readonly write: (text: string) => readonly Splice[];
+  readonly of: FormValue;
+  readonly encode: ((text: string, current: string) => string) | null;
 }
 
 interface FormKey {
@@ -73,29 +82,34 @@ class FormTexts implements BodyTexts {
     }
     const role: TextRole = SYSTEM_FIELDS.has(field) ? "system" : OTHER_FIELDS.has(field) ? "other" : "user";
     const place = { role, message, tool: null, field, isReadOnly: false } as const;
-    const file = readDataUrl(value, false);
-    if (file === "media") return;
-    if (file === null)
+    const add = (text: string, isFile: boolean, encode: FormText["encode"]) =>
       this.#texts.push({
-        text: { ...place, kind: "text", isFile: false, isJson: JSON_START.test(value), text: value },
-        write,
+        text: { ...place, kind: isFile ? "document" : "text", isFile, isJson: JSON_START.test(text), text },
+        of,
+        encode,
       });
-    else if (file.text === null) this.unreadable ??= `a file in "${field}" with text that cannot be read`;
-    else {
-      const text: RequestText = {
-        ...place,
-        kind: "document",
-        isFile: true,
-        isJson: JSON_START.test(file.text),
-        text: file.text,
-      };
-      this.#texts.push({ text, write: (changed) => write(file.encode(changed)) });
-    }
+    const of: FormValue = { value, write };
+    const dataUrl = readDataUrl(value, URL_KEYS.has(field) || FILE_KEYS.has(field));
+    const header = dataUrl?.header ?? null;
+    if (header === null) add(value, false, null);
+    else this.identifiers.push({ kind: "url", field, text: percentDecodedLeniently(header) });
+    if (dataUrl?.file === "binary") this.identifiers.push({ kind: "identifier", field, text: value });
+    if (dataUrl === null || typeof dataUrl.file === "string") return;
+    const { text, encode } = dataUrl.file;
+    if (text === null) this.unreadable ??= `a file in "${field}" with text that cannot be read`;
+    else add(text, true, encode);
   }
 
   replace(replacements: ReadonlyMap<number, string>, keys?: ReadonlyMap<string, string>): Uint8Array {
     const splices: Splice[] = [];
-    for (const [index, text] of replacements) splices.push(...(this.#texts[index]?.write(text) ?? []));
+    const written = new Map<FormValue, string>();
+    for (const [index, text] of [...replacements].sort(([a], [b]) => a - b)) {
+      const found = this.#texts[index];
+      if (found === undefined) continue;
+      const { of, encode } = found;
+      written.set(of, encode === null ? text : encode(text, written.get(of) ?? of.value));
+    }
+    for (const [{ write }, value] of written) splices.push(...write(value));
     for (const { key, write } of this.#keys) {
       const replacement = keys?.get(key);
       if (replacement !== undefined) splices.push(write(replacement));

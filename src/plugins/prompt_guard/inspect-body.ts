@@ -9,6 +9,7 @@ const MAX_JUDGED = 8192;
 
 const MIN_PHRASE = 12;
 const SEPARATOR = /[\s_.-]/;
+const DATA_URL = /^data:/i;
 
 export interface Inspection {
   /** The message with the highest score; null if no message reaches the threshold. */
@@ -66,10 +67,13 @@ export function compileInspection(
   };
 }
 
-/** Names of fields and of participants reach the model, too. URLs have words of pages. */
+/** Names of fields and participants reach the model, and headers of data URLs may. Other URLs have words of pages. */
 function phrasesIn(identifiers: readonly RequestIdentifier[]): string[] {
   return identifiers
-    .filter(({ kind, text }) => kind !== "url" && text.length >= MIN_PHRASE && SEPARATOR.test(text))
+    .filter(
+      ({ kind, text }) =>
+        (kind !== "url" || DATA_URL.test(text)) && text.length >= MIN_PHRASE && SEPARATOR.test(text),
+    )
     .map(({ text }) => text);
 }
 
