@@ -224,6 +224,32 @@ test.each([
   expect((await send({ messages: reused })).sent).toBeDefined();
 });
 
+test.each([
+  [
+    "tool",
+    {
+      contents: [{ role: "user", parts: [{ functionResponse: { name: "f", response: { output: CODE } } }] }],
+    },
+  ],
+  ["tool", { contents: [{ parts: [{ text: "x" }, { function_response: { response: { a: [CODE] } } }] }] }],
+  ["tool", { contents: [{ role: "model", parts: [{ codeExecutionResult: { output: CODE } }] }] }],
+  ["system", { systemInstruction: { parts: [{ text: CODE }] }, contents: [] }],
+  ["system", { system_instruction: { parts: [{ text: CODE }] }, contents: [] }],
+  ["assistant", { contents: [{ role: "model", parts: [{ text: CODE }] }] }],
+  ["assistant", { contents: [{ role: "model", parts: [{ functionCall: { args: { a: CODE } } }] }] }],
+  ["user", { contents: [{ parts: [{ text: CODE, functionResponse: { response: {} } }] }] }],
+  ["other", { generationConfig: { responseSchema: { description: CODE } }, contents: [] }],
+])("code_sanitation of the role %s inspects %j of Gemini", async (role, body) => {
+  const settings = (roles: readonly string[]) => ({
+    ...SANITATION,
+    settings: { ...SANITATION.settings, roles },
+  });
+  const others = ["system", "user", "assistant", "tool", "other"].filter((each) => each !== role);
+  const [inspecting, skipping] = [await beside(settings([role])), await beside(settings(others))];
+  expect(await inspecting(body)).toMatchObject({ code: "code_injection_detected" });
+  expect((await skipping(body)).sent).toBe(JSON.stringify(body));
+});
+
 test("no guard reads JSON whose type names another charset", async () => {
   for (const plugin of [PII, PROMPTS, RESULTS]) {
     const send = await beside(plugin);

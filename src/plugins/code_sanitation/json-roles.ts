@@ -1,5 +1,6 @@
-// Assigns a role to every string of a request body: the role of the message that it belongs to. Reads the structure of the JSON text
-// and skips everything else, so that a body is not parsed. Covers the formats of OpenAI (chat completions, responses) and Anthropic.
+// Assigns a role to every string of a request body: the role of the message that it belongs to. Reads the structure of
+// the JSON text and skips everything else, so that a body is not parsed. Covers the formats of OpenAI (chat completions,
+// responses), Anthropic and Gemini.
 import { roleOfType } from "../../sdk/index.ts";
 import { CLOSE_BRACE, DOUBLE_QUOTE, OPEN_BRACE, OPEN_BRACKET } from "./char-codes.ts";
 import { decodeString, stringEnd } from "./json-string.ts";
@@ -21,6 +22,11 @@ const TOOL = roleSetOf(["tool"]);
 /** A message, or what counts as one. It has several roles only if the client contradicts itself, for example with two `role` keys. */
 interface Message {
   roles: RoleSet;
+}
+
+interface OpenMessage extends Message {
+  /** Up to here, its text is in a range. */
+  added: number;
 }
 
 /** Part of the text whose strings all belong to the same message. */
@@ -57,6 +63,22 @@ const OTHER_FIELDS: ReadonlySet<string> = new Set([
   "previous_response_id",
   "mcp_servers",
   "include",
+  "toolConfig",
+  "tool_config",
+  "generationConfig",
+  "generation_config",
+  "safetySettings",
+  "safety_settings",
+  "cachedContent",
+  "cached_content",
+  "labels",
+]);
+
+/** Members of Gemini's parts that hold what a tool returned, in lower case without "_". */
+const RESULT_MEMBERS: ReadonlySet<string> = new Set([
+  "functionresponse",
+  "codeexecutionresult",
+  "toolresponse",
 ]);
 
 /** Values of `role`. Any other value counts as `user`. */
@@ -64,6 +86,8 @@ const ROLE_NAMES: ReadonlyMap<string, RoleSet> = new Map([
   ...ROLES.filter((role) => role !== "other").map((role) => [role, roleSetOf([role])] as const),
   // Earlier name of `tool`.
   ["function", TOOL],
+  // Of Gemini.
+  ["model", ASSISTANT],
 ]);
 
 /** How the type of a content block ends that holds the result of a tool: `tool_result`, `mcp_tool_result`. */
@@ -106,11 +130,14 @@ class MessageReader {
       // Some providers ignore the case of field names.
       switch (name.toLowerCase()) {
         case "messages":
+        case "contents":
           return this.#readMessages(value, USER);
         case "input":
           return this.#readMessages(value, 0);
         case "system":
         case "instructions":
+        case "systeminstruction":
+        case "system_instruction":
           return this.#add(key, valueEnd(this.#text, value), AS_SYSTEM);
         default:
           return this.#add(key, valueEnd(this.#text, value), OTHER_FIELDS.has(name) ? AS_OTHER : AS_USER);
@@ -137,9 +164,8 @@ class MessageReader {
       return this.#add(start, valueEnd(this.#text, start), AS_USER);
     // An empty message has no strings. A body may have very many of them.
     if (this.#text.charCodeAt(start + 1) === CLOSE_BRACE) return start + 2;
-    const message: Message = { roles: 0 };
+    const message: OpenMessage = { roles: 0, added: start };
     let hasRole = false;
-    let added = start;
     const end = forEachMember(this.#text, start, (key, value) => {
       switch (this.#stringAt(key).toLowerCase()) {
         case "role":
@@ -153,17 +179,34 @@ class MessageReader {
           if (this.#text.charCodeAt(value) !== OPEN_BRACKET) break;
           return forEachElement(this.#text, value, (block) => {
             const blockEnd = valueEnd(this.#text, block);
-            if (!this.#isToolResult(block, message)) return blockEnd;
-            this.#add(added, block, message);
-            added = blockEnd;
-            return this.#add(block, blockEnd, AS_TOOL);
+            return this.#isToolResult(block, message) ? this.#addResult(message, block, blockEnd) : blockEnd;
           });
+        case "parts":
+          if (this.#text.charCodeAt(value) !== OPEN_BRACKET) return this.#readPart(value, message);
+          return forEachElement(this.#text, value, (part) => this.#readPart(part, message));
       }
       return valueEnd(this.#text, value);
     });
     if (!hasRole) message.roles |= withoutRole;
     if (message.roles === 0) message.roles = USER;
-    return this.#add(added, end, message);
+    return this.#add(message.added, end, message);
+  }
+
+  /** The rest of the message has another role than the result of a tool in it. */
+  #addResult(message: OpenMessage, start: number, end: number): number {
+    this.#add(message.added, start, message);
+    message.added = end;
+    return this.#add(start, end, AS_TOOL);
+  }
+
+  /** Reads one of Gemini's parts, which have members for what a tool returned. */
+  #readPart(part: number, message: OpenMessage): number {
+    if (this.#text.charCodeAt(part) !== OPEN_BRACE) return valueEnd(this.#text, part);
+    return forEachMember(this.#text, part, (key, value) => {
+      const end = valueEnd(this.#text, value);
+      const name = this.#stringAt(key).toLowerCase().replaceAll("_", "");
+      return RESULT_MEMBERS.has(name) ? this.#addResult(message, key, end) : end;
+    });
   }
 
   /** Whether a block is the result of a tool. If it also has another type, or one that is not known, the whole message counts as `tool` too. */
