@@ -276,6 +276,15 @@ describe("strings of JSON under any key", () => {
         ],
       },
     ],
+    ...[
+      `https://${KEY}/a.png`,
+      `https://${KEY}.corp.io:8443/a`,
+      "x://4111111111111111/a",
+      "x://cdn.4111-1111-1111-1111",
+    ].map((url): [string, Fields] => [
+      `the host of ${url}`,
+      { messages: [{ role: "user", content: [{ image_url: { url } }] }] },
+    ]),
     ["a signature", { messages: [{ role: "user", signature: Buffer.from(CANARY).toString("base64") }] }],
   ])("is refused where it cannot be masked: %s", async (_name, body) => {
     const send = await beside(PII);
@@ -288,6 +297,9 @@ describe("strings of JSON under any key", () => {
   test("ids, names, levels and signed URLs stay", async () => {
     const send = await beside(PII);
     const url = `https://bucket.s3.amazonaws.com/a.png?X-Amz-Credential=${KEY}%2F20260101%2Feu%2Fs3%2Faws4_request&X-Amz-Signature=${"a1".repeat(32)}`;
+    const hosts = ["10.0.0.1:80", "[2001:db8::1]", "1-800-555-0199.com", "a4111111111111111.cdn.net"].map(
+      (host) => ({ type: "image_url", image_url: { url: `https://${host}/a.png` } }),
+    );
     const call = {
       id: "function-call-4111111111111111",
       type: "function",
@@ -296,7 +308,7 @@ describe("strings of JSON under any key", () => {
     const body = JSON.stringify({
       model: "models/claude-3@20240229",
       messages: [
-        { role: "user", content: [{ type: "image_url", image_url: { url } }] },
+        { role: "user", content: [{ type: "image_url", image_url: { url } }, ...hosts] },
         { role: "assistant", tool_calls: [call] },
         { role: "tool", tool_call_id: call.id, content: "x" },
       ],
