@@ -5,6 +5,9 @@ import type { NamedItem, PublicNames } from "./public-names.ts";
 import { qualifiedName, type McpServerTarget } from "./server-target.ts";
 import type { ToolPatterns } from "./tool-patterns.ts";
 
+/** Lists leave longer names and URIs out: patterns are matched against a whole one in one turn of the event loop. */
+export const MAX_NAME_LENGTH = 8192;
+
 type Names = PublicNames<McpServerTarget>;
 
 /** A tool or prompt, or a resource, that a request names. */
@@ -41,7 +44,8 @@ export class ItemAccess {
 
   /** Whether a tool or prompt, or a resource or template, may be used. */
   mayUse({ server, name, isUri }: RequestedItem): boolean {
-    if (isUri && isAmbiguousUri(name)) return this.#patterns.matchesAllFrom(qualifiedName(server, ""));
+    if (name.length > MAX_NAME_LENGTH || (isUri && isAmbiguousUri(name)))
+      return this.#patterns.matchesAllFrom(qualifiedName(server, ""));
     return this.#patterns.matches(qualifiedName(server, name));
   }
 

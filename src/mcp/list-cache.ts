@@ -6,6 +6,7 @@ import { toError } from "../base/to-error.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { OffLoopError } from "../off-loop/off-loop-error.ts";
 import { ClientCache, type CacheOwner } from "./client-cache.ts";
+import { MAX_NAME_LENGTH } from "./item-access.ts";
 import { textOf, type RpcResponse } from "./json-rpc.ts";
 import { readItems, type ListItem, type NamedItems } from "./list-items.ts";
 import { MAX_ITEMS } from "./split-items.ts";
@@ -114,7 +115,7 @@ export class ListCache {
       for (const [index, name] of read.names.entries()) {
         const item = read.items[index];
         // Of two with the same name, the first one counts.
-        if (item === undefined || byKey.has(name)) continue;
+        if (item === undefined || byKey.has(name) || name.length > MAX_NAME_LENGTH) continue;
         byKey.set(name, item);
         if (method === "tools/list") hashes.set(name, read.hashes[index] ?? "");
       }

@@ -2,7 +2,7 @@
 // is left out and named in `_meta`.
 import { stringifyExact } from "../base/exact-json.ts";
 import type { JsonObject } from "../base/json.ts";
-import { ownTurn } from "../base/own-turn.ts";
+import { ownTurn, TurnMeter } from "../base/own-turn.ts";
 import { RawJson } from "../base/raw-json.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import { bridgeItem, publicNameOf } from "./bridge.ts";
@@ -71,7 +71,7 @@ async function mergedItems(
   let total = 0;
   for (const { server, list, link } of available) {
     if (list === null || link === null) continue;
-    const offered = itemsFor(context, { server, list, link }, method, parts);
+    const offered = await itemsFor(context, { server, list, link }, method, parts);
     const { items, bytes } = isLarge ? await written(offered) : { items: offered, bytes: 0 };
     if (total + bytes > MAX_MERGED_BYTES || merged.length + items.length > MAX_MERGED_ITEMS) {
       left.add(list);
@@ -158,7 +158,8 @@ interface OfferedItem {
   readonly item: JsonObject | RawJson;
 }
 
-function itemsFor(
+/** Works in several turns of the event loop: a server decides how long its names take to match. */
+async function itemsFor(
   context: ClientContext,
   {
     server,
@@ -167,10 +168,13 @@ function itemsFor(
   }: { readonly server: McpServerTarget; readonly list: ServerList; readonly link: ServerLink },
   method: ListMethod,
   parts: FederationParts,
-): OfferedItem[] {
+): Promise<OfferedItem[]> {
   const bridge = { from: generationOf(link), to: context.client.generation, server, names: context.names };
   const found: OfferedItem[] = [];
+  const meter = new TurnMeter();
   for (const [ownName, item] of list.byKey) {
+    const turn = meter.add(ownName.length);
+    if (turn !== null) await turn;
     if (!mayUse(context, server, method, ownName)) continue;
     if (method === "tools/list" && !isOffered(server, list, ownName, parts.pins)) continue;
     const name = publicNameOf(method, ownName, bridge);

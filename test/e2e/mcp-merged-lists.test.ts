@@ -1,7 +1,9 @@
 // Merged lists of many tools: their bounds, and those that are written in several turns of the event loop.
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, expect, spyOn, test } from "bun:test";
+import { ItemAccess } from "../../src/mcp/item-access.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { seedMcp, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
+import { seedKey } from "../support/proxy-fixtures.ts";
 
 const gatehouse = await startGatehouseInProcess();
 afterAll(() => gatehouse.stop());
@@ -13,6 +15,7 @@ const servers = useMcpServers({
   two: { tools: toolsOf(4000) },
   three: { tools: toolsOf(4000) },
   paged: { tools: toolsOf(200, { description: "é".repeat(1000) }) },
+  hostile: {},
 });
 
 const namesIn = (result: Record<string, unknown>) =>
@@ -47,4 +50,27 @@ test("a large list of small pages is complete and in order", async () => {
     description: "é".repeat(1000),
     inputSchema: { type: "object" },
   });
+});
+
+test("patterns of a key are matched against a long list in several turns of the event loop", async () => {
+  const uris = Array.from({ length: 1000 }, (_, at) => `memo://${at}/${"%2".repeat(1500)}`);
+  const resources = [...uris, `memo://1${"x".repeat(8192)}`].map((uri) => ({ name: "n", uri }));
+  servers.hostile.results["resources/list"] = { resultType: "complete", resources };
+  const { url, gateway } = await seedMcp(gatehouse, { one: servers.hostile.url });
+  const { key } = await seedKey(gatehouse, gateway, { tools: ["one__memo://1*"] });
+  const spy = spyOn(ItemAccess.prototype, "mayUse");
+  const matched = new Set<number>();
+  let isRunning = true;
+  const everyTurn = () => {
+    matched.add(spy.mock.calls.length);
+    if (isRunning) setImmediate(everyTurn);
+  };
+  everyTurn();
+  const { result } = await new StatelessClient(url, { "X-GW-API-Key": key }).request("resources/list");
+  isRunning = false;
+  spy.mockRestore();
+  expect((result["resources"] as { uri: string }[]).map(({ uri }) => uri)).toEqual(
+    uris.filter((uri) => uri.startsWith("memo://1")).sort(),
+  );
+  expect([...matched].some((count) => count > 0 && count < uris.length)).toBe(true);
 });
