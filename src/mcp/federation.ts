@@ -11,7 +11,7 @@ import type { McpServerTarget } from "./server-target.ts";
 import type { Silence, SilentServers } from "./silent-servers.ts";
 import type { HeaderArgument } from "./tool-definition.ts";
 import { isUnresponsive, ServerSilentError } from "./unresponsive.ts";
-import type { SeenTool, ToolPins } from "./tool-pins.ts";
+import type { ListedTools, ToolPins } from "./tool-pins.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 
 export interface FederationParts extends ServerCallParts {
@@ -130,12 +130,12 @@ async function serverList(
 }
 
 /** Built once per list. */
-const seen = new WeakMap<ServerList, readonly SeenTool[]>();
+const seen = new WeakMap<ServerList, ListedTools>();
 
-function seenTools(list: ServerList): readonly SeenTool[] {
-  let tools = seen.get(list);
-  if (tools === undefined) {
-    tools = [...list.byKey].map(([name, item]) => ({
+function seenTools(list: ServerList): ListedTools {
+  let listed = seen.get(list);
+  if (listed === undefined) {
+    const tools = [...list.byKey].map(([name, item]) => ({
       name,
       hash: list.hashes.get(name) ?? "",
       // Only a definition that has changed is written to the store.
@@ -143,9 +143,10 @@ function seenTools(list: ServerList): readonly SeenTool[] {
         return item instanceof RawItem ? item.named("name", name, null).text : item;
       },
     }));
-    seen.set(list, tools);
+    listed = { tools, memory: list.memory };
+    seen.set(list, listed);
   }
-  return tools;
+  return listed;
 }
 
 /**

@@ -27,6 +27,8 @@ async function node(store: Pick<Store, "mcpTools">): Promise<StoredToolPins> {
 
 const tool = (hash: string, name = "search") => ({ name, hash, definition: { name, description: hash } });
 
+const listed = (tools: readonly ReturnType<typeof tool>[], memory = 0) => ({ tools, memory });
+
 /** Returns the store with another function for the first thing that is read. */
 function withVersions(
   { mcpTools }: Pick<Store, "mcpTools">,
@@ -61,11 +63,11 @@ test("the definition that was seen first is offered, and another one is withheld
   const { store, gateway, server, stored } = await seed();
   const pins = await node(store);
   expect(pins.isWithheld(server, "search", "1")).toBe(true);
-  await pins.observe(gateway, server, [tool("1")]);
+  await pins.observe(gateway, server, listed([tool("1")]));
   expect(pins.isWithheld(server, "search", "1")).toBe(false);
   expect(pins.isWithheld(server, "search", "2")).toBe(true);
   await stored("1");
-  void pins.observe(gateway, server, [tool("2")]);
+  void pins.observe(gateway, server, listed([tool("2")]));
   expect(pins.isWithheld(server, "search", "2")).toBe(true);
   await stored("2");
   expect(printed.join()).toContain("definition of tool changed");
@@ -79,7 +81,10 @@ test("the definition that was seen first is offered, and another one is withheld
 test("a definition that changes before the first one is written is withheld", async () => {
   const { store, gateway, server, stored } = await seed();
   const pins = await node(store);
-  await Promise.all([pins.observe(gateway, server, [tool("1")]), pins.observe(gateway, server, [tool("2")])]);
+  await Promise.all([
+    pins.observe(gateway, server, listed([tool("1")])),
+    pins.observe(gateway, server, listed([tool("2")])),
+  ]);
   expect(pins.isWithheld(server, "search", "2")).toBe(true);
   await stored("2");
   await pins.refresh();
@@ -91,13 +96,13 @@ test("a definition that changes before the first one is written is withheld", as
 test("a restarted process and another node know what is approved, before they have seen a tool", async () => {
   const { url, store, gateway, server, stored } = await seed();
   const first = await node(store);
-  await first.observe(gateway, server, [tool("1")]);
+  await first.observe(gateway, server, listed([tool("1")]));
   await stored("1");
   const second = await node(openForTest(url));
   expect(second.isWithheld(server, "search", "2")).toBe(true);
   expect(second.isWithheld(server, "search", "1")).toBe(false);
   expect(second.isWithheld(server, "other", "1")).toBe(true);
-  void second.observe(gateway, server, [tool("2")]);
+  void second.observe(gateway, server, listed([tool("2")]));
   await stored("2");
   await store.mcpTools.approve(server.id, null, null, "2030-01-01T00:00:00.000Z");
   await waitUntil(() => {
@@ -111,11 +116,11 @@ test("without the store no tool is offered, and the first list after the outage 
   let isAvailable = false;
   const versions = () => (isAvailable ? store.mcpTools.versions() : Promise.reject(new Error("unavailable")));
   const pins = await node(withVersions(store, versions));
-  await pins.observe(gateway, server, [tool("1")]);
+  await pins.observe(gateway, server, listed([tool("1")]));
   expect(pins.isWithheld(server, "search", "1")).toBe(true);
   isAvailable = true;
   clock.advance(1000);
-  await pins.observe(gateway, server, [tool("1")]);
+  await pins.observe(gateway, server, listed([tool("1")]));
   expect(pins.isWithheld(server, "search", "1")).toBe(false);
 });
 
@@ -124,8 +129,8 @@ test("a tool that is new on any node is withheld on all nodes, also after a rest
   const first = await node(store);
   // Read before the server is known, and not again before it lists something.
   const second = await node(openForTest(url));
-  await first.observe(gateway, server, [tool("1")]);
-  await second.observe(gateway, server, [tool("1"), tool("9", "added")]);
+  await first.observe(gateway, server, listed([tool("1")]));
+  await second.observe(gateway, server, listed([tool("1"), tool("9", "added")]));
   expect(second.isWithheld(server, "search", "1")).toBe(false);
   expect(second.isWithheld(server, "added", "9")).toBe(true);
   await stored("9");
@@ -148,7 +153,7 @@ test("what an earlier version has approved stays approved, whatever its _meta is
   const pins = await node(store);
   expect(pins.isWithheld(server, "search", "2.meta.v")).toBe(false);
   expect(pins.isWithheld(server, "changed", "2.meta.x")).toBe(true);
-  void pins.observe(gateway, server, [tool("2.meta.v")]);
+  void pins.observe(gateway, server, listed([tool("2.meta.v")]));
   await waitUntil(async () => {
     clock.advance(1000);
     return (await store.mcpTools.hashes(server.id)).some((each) => each.approvedHash === "2.meta.v");
@@ -163,10 +168,10 @@ test("with pin: warn new tools are approved, and a change of _meta alone is not 
   const warned = { ...server, pin: "warn" as const };
   const pins = await node(store);
   printed.length = 0;
-  void pins.observe(gateway, warned, [tool("2.a.v")]);
+  void pins.observe(gateway, warned, listed([tool("2.a.v")]));
   expect(pins.isWithheld(warned, "search", "2.a.v")).toBe(false);
   await stored("2.a.v");
-  void pins.observe(gateway, warned, [tool("2.b.v"), tool("2.a.n", "added")]);
+  void pins.observe(gateway, warned, listed([tool("2.b.v"), tool("2.a.n", "added")]));
   await stored("2.a.n");
   await pins.refresh();
   expect(pins.statusOf(server.id, "search")).toBe("approved");
@@ -184,7 +189,7 @@ test("an outage of the store is logged once", async () => {
     return isAvailable ? store.mcpTools.versions() : Promise.reject(new Error("unavailable"));
   };
   const pins = await node(withVersions(store, versions));
-  await pins.observe(gateway, server, [tool("1")]);
+  await pins.observe(gateway, server, listed([tool("1")]));
   const untilRead = async (times: number) => {
     const wanted = reads + times;
     await waitUntil(() => {
@@ -223,7 +228,7 @@ test("a long list is written in several turns of the event loop", async () => {
     },
   });
   const tools = Array.from({ length: 100 }, (_, at) => tool("1", `tool_${at}`));
-  await pins.observe(gateway, server, tools);
+  await pins.observe(gateway, server, listed(tools));
   isRunning = false;
   await stored("1");
   expect(turns).toHaveLength(5);

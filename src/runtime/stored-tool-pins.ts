@@ -4,12 +4,13 @@
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { toError } from "../base/to-error.ts";
 import { nextTurn } from "../base/yield-turns.ts";
-import type { SeenTool, ToolPins, ToolStatus } from "../mcp/tool-pins.ts";
-import { isOldHash, isSameBesideMeta, isSameDefinition } from "../model/definition-hash.ts";
+import type { ListedTools, SeenTool, ToolPins, ToolStatus } from "../mcp/tool-pins.ts";
+import { isSameDefinition } from "../model/definition-hash.ts";
 import type { SeenDefinition } from "../store/mcp-tool-rows.ts";
 import { isStorableName, type NewTools } from "../store/sql-mcp-tools.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import { PendingTools, toWrite, type KnownTool, type PinnedServer } from "./pending-tools.ts";
 import { lookalikesIn, type NamedTool } from "./tool-lookalikes.ts";
 
 /** How long what servers list is collected before it is written. */
@@ -21,42 +22,20 @@ const MAX_BATCH = 20;
 /** Servers whose tools wait to be written. */
 const MAX_PENDING = 1000;
 
-interface Server {
-  readonly id: string;
-  readonly name: string;
-  readonly pin: "off" | "warn" | "hold";
-}
-
-interface KnownTool {
-  readonly hash: string;
-  readonly approvedHash: string;
-}
-
 interface KnownServer {
   readonly gatewayId: string;
   readonly version: number;
   readonly tools: ReadonlyMap<string, KnownTool>;
 }
 
-interface PendingServer {
-  readonly gatewayId: string;
-  readonly server: Server;
-  readonly tools: Map<string, SeenDefinition>;
-  /**
-   * The definition of each tool that this process saw first: approved until the store says otherwise, unless
-   * `pin` is `hold`.
-   */
-  readonly first: Map<string, SeenDefinition>;
-}
-
-type PinnedServer = Pick<Server, "id" | "pin">;
+const NO_TOOLS: ReadonlyMap<string, KnownTool> = new Map();
 
 export class StoredToolPins implements ToolPins {
   readonly #store: Pick<Store, "mcpTools">;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #known = new Map<string, KnownServer>();
-  readonly #pending = new Map<string, PendingServer>();
+  readonly #pending = new Map<string, PendingTools>();
   /** First lists that are being recorded, by server. */
   readonly #contacts = new Map<string, Promise<void>>();
   /** One after the other, because names of one first list may look like those of another one. */
@@ -87,21 +66,16 @@ export class StoredToolPins implements ToolPins {
     await this.#read();
   }
 
-  observe(gatewayId: string, server: Server, tools: readonly SeenTool[]): Promise<void> | void {
+  observe(gatewayId: string, server: PinnedServer, list: ListedTools): Promise<void> | void {
     const known = this.#known.get(server.id)?.tools;
-    if (server.pin === "hold" && known === undefined) return this.#meet(gatewayId, server, tools);
-    for (const tool of tools) {
-      const stored = known?.get(tool.name);
-      if (stored !== undefined && isStored(stored, tool.hash, server)) continue;
-      const pending = this.#pendingOf(gatewayId, server);
-      if (pending === null) return;
-      if (stored === undefined && !pending.first.has(tool.name)) pending.first.set(tool.name, tool);
-      pending.tools.set(tool.name, tool);
-    }
+    if (server.pin === "hold" && known === undefined) return this.#meet(gatewayId, server, list);
+    const wanted = toWrite(list.tools, known ?? NO_TOOLS, server);
+    const pending = wanted.length === 0 ? null : this.#pendingOf(gatewayId, server);
+    pending?.add(wanted, list, known ?? NO_TOOLS, this.#memoryBeside(pending));
     this.#schedule(this.#pending.size > 0 ? WRITE_MS : READ_MS);
   }
 
-  isWithheld({ id, pin }: PinnedServer, name: string, hash: string): boolean {
+  isWithheld({ id, pin }: Pick<PinnedServer, "id" | "pin">, name: string, hash: string): boolean {
     if (pin !== "hold") return false;
     const tool = this.#known.get(id)?.tools.get(name);
     return tool === undefined || !isSameDefinition(tool.approvedHash, hash);
@@ -109,7 +83,7 @@ export class StoredToolPins implements ToolPins {
 
   statusOf(id: string, name: string): ToolStatus | null {
     const tool = this.#known.get(id)?.tools.get(name);
-    if (tool === undefined) return this.#pending.get(id)?.first.has(name) === true ? "approved" : null;
+    if (tool === undefined) return this.#pending.get(id)?.isNew(name) === true ? "approved" : null;
     if (tool.approvedHash === "") return "new";
     return tool.hash === tool.approvedHash ? "approved" : "changed";
   }
@@ -146,12 +120,12 @@ export class StoredToolPins implements ToolPins {
    * Records the first list that this process gets from a server with `pin: hold`. It is the first of all
    * nodes, or none.
    */
-  #meet(gatewayId: string, server: Server, tools: readonly SeenTool[]): Promise<void> | void {
-    const storable = tools.filter(({ name }) => isStorableName(name));
+  #meet(gatewayId: string, server: PinnedServer, list: ListedTools): Promise<void> | void {
+    const storable = list.tools.filter(({ name }) => isStorableName(name));
     // A server without tools may just be starting. Nothing is offered, so that nothing has to be compared.
     if (storable.length === 0 || this.#clock.now() < this.#retryAt) return;
     const running = this.#contacts.get(server.id);
-    if (running !== undefined) return running.then(() => this.observe(gatewayId, server, tools));
+    if (running !== undefined) return running.then(() => this.observe(gatewayId, server, list));
     const contact = this.#lastContact
       .then(() => this.#recordFirst(gatewayId, server, storable))
       .finally(() => this.#contacts.delete(server.id));
@@ -161,27 +135,24 @@ export class StoredToolPins implements ToolPins {
   }
 
   /** Does not reject: without the store, no tool is offered. */
-  async #recordFirst(gatewayId: string, server: Server, tools: readonly SeenTool[]): Promise<void> {
+  async #recordFirst(gatewayId: string, server: PinnedServer, tools: readonly SeenTool[]): Promise<void> {
     try {
       await this.#read();
       const names = tools.map(({ name }) => name);
       const lookalikes = lookalikesIn(server.id, names, this.#namesIn(gatewayId));
-      const seen = new Map<string, SeenDefinition>();
-      for (const tool of tools) {
+      const seen = tools.map((tool) => {
         const { name, hash } = tool;
-        const isLookalike = lookalikes.has(name);
-        seen.set(name, {
+        return {
           name,
           hash,
-          isLookalike,
+          isLookalike: lookalikes.has(name),
           // Read when it is written: definitions of large lists are converted from bytes.
           get definition() {
             return tool.definition;
           },
-        });
-      }
-      const pending: PendingServer = { gatewayId, server, tools: seen, first: new Map() };
-      await this.#record(pending, [...seen.values()], "first");
+        };
+      });
+      await this.#record(new PendingTools(gatewayId, server), seen, "first");
       await this.#readServer(server.id, gatewayId, null);
       this.#isFailing = false;
     } catch (error) {
@@ -199,13 +170,19 @@ export class StoredToolPins implements ToolPins {
     return found;
   }
 
-  #pendingOf(gatewayId: string, server: Server): PendingServer | null {
+  #pendingOf(gatewayId: string, server: PinnedServer): PendingTools | null {
     const known = this.#pending.get(server.id);
     if (known !== undefined) return known;
     if (this.#pending.size >= MAX_PENDING) return null;
-    const added = { gatewayId, server, tools: new Map(), first: new Map() };
+    const added = new PendingTools(gatewayId, server);
     this.#pending.set(server.id, added);
     return added;
+  }
+
+  #memoryBeside(one: PendingTools): number {
+    let total = -one.memory;
+    for (const pending of this.#pending.values()) total += pending.memory;
+    return total;
   }
 
   #schedule(delay: number): void {
@@ -239,23 +216,19 @@ export class StoredToolPins implements ToolPins {
 
   async #write(): Promise<void> {
     for (const [id, pending] of [...this.#pending]) {
-      const { tools, first, gatewayId, server } = pending;
+      const { gatewayId, server, lists, changedSince, last } = pending;
       const newTools = server.pin === "hold" ? "hold" : "approve";
-      // The store approves the first definition that it gets. One that has changed since must not be the first.
-      const changedSince = [...first.values()].filter(({ name, hash }) => tools.get(name)?.hash !== hash);
       await this.#record(pending, changedSince, newTools);
-      await this.#record(pending, [...tools.values()], newTools);
+      await this.#record(pending, last, newTools);
       await this.#readServer(id, gatewayId, null);
-      for (const { name } of changedSince) first.delete(name);
-      if (tools.size === 0) this.#pending.delete(id);
+      pending.settle(lists);
+      if (pending.isEmpty) this.#pending.delete(id);
     }
   }
 
-  async #record(
-    { gatewayId, server: { id, name }, tools }: PendingServer,
-    seen: readonly SeenDefinition[],
-    newTools: NewTools,
-  ): Promise<void> {
+  async #record(pending: PendingTools, seen: readonly SeenDefinition[], newTools: NewTools): Promise<void> {
+    const { gatewayId, server } = pending;
+    const { id, name } = server;
     const at = new Date(this.#clock.unixNow()).toISOString();
     let mode = newTools;
     for (let start = 0; start < seen.length; start += MAX_BATCH) {
@@ -263,7 +236,7 @@ export class StoredToolPins implements ToolPins {
       const batch = seen.slice(start, start + MAX_BATCH);
       const { changed, held, isFirst } = await this.#store.mcpTools.record(gatewayId, id, batch, at, mode);
       if (mode === "first") mode = isFirst ? "rest_of_first" : "hold";
-      for (const tool of batch) if (tools.get(tool.name) === tool) tools.delete(tool.name);
+      pending.written(batch);
       for (const tool of changed)
         this.#log.warn({ gateway_id: gatewayId, mcp_server: name, tool }, "definition of tool changed");
       for (const tool of held)
@@ -286,12 +259,4 @@ export class StoredToolPins implements ToolPins {
     const tools = new Map(hashes.map(({ name, hash, approvedHash }) => [name, { hash, approvedHash }]));
     this.#known.set(id, { gatewayId, version: version ?? -1, tools });
   }
-}
-
-/**
- * Whether the store needs no other hash. Changes of `_meta` alone are not reported with `warn`: some servers
- * put times there.
- */
-function isStored({ hash: stored }: KnownTool, hash: string, { pin }: Server): boolean {
-  return stored === hash || (pin !== "hold" && !isOldHash(stored) && isSameBesideMeta(stored, hash));
 }

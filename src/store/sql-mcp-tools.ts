@@ -4,7 +4,7 @@ import type { Database, Query, Row } from "./database.ts";
 import { approveTool, insertTool, updateTool, type SeenDefinition } from "./mcp-tool-rows.ts";
 
 /** Tools of a server beyond this number are not stored. */
-const MAX_TOOLS = 5000;
+export const MAX_TOOLS = 5000;
 /** PostgreSQL has no U+0000 in texts, and names are part of a key. */
 const NAME = /^[^\0]{1,256}$/;
 
