@@ -24,6 +24,18 @@ test.each([
 });
 
 test.each([
+  ["{}", false],
+  ['{"background":false}', false],
+  ['{"background":null}', false],
+  ['{"background":true}', true],
+  // Servers in Python read it as true.
+  ['{"background":"true"}', true],
+  [`{"background":"${" ".repeat(9000)}"}`, true],
+])("background in %s: %p", (text, expected) => {
+  expect(read(text).isBackground).toBe(expected);
+});
+
+test.each([
   ["{}", null],
   ['{"reasoning_effort":"none"}', "off"],
   ['{"reasoning_effort":"low"}', "on"],

@@ -6,6 +6,8 @@ import { JsonScanner } from "../base/json-scanner.ts";
 import { BOUND_FIELDS, outputBoundsOf, type OutputBounds } from "./budgets/output-bounds.ts";
 
 export interface GenerationFields extends OutputBounds {
+  /** The response is generated in the background, whether or not the client stays. */
+  readonly isBackground: boolean;
   /** Whether the client asks for reasoning or turns it off; null if it says nothing. */
   readonly reasoning: "on" | "off" | null;
   /** The fields that turn it off. A server may ignore them: each API has its own. */
@@ -19,7 +21,13 @@ export interface MemberProblem {
   readonly member: string;
 }
 
-const NONE: GenerationFields = { maxOutputTokens: null, choices: 1, reasoning: null, offFields: [] };
+const NONE: GenerationFields = {
+  maxOutputTokens: null,
+  choices: 1,
+  isBackground: false,
+  reasoning: null,
+  offFields: [],
+};
 
 const REASONING_FIELDS = [
   "reasoning_effort",
@@ -42,11 +50,10 @@ const OTHER_FIELDS = [
   "service_tier",
   "speed",
   "store",
-  "background",
   "previous_response_id",
   "conversation",
 ] as const;
-const DECIDING_FIELDS = [...BOUND_FIELDS, ...REASONING_FIELDS] as const;
+const DECIDING_FIELDS = [...BOUND_FIELDS, ...REASONING_FIELDS, "background"] as const;
 
 /** The top-level fields that a scanner has to watch for a `GenerationReader`. None may occur twice, or in another case. */
 export const GENERATION_FIELDS: readonly string[] = [...DECIDING_FIELDS, ...OTHER_FIELDS];
@@ -137,7 +144,8 @@ export class GenerationReader {
       (fields ??= {})[name] = value;
     }
     if (fields === null) return NONE;
-    return { ...outputBoundsOf(fields, null), ...reasoningIn(fields) };
+    const isBackground = isSet(fields["background"]);
+    return { ...outputBoundsOf(fields, null), isBackground, ...reasoningIn(fields) };
   }
 }
 
@@ -191,6 +199,11 @@ function readLongObject(bytes: Uint8Array, start: number, end: number): unknown 
     return [[name, isRead ? (JSON.parse(utf8Between(object, from, to)) as unknown) : UNREADABLE] as const];
   });
   return Object.fromEntries(entries);
+}
+
+/** Servers differ about which other values mean true. */
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false;
 }
 
 type Wish = GenerationFields["reasoning"];

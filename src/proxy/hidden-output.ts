@@ -81,7 +81,7 @@ export function estimateUnused(exchange: Exchange, facts: AttemptFacts, parts: S
   const { unusedUsage } = facts;
   facts.isChargedAsReserved = facts.wasCutWhole;
   if (!isChargedFailure(facts) || (unusedUsage !== null && isOutputKnown(unusedUsage))) return;
-  facts.isChargedAsReserved ||= hasOtherOutput(exchange);
+  facts.isChargedAsReserved ||= exchange.fields.generation.isBackground || hasOtherOutput(exchange);
   const endedAt = facts.endedAt ?? exchange.clock.now();
   const { model, startedAt: sentAt } = facts;
   const isWhole = isWholeAttempt(exchange, facts);

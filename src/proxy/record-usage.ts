@@ -64,7 +64,9 @@ function settledUsage(
   // The tokens of a complete response without usage are unknown, and so are those of a model that shows all of them.
   if (facts === null || isOutputKnown(known) || (reported === null && isComplete))
     return reported === null ? null : withInput(exchange, reported);
-  facts.isChargedAsReserved = !isComplete && hasOtherOutput(exchange);
+  // The provider generates the rest of a response in the background all the same.
+  const { isBackground } = exchange.fields.generation;
+  facts.isChargedAsReserved = isBackground || (!isComplete && hasOtherOutput(exchange));
   const { seenAt = null, kind = null } = exchange.firstContent ?? {};
   const call = {
     model: facts.model,

@@ -19,7 +19,7 @@ function parsedFields(text: string): BodyFields {
     wantsStream: stream === true,
     hasMessages: Array.isArray(messages),
     hasPrompt: prompt !== undefined,
-    generation: { maxOutputTokens: null, choices: 1, reasoning: null, offFields: [] },
+    generation: { maxOutputTokens: null, choices: 1, isBackground: false, reasoning: null, offFields: [] },
     streamOptions,
     user: typeof user === "string" && user !== "" ? user : null,
     // The test of the scanner covers it.
