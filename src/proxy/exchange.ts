@@ -275,7 +275,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
     this.#hedgeAttempt?.abort(error);
   }
 
-  /** A request whose response others wait for continues until none of them does any more. */
+  /** Called by connection and relay, in any order. The request continues if others wait for its response. */
   onDisconnect(): void {
     if (this.recording?.continuesFor(() => this.#disconnect()) !== true) this.#disconnect();
   }
@@ -283,7 +283,7 @@ export class Exchange implements DenseSetMember, DisconnectListener {
   #disconnect(): void {
     if (this.drainedCalls?.begin(this) === true) this.drained = this.response === null ? "waited" : "read";
     this.isOver = true;
-    if (this.drained !== null) return;
+    if (this.drained !== null || this.isClientDisconnected) return;
     this.isClientDisconnected = true;
     this.onOver?.();
     this.abort(new UpstreamError("client_left"));

@@ -7,6 +7,7 @@ import type { FirstContent } from "../formats/first-content.ts";
 import type { StreamTranslation } from "../formats/stream-translation.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
+import type { DisconnectListener } from "../http/server/client-request.ts";
 import type { BodyWriter, StreamedBody } from "../http/server/outgoing-response.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { UsageTap } from "../usage/usage-tap.ts";
@@ -56,7 +57,7 @@ interface PluginStage {
 
 /** The response of a provider to a request. */
 interface SentStream {
-  readonly exchange: { readonly drained: string | null };
+  readonly exchange: DisconnectListener & { readonly drained: string | null };
   readonly response: { hasWaitedForClient: boolean };
 }
 
@@ -129,9 +130,11 @@ export class StreamRelay implements StreamedBody, Deadline {
     else this.#leave();
   }
 
-  /** The exchange has decided before whether the provider is read on. */
+  /** The exchange decides if the provider is read on. A write may fail before the connection has closed. */
   #leave(): void {
-    if ((this.#sent?.exchange.drained ?? null) === null) this.#cancel();
+    const exchange = this.#sent?.exchange ?? null;
+    exchange?.onDisconnect();
+    if (exchange === null || exchange.drained === null) this.#cancel();
     else if (!this.#isDetached) this.#detach();
   }
 

@@ -2,11 +2,15 @@
 import { afterAll, expect, test } from "bun:test";
 import { create } from "../support/admin-fixtures.ts";
 import { startGatehouseInProcess, type GatehouseInProcess } from "../support/gatehouse-in-process.ts";
+import { pluginsDirectory, scripted, SCRIPTED_PLUGINS } from "../support/plugin-fixtures.ts";
 import { CHAT, seedRoute } from "../support/proxy-fixtures.ts";
+import { connectRaw, rawRequest } from "../support/raw-client.ts";
 import { LeavingClient, SteppedProvider } from "../support/stepped-provider.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
-const gatehouse = await startGatehouseInProcess();
+const gatehouse = await startGatehouseInProcess({
+  env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) },
+});
 const provider = new SteppedProvider();
 const { clock } = gatehouse;
 
@@ -24,9 +28,13 @@ interface Seeded {
   readonly budget: string;
 }
 
-async function seed(at: GatehouseInProcess = gatehouse, upstream: object = {}): Promise<Seeded> {
+async function seed(
+  at: GatehouseInProcess = gatehouse,
+  upstream: object = {},
+  gatewayFields: object = {},
+): Promise<Seeded> {
   const route = await seedRoute(at, {
-    gateway: { prices: [{ model: "*", input: "1", output: "10" }] },
+    gateway: { prices: [{ model: "*", input: "1", output: "10" }], ...gatewayFields },
     upstream: {
       targets: [{ provider: "openai", base_url: provider.url }],
       on_cancel: "drain",
@@ -91,6 +99,26 @@ test.each([
   expect(await spent(route)).toBe(7100);
   expect(await draining()).toBe(0);
   expect(call.isClosed).toBe(false);
+});
+
+test("a client that leaves while an event is written to it pays what the provider reports", async () => {
+  // The write fails before the connection is reported as closed.
+  const beforeWrite = scripted("pre_response", "globalThis.beforeWrite?.()");
+  const route = await seed(gatehouse, {}, { required_plugins: [beforeWrite] });
+  const { port, pathname } = new URL(route.url);
+  const client = await connectRaw(Number(port));
+  client.send(rawRequest(pathname, request()));
+  const call = await provider.call(calls++);
+  call.send({ content: "Good" });
+  await client.until((received) => received.includes("Good"));
+  Object.assign(globalThis, { beforeWrite: () => client.disconnect(true) });
+  call.send({ content: " morning" });
+  await client.ended;
+  Object.assign(globalThis, { beforeWrite: null });
+  await waitUntil(async () => call.isClosed || (await draining()) === 1);
+  call.end(100, 7000, 6900);
+  expect(await recordOf(route)).toMatchObject({ outcome: "client_left", drained: true });
+  expect(await spent(route)).toBe(7100);
 });
 
 test("after 30 seconds the provider is stopped, and the tokens are estimated", async () => {
