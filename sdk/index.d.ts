@@ -605,7 +605,10 @@ export interface ClaimContext extends BeforeBodyContext {
 export interface TokenEstimate {
     /** Estimated from the text of the body. */
     readonly inputTokens: number;
-    /** What a body that is no JSON object probably has in addition, by its number of bytes: files such as audio. */
+    /**
+     * Tokens that the request may have in addition, which are not known before: files by their number of bytes,
+     * and files and conversations that the provider has stored. At most as many as the model accepts.
+     */
     readonly fileTokens?: number;
     /** Whether the request limits its output, as `max_tokens` does. */
     readonly limitsOutput: boolean;
@@ -1078,9 +1081,10 @@ export interface ResultBlock {
 export declare function openTextMemory(scope: TextScope): TextMemory;
 
 /**
- * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its output counts as at most a quarter of
- * the limit, and so do its files. At least one token unless the request has no output that counts: nothing would fit into a limit that is
- * exhausted, and the size of a request may be unknown.
+ * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its
+ * output counts as at most a quarter of the limit. So do its files, which alone never make a request too large
+ * for the limit. At least one token unless the request has no output that counts: nothing would fit into a
+ * limit that is exhausted, and the size of a request may be unknown.
  */
 export declare function tokensToReserve(limit: number, count: "total" | "input" | "output", inputTokens: number, outputTokens: number, limitsOutput: boolean, fileTokens?: number): number;
 

@@ -1,6 +1,7 @@
 // Estimates the input tokens of a text or of a request body in any format: OpenAI chat completions and responses, Anthropic
 // messages, Gemini. The estimate does not depend on the format, because their fields have different names or mean the same.
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { base64Tokens, IMAGE_CALL, isTextSource, MediaTokens, UNKNOWN_TOKENS } from "./media-tokens.ts";
 import type { Endpoint } from "./operations.ts";
 import { UNITS_PER_TOKEN } from "./text-automaton.ts";
 import { unitsOfText } from "./text-tokens.ts";
@@ -10,16 +11,6 @@ const REQUEST_TOKENS = 3;
 export const MESSAGE_TOKENS = 4;
 /** The instructions that Anthropic adds for tools; it documents 313 to 346 tokens for current models. */
 const ANTHROPIC_TOOLS_TOKENS = 340;
-/** An image of about 1024 × 1024 pixels: 765 tokens at OpenAI, 1,398 at Anthropic, 258 to 1,032 at Gemini. */
-const IMAGE_TOKENS = 800;
-/** OpenAI's fixed price of an image with low detail. */
-const LOW_DETAIL_IMAGE_TOKENS = 85;
-/** One minute at OpenAI's 10 tokens per second. */
-const AUDIO_TOKENS = 600;
-/** A PDF file of one or two pages: Anthropic documents 1,500 to 3,000 tokens per page. Also for video. */
-const DOCUMENT_TOKENS = 3000;
-/** Base64 has 4 characters for 3 bytes, and a token of text has about 4 bytes. */
-const TOKENS_PER_BASE64_CHARACTER = 3 / 16;
 /** The quotes, colon and comma of a field, and the comma and brackets of an array's item. */
 const JSON_FIELD_TOKENS = 2;
 const JSON_ITEM_TOKENS = 1;
@@ -50,8 +41,20 @@ const JSON_FIELDS: readonly string[] = [
   "output_format",
   "output_config",
 ];
+/** Top-level fields that name conversations which the provider has stored: these are part of the input. */
+const STORED_CONVERSATIONS: readonly string[] = [
+  "previous_response_id",
+  "conversation",
+  "cachedContent",
+  "cached_content",
+];
 /** The top-level fields that the estimate of a request depends on. */
-export const ESTIMATED_FIELDS: readonly string[] = [...CONVERSATIONS, ...JSON_FIELDS, "generationConfig"];
+export const ESTIMATED_FIELDS: readonly string[] = [
+  ...CONVERSATIONS,
+  ...JSON_FIELDS,
+  ...STORED_CONVERSATIONS,
+  "generationConfig",
+];
 /** Fields inside `generationConfig` of Gemini that are read as JSON. */
 const GEMINI_SCHEMAS: readonly string[] = ["responseSchema", "responseJsonSchema", "response_schema"];
 
@@ -67,21 +70,19 @@ const UNREAD = new Set([
 const JSON_IN_CONVERSATION = new Set(["input", "args", "arguments", "response", "action"]);
 /** Fields with text that only the provider can read, as reasoning or search results. */
 const ENCRYPTED = new Set(["encrypted_content", "data"]);
-/** A call of OpenAI's image tool, whose `result` is an image in base64. */
-const IMAGE_CALL = "image_generation_call";
 const GEMINI_MEDIA = new Set(["inlineData", "inline_data", "fileData", "file_data"]);
-const TOKENS_BY_PART_TYPE = new Map([
-  ["image", IMAGE_TOKENS],
-  ["image_url", IMAGE_TOKENS],
-  ["input_image", IMAGE_TOKENS],
-  ["computer_screenshot", IMAGE_TOKENS],
-  [IMAGE_CALL, IMAGE_TOKENS],
-  ["input_audio", AUDIO_TOKENS],
-  ["video_url", DOCUMENT_TOKENS],
-  ["file", DOCUMENT_TOKENS],
-  ["input_file", DOCUMENT_TOKENS],
-  ["document", DOCUMENT_TOKENS],
-]);
+
+/** The input of a request, as far as the request shows it. */
+export interface InputEstimate {
+  readonly inputTokens: number;
+  /** The part of `inputTokens` that is audio. */
+  readonly audioTokens: number;
+  /**
+   * Tokens that the request may have in addition, at most: media by their bytes, and media and conversations
+   * that the provider has stored.
+   */
+  readonly fileTokens: number;
+}
 
 export function estimateTokens(text: string): number {
   return Math.ceil(unitsOfText(text) / UNITS_PER_TOKEN);
@@ -92,6 +93,11 @@ export function estimateTokens(text: string): number {
  * The work is linear in the size of the body and does not recurse. `countedUnits` are those of texts that were left out of `body`.
  */
 export function estimateRequestTokens(body: JsonObject, countedUnits = 0): number {
+  return estimateInput(body, countedUnits).inputTokens;
+}
+
+/** As `estimateRequestTokens`, with what the constants do not cover. */
+export function estimateInput(body: JsonObject, countedUnits = 0): InputEstimate {
   const walk = new RequestWalk();
   for (const name of CONVERSATIONS) walk.addConversation(body[name]);
   for (const name of JSON_FIELDS) walk.addJson(body[name]);
@@ -100,7 +106,26 @@ export function estimateRequestTokens(body: JsonObject, countedUnits = 0): numbe
   if (Array.isArray(tools) && tools.some((tool) => isJsonObject(tool) && "input_schema" in tool))
     walk.tokens += ANTHROPIC_TOOLS_TOKENS;
   walk.run();
-  return Math.ceil(REQUEST_TOKENS + walk.tokens + (walk.textUnits + countedUnits) / UNITS_PER_TOKEN);
+  const { tokens, textUnits, media } = walk;
+  const isStored = STORED_CONVERSATIONS.some((name) => (body[name] ?? null) !== null);
+  const further = isStored || refersToItems(body["input"]) ? UNKNOWN_TOKENS : Math.ceil(media.further);
+  return {
+    inputTokens: Math.ceil(
+      REQUEST_TOKENS + tokens + media.usual + (textUnits + countedUnits) / UNITS_PER_TOKEN,
+    ),
+    audioTokens: media.audio,
+    fileTokens: Math.min(further, UNKNOWN_TOKENS),
+  };
+}
+
+/** Whether the input of the Responses API has items that are stored. Their type may be left out. */
+function refersToItems(input: unknown): boolean {
+  if (!Array.isArray(input)) return false;
+  return input.some((item) => {
+    if (!isJsonObject(item) || typeof item["id"] !== "string") return false;
+    const { type = null, role } = item;
+    return type === "item_reference" || (type === null && role === undefined);
+  });
 }
 
 /** As `estimateRequestTokens`, for a request without fields that were not counted. */
@@ -117,9 +142,10 @@ export function tokenCountResponse({ tail }: Endpoint, tokens: number): JsonObje
 
 /** Adds up the tokens of values. Values that are to be read wait in a list, so that nesting needs no call stack. */
 class RequestWalk {
-  /** Of everything but texts. */
+  /** Of everything but texts and media. */
   tokens = 0;
   textUnits = 0;
+  readonly media = new MediaTokens();
   readonly #conversation: unknown[] = [];
   readonly #json: unknown[] = [];
 
@@ -148,11 +174,11 @@ class RequestWalk {
 
   /** Reads a message, a content part, a tool call or a tool result. */
   #readPart(part: JsonObject): void {
-    this.tokens += partTokens(part);
+    this.media.addPart(part);
     for (const name in part) {
       const value = part[name];
-      if (GEMINI_MEDIA.has(name) && isJsonObject(value)) this.tokens += mediaTokens(value);
-      else if (name === "source" && isJsonObject(value)) this.#readSource(value);
+      if (GEMINI_MEDIA.has(name) && isJsonObject(value)) this.media.addGemini(value);
+      else if (name === "source" && isJsonObject(value)) this.#readSource(value, part);
       else if (ENCRYPTED.has(name) && typeof value === "string") this.tokens += base64Tokens(value);
       else if (UNREAD.has(name) || (name === "result" && part["type"] === IMAGE_CALL)) continue;
       else if (JSON_IN_CONVERSATION.has(name) && typeof value === "object") this.addJson(value);
@@ -161,10 +187,11 @@ class RequestWalk {
   }
 
   /** Reads the source of an image or document in Anthropic's format: text, content parts, or binary content. */
-  #readSource(source: JsonObject): void {
+  #readSource(source: JsonObject, part: JsonObject): void {
     if (typeof source["data"] === "string" && isTextSource(source))
       this.textUnits += unitsOfText(source["data"]);
     else if (source["type"] === "content") this.#conversation.push(source["content"]);
+    else this.media.addSource(source, part);
   }
 
   #readJson(value: unknown): void {
@@ -181,35 +208,4 @@ class RequestWalk {
     } else if (typeof value === "number") this.textUnits += unitsOfText(String(value));
     else this.tokens += 1;
   }
-}
-
-/** Tokens of the binary content of a part. */
-function partTokens(part: JsonObject): number {
-  const { type, source, image_url: image } = part;
-  if (typeof type !== "string") return 0;
-  const tokens = TOKENS_BY_PART_TYPE.get(type) ?? 0;
-  if (tokens === IMAGE_TOKENS) {
-    const detail = isJsonObject(image) ? image["detail"] : part["detail"];
-    return detail === "low" ? LOW_DETAIL_IMAGE_TOKENS : IMAGE_TOKENS;
-  }
-  return isJsonObject(source) && isTextSource(source) ? 0 : tokens;
-}
-
-/** Whether a source of Anthropic's format consists of text or parts, which are counted as such. */
-function isTextSource({ type }: JsonObject): boolean {
-  return type === "text" || type === "content";
-}
-
-/** Tokens of Gemini's inline data or file, by its media type. */
-function mediaTokens(media: JsonObject): number {
-  const mediaType = media["mimeType"] ?? media["mime_type"];
-  if (typeof mediaType !== "string") return DOCUMENT_TOKENS;
-  if (mediaType.startsWith("image/")) return IMAGE_TOKENS;
-  if (mediaType.startsWith("audio/")) return AUDIO_TOKENS;
-  const { data } = media;
-  return mediaType.startsWith("text/") && typeof data === "string" ? base64Tokens(data) : DOCUMENT_TOKENS;
-}
-
-function base64Tokens(data: string): number {
-  return TOKENS_PER_BASE64_CHARACTER * data.length;
 }

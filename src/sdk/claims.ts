@@ -67,9 +67,10 @@ export interface RepeatedLimits {
 }
 
 /**
- * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its output counts as at most a quarter of
- * the limit, and so do its files. At least one token unless the request has no output that counts: nothing would fit into a limit that is
- * exhausted, and the size of a request may be unknown.
+ * Returns what a request takes of a limit at most or, if it does not limit its output, probably: then its
+ * output counts as at most a quarter of the limit. So do its files, which alone never make a request too large
+ * for the limit. At least one token unless the request has no output that counts: nothing would fit into a
+ * limit that is exhausted, and the size of a request may be unknown.
  */
 export function tokensToReserve(
   limit: number,
@@ -79,17 +80,21 @@ export function tokensToReserve(
   limitsOutput: boolean,
   fileTokens = 0,
 ): number {
-  const output = limitsOutput ? outputTokens : Math.min(outputTokens, Math.floor(limit / 4));
+  const quarter = Math.floor(limit / 4);
+  const output = limitsOutput ? outputTokens : Math.min(outputTokens, quarter);
   if (count === "output") return outputTokens === 0 ? 0 : Math.max(1, output);
-  const input = inputTokens + Math.min(fileTokens, Math.floor(limit / 4));
-  return Math.max(1, count === "input" ? input : input + output);
+  const known = count === "input" ? inputTokens : inputTokens + output;
+  return Math.max(1, known + Math.min(fileTokens, quarter, Math.max(0, limit - known)));
 }
 
 /** The size of a request before it is sent. */
 export interface TokenEstimate {
   /** Estimated from the text of the body. */
   readonly inputTokens: number;
-  /** What a body that is no JSON object probably has in addition, by its number of bytes: files such as audio. */
+  /**
+   * Tokens that the request may have in addition, which are not known before: files by their number of bytes,
+   * and files and conversations that the provider has stored. At most as many as the model accepts.
+   */
   readonly fileTokens?: number;
   /** Whether the request limits its output, as `max_tokens` does. */
   readonly limitsOutput: boolean;

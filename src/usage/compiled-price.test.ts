@@ -3,7 +3,11 @@ import fc from "fast-check";
 import { CompiledPrice } from "./compiled-price.ts";
 import { NO_TOKENS } from "./usage-accumulator.ts";
 
-test("the cost to reserve is that of plain input, and of the same number of output tokens of the most expensive kind", () => {
+const OUTPUTS = ["outputTokens", "reasoningTokens", "audioOutputTokens"] as const;
+const CACHE = ["inputTokens", "cacheWrite5mTokens", "cacheWrite1hTokens"] as const;
+const INPUTS = { text: ["inputTokens"], cache: CACHE, any: [...CACHE, "audioInputTokens"] } as const;
+
+test("the cost to reserve is the highest one of tokens of any kind that they may be of", () => {
   const prices = [
     { model: "m", input: "2.5", output: "10", per_request: "0.000000001" },
     {
@@ -18,17 +22,29 @@ test("the cost to reserve is that of plain input, and of the same number of outp
       output: "2",
       reasoning: "3",
       audio_output: "1",
-      above: { tokens: 9, audio_output: "999999" },
+      cache_write_1h: "4",
+      audio_input: "7",
+      above: { tokens: 9, audio_output: "999999", cache_write_5m: "5" },
     },
   ].map((price) => new CompiledPrice(price));
   const tokens = fc.oneof(fc.nat(2000), fc.nat(1_000_000_000));
   fc.assert(
-    fc.property(fc.constantFrom(...prices), tokens, tokens, (price, inputTokens, outputTokens) => {
-      const costs = (["outputTokens", "reasoningTokens", "audioOutputTokens"] as const).map((kind) =>
-        price.costOf({ ...NO_TOKENS, inputTokens, outputTokens, [kind]: outputTokens }),
-      );
-      expect(price.costToReserve(inputTokens, outputTokens)).toBe(Math.max(...costs));
-    }),
+    fc.property(
+      fc.constantFrom(...prices),
+      fc.constantFrom("text", "cache", "any"),
+      tokens,
+      tokens,
+      (price, input, inputTokens, outputTokens) => {
+        const costs = INPUTS[input].flatMap((inputKind) =>
+          OUTPUTS.map((kind) => {
+            const parts = { [kind]: outputTokens, [inputKind]: inputTokens };
+            return price.costOf({ ...NO_TOKENS, inputTokens, outputTokens, ...parts });
+          }),
+        );
+        const [text, special] = input === "any" ? [0, inputTokens] : [inputTokens, 0];
+        expect(price.costToReserve(text, special, outputTokens, input === "cache")).toBe(Math.max(...costs));
+      },
+    ),
     { numRuns: 500 },
   );
 });
@@ -42,7 +58,7 @@ test("costs are rounded half up to nano-dollars, also next to the limits of exac
     .filter((tokens) => tokens >= 0 && tokens <= Number.MAX_SAFE_INTEGER - 1_000_000);
   fc.assert(
     fc.property(inputTokens, (tokens) => {
-      expect(BigInt(price.costToReserve(tokens, 0))).toBe((BigInt(tokens) + 500_000n) / 1_000_000n);
+      expect(BigInt(price.costToReserve(tokens, 0, 0, false))).toBe((BigInt(tokens) + 500_000n) / 1_000_000n);
     }),
     { numRuns: 2000 },
   );

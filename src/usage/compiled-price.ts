@@ -1,7 +1,6 @@
 // One price in integers, and the cost of a request at it: exact, and rounded only once, to a nano-dollar.
 import { decimalOf, nanosOf } from "../base/decimal.ts";
 import type { TokenCounts } from "../formats/token-counts.ts";
-import { NO_TOKENS } from "./usage-accumulator.ts";
 import type { Price, PriceAmounts } from "../model/price.ts";
 
 /** Prices in 10⁻⁹ US dollars: integers that a double represents exactly, because no price is above 10⁶ US dollars. */
@@ -14,6 +13,10 @@ interface Rates {
   readonly output: number;
   readonly reasoning: number;
   readonly audioOutput: number;
+  /** The price of text that may be written to a prompt cache. */
+  readonly highestText: number;
+  /** The price of input of which only the number of tokens is known. */
+  readonly highestInput: number;
   /** The price of output of which only the number of tokens is known. */
   readonly highestOutput: number;
   readonly perRequest: number;
@@ -32,6 +35,8 @@ export class CompiledPrice {
   readonly maxOutputTokens: number;
   /** Tokens that the model accepts at most; Infinity if it is not known. */
   readonly contextWindow: number;
+  /** Whether writing a prompt cache costs more than other input. */
+  readonly hasCacheWrites: boolean;
   readonly #base: Rates;
   readonly #above: Rates;
   readonly #aboveTokens: number;
@@ -45,6 +50,7 @@ export class CompiledPrice {
     this.contextWindow = price.context_window ?? Infinity;
     this.maxOutputTokens = price.max_output_tokens ?? Infinity;
     this.dependsOnTokens = above !== undefined || hasTokenRates(this.#base);
+    this.hasCacheWrites = [this.#base, this.#above].some(({ input, highestText }) => highestText > input);
     this.mayBeFree = [this.#base, this.#above].some(({ input, perRequest }) => input + perRequest === 0);
   }
 
@@ -53,21 +59,33 @@ export class CompiledPrice {
     const rates = tokens.inputTokens > this.#aboveTokens ? this.#above : this.#base;
     const millionths = millionthsOf(rates, tokens);
     // No term is negative, so that all terms and sums were exact if the last sum is below the limit.
-    const nanos = millionths <= MAX_EXACT ? roundToNanos(millionths) : exactNanos(rates, tokens);
+    const nanos = millionths <= MAX_EXACT ? roundToNanos(millionths) : exactNanos(termsOf(rates, tokens));
     return Math.min(nanos + rates.perRequest, Number.MAX_SAFE_INTEGER);
   }
 
   /**
-   * As `costOf`, for plain input, and for output of the most expensive kind: a request that limits its output must not cost more. Allocates nothing:
-   * plans of budgets call it for every request.
+   * As `costOf`, for input and output of the most expensive kind that they may be of: a request must not cost
+   * more. `specialTokens` are those of input that may be no text. Allocates nothing: plans of budgets call it
+   * for every request.
    */
-  costToReserve(inputTokens: number, outputTokens: number): number {
-    const rates = inputTokens > this.#aboveTokens ? this.#above : this.#base;
-    const millionths = inputTokens * rates.input + outputTokens * rates.highestOutput;
+  costToReserve(
+    textTokens: number,
+    specialTokens: number,
+    outputTokens: number,
+    writesCache: boolean,
+  ): number {
+    const rates = textTokens + specialTokens > this.#aboveTokens ? this.#above : this.#base;
+    const { highestInput, highestOutput } = rates;
+    const text = writesCache ? rates.highestText : rates.input;
+    const millionths = textTokens * text + specialTokens * highestInput + outputTokens * highestOutput;
     const nanos =
       millionths <= MAX_EXACT
         ? roundToNanos(millionths)
-        : exactNanos({ ...rates, output: rates.highestOutput }, { ...NO_TOKENS, inputTokens, outputTokens });
+        : exactNanos([
+            [textTokens, text],
+            [specialTokens, highestInput],
+            [outputTokens, highestOutput],
+          ]);
     return Math.min(nanos + rates.perRequest, Number.MAX_SAFE_INTEGER);
   }
 }
@@ -93,9 +111,10 @@ function roundToNanos(millionths: number): number {
   return Math.floor((millionths + TOKENS_PER_RATE / 2) / TOKENS_PER_RATE);
 }
 
-/** The same for products that a double does not represent exactly: expensive requests with very many tokens. */
-function exactNanos(rates: Rates, tokens: TokenCounts): number {
-  const terms: readonly (readonly [count: number, rate: number])[] = [
+type Term = readonly [count: number, rate: number];
+
+function termsOf(rates: Rates, tokens: TokenCounts): Term[] {
+  return [
     [plainInputOf(tokens), rates.input],
     [tokens.cachedInputTokens, rates.cachedInput],
     [tokens.cacheWrite5mTokens, rates.cacheWrite5m],
@@ -105,6 +124,10 @@ function exactNanos(rates: Rates, tokens: TokenCounts): number {
     [tokens.reasoningTokens, rates.reasoning],
     [tokens.audioOutputTokens, rates.audioOutput],
   ];
+}
+
+/** For products that a double does not represent exactly: expensive requests with very many tokens. */
+function exactNanos(terms: readonly Term[]): number {
   let millionths = BigInt(TOKENS_PER_RATE / 2);
   for (const [count, rate] of terms) millionths += BigInt(count) * BigInt(rate);
   return Number(millionths / BigInt(TOKENS_PER_RATE));
@@ -153,15 +176,21 @@ function toRates(amounts: PriceAmounts): Rates {
   const rateOr = (amount: string | undefined, plain: number) =>
     amount === undefined ? plain : nanosOf(amount);
   const [reasoning, audioOutput] = [rateOr(amounts.reasoning, output), rateOr(amounts.audio_output, output)];
+  const cacheWrite5m = rateOr(amounts.cache_write_5m, input);
+  const cacheWrite1h = rateOr(amounts.cache_write_1h, input);
+  const audioInput = rateOr(amounts.audio_input, input);
+  const highestText = Math.max(input, cacheWrite5m, cacheWrite1h);
   return {
     input,
     cachedInput: rateOr(amounts.cached_input, input),
-    cacheWrite5m: rateOr(amounts.cache_write_5m, input),
-    cacheWrite1h: rateOr(amounts.cache_write_1h, input),
-    audioInput: rateOr(amounts.audio_input, input),
+    cacheWrite5m,
+    cacheWrite1h,
+    audioInput,
     output,
     reasoning,
     audioOutput,
+    highestText,
+    highestInput: Math.max(highestText, audioInput),
     highestOutput: Math.max(output, reasoning, audioOutput),
     perRequest: rateOr(amounts.per_request, 0),
   };

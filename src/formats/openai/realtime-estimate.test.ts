@@ -95,6 +95,19 @@ describe("the input", () => {
     expect(audioInputTokens).toBeWithin(100, 102);
     expect(inputTokens).toBe(audioInputTokens);
   });
+
+  test("may be audio as far as the client and earlier responses have added any", () => {
+    const conversation = new RealtimeConversation();
+    const audio = Buffer.alloc(480_000).toString("base64");
+    conversation.addClientEvent(eventOf(JSON.stringify({ type: "input_audio_buffer.append", audio })));
+    const input = conversation.nextInput();
+    expect(input.maxAudioTokens).toBe(input.inputTokens);
+    conversation.responseEnded(input, { ...used(500, 80), audioOutputTokens: 60 });
+    const { inputTokens, maxAudioTokens } = conversation.nextInput();
+    expect(inputTokens).toBe(580);
+    expect(maxAudioTokens).toBeWithin(160, 162);
+    expect(conversation.nextInput(5, true).maxAudioTokens).toBe(0);
+  });
 });
 
 test("the response that a message belongs to is not one that its text names", () => {

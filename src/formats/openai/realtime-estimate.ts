@@ -32,6 +32,8 @@ interface Added {
 
 /** The input of a response from when it was asked for or started: what follows is not part of it. */
 export interface ResponseInput extends InputTokens {
+  /** How much of the input may be audio, of the client or of earlier responses: it has a price of its own. */
+  readonly maxAudioTokens: number;
   /** When it started. */
   readonly added: Added;
 }
@@ -45,6 +47,7 @@ export class RealtimeConversation {
   /** What these tokens contain. */
   #contained: Added = { audioTokens: 0, textTokens: 0, outputTokens: 0 };
   #outputTokens = 0;
+  #audioOutputTokens = 0;
   readonly #added = new AddedInput();
   /** The tokens of each setting of the session. */
   readonly #settings = new Map<string, number>();
@@ -62,12 +65,16 @@ export class RealtimeConversation {
   }
 
   /** Call when a response of the conversation has ended. `input` is its estimate, `tokens` what it has used. */
-  responseEnded({ added }: ResponseInput, { inputTokens, outputTokens }: TokenCounts): void {
+  responseEnded(
+    { added }: ResponseInput,
+    { inputTokens, outputTokens, audioOutputTokens }: TokenCounts,
+  ): void {
     // Others may have ended while it was generated: their output is not part of its input.
     const outputMeanwhile = this.#outputTokens - added.outputTokens;
     this.#contextTokens = inputTokens + outputMeanwhile + outputTokens;
     this.#contained = added;
     this.#outputTokens += outputTokens;
+    this.#audioOutputTokens += audioOutputTokens;
   }
 
   /** Returns the input of a response that starts now. `ownTokens` are those of the event that asks for it. */
@@ -77,15 +84,14 @@ export class RealtimeConversation {
     const added = { audioTokens, textTokens, outputTokens: this.#outputTokens };
     if (isAlone) {
       const settings = this.#settings.values().reduce((sum, tokens) => sum + tokens, 0);
-      return { inputTokens: Math.ceil(settings) + ownTokens, audioInputTokens: 0, added };
+      const inputTokens = Math.ceil(settings) + ownTokens;
+      return { inputTokens, audioInputTokens: 0, maxAudioTokens: 0, added };
     }
     const audioInputTokens = Math.round(audioTokens - this.#contained.audioTokens);
     const text = Math.ceil(textTokens - this.#contained.textTokens);
-    return {
-      inputTokens: this.#contextTokens + audioInputTokens + text + ownTokens,
-      audioInputTokens,
-      added,
-    };
+    const inputTokens = this.#contextTokens + audioInputTokens + text + ownTokens;
+    const maxAudioTokens = Math.min(inputTokens, Math.ceil(audioTokens) + this.#audioOutputTokens);
+    return { inputTokens, audioInputTokens, maxAudioTokens, added };
   }
 }
 

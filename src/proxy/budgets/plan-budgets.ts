@@ -3,6 +3,7 @@ import { GatehouseError } from "../../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { Operation } from "../../formats/operations.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
+import { tokensToReserve } from "../../sdk/index.ts";
 import type { BudgetAccounts } from "../../runtime/budget-book.ts";
 import { boundedSubject, SHARED_SUBJECT } from "../../runtime/budget-subjects.ts";
 import type { CompiledBudget } from "../../snapshot/compiled-budget.ts";
@@ -198,27 +199,28 @@ function hasEqualKeys(claims: readonly PlannedClaim[]): boolean {
 }
 
 /**
- * Returns what the request will use at most or, if it does not limit its output, probably. What is probable, as the tokens of files are, counts as
- * at most a quarter of the budget. A request that may use something has an amount, although its size may be unknown: a claim on nothing fits into a
- * budget that is exhausted.
+ * Returns what the request will use at most or, if it does not limit its output, probably. Amounts that are
+ * probable, as those of files are, count as at most a quarter of the budget. Files alone never make a request
+ * too large for the budget. A request that may use something has an amount, although its size may be unknown: a
+ * claim on nothing fits into a budget that is exhausted.
  */
 export function amountFor(
   { record, limit }: CompiledBudget,
-  { price, inputTokens, outputTokens }: ModelEstimate,
-  { fileTokens, maxOutputTokens }: RequestSize,
+  { price, inputTokens, audioTokens, fileTokens, writesCache, outputTokens }: ModelEstimate,
+  { maxOutputTokens }: RequestSize,
 ): number {
   const isLimited = maxOutputTokens !== null;
   const quarter = Math.floor(limit / 4);
-  if (record.unit === "tokens") {
-    const input = inputTokens + Math.min(fileTokens, quarter);
-    return Math.max(1, input + (isLimited ? outputTokens : Math.min(outputTokens, quarter)));
-  }
+  if (record.unit === "tokens")
+    return tokensToReserve(limit, "total", inputTokens, outputTokens, isLimited, fileTokens);
   if (price === null) return 0;
-  const ofText = price.costToReserve(inputTokens, 0);
-  const ofInput = fileTokens === 0 ? ofText : price.costToReserve(inputTokens + fileTokens, 0);
-  const ofOutput = price.costToReserve(inputTokens + fileTokens, outputTokens) - ofInput;
-  const amount =
-    ofText + Math.min(ofInput - ofText, quarter) + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
+  const textTokens = inputTokens - audioTokens;
+  const ofText = price.costToReserve(textTokens, audioTokens, 0, writesCache);
+  const specialTokens = audioTokens + fileTokens;
+  const ofInput = fileTokens === 0 ? ofText : price.costToReserve(textTokens, specialTokens, 0, writesCache);
+  const ofOutput = price.costToReserve(textTokens, specialTokens, outputTokens, writesCache) - ofInput;
+  const known = ofText + (isLimited ? ofOutput : Math.min(ofOutput, quarter));
+  const amount = known + Math.min(ofInput - ofText, quarter, Math.max(0, limit - known));
   return amount === 0 && price.dependsOnTokens ? 1 : amount;
 }
 

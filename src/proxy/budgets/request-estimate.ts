@@ -1,6 +1,7 @@
 // Estimates of a request before it is sent, for budgets and for the limits of plugins: which models may get it, and its tokens.
 import { percentDecoded } from "../../base/percent-decoded.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
+import { mayWriteCache } from "../../formats/cache-writes.ts";
 import { OPERATIONS_WITHOUT_OUTPUT, type Operation } from "../../formats/operations.ts";
 import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import type { OffLoopPart } from "../../off-loop/off-loop.ts";
@@ -172,20 +173,34 @@ export function estimateOf(
   exchange: Exchange,
   model: string | null,
   size: RequestSize,
+  accounts: EstimateParts["budgetAccounts"],
+): ModelEstimate {
+  return estimateAt(priceFor(exchange, model), exchange, model, size, accounts);
+}
+
+/** As `estimateOf`, for a model whose price is known. */
+export function estimateAt(
+  price: CompiledPrice | null,
+  exchange: Exchange,
+  model: string | null,
+  size: RequestSize,
   { inputCalibration, outputSizes }: EstimateParts["budgetAccounts"],
 ): ModelEstimate {
-  const gatewayId = exchange.gateway?.id ?? "";
-  const price = priceFor(exchange, model);
+  const inputTokens = inputCalibration.calibrate(exchange.gateway?.id ?? "", model, size.inputTokens);
+  const contextWindow = price?.contextWindow ?? Infinity;
   return {
     model,
     price,
-    inputTokens: inputCalibration.calibrate(gatewayId, model, size.inputTokens),
+    inputTokens,
+    audioTokens: Math.min(size.audioTokens, inputTokens),
+    fileTokens: Math.min(size.fileTokens, Math.max(0, contextWindow - inputTokens)),
+    writesCache: price?.hasCacheWrites === true && mayWriteCache(exchange.body?.bytes ?? null),
     outputTokens: outputTokensOf(exchange, model, price, size, outputSizes),
   };
 }
 
 /** Returns the output of all choices of a request to this model. */
-export function outputTokensOf(
+function outputTokensOf(
   exchange: Exchange,
   model: string | null,
   price: CompiledPrice | null,

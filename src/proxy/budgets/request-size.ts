@@ -3,7 +3,7 @@ import { hasByteOrderMark } from "../../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ValueOrPromise } from "../../base/value-or-promise.ts";
 import { EstimatedFieldReader } from "../../formats/estimated-fields.ts";
-import { estimateCountedTokens, estimateRequestTokens } from "../../formats/token-estimate.ts";
+import { estimateCountedTokens, estimateInput, type InputEstimate } from "../../formats/token-estimate.ts";
 import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { RequestBody } from "../request-body.ts";
 import {
@@ -14,11 +14,8 @@ import {
   type OutputBounds,
 } from "./output-bounds.ts";
 
-export interface RequestSize extends OutputBounds {
-  readonly inputTokens: number;
-  /** What a body that is no JSON object probably has, by its number of bytes: files, of which nothing else is known. */
-  readonly fileTokens: number;
-}
+/** `fileTokens` of a body that is no JSON object are by its number of bytes: nothing else is known of it. */
+export interface RequestSize extends OutputBounds, InputEstimate {}
 
 /** The size of a body, which budgets and plugins need one after the other. */
 export interface KnownSize {
@@ -31,6 +28,12 @@ export interface ModelEstimate {
   readonly model: string | null;
   readonly price: CompiledPrice | null;
   readonly inputTokens: number;
+  /** The part of the input that is audio. */
+  readonly audioTokens: number;
+  /** Tokens that the input may have in addition, at most: no more than the model accepts. */
+  readonly fileTokens: number;
+  /** Whether the request may write a prompt cache, at the price for that. */
+  readonly writesCache: boolean;
   /** Of all choices: at most or, if the request does not limit it, probably. */
   readonly outputTokens: number;
 }
@@ -42,7 +45,8 @@ export interface KnownEstimates {
   readonly estimates: readonly ModelEstimate[];
 }
 
-export const UNKNOWN_SIZE: RequestSize = { inputTokens: 0, fileTokens: 0, maxOutputTokens: null, choices: 1 };
+const NO_INPUT: InputEstimate = { inputTokens: 0, audioTokens: 0, fileTokens: 0 };
+export const UNKNOWN_SIZE: RequestSize = { ...NO_INPUT, maxOutputTokens: null, choices: 1 };
 
 /**
  * Bytes of a file for each token. Audio has about a token per 100 ms, which has 300 bytes (speech, 24 kbit/s) to 1,600 bytes (music,
@@ -60,8 +64,10 @@ const fieldReader = new EstimatedFieldReader(OUTPUT_FIELDS);
 export function requestSizeIn(bytes: Uint8Array, api: BoundingApi | null): RequestSize {
   if (!fieldReader.read(bytes)) return parsedRequestSize(bytes, api);
   const { others, further, units, isCounted } = fieldReader;
-  const inputTokens = isCounted ? estimateCountedTokens(units) : estimateRequestTokens(others, units);
-  const size = sizeWith(inputTokens, further, others, api);
+  const input = isCounted
+    ? { ...NO_INPUT, inputTokens: estimateCountedTokens(units) }
+    : estimateInput(others, units);
+  const size = sizeWith(input, further, others, api);
   fieldReader.forget();
   return size;
 }
@@ -89,7 +95,7 @@ export function parsedRequestSize(bytes: Uint8Array, api: BoundingApi | null): R
   const body = parse(bytes);
   if (!isJsonObject(body)) return sizeOfFile(bytes);
   const outputFields = OUTPUT_FIELDS.map((name) => body[name]);
-  return sizeWith(estimateRequestTokens(body), outputFields, body, api);
+  return sizeWith(estimateInput(body), outputFields, body, api);
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -102,7 +108,7 @@ function parse(bytes: Uint8Array): unknown {
 
 /** `values` are those of OUTPUT_FIELDS. */
 function sizeWith(
-  inputTokens: number,
+  { inputTokens, audioTokens, fileTokens }: InputEstimate,
   values: readonly unknown[],
   { generationConfig, prompt }: JsonObject,
   api: BoundingApi | null,
@@ -114,7 +120,8 @@ function sizeWith(
   const { maxOutputTokens, choices } = outputBoundsOf(fields, api);
   return {
     inputTokens,
-    fileTokens: 0,
+    audioTokens,
+    fileTokens,
     maxOutputTokens,
     choices: Math.min(choices * promptsIn(prompt), MAX_COUNT),
   };

@@ -80,7 +80,8 @@ export class Reservations {
     const size = exchange.knownSize?.size ?? null;
     const known = size === null || isPromise(size) ? null : size;
     if (known !== null) {
-      this.#recordInput(exchange, known.inputTokens);
+      // Files and stored conversations are not part of the estimate, and say nothing about its texts.
+      if (known.fileTokens === 0) this.#recordInput(exchange, known.inputTokens);
       // Responses to requests with a limit say little about those without one. The output of several choices is reported as a sum, and
       // dividing it would let a client lower the estimates, because some providers ignore the number of choices.
       if (known.maxOutputTokens === null && known.choices === 1) this.recordOutput(exchange, exchange.usage);

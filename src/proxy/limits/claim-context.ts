@@ -66,11 +66,15 @@ export class ClaimsContext extends ArrivingRequestContext implements ClaimContex
     const models = modelsOf(exchange);
     const estimates = estimatesOf(exchange, models, size, budgetAccounts);
     let inputTokens = 0;
-    // That of the model that counts most tokens.
-    for (const estimate of estimates) inputTokens = Math.max(inputTokens, estimate.inputTokens);
+    let fileTokens = 0;
+    // Those of the model that counts most tokens.
+    for (const estimate of estimates) {
+      inputTokens = Math.max(inputTokens, estimate.inputTokens);
+      fileTokens = Math.max(fileTokens, estimate.fileTokens);
+    }
     return {
       inputTokens,
-      fileTokens: size.fileTokens,
+      fileTokens,
       limitsOutput: size.maxOutputTokens !== null,
       outputTokens: (model) => {
         for (const estimate of estimates) if (estimate.model === model) return estimate.outputTokens;

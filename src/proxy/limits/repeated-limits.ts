@@ -15,7 +15,7 @@ import type { CompiledPrice } from "../../usage/compiled-price.ts";
 import type { PriceTable } from "../../usage/price-table.ts";
 import { amountFor, mayCost, type PlanParts } from "../budgets/plan-budgets.ts";
 import { RepeatedReserved, type RepeatedPlan } from "../budgets/repeated-reserved.ts";
-import { onlyEligibleModel, outputTokensOf, sizeOf, startsJob } from "../budgets/request-estimate.ts";
+import { estimateAt, onlyEligibleModel, sizeOf, startsJob } from "../budgets/request-estimate.ts";
 import type { RequestSize } from "../budgets/request-size.ts";
 import { modelProblemOf } from "../budgets/require-one-model.ts";
 import type { PlannedClaim } from "../budgets/reserved-claims.ts";
@@ -214,18 +214,17 @@ function setAmounts(
   { limits, budgets, model, price }: LimitPlan,
   exchange: Exchange,
   size: RequestSize,
-  { budgetAccounts: { inputCalibration, outputSizes } }: Parts,
+  { budgetAccounts }: Parts,
 ): void {
   const isLimited = size.maxOutputTokens !== null;
-  const inputTokens = inputCalibration.calibrate(exchange.gateway?.id ?? "", model, size.inputTokens);
-  const outputTokens = outputTokensOf(exchange, model, price, size, outputSizes);
+  const estimate = estimateAt(price, exchange, model, size, budgetAccounts);
+  const { inputTokens, outputTokens, fileTokens } = estimate;
   let at = 0;
   for (const { limit, count } of limits)
     draft.setAmount(
       at++,
-      tokensToReserve(limit, countOf(count), inputTokens, outputTokens, isLimited, size.fileTokens),
+      tokensToReserve(limit, countOf(count), inputTokens, outputTokens, isLimited, fileTokens),
     );
-  const estimate = { model, price, inputTokens, outputTokens };
   for (const { budget } of budgets) draft.setAmount(at++, amountFor(budget, estimate, size));
 }
 

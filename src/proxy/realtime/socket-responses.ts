@@ -5,6 +5,7 @@ import {
   inputTokensOf,
   RealtimeConversation,
   responseIdIn,
+  type ResponseInput,
 } from "../../formats/openai/realtime-estimate.ts";
 import { readRealtimeEvent, type EndedResponse } from "../../formats/openai/realtime-events.ts";
 import {
@@ -82,7 +83,7 @@ export class SocketResponses {
 
   nextSize(): TurnSize {
     const { maxOutputTokens } = this.#session;
-    return { inputTokens: this.#conversation.nextInput().inputTokens, maxOutputTokens };
+    return sizeWith(this.#conversation.nextInput(), maxOutputTokens);
   }
 
   onExhausted(why: Exhausted): void {
@@ -161,7 +162,7 @@ export class SocketResponses {
       return;
     }
     const maxOutputTokens = namesLimit ? request.maxOutputTokens : this.#session.maxOutputTokens;
-    const size = { inputTokens: input.inputTokens, maxOutputTokens };
+    const size = sizeWith(input, maxOutputTokens);
     return this.#reservations.reserveFor(turn, size).then((why) => {
       if (why === null) {
         this.#sendRequest(turn, message);
@@ -286,4 +287,11 @@ export class SocketResponses {
     const isPartial = asReserved && !isFree;
     return { model: this.#response.model, nanos: nanos ?? 0, inputTokens, outputTokens, isPartial };
   }
+}
+
+function sizeWith(
+  { inputTokens, maxAudioTokens: audioTokens }: ResponseInput,
+  maxOutputTokens: number | null,
+): TurnSize {
+  return { inputTokens, audioTokens, maxOutputTokens };
 }

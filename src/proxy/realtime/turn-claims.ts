@@ -18,6 +18,8 @@ export interface TurnClaimParts extends ClaimParts, PluginParts, PermissionParts
 export interface TurnSize {
   /** Estimated. */
   readonly inputTokens: number;
+  /** How many of them may be audio. */
+  readonly audioTokens: number;
   /** Null if the response is not limited: then its output is estimated. */
   readonly maxOutputTokens: number | null;
 }
@@ -76,7 +78,7 @@ export class TurnClaims {
   async claimsToCharge(): Promise<Claims> {
     let claims = this.#last;
     try {
-      const current = await this.claimsFor({ inputTokens: 0, maxOutputTokens: null });
+      const current = await this.claimsFor({ inputTokens: 0, audioTokens: 0, maxOutputTokens: null });
       if ("limits" in current) claims = current;
     } catch (error) {
       if (!(error instanceof GatehouseError)) {
