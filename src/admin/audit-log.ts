@@ -2,7 +2,7 @@
 // minute, so that a flood of them cannot fill the audit log.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { ErrorCode } from "../base/errors.ts";
-import type { AuditEntry, AuditEvent, AuditOrigin } from "../store/audit.ts";
+import type { AuditEntry, AuditEvent, AuditOrigin, AuditSubject } from "../store/audit.ts";
 import type { AuditStore } from "../store/sql-audit.ts";
 import type { Log } from "../telemetry/log/log.ts";
 
@@ -56,15 +56,15 @@ export class AuditLog {
   }
 
   /** Resolves to the number of the last entry about a record; 0 if there is none. */
-  async lastChangeOf(gatewayId: string, resource: string, resourceId: string): Promise<number> {
-    const { records } = await this.#store.list({
-      gatewayId,
-      resource,
-      search: resourceId,
-      limit: 1,
-      offset: 0,
-    });
-    return records[0]?.sequence ?? 0;
+  lastChangeOf(subject: AuditSubject): Promise<number> {
+    return this.#store.lastAbout(subject);
+  }
+
+  /** As `record`, unless another entry about the record has followed `last`: then resolves to false. */
+  async recordAfter(last: number, event: AuditEvent): Promise<boolean> {
+    const entry = await this.#store.appendAfter(last, event);
+    this.export(entry);
+    return entry !== null;
   }
 
   /** Records that secrets are read, before they are sent. */

@@ -4,6 +4,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { dollarsOf } from "../base/decimal.ts";
 import { GatehouseError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { AuditSubject } from "../store/audit.ts";
 import { addOperation, type Call, type Operation, type RouteTable } from "./operation.ts";
 
 /** Everything that an operation can lose. The unit is part of the name. */
@@ -79,32 +81,73 @@ const confirmQuery = z.strictObject({
 });
 type ConfirmParameters = z.output<typeof confirmQuery>;
 
+/** A change as the audit log names it. */
+interface LossyChange extends AuditSubject {
+  readonly details: JsonObject;
+}
+
 interface LossyOperation extends Omit<Operation<ConfirmParameters>, "query" | "handle" | "losesRecords"> {
   /** Validates the request, too. */
   readonly plan: (call: Call<unknown>) => Promise<LossPlan>;
-  /** `lost` is what the caller has confirmed, for the audit log. */
-  readonly handle: (call: Call<unknown>, lost: ShownLosses) => Promise<Response>;
+  readonly change: (call: Call<unknown>) => LossyChange;
+  readonly apply: (call: Call<unknown>) => Promise<void>;
+  readonly respond: (call: Call<unknown>) => Promise<Response>;
 }
 
 /** Adds an operation that runs at once only if nothing recorded would be lost. */
-export function addLossyOperation(table: RouteTable, { plan, handle, ...operation }: LossyOperation): void {
+export function addLossyOperation(
+  table: RouteTable,
+  { plan, change, apply, respond, ...operation }: LossyOperation,
+): void {
   addOperation(table, {
     ...operation,
     query: confirmQuery,
     losesRecords: true,
     handle: async (call) => {
-      const { scope, losses } = await plan(call);
-      const real = losses.filter(({ amount }) => amount > 0);
-      const body = Object.entries(call.body).sort(([one], [other]) => (one < other ? -1 : 1));
-      const subject = JSON.stringify([operation.method, operation.path, call.params, body, scope]);
-      const shown = Object.fromEntries(real.map(({ kind, amount }) => [kind, LOSS_KINDS[kind].show(amount)]));
-      const confirm = confirmationOf(subject, real);
-      if (call.query.dry_run === "true") return Response.json({ losses: shown, confirm });
-      if (real.length > 0 && !isConfirmed(call.query.confirm, subject, real))
-        throw confirmationRequired(shown, confirm, call.query.confirm !== undefined);
-      return handle(call, shown);
+      for (;;) {
+        // Before the figures are read: a change in between is noticed.
+        const last = await call.caller.audit.lastChangeOf(change(call));
+        const { scope, losses } = await plan(call);
+        const real = losses.filter(({ amount }) => amount > 0);
+        const body = Object.entries(call.body).sort(([one], [other]) => (one < other ? -1 : 1));
+        // A plan that was carried out is another one afterwards, even if as much is recorded again.
+        const parts = [operation.method, operation.path, call.params, body, scope, last];
+        const subject = JSON.stringify(parts);
+        const shown = Object.fromEntries(
+          real.map(({ kind, amount }) => [kind, LOSS_KINDS[kind].show(amount)]),
+        );
+        const confirm = confirmationOf(subject, real);
+        if (call.query.dry_run === "true") return Response.json({ losses: shown, confirm });
+        if (real.length > 0 && !isConfirmed(call.query.confirm, subject, real))
+          throw confirmationRequired(shown, confirm, call.query.confirm !== undefined);
+        // Of several calls with one plan, one is recorded. The others see that their plan has changed.
+        if (await applyOnce(call, change(call), shown, last, apply)) return respond(call);
+      }
     },
   });
+}
+
+/**
+ * Records the change, then makes it: on all nodes, only one call can be recorded after the same last one.
+ * Resolves to false if another one was. A change that fails is recorded again, as failed.
+ */
+async function applyOnce(
+  call: Call<unknown>,
+  { details, ...subject }: LossyChange,
+  lost: ShownLosses,
+  last: number,
+  apply: LossyOperation["apply"],
+): Promise<boolean> {
+  const { audit, origin } = call.caller;
+  const event = { ...origin, ...subject, action: "update" as const, name: null, revision: null };
+  if (!(await audit.recordAfter(last, { ...event, details: { ...details, lost } }))) return false;
+  try {
+    await apply(call);
+  } catch (error) {
+    await audit.record({ ...event, details: { ...details, failed: true } });
+    throw error;
+  }
+  return true;
 }
 
 function confirmationRequired(losses: ShownLosses, confirm: string, isStale: boolean): GatehouseError {

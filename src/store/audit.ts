@@ -125,6 +125,24 @@ async function removePrefix(query: Query, last: number): Promise<void> {
   await query("UPDATE audit_ends SET removed_sequence = $1, removed_hash = $2", [last, String(row["hash"])]);
 }
 
+/** What the entries of a change are about. */
+export type AuditSubject = Pick<AuditEvent, "resource" | "resource_id" | "gateway_id">;
+
+/** Returns the number of the last entry about a record; 0 if there is none. */
+export async function lastAudit(
+  database: Pick<Database, "query" | "jsonField">,
+  { resource, resource_id, gateway_id }: AuditSubject,
+): Promise<number> {
+  const { records } = await listAudit(database, {
+    resource: resource ?? undefined,
+    gatewayId: gateway_id ?? undefined,
+    search: resource_id ?? undefined,
+    limit: 1,
+    offset: 0,
+  });
+  return records[0]?.sequence ?? 0;
+}
+
 export async function listAudit(
   { query, jsonField }: Pick<Database, "query" | "jsonField">,
   filter: AuditQuery,

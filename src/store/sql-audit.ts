@@ -1,6 +1,6 @@
 // The audit log in the store with SQL.
-import { appendAudit, listAudit } from "./audit.ts";
-import type { AuditEntry, AuditEvent, AuditPage, AuditQuery } from "./audit.ts";
+import { appendAudit, lastAudit, listAudit } from "./audit.ts";
+import type { AuditEntry, AuditEvent, AuditPage, AuditQuery, AuditSubject } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { verifyAudit, type AuditVerification } from "./verify-audit.ts";
 
@@ -9,6 +9,10 @@ type UseDatabase = <T>(work: (database: Database) => Promise<T>, isLong?: boolea
 export interface AuditStore {
   /** Resolves when the entries are durable. All nodes append to one chain. */
   append(events: readonly AuditEvent[]): Promise<readonly AuditEntry[]>;
+  /** As `append`, if `last` is still the last entry about the record. Otherwise resolves to null. */
+  appendAfter(last: number, event: AuditEvent): Promise<AuditEntry | null>;
+  /** Resolves to the number of the last entry about a record; 0 if there is none. */
+  lastAbout(subject: AuditSubject): Promise<number>;
   /** Newest first, unless the query has another order. */
   list(query: AuditQuery): Promise<AuditPage>;
   verify(): Promise<AuditVerification>;
@@ -27,6 +31,22 @@ export class SqlAudit implements AuditStore {
     return this.#use((database) =>
       database.writeTransaction((query) => appendAudit(query, events, this.#kept)),
     );
+  }
+
+  appendAfter(last: number, event: AuditEvent): Promise<AuditEntry | null> {
+    return this.#use((database) =>
+      // Its lock lets one of several calls of all nodes append.
+      database.writeTransaction(async (query) => {
+        const { jsonField } = database;
+        if ((await lastAudit({ query, jsonField }, event)) !== last) return null;
+        const [entry = null] = await appendAudit(query, [event], this.#kept);
+        return entry;
+      }),
+    );
+  }
+
+  lastAbout(subject: AuditSubject): Promise<number> {
+    return this.#use((database) => lastAudit(database, subject));
   }
 
   list(query: AuditQuery): Promise<AuditPage> {

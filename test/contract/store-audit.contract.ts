@@ -194,6 +194,22 @@ export function describeStoreAudit({ database, createMigrated }: StoreMaker): vo
       expect(details?.["more_records"]).toBe(30);
     });
 
+    test("of several nodes that append after the same entry about a record, one does", async () => {
+      const url = await createMigrated();
+      const nodes = [openForTest(url), openForTest(url), openForTest(url)];
+      const subject = { resource: "budget_state", resource_id: newId(), gateway_id: newId() };
+      for (let count = 0; count < 3; count++) {
+        const last = await nodes[0]!.audit.lastAbout(subject);
+        await append(nodes[0]!, 1);
+        const appended = await Promise.all(
+          [...nodes, ...nodes].map((store) => store.audit.appendAfter(last, auditEvent(subject))),
+        );
+        const [entry, ...others] = appended.filter((each) => each !== null);
+        expect([entry?.sequence, others]).toEqual([await nodes[1]!.audit.lastAbout(subject), []]);
+      }
+      expect(await nodes[2]!.audit.verify()).toMatchObject({ valid: true });
+    });
+
     test("several nodes append to one chain without forks or gaps", async () => {
       const url = await createMigrated();
       const nodes = [openForTest(url), openForTest(url), openForTest(url)];

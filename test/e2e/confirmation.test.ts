@@ -18,7 +18,7 @@ async function budgetWith(fields: Record<string, unknown> = {}) {
     ...{ name: "team", unit: "usd", amount: "10", period: "total", ...fields },
   });
   const at = `/gateways/${route.gateway}/budgets/${id}`;
-  const spent = async () => (await gatehouse.api("GET", `${at}/state`)).body.spent as string;
+  const spent = async () => (await gatehouse.api("GET", `${at}/state`)).body.spent as string | number;
   const spend = async (count: number, key?: string) => {
     const before = Number(await spent());
     for (let sent = 0; sent < count; sent++) {
@@ -128,6 +128,18 @@ describe("a confirmation", () => {
       const { confirm: next } = (await call("reset")).body;
       await call("reset", {}, `?confirm=${next}`);
     }
+  });
+
+  test("is accepted once of several calls at the same time", async () => {
+    const { call, spent, gateway } = await budgetWith({ unit: "tokens", amount: 1000 });
+    await call("adjust", { amount: 500 });
+    const { confirm: digest } = (await call("adjust", { amount: -1 }, "?dry_run=true")).body;
+    const confirmed = () => call("adjust", { amount: -1 }, `?confirm=${digest}`);
+    const statuses = (await Promise.all(Array.from({ length: 8 }, confirmed))).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)]);
+    expect(await spent()).toBe(499);
+    const audit = await gatehouse.api("GET", `/audit?gateway_id=${gateway}&resource=budget_state`);
+    expect(audit.body.count).toBe(2);
   });
 
   test("that was made up, is of another budget, or is empty does nothing", async () => {

@@ -173,5 +173,23 @@ describe.each([
       },
       START_MS,
     );
+
+    test("of several calls at the same time that confirm one plan, one changes the budget", async () => {
+      const route = await seed();
+      const state = await addBudget(route, { unit: "tokens", amount: 1000 });
+      const adjust = state.replace("/state", "/adjust");
+      await first().api("POST", adjust, { amount: 500 });
+      await untilAllFollow(shared.nodes);
+      for (let spent = 500; spent > 495; spent--) {
+        const change = { amount: -1 };
+        const plan = await first().api("POST", `${adjust}?dry_run=true`, change);
+        const calls = Array.from({ length: 9 }, async (_, at) => {
+          const node = shared.nodes[at % shared.nodes.length]!;
+          return (await node.api("POST", `${adjust}?confirm=${plan.body.confirm}`, change)).status;
+        });
+        const accepted = (await Promise.all(calls)).filter((status) => status === 200);
+        expect([accepted.length, await spentOf(state)]).toEqual([1, spent - 1]);
+      }
+    });
   });
 });

@@ -10,8 +10,8 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import type { BudgetBook } from "../../runtime/budget-book.ts";
 import { adjustInput, BudgetStates, subjectInput } from "../budget-states.ts";
 import { requireSameUnit } from "../budget-unit.ts";
-import { addLossyOperation, type LossPlan } from "../confirmation.ts";
-import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
+import { addLossyOperation } from "../confirmation.ts";
+import { addOperation, type PathParameters, type RouteTable } from "../operation.ts";
 import { idsField } from "../list-query.ts";
 import { newChild } from "../record-fields.ts";
 import { childFieldSchemas } from "../record-schemas.ts";
@@ -93,18 +93,10 @@ function addLossyOperations(table: RouteTable, states: BudgetStates): void {
     body: "BudgetReset",
     isBodyOptional: true,
     response: state,
-    plan: async ({ params, body, caller }) =>
-      afterLastChange(
-        await states.losses(...idsIn(params), validate(subjectInput, body).subject),
-        ...idsIn(params),
-        caller,
-      ),
-    handle: async ({ params, body, caller }, lost) => {
-      const { subject } = validate(subjectInput, body);
-      await states.reset(...idsIn(params), subject);
-      await recordChange(caller, idsIn(params), { reset: subject ?? "all", lost });
-      return Response.json(await states.read(...idsIn(params)));
-    },
+    plan: ({ params, body }) => states.losses(...idsIn(params), validate(subjectInput, body).subject),
+    change: ({ params, body }) => changeOf(params, { reset: validate(subjectInput, body).subject ?? "all" }),
+    apply: ({ params, body }) => states.reset(...idsIn(params), validate(subjectInput, body).subject),
+    respond: async ({ params }) => Response.json(await states.read(...idsIn(params))),
   });
   addLossyOperation(table, {
     ...shared,
@@ -115,22 +107,13 @@ function addLossyOperations(table: RouteTable, states: BudgetStates): void {
     body: "BudgetAdjustment",
     bodyExample: { amount: "-5.00" },
     response: state,
-    plan: async ({ params, body, caller }) =>
-      afterLastChange(
-        await states.adjustmentLosses(...idsIn(params), validate(adjustInput, body)),
-        ...idsIn(params),
-        caller,
-      ),
-    handle: async ({ params, body, caller }, lost) => {
-      const change = validate(adjustInput, body);
-      await states.adjust(...idsIn(params), change);
-      await recordChange(caller, idsIn(params), {
-        adjust: String(change.amount),
-        subject: change.subject ?? null,
-        lost,
-      });
-      return Response.json(await states.read(...idsIn(params)));
+    plan: ({ params, body }) => states.adjustmentLosses(...idsIn(params), validate(adjustInput, body)),
+    change: ({ params, body }) => {
+      const { amount, subject = null } = validate(adjustInput, body);
+      return changeOf(params, { adjust: String(amount), subject });
     },
+    apply: ({ params, body }) => states.adjust(...idsIn(params), validate(adjustInput, body)),
+    respond: async ({ params }) => Response.json(await states.read(...idsIn(params))),
   });
 }
 
@@ -152,31 +135,8 @@ function addStateList(table: RouteTable, states: BudgetStates): void {
   });
 }
 
-/** A plan that was carried out is another one afterwards, even if as much is spent again. */
-async function afterLastChange(
-  plan: LossPlan,
-  gatewayId: string,
-  budgetId: string,
-  { audit }: Caller,
-): Promise<LossPlan> {
-  const last = await audit.lastChangeOf(gatewayId, STATE_RESOURCE, budgetId);
-  return { ...plan, scope: `${plan.scope} ${last}` };
-}
-
 /** States have no revisions, so the audit log says who changed them. */
-function recordChange(
-  { audit, origin }: Caller,
-  [gateway_id, resource_id]: readonly [string, string],
-  details: JsonObject,
-): Promise<void> {
-  return audit.record({
-    ...origin,
-    action: "update",
-    resource: STATE_RESOURCE,
-    resource_id,
-    gateway_id,
-    name: null,
-    revision: null,
-    details,
-  });
+function changeOf(params: PathParameters, details: JsonObject) {
+  const [gateway_id, resource_id] = idsIn(params);
+  return { resource: STATE_RESOURCE, resource_id, gateway_id, details };
 }
