@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { runs } from "../../test/support/long-form.ts";
-import { modelInForm, withFormModel } from "./form-model.ts";
+import { fieldsInForm, withFormModel } from "./form-model.ts";
 import { grapheme } from "../../test/support/characters.ts";
 
 const TYPE = "multipart/form-data; boundary=b0undary";
@@ -40,7 +40,7 @@ test("the form with another model is the one that a client with that model would
     (before, after, first, last) => {
       const withModel = (model: string) =>
         build([...first, { head: 'name="model"', content: Buffer.from(model) }, ...last]);
-      const found = modelInForm(withModel(before), TYPE);
+      const found = fieldsInForm(withModel(before), TYPE);
       if (typeof found === "string" || found.formModel === null) throw new Error("no model found");
       expect(found.model).toBe(before);
       const replaced = withFormModel(withModel(before), TYPE, found.formModel, after);
@@ -52,7 +52,7 @@ test("the form with another model is the one that a client with that model would
 
 test("a model that contains the boundary is rejected", () => {
   const form = build([{ head: 'name="model"', content: Buffer.from("a") }]);
-  const found = modelInForm(form, TYPE);
+  const found = fieldsInForm(form, TYPE);
   if (typeof found === "string" || found.formModel === null) throw new Error("no model found");
   const { formModel } = found;
   expect(() => withFormModel(form, TYPE, formModel, `x${DELIMITER}`)).toThrow("boundary");
@@ -60,13 +60,35 @@ test("a model that contains the boundary is rejected", () => {
 
 test("a form without a model has no place for one", () => {
   const form = build([{ head: 'name="file"; filename="model"', content: Buffer.from("a") }]);
-  expect(modelInForm(form, TYPE)).toEqual({ model: null, formModel: null });
+  expect(fieldsInForm(form, TYPE)).toMatchObject({ model: null, formModel: null });
 });
 
 test("more parts than servers accept are not searched", () => {
   const model: Part = { head: 'name="model"', content: Buffer.from("m") };
   const field: Part = { head: 'name="field"', content: Buffer.from("1") };
   const form = (count: number) => build([...Array.from({ length: count - 1 }, () => field), model]);
-  expect(modelInForm(form(2000), TYPE)).toMatchObject({ model: "m" });
-  expect(modelInForm(form(2001), TYPE)).toBe("too_many_parts");
+  expect(fieldsInForm(form(2000), TYPE)).toMatchObject({ model: "m" });
+  expect(fieldsInForm(form(2001), TYPE)).toBe("too_many_parts");
+});
+
+test.each([
+  [['name="n"', "10"], 10, null],
+  [["name=n", " 3 "], 3, null],
+  [['name="N"', "4"], 4, null],
+  [['name="%6e"', "5"], 5, null],
+  [['name="n"; filename="n.txt"', "6"], 6, null],
+  [['name="n"', "0"], 1, null],
+  [['name="n"', "ten 10"], 100_000_000, null],
+  [['name="n"', "9".repeat(5000)], 100_000_000, null],
+  [['name="n"', "2", 'name="n"', "8"], 8, "n"],
+  [['name="n"', "8", 'name="N"', "2"], 8, "n"],
+  [['name="size"', "a", 'name="size"', "b"], 1, "size"],
+  [['name="quality"', "a", 'name="quality"', "b"], 1, "quality"],
+  [['name="image[]"', "a", 'name="image[]"', "b"], 1, null],
+] as const)("the ledger reads in the form %p %p choices, repeated: %p", (texts, choices, repeated) => {
+  const parts = texts.flatMap((head, at) =>
+    at % 2 === 0 ? [{ head, content: Buffer.from(texts[at + 1] ?? "") }] : [],
+  );
+  const modelProblem = repeated === null ? null : { message: expect.stringContaining(`"${repeated}" twice`) };
+  expect(fieldsInForm(build(parts), TYPE)).toMatchObject({ generation: { choices }, modelProblem });
 });

@@ -1,4 +1,5 @@
-// Why the model of a request is not known: what providers would read in it may differ from what the gateway reads.
+// Why the model of a request, or the size of its output, is not known: providers may read another one in it
+// than the gateway.
 
 import type { MemberProblem } from "./generation-fields.ts";
 
@@ -54,6 +55,14 @@ export const SEVERAL_IN_QUERY: ModelProblem = {
   message: "The query names several models. Send one parameter model.",
   mayNameModel: true,
 };
+
+export function repeatedPart(name: string): ModelProblem {
+  return {
+    code: "bad_request",
+    message: `The multipart form contains the part "${name}" twice. Send it once: servers may read either value.`,
+    mayNameModel: true,
+  };
+}
 
 export function ambiguousField({ kind, member }: MemberProblem): ModelProblem {
   const message =

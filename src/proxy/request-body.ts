@@ -11,7 +11,7 @@ import { isMultipart, isUrlEncoded } from "../http/media-type.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { Sampling } from "../telemetry/requests/request-facts.ts";
 import { digestOfBody } from "./body-digest.ts";
-import { modelInForm, type FormModel } from "./form-model.ts";
+import { fieldsInForm, type FormModel } from "./form-model.ts";
 import {
   GENERATION_FIELDS,
   GenerationReader,
@@ -240,7 +240,7 @@ function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
     return { ...NO_FIELDS, model, modelProblem, furtherModels, generation };
   }
   if (!isMultipart(contentType)) return withProblem(problemOfOther(bytes));
-  const found = modelInForm(bytes, contentType);
+  const found = fieldsInForm(bytes, contentType);
   if (found === "too_many_parts") return withProblem(TOO_MANY_PARTS);
   return found === "ambiguous" ? withProblem(AMBIGUOUS_FORM) : { ...NO_FIELDS, ...found };
 }

@@ -28,15 +28,12 @@ async function seed(
   price: object = { context_window: WINDOW },
   gateway: object = {},
   target: Record<string, unknown> = {},
+  rule: Record<string, unknown> = { operations: ["chat", "responses", "messages"] },
 ): Promise<Seeded> {
   const route = await seedRoute(gatehouse, {
     gateway: { prices: [{ ...PRICE, ...price }], ...gateway },
     upstream: { targets: [targetAt(provider, target)], max_attempts: 1 },
-    rule: {
-      path: `/${crypto.randomUUID()}/*`,
-      strip_path: true,
-      operations: ["chat", "responses", "messages"],
-    },
+    rule: { path: `/${crypto.randomUUID()}/*`, strip_path: true, ...rule },
   });
   const at = `/gateways/${route.gateway}`;
   const fields = { name: "b", unit: "tokens", amount: 1_000_000, ...budget };
@@ -196,5 +193,42 @@ describe("dollars", () => {
     const audio = { type: "input_audio", input_audio: { data: SMALL, format: "mp3" } };
     // 600 tokens, and one for 100 bytes.
     expect(await reservedFor(route, "/v1/chat/completions", chat(audio))).toBeWithin(0.1, 0.101);
+  });
+});
+
+describe("forms", () => {
+  const send = (route: Seeded, fields: readonly (readonly [string, string])[]) => {
+    const form = new FormData();
+    form.set("model", "m");
+    for (const [name, value] of fields) form.append(name, value);
+    return fetch(`${route.url}/v1/images/edits`, { method: "POST", body: form });
+  };
+  const rule = { operations: ["images"] };
+
+  test("the number of images multiplies the output, and is not learned as that of one", async () => {
+    const route = await seed({}, undefined, {}, {}, rule);
+    const json = JSON.stringify({ created: 1, data: [], usage: { input_tokens: 1, output_tokens: 40_000 } });
+    provider.behave({ delayMs: 1000, body: json });
+    const sent = send(route, [["n", "10"]]);
+    const amount = await waitFor(async () => (await reserved(route)) || null);
+    expect(amount).toBeWithin(10_000, 10_000 + TEXT_BYTES);
+    clock.advance(1000);
+    expect((await sent).status).toBe(200);
+    await waitUntil(async () => (await reserved(route)) === 0);
+    const next = send(route, []);
+    expect(await waitFor(async () => (await reserved(route)) || null)).toBeWithin(1000, 1000 + TEXT_BYTES);
+    clock.advance(1000);
+    expect((await next).status).toBe(200);
+  });
+
+  test.each(["n", "size", "quality"])("the part %s must not occur twice beside a budget", async (name) => {
+    const route = await seed({ unit: "usd", amount: "100" }, undefined, {}, {}, rule);
+    const response = await send(route, [
+      [name, "1"],
+      [name, "2"],
+    ]);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain(`the part \\"${name}\\" twice`);
+    expect(provider.requests).toHaveLength(0);
   });
 });

@@ -103,7 +103,7 @@ function countOf(value: unknown): number {
  * Returns 0 for what is no count. Unlike a limit, a number of choices that no server accepts must not count as one choice: nor must one in a
  * string that is not understood here.
  */
-function choicesOf(value: unknown): number {
+export function choicesOf(value: unknown): number {
   if (typeof value === "string" && HAS_DIGIT.test(value) && wholeNumberOf(value) === 0) return MAX_COUNT;
   return Math.min(wholeNumberOf(typeof value === "number" ? Math.ceil(value) : value), MAX_COUNT);
 }

@@ -140,7 +140,8 @@ function measure(exchange: Exchange, { offLoop }: OffLoopPart): ValueOrPromise<R
   const api = isKnown ? endpoint.operation : isConverse(exchange) ? "converse" : null;
   const isDeclared = fields.isObject;
   // Many servers read JSON whatever the content type is.
-  if (!isDeclared && (isJson || !mayBeObject(bytes))) return sizeOfFile(bytes);
+  if (!isDeclared && (isJson || !mayBeObject(bytes)))
+    return { ...sizeOfFile(bytes), choices: fields.generation.choices };
   if (isLargeBody(bytes)) {
     const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     return offLoop.run<typeof requestSizeTask>(TASK, { bytes, api }, limits);
