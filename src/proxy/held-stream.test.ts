@@ -1,6 +1,7 @@
 // Holding the start of a stream: nothing is lost or changed, whatever the pieces are, and what is held is bounded.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { eventLoopTurns } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { formatNamed } from "../formats/registry.ts";
 import type { BodyReader } from "../http/body-reader.ts";
@@ -53,7 +54,10 @@ test("property: fails if an error or the end precedes the first content, else re
         (cause: unknown) => (cause instanceof UpstreamError ? cause.kind : cause),
       );
       expect(outcome).toBe(hasContentFirst ? "held" : kind);
-      if (hasContentFirst) expect(await readAll(held)).toBe(text);
+      if (!hasContentFirst) return;
+      // All of the stream is held afterwards, and still returned.
+      if (cuts.length % 2 === 0) await held.holdRest(new ManualClock());
+      expect(await readAll(held)).toBe(text);
     }),
     { numRuns: 100 },
   );
@@ -86,4 +90,20 @@ test("an event that is too large to be parsed counts as content, and is relayed 
   await held.hold({ max_ms: 60_000, max_bytes: 16_384 }, new ManualClock());
   expect(await readAll(held)).toBe(QUIET + image + CONTENT);
   expect(contents).toBe(1);
+});
+
+test("the rest of a stream is held for a second, and a later part is read as usual", async () => {
+  const late = Promise.withResolvers<Uint8Array>();
+  const parts = [Promise.resolve(Buffer.from(CONTENT)), Promise.resolve(Buffer.from(QUIET)), late.promise];
+  const next = async () => (await parts.shift()) ?? null;
+  const held = new HeldStream({ next, peek: next, cancel: () => undefined }, openingOf, () => undefined);
+  const clock = new ManualClock();
+  await held.hold(HOLD_UNTIL_CONTENT, clock);
+  const rest = held.holdRest(clock);
+  await eventLoopTurns();
+  clock.advance(1000);
+  await rest;
+  expect(Buffer.concat(held.held).toString()).toBe(CONTENT + QUIET);
+  late.resolve(Buffer.from(ERROR));
+  expect(await readAll(held)).toBe(CONTENT + QUIET + ERROR);
 });

@@ -14,6 +14,9 @@ export const HOLD_NOTHING: HoldLimits = { max_ms: 0, max_bytes: 0 };
 /** Of an upstream that hedges: the client gets nothing of a target before its first content. The bytes limit the memory. */
 export const HOLD_UNTIL_CONTENT: HoldLimits = { max_ms: Infinity, max_bytes: 1024 * 1024 };
 
+/** After its filter has ended a stream, a provider sends its usage at once. */
+const HOLD_REST: HoldLimits = { max_ms: 1000, max_bytes: 1024 * 1024 };
+
 /** A provider may send one byte at a time, and each piece takes much more memory than a byte. More pieces become one. */
 const MAX_PIECES = 256;
 
@@ -41,25 +44,47 @@ export class HeldStream implements BodyReader {
    * Resolves with the first content, or when the limits are reached. Rejects with an UpstreamError if the stream breaks, ends, or reports an error
    * before.
    */
-  async hold({ max_ms, max_bytes }: HoldLimits, clock: Clock): Promise<void> {
-    if (max_ms === 0) return;
+  async hold(limits: HoldLimits, clock: Clock): Promise<void> {
+    if (limits.max_ms === 0) return;
+    await this.#holdWhile(limits, clock, (chunk) => {
+      if (chunk === null) throw new UpstreamError("empty_stream");
+      const opening = this.#inspect(chunk);
+      if (opening === "error") throw new UpstreamError("error_event");
+      this.#isFiltered = opening === "filtered";
+      return this.#opening !== null;
+    });
+  }
+
+  /** Resolves at the end of the stream or of HOLD_REST. Nothing else may read meanwhile. Never rejects. */
+  async holdRest(clock: Clock): Promise<void> {
+    const takesMore = (chunk: Uint8Array | null) => {
+      if (chunk === null) this.#pendingRead = Promise.resolve(null);
+      return chunk !== null;
+    };
+    // The next read reports the error.
+    await this.#holdWhile(HOLD_REST, clock, takesMore).catch(() => undefined);
+  }
+
+  /** Holds what arrives while `takesMore` returns true. */
+  async #holdWhile(
+    { max_ms, max_bytes }: HoldLimits,
+    clock: Clock,
+    takesMore: (chunk: Uint8Array | null) => boolean,
+  ): Promise<void> {
     const late = Promise.withResolvers<typeof LATE>();
     const timer = max_ms === Infinity ? null : clock.setTimeout(() => late.resolve(LATE), max_ms);
     try {
-      while (this.#opening !== null && this.#heldBytes < max_bytes) {
-        const read = this.#reader.next();
+      while (this.#heldBytes < max_bytes) {
+        const read = (this.#pendingRead ??= this.#reader.next());
         const chunk = await Promise.race([read, late.promise]);
         if (chunk === LATE) {
-          this.#pendingRead = read;
           // The next read reports the error.
           read.catch(() => undefined);
           return;
         }
-        if (chunk === null) throw new UpstreamError("empty_stream");
-        this.#keep(chunk);
-        const opening = this.#inspect(chunk);
-        if (opening === "error") throw new UpstreamError("error_event");
-        this.#isFiltered = opening === "filtered";
+        this.#pendingRead = null;
+        if (chunk !== null) this.#keep(chunk);
+        if (!takesMore(chunk)) return;
       }
     } finally {
       timer?.close();

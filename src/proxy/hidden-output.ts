@@ -81,7 +81,9 @@ export function estimateUnused(exchange: Exchange, facts: AttemptFacts, parts: S
   const { unusedUsage } = facts;
   facts.isChargedAsReserved = facts.wasCutWhole;
   if (!isChargedFailure(facts) || (unusedUsage !== null && isOutputKnown(unusedUsage))) return;
-  facts.isChargedAsReserved ||= exchange.fields.generation.isBackground || hasOtherOutput(exchange);
+  // The filter hides output that was generated.
+  const isHidden = facts.fault === "content_filter" || exchange.fields.generation.isBackground;
+  facts.isChargedAsReserved ||= isHidden || hasOtherOutput(exchange);
   const endedAt = facts.endedAt ?? exchange.clock.now();
   const { model, startedAt: sentAt } = facts;
   const isWhole = isWholeAttempt(exchange, facts);

@@ -205,6 +205,11 @@ export class TargetResponse {
     return isJsonObject(json) && this.#isFilteredBody(json);
   }
 
+  /** Reads on for a short time: a stream that the filter has ended reports its usage afterwards. */
+  async readRest(clock: Clock): Promise<void> {
+    await this.#heldStream?.holdRest(clock);
+  }
+
   /** Returns what the response has reported so far, of which nothing was relayed. */
   usageSoFar(): Usage | null {
     if (this.body !== null) return usageOfBody(this);

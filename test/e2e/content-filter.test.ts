@@ -165,11 +165,11 @@ async function seed({ format, path }: Pick<Filtered, "format" | "path">, { reaso
     fallback: [`${name}-b`],
     fallback_on: reasons ?? ["content_filter"],
   });
-  return async (stream: boolean, headers: Record<string, string> = {}) => {
+  return async (stream: boolean, headers: Record<string, string> = {}, fields: object = {}) => {
     const sent = fetch(`${gatehouse.proxyUrl}/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Request-Id": name, ...headers },
-      body: JSON.stringify({ ...CHAT_REQUEST, model: name, stream }),
+      body: JSON.stringify({ ...CHAT_REQUEST, model: name, stream, ...fields }),
     });
     const response = await passTimeUntil(clock, sent);
     const fallback = response.headers.get("x-gw-fallback");
@@ -266,6 +266,39 @@ test("the refused attempt is in the request log and charged to budgets", async (
   const { body } = await gatehouse.api("GET", `${gateway}/budgets/${budget}/state`);
   expect(Number(body.spent)).toBe(0.5);
   await gatehouse.api("DELETE", `${gateway}/budgets/${budget}`);
+});
+
+describe("a stream that the filter has ended and a fallback replaces costs", () => {
+  const [events] = CHAT.streams as [readonly object[]];
+  const usage = { choices: [], usage: { prompt_tokens: 10, completion_tokens: 8000, total_tokens: 8010 } };
+  const MAX_TOKENS = 20_000;
+
+  /** Resolves to the tokens that the budget was charged with for the filtered attempt. */
+  async function charged(behavior: Behavior): Promise<number> {
+    const fields = { name: `tokens ${++serial}`, unit: "tokens", amount: 1_000_000, models: ["first"] };
+    const budget = await post(`${gateway}/budgets`, fields);
+    const send = await seed(CHAT);
+    one.behave(behavior);
+    const outcome = await send(true, {}, { max_tokens: MAX_TOKENS });
+    expect(outcome).toMatchObject({ status: 200, provider: "two" });
+    const { spent } = await waitFor(async () => {
+      const { body } = await gatehouse.api("GET", `${gateway}/budgets/${budget}/state`);
+      return body.reserved === 0 ? body : null;
+    });
+    await gatehouse.api("DELETE", `${gateway}/budgets/${budget}`);
+    return Number(spent);
+  }
+
+  test("what it reports after the verdict of the filter", async () => {
+    expect(await charged({ ...streamed([...events, usage]), chunkDelayMs: 50 })).toBe(8010);
+  });
+
+  test.each([
+    ["ends", {}],
+    ["goes on", { stallAfterChunks: 2 }],
+  ])("what was reserved if it %s without a report", async (_, fields) => {
+    expect(await charged({ ...streamed(events), ...fields })).toBeWithin(MAX_TOKENS, MAX_TOKENS + 100);
+  });
 });
 
 test("compressed responses are recognized, too", async () => {

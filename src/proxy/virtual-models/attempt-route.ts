@@ -27,6 +27,8 @@ export async function attemptRoute(
   parts: RouteParts,
 ): Promise<TargetResponse> {
   let last: TargetResponse | null = null;
+  /** Resolves when the last response may be replaced or relayed. */
+  let lastRead: Promise<void> | null = null;
   let error: Error | null = null;
   let reason: FallbackReason | null = null;
   const { clock } = exchange;
@@ -36,10 +38,12 @@ export async function attemptRoute(
     const result = await attemptLeg(exchange, route, leg, parts, reason !== null);
     error = result instanceof Error ? result : null;
     if (!(result instanceof Error)) {
-      if (last !== null) replaceResponse(exchange, last);
+      if (last !== null) await replaceResponse(exchange, last, lastRead);
       last = result;
+      lastRead = null;
     }
     reason = fallbackReasonOf(result, readsFilter(exchange));
+    if (reason === "content_filter") lastRead = last?.readRest(clock) ?? null;
     if (reason === null || exchange.isOver) break;
     if (route.remaining().length === 0 || !(await mayRetry(exchange, parts.reservations)) || exchange.isOver)
       break;
@@ -52,8 +56,12 @@ export async function attemptRoute(
     route.fail(now);
     leg = next;
   }
-  if (last !== null && !exchange.isClientDisconnected && !(reason === null && error !== null)) return last;
-  if (last !== null) replaceResponse(exchange, last);
+  const isRelayed = !exchange.isClientDisconnected && !(reason === null && error !== null);
+  if (last !== null && isRelayed) {
+    await lastRead;
+    return last;
+  }
+  if (last !== null) await replaceResponse(exchange, last, lastRead);
   throw error ?? new Error("a virtual model without targets");
 }
 
@@ -61,7 +69,12 @@ export async function attemptRoute(
  * Another target has responded, or the client has disconnected. A successful response that is not used was empty, and the provider has run
  * the model, unless the response says that it failed.
  */
-function replaceResponse(exchange: Exchange, response: TargetResponse): void {
+async function replaceResponse(
+  exchange: Exchange,
+  response: TargetResponse,
+  read: Promise<void> | null,
+): Promise<void> {
+  if (!exchange.isOver) await read;
   const { facts } = response.report;
   if (response.upstreamResponse.ok && response.failure === null && facts !== null) {
     facts.fault = "content_filter";
