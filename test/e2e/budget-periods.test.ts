@@ -1,25 +1,34 @@
 // The end of a budget's period: requests that are in progress then, and what the Admin API shows and changes before and after it.
-import { beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { confirmed } from "../support/confirmed.ts";
 import { create } from "../support/admin-fixtures.ts";
-import { startWithProviders } from "../support/gatehouse-in-process.ts";
+import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
+import { pluginsDirectory, scripted, SCRIPTED_PLUGINS } from "../support/plugin-fixtures.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { waitFor } from "../support/waiting.ts";
 
 const HOUR_MS = 3_600_000;
 
-const {
-  gatehouse,
-  providers: [provider],
-  clock,
-} = await startWithProviders("provider");
+const gatehouse = await startGatehouseInProcess({
+  env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) },
+});
+const { clock } = gatehouse;
+const provider = await startFakeProvider({ clock });
+afterAll(async () => {
+  await gatehouse.stop();
+  await provider.stop();
+});
 
 /** A minute before the end of an hour. */
-beforeEach(() => clock.shiftDate(HOUR_MS - (clock.unixNow() % HOUR_MS) - 60_000));
+beforeEach(() => {
+  provider.reset();
+  clock.shiftDate(HOUR_MS - (clock.unixNow() % HOUR_MS) - 60_000);
+});
 
-async function seed(amount: string) {
+async function seed(amount: string, required_plugins: readonly object[] = []) {
   const { gateway, path } = await seedRoute(gatehouse, {
-    gateway: { prices: [{ model: "gpt-fake", per_request: "0.01" }] },
+    gateway: { prices: [{ model: "gpt-fake", per_request: "0.01" }], required_plugins },
     upstream: { targets: [targetAt(provider)] },
   });
   const budgets = `/gateways/${gateway}/budgets`;
@@ -96,4 +105,18 @@ test("a confirmation of a reset is of the hour of its plan", async () => {
   expect((await reset(`?confirm=${digest}`)).body).toMatchObject({ code: "confirmation_required", losses });
   clock.shiftDate(-60_000);
   expect((await reset(`?confirm=${digest}`)).body).toMatchObject({ spent: "0.00" });
+});
+
+test("a request that a plugin changes in the next hour is charged once, to the hour in which it began", async () => {
+  // The limiter reserves the budgets, too. A change of the body afterwards plans them again.
+  const settings = { limits: { global: { limit: 1_000_000, window: "1h" } } };
+  const limiter = { name: "token_limiter", stage: "pre_request", settings, priority: 1 };
+  const code = "globalThis.beforeChange(); context.replaceBody(`${context.bodyText} `);";
+  const { state, settled, send } = await seed("1", [limiter, scripted("pre_request", code, { priority: 2 })]);
+  Object.assign(globalThis, { beforeChange: () => clock.shiftDate(60_000) });
+  expect(await send()).toBe(200);
+  Object.assign(globalThis, { beforeChange: null });
+  expect(await settled()).toMatchObject({ spent: "0.00", reserved: "0.00" });
+  clock.shiftDate(-60_000);
+  expect(await state()).toMatchObject({ spent: "0.01" });
 });

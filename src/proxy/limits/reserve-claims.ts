@@ -289,11 +289,13 @@ function reserveMissing(
   return isPromise(decided) ? decided.then(accept) : accept(decided);
 }
 
-/** Returns what a changed request needs of a budget in addition to what is reserved. */
+/**
+ * Returns the claim that a changed request needs in addition to those that are reserved. The request belongs
+ * to the period of its first claim, although that may have ended meanwhile.
+ */
 function missingPart(claim: PlannedClaim, reserved: readonly PlannedClaim[]): PlannedClaim[] {
-  const known = reserved.find(({ key, period }) => key === claim.key && period === claim.period);
+  const known = reserved.find(({ key }) => key === claim.key);
   if (known === undefined) return [claim];
-  return claim.amount > known.amount
-    ? [{ ...claim, amount: claim.amount - known.amount, addsTo: known.amount }]
-    : [];
+  const { period, endsAt, amount: addsTo } = known;
+  return claim.amount > addsTo ? [{ ...claim, period, endsAt, amount: claim.amount - addsTo, addsTo }] : [];
 }
