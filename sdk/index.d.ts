@@ -751,6 +751,11 @@ export interface TextChannel {
      * the tool or prompt, or the URI of the resource, as the client uses it.
      */
     readonly tool: string | null;
+    /**
+     * Other names under which clients may run the call: the first and the last that the provider sent, where these are not the whole name.
+     * A plugin is asked under each, and sees it as `tool`.
+     */
+    readonly otherTools?: readonly string[];
     /** The MCP method of the message, or that it responds to; null if this is not known, and for responses of providers. */
     readonly method: string | null;
     /** Whether the text is JSON: the arguments of all tools but those that take plain text. */

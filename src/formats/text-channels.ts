@@ -21,6 +21,11 @@ export interface TextChannel {
    * the tool or prompt, or the URI of the resource, as the client uses it.
    */
   readonly tool: string | null;
+  /**
+   * Other names under which clients may run the call: the first and the last that the provider sent, where these are not the whole name.
+   * A plugin is asked under each, and sees it as `tool`.
+   */
+  readonly otherTools?: readonly string[];
   /** The MCP method of the message, or that it responds to; null if this is not known, and for responses of providers. */
   readonly method: string | null;
   /** Whether the text is JSON: the arguments of all tools but those that take plain text. */
@@ -98,23 +103,31 @@ export interface TextReader {
 const MAX_NAMES = 1024;
 const MAX_NAME_LENGTH = 1024;
 
+interface ToolName {
+  readonly whole: string;
+  /** Some clients keep the first or the last piece that arrives, others join all. */
+  readonly first: string;
+  readonly last: string;
+}
+
 /** The names of the tools that a stream calls, by the key of their channel. */
 export class ToolNames {
-  readonly #names = new Map<string, string>();
+  readonly #names = new Map<string, ToolName>();
   /** The calls whose arguments have begun. */
   readonly #begun = new Set<string>();
 
+  /** Sets the name, or another one. */
   add(key: string, name: string | null): void {
-    if (name !== null && name !== "" && this.#names.size < MAX_NAMES) this.#names.set(key, name);
+    if (name !== null && name !== "") this.#set(key, name, name);
   }
 
   /**
-   * Adds a piece of a name that arrives in several deltas. Throws if the name would change after arguments: plugins have decided about the
-   * call by its name.
+   * Adds a piece of a name that arrives in several deltas. Some servers repeat the whole name in each delta. Throws if the name would change
+   * after arguments: plugins have decided about the call by its name.
    */
   append(key: string, piece: string | null): void {
-    if (piece === null || piece === "") return;
-    const known = this.#names.get(key) ?? "";
+    const known = this.get(key) ?? "";
+    if (piece === null || piece === "" || piece === known) return;
     if (known !== "" && this.#begun.has(key))
       throw new GatehouseError(
         "upstream_bad_answer",
@@ -125,7 +138,7 @@ export class ToolNames {
         "upstream_bad_answer",
         `The provider's stream has the name of a tool with more than ${MAX_NAME_LENGTH} characters.`,
       );
-    this.add(key, known + piece);
+    this.#set(key, known + piece, piece);
   }
 
   /** Arguments of the call have arrived. */
@@ -136,7 +149,22 @@ export class ToolNames {
   }
 
   get(key: string): string | null {
-    return this.#names.get(key) ?? null;
+    return this.#names.get(key)?.whole ?? null;
+  }
+
+  /** Returns the channel of the arguments of a call. */
+  channelOf(key: string, index: number, isJson = true): TextChannel {
+    const name = this.#names.get(key);
+    const channel = toolChannel(index, name?.whole ?? null, isJson);
+    if (name === undefined || (name.first === name.whole && name.last === name.whole)) return channel;
+    const otherTools = [...new Set([name.first, name.last])].filter((other) => other !== name.whole);
+    return { ...channel, otherTools };
+  }
+
+  #set(key: string, whole: string, last: string): void {
+    const known = this.#names.get(key);
+    if (known === undefined && this.#names.size >= MAX_NAMES) return;
+    this.#names.set(key, { whole, first: known?.first ?? last, last });
   }
 }
 

@@ -219,6 +219,10 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
     ["beside a call without index", [call("wipe", "c1", {}), call("ok", "c2", {})]],
     ["beside a call of the same index", [call("wipe", "c1"), call("ok", "c2")]],
     ["before a call of the same index", [call("ok", "c1"), call("wipe", "c2")]],
+    [
+      "whose first piece is a denied name",
+      [piece({ name: "wipe" }, "c1"), piece({ name: "_table", arguments: "{}" })],
+    ],
     ["of a function_call", null],
   ])("are denied if their name is split: %s", async (_, deltas) => {
     const old = [{ name: "wi" }, { name: "pe", arguments: "" }, { arguments: "{}" }].map((function_call) => ({
@@ -235,7 +239,7 @@ describe("tool_policy and calls whose arguments have an unusual form", () => {
   });
 
   test.each([
-    ["a longer name", [piece({ name: "wipe" }, "c1"), piece({ name: "_table", arguments: "{}" })]],
+    ["a longer name", [piece({ name: "wi" }, "c1"), piece({ name: "pe_table", arguments: "{}" })]],
     ["a repeated name", [piece({ name: "ok" }, "c1"), piece({ name: "ok", arguments: "{}" }, "c1")]],
   ])("pass if their whole name is no denied one: %s", async (_, deltas) => {
     const events = callDeltas(...deltas);

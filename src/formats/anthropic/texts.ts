@@ -142,7 +142,7 @@ class MessageTexts implements EventTexts {
 
   #readCall(sink: ReadTexts, block: JsonNode, index: number): void {
     const key = `${index}/`;
-    const channel = toolChannel(index, this.#names.get(key));
+    const channel = this.#names.channelOf(key, index);
     const input = block.get("input");
     const isWhole = input?.type === "string" || (input?.children.length ?? 0) > 0;
     sink.called(block);
@@ -160,7 +160,7 @@ class MessageTexts implements EventTexts {
     if (hasText(thinking)) sink.text(key, reasoningChannel(index, true), thinking);
     readSummary(sink, delta, index);
     const json = delta?.get("partial_json") ?? null;
-    if (hasText(json)) sink.text(key, toolChannel(index, this.#names.get(key)), json);
+    if (hasText(json)) sink.text(key, this.#names.channelOf(key, index), json);
     for (const [at, piece] of (delta?.children ?? []).entries()) {
       const name = delta?.keys[at] ?? "";
       if (!hasText(piece) || READ.has(name)) continue;

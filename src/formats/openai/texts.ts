@@ -11,7 +11,6 @@ import {
   readArguments,
   readProbabilities,
   reasoningChannel,
-  toolChannel,
   ToolNames,
   type EventTexts,
   type TextReader,
@@ -97,10 +96,11 @@ class ChatTexts implements EventTexts {
       this.#endPrevious(sink, index, key);
       const custom = call.get("custom");
       const plain = call.get("function");
-      const hasId = hasText(call.get("id"));
-      sink.called(call);
-      if (plain !== null) this.#readCall(body, sink, plain, "arguments", key, index, hasId);
-      if (custom !== null) this.#readCall(body, sink, custom, "input", key, index, hasId);
+      // Without either, its own members may be those of a call.
+      if (plain !== null || custom !== null) sink.called(call);
+      // Clients read the one that the type names, or that they know.
+      if (isGiven(body, plain)) this.#readCall(body, sink, plain, "arguments", `${key}function/`, index);
+      if (isGiven(body, custom)) this.#readCall(body, sink, custom, "input", `${key}custom/`, index);
     }
   }
 
@@ -133,17 +133,17 @@ class ChatTexts implements EventTexts {
     field: "arguments" | "input",
     key: string,
     index: number,
-    hasId = false,
   ): void {
-    const name = body.text(call.get("name"));
-    // Some servers repeat id and name in each delta. Otherwise the deltas have pieces of the name.
-    if (!(hasId && name === this.#names.get(key))) this.#names.append(key, name);
+    this.#names.append(key, body.text(call.get("name")));
     const args = call.get(field);
     if (hasArguments(args)) this.#names.begin(key);
-    const channel = toolChannel(index, this.#names.get(key), field === "arguments");
     sink.called(call);
-    readArguments(sink, key, channel, args);
+    readArguments(sink, key, this.#names.channelOf(key, index, field === "arguments"), args);
   }
+}
+
+function isGiven(body: JsonDocument, node: JsonNode | null): node is JsonNode {
+  return node !== null && body.source(node) !== "null";
 }
 
 function hasArguments(args: JsonNode | null): boolean {

@@ -12,7 +12,6 @@ import {
   contentChannel,
   hasText,
   reasoningChannel,
-  toolChannel,
   ToolNames,
   type EventTexts,
   type TextChannel,
@@ -166,8 +165,7 @@ class ResponseTexts implements EventTexts {
   }
 
   #channelOf(kind: string, index: number, key: string, name: string): TextChannel {
-    if (kind === "call")
-      return toolChannel(index, this.#names.get(key), name !== "response.custom_tool_call_input");
+    if (kind === "call") return this.#names.channelOf(key, index, name !== "response.custom_tool_call_input");
     const isReasoning = kind === "summary" || kind === "reasoning";
     return isReasoning ? reasoningChannel(index, this.#encrypted.has(index)) : contentChannel(index);
   }

@@ -149,10 +149,10 @@ export class TextHolds {
   }
 
   async #ask(channel: HeldChannel, isLast: boolean, isForced: boolean): Promise<void> {
-    const { ask, limits, now } = this.#options;
+    const { limits, now } = this.#options;
     const pause = this.#meter.add(channel.text.length);
     if (pause !== null) await pause;
-    const decision = await ask(channel.channel, channel.text, isLast, isForced);
+    const decision = await this.#decide(channel, isLast, isForced);
     if (decision === null) channel.releaseAll();
     else {
       const replacement = channel.channel.isReadOnly ? null : decision.replacement;
@@ -172,6 +172,22 @@ export class TextHolds {
         "upstream_bad_answer",
         `The provider's stream has more than ${MAX_KEPT_CHARACTERS} characters of text.`,
       );
+  }
+
+  /** Asks under each name of a call: the plugin may reject one, or hold the text back. */
+  async #decide(
+    { channel, text }: HeldChannel,
+    isLast: boolean,
+    isForced: boolean,
+  ): Promise<TextDecision | null> {
+    const { ask } = this.#options;
+    let isHeld = false;
+    for (const tool of channel.otherTools ?? []) {
+      const decision = await ask({ ...channel, tool, otherTools: [] }, text, isLast, isForced);
+      isHeld ||= decision !== null && (decision.length < text.length || text === "");
+    }
+    const decision = await ask(channel, text, isLast, isForced);
+    return isHeld && !isLast && !isForced ? { length: 0, replacement: null } : decision;
   }
 
   /** Writes the replaced text where the format repeats it. A text that was not sent before is treated as a channel of its own. */
