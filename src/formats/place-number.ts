@@ -16,3 +16,29 @@ export function placeNumber(body: JsonDocument, holder: JsonNode, name: string, 
     `The provider's response has a value of ${name} that is no number.`,
   );
 }
+
+/** The numbers of choices in a stream. */
+export class ChoiceNumbers {
+  readonly #requested: number;
+  /** By position in an event, if one choice was requested. */
+  readonly #numbers: number[] = [];
+
+  /** `requested`: how many choices the client wants. */
+  constructor(requested: number) {
+    this.#requested = requested;
+  }
+
+  /**
+   * Returns the number of the choice at a position of an event. Clients of one choice read the first one of each event, others go by number.
+   * Throws if both would join other pieces.
+   */
+  numberOf(body: JsonDocument, choice: JsonNode, at: number): number {
+    const number = placeNumber(body, choice, "index", at);
+    if (this.#requested !== 1) return number;
+    if ((this.#numbers[at] ??= number) === number) return number;
+    throw new GatehouseError(
+      "upstream_bad_answer",
+      "The provider's stream goes on with another choice, and one was requested.",
+    );
+  }
+}

@@ -101,7 +101,7 @@ test.each(FORMAT_NAMES)("%s", (format) => {
       if (body === null) throw new Error("the test has no JSON");
       const places = placesIn(body, (sink) => {
         if (isWhole) texts.readWhole(body, sink, false);
-        else texts.openStream().read(body, sink, null);
+        else texts.openStream(1).read(body, sink, null);
       });
       const at = bytes.indexOf(MARK);
       expect(places.filter(({ start, end }) => start <= at && end > at)).toHaveLength(1);

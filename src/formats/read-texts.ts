@@ -21,6 +21,9 @@ export class ReadTexts implements TextSink {
   readonly #read = new Set<JsonNode>();
   /** The calls of tools that were passed on. */
   readonly #calls = new Set<JsonNode>();
+  /** Values of a stream whose unknown texts are pieces, and their places. */
+  readonly #joined = new Map<JsonNode, string>();
+  #isJoined = false;
 
   constructor(body: JsonDocument, sink: TextSink) {
     this.#body = body;
@@ -63,13 +66,23 @@ export class ReadTexts implements TextSink {
     if (node !== null) this.#read.add(node);
   }
 
+  /** Clients may join the unknown texts of this value with those at the same place in later events. */
+  joined(node: JsonNode, place: string): void {
+    this.#joined.set(node, place);
+  }
+
   /**
    * Passes on everything else. Throws if a member of the format is spelled in another way, or occurs twice: some clients would read what
    * the reader has not. `names` is null for a body that need not have the format.
    */
   readRest(names: MemberNames | null): void {
-    const { root } = this.#body;
-    this.#walk(root, "", "", names);
+    this.#isJoined = true;
+    for (const [node, place] of this.#joined) {
+      this.#walk(node, "", place, names);
+      this.#read.add(node);
+    }
+    this.#isJoined = false;
+    this.#walk(this.#body.root, "", "", names);
   }
 
   #walk(node: JsonNode, key: string, path: string, names: MemberNames | null): void {
@@ -96,7 +109,8 @@ export class ReadTexts implements TextSink {
   #readString(node: JsonNode, key: string, path: string): void {
     if (!hasText(node)) return;
     if (isIdentifierKey(key) && isIdentifier(this.#body.bytes, node.start + 1, node.end - 1)) return;
-    this.whole(`further/${path}`, contentChannel(0), node);
+    if (this.#isJoined) this.text(`further/${path}`, contentChannel(0), node);
+    else this.whole(`further/${path}`, contentChannel(0), node);
   }
 
   /** The names of members may be text, too: then the JSON is. */

@@ -92,7 +92,8 @@ export interface TextReader {
   readonly format: FormatName | McpReaderName;
   /** Reads a whole body. All its channels are complete. `isStrict`: throws if clients may read other texts in it. */
   readWhole(body: JsonDocument, sink: TextSink, isStrict: boolean): void;
-  openStream(): EventTexts;
+  /** `choices`: how many the request wants. */
+  openStream(choices: number): EventTexts;
   /** Whether events repeat the text of earlier events. */
   readonly repeats: boolean;
   /** Returns the event that ends a stream with an error. `sequence` is its number, in formats that number events. */

@@ -158,7 +158,9 @@ export class PreResponsePlugins {
       if (texts.length > 0) {
         const toError = (error: RejectedText) => this.#toError(error);
         const { offLoop } = this.#parts;
-        const stage = new TextStage({ reader, isStream, isStrict, holds: texts, toError, offLoop });
+        const { isObject, generation } = this.#exchange.fields;
+        const choices = isObject ? generation.choices : Infinity;
+        const stage = new TextStage({ reader, isStream, isStrict, choices, holds: texts, toError, offLoop });
         stages.push(stage);
         this.#textLinks.set(stage, textLinks);
       }

@@ -4,7 +4,7 @@ import type { ResponseTextContext, TextRejection } from "../sdk/index.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 import type { ResponseSource } from "./pre-response-context.ts";
-import type { TextDecision } from "./texts/text-holds.ts";
+import type { TextDecision } from "./texts/held-channel.ts";
 
 const MAX_CODE_LENGTH = 64;
 

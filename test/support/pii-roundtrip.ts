@@ -54,7 +54,7 @@ export async function roundTrip({ format, isStream, text, key, pieceSize, chunkS
   const stage = new TextStage({
     reader,
     isStream,
-    isStrict: true,
+    isStrict: true, choices: 1,
     holds: [holds],
     toError: ({ rejection }) => ({ ...rejection, field: null, requestId: "" }),
     offLoop,

@@ -42,7 +42,7 @@ export const anthropicTexts: TextReader = {
       if (!isCall(block)) continue;
       read.called(block);
       const channel = toolChannel(index, body.text(block.get("name")));
-      readArguments(read, `${index}/`, channel, block.get("input"));
+      readArguments(read, `${index}/input/`, channel, block.get("input"));
     }
     read.readRest(isStrict ? NAMES : null);
   },
@@ -53,15 +53,15 @@ export const anthropicTexts: TextReader = {
 
 function readBlock(sink: ReadTexts, block: JsonNode, index: number, key: string, isSigned: boolean): void {
   const text = block.get("text");
-  if (hasText(text)) sink.text(key, contentChannel(index), text);
+  if (hasText(text)) sink.text(`${key}text/`, contentChannel(index), text);
   const thinking = block.get("thinking");
-  if (hasText(thinking)) sink.text(key, reasoningChannel(index, isSigned), thinking);
+  if (hasText(thinking)) sink.text(`${key}thinking/`, reasoningChannel(index, isSigned), thinking);
 }
 
 /** A summary of earlier turns, in a block or a delta of it. It is not signed: the client sends it back, and guards inspect it then. */
 function readSummary(sink: TextSink, node: JsonNode | null, index: number): void {
   const summary = node?.get("content") ?? null;
-  if (hasText(summary)) sink.text(`${index}/`, reasoningChannel(index, false), summary);
+  if (hasText(summary)) sink.text(`${index}/summary/`, reasoningChannel(index, false), summary);
 }
 
 /** Reads what a tool of the provider, or of an MCP server that it asked, returned. The block is whole in the first event of a stream. */
@@ -149,18 +149,18 @@ class MessageTexts implements EventTexts {
     // Arguments in the first event are complete. Deltas would replace them.
     if (isWhole) readArguments(sink, `${key}start/`, channel, input);
     // The arguments follow in deltas, or there are none at all.
-    else sink.open(key, channel);
+    else sink.open(`${key}input/`, channel);
   }
 
   #readDelta(event: JsonDocument, sink: ReadTexts, delta: JsonNode | null, index: number, key: string): void {
     const text = delta?.get("text") ?? null;
-    if (hasText(text)) sink.text(key, contentChannel(index), text);
+    if (hasText(text)) sink.text(`${key}text/`, contentChannel(index), text);
     // The signature follows at the end of the block.
     const thinking = delta?.get("thinking") ?? null;
-    if (hasText(thinking)) sink.text(key, reasoningChannel(index, true), thinking);
+    if (hasText(thinking)) sink.text(`${key}thinking/`, reasoningChannel(index, true), thinking);
     readSummary(sink, delta, index);
     const json = delta?.get("partial_json") ?? null;
-    if (hasText(json)) sink.text(key, this.#names.channelOf(key, index), json);
+    if (hasText(json)) sink.text(`${key}input/`, this.#names.channelOf(key, index), json);
     for (const [at, piece] of (delta?.children ?? []).entries()) {
       const name = delta?.keys[at] ?? "";
       if (!hasText(piece) || READ.has(name)) continue;

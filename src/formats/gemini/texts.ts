@@ -1,7 +1,7 @@
 // The texts in responses of Gemini, whole and streamed.
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
 import { MemberNames } from "../member-names.ts";
-import { placeNumber } from "../place-number.ts";
+import { ChoiceNumbers } from "../place-number.ts";
 import { ReadTexts } from "../read-texts.ts";
 import { requireObject } from "../require-object.ts";
 import { formatSse } from "../sse.ts";
@@ -41,7 +41,7 @@ const NAMES = new MemberNames(
 export const geminiTexts: TextReader = {
   format: "gemini",
   readWhole(body, sink, isStrict) {
-    const calls = new GeminiTexts();
+    const calls = new GeminiTexts(Infinity);
     const read = new ReadTexts(body, sink);
     // Without `alt=sse`, a stream is an array of events.
     if (isStrict && body.root.type !== "array") requireObject(body);
@@ -49,7 +49,7 @@ export const geminiTexts: TextReader = {
       calls.readEvent(body, event, read, true);
     read.readRest(isStrict ? NAMES : null);
   },
-  openStream: () => new GeminiTexts(),
+  openStream: (choices) => new GeminiTexts(choices),
   repeats: false,
   errorEvent: (error) => formatSse({ data: JSON.stringify(encodeError(error)) }),
 };
@@ -57,6 +57,12 @@ export const geminiTexts: TextReader = {
 class GeminiTexts {
   /** Calls are not numbered. Each is complete in one event. */
   #calls = 0;
+  readonly #candidates: ChoiceNumbers;
+
+  /** `candidates`: how many the request wants. */
+  constructor(candidates: number) {
+    this.#candidates = new ChoiceNumbers(candidates);
+  }
 
   read(event: JsonDocument, sink: TextSink): void {
     requireObject(event);
@@ -67,13 +73,12 @@ class GeminiTexts {
 
   readEvent(body: JsonDocument, event: JsonNode, sink: ReadTexts, isWhole: boolean): void {
     for (const [at, candidate] of (event.get("candidates")?.elements ?? []).entries()) {
-      const index = placeNumber(body, candidate, "index", at);
+      const index = this.#candidates.numberOf(body, candidate, at);
       for (const part of candidate.get("content")?.get("parts")?.elements ?? [])
         this.#readPart(body, sink, part, index);
       const place = { prefix: `${index}/`, empty: "{}", isWhole };
       for (const field of ["logprobsResult", "logprobs_result"])
         readProbabilities(body, sink, candidate, { field, ...place });
-      if (get(candidate, "finishReason", "finish_reason")?.type === "string") sink.end(`${index}/`);
     }
   }
 

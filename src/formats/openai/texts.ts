@@ -1,7 +1,7 @@
 // The texts in responses of chat completions and completions, whole and streamed.
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
 import { MemberNames } from "../member-names.ts";
-import { placeNumber } from "../place-number.ts";
+import { ChoiceNumbers, placeNumber } from "../place-number.ts";
 import { ReadTexts } from "../read-texts.ts";
 import { requireObject } from "../require-object.ts";
 import { formatSse } from "../sse.ts";
@@ -21,9 +21,9 @@ import { encodeError } from "./encode-error.ts";
 export const openaiTexts: TextReader = {
   format: "openai",
   readWhole(body, sink, isStrict) {
-    new ChatTexts().readAll(body, sink, "message", isStrict);
+    new ChatTexts(1).readAll(body, sink, "message", isStrict);
   },
-  openStream: () => new ChatTexts(),
+  openStream: (choices) => new ChatTexts(choices),
   repeats: false,
   errorEvent: (error) => formatSse({ data: JSON.stringify(encodeError(error)) }),
 };
@@ -43,6 +43,12 @@ class ChatTexts implements EventTexts {
   /** The calls of a stream, by choice and index of the call. */
   readonly #calls = new Map<string, { readonly id: string | null; readonly key: string }>();
   #furtherCalls = 0;
+  readonly #choices: ChoiceNumbers;
+
+  /** `choices`: how many the request wants. */
+  constructor(choices: number) {
+    this.#choices = new ChoiceNumbers(choices);
+  }
 
   read(event: JsonDocument, sink: TextSink): void {
     requireObject(event);
@@ -58,16 +64,22 @@ class ChatTexts implements EventTexts {
   #readChoices(body: JsonDocument, sink: ReadTexts, field: "message" | "delta"): void {
     for (const [at, choice] of (body.root.get("choices")?.elements ?? []).entries()) {
       // Deltas belong to the choice and to the call with their number. In a whole body, numbers could join two of them.
-      const index = field === "message" ? at : placeNumber(body, choice, "index", at);
       const text = choice.get("text");
-      if (hasText(text)) sink.text(`${index}/content/`, contentChannel(index), text);
       const message = choice.get(field);
+      const index = field === "message" ? at : this.#numberOf(body, choice, at);
+      if (hasText(text)) sink.text(`${index}/content/`, contentChannel(index), text);
       if (message !== null) this.#readMessage(body, sink, message, index, field === "message");
+      if (message !== null && field === "delta") sink.joined(message, `${index}/delta/`);
       const place = { prefix: `${index}/`, empty: "null", isWhole: field === "message" };
       readProbabilities(body, sink, choice, { field: "logprobs", ...place });
-      // A null is a scalar.
-      if (choice.get("finish_reason")?.type === "string") sink.end(`${index}/`);
     }
+  }
+
+  /** Completions have one choice for each of several prompts. */
+  #numberOf(body: JsonDocument, choice: JsonNode, at: number): number {
+    return choice.get("delta") === null
+      ? placeNumber(body, choice, "index", at)
+      : this.#choices.numberOf(body, choice, at);
   }
 
   #readMessage(

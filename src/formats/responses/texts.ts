@@ -1,4 +1,5 @@
 // The texts in responses of OpenAI's Responses API, whole and streamed. The events that end a part repeat its text.
+import { GatehouseError } from "../../base/errors.ts";
 import type { JsonDocument, JsonNode } from "../../base/json-nodes.ts";
 import { encodeError } from "../openai/encode-error.ts";
 import { eventTypeOf } from "../event-type.ts";
@@ -89,6 +90,8 @@ class ResponseTexts implements EventTexts {
   readonly #names = new ToolNames();
   /** The items whose reasoning is encrypted as well. */
   readonly #encrypted = new Set<number>();
+  /** The places of items, by kind of text and id. */
+  readonly #places = new Map<string, number>();
 
   read(event: JsonDocument, sink: TextSink, name: string | null): void {
     requireObject(event);
@@ -152,6 +155,7 @@ class ResponseTexts implements EventTexts {
       kind === "call"
         ? `${index}/call/`
         : `${index}/${kind}/${position === "" ? 0 : placeNumber(event, root, position, 0)}/`;
+    this.#requireOnePlace(`${kind} ${event.text(root.get("item_id")) ?? ""}`, index);
     const channel = this.#channelOf(kind, index, key, name);
     const delta = root.get("delta");
     if (phase === "delta" && hasText(delta)) sink.text(key, channel, delta);
@@ -162,6 +166,18 @@ class ResponseTexts implements EventTexts {
       const text = root.get(field);
       if (text?.type === "string") sink.repeat(key, channel, text);
     }
+  }
+
+  /** Clients join the texts of an item by its id or by its place. Throws if these differ. */
+  #requireOnePlace(item: string, index: number): void {
+    if (item.endsWith(" ") || (this.#places.size >= MAX_ITEMS && !this.#places.has(item))) return;
+    const known = this.#places.get(item) ?? index;
+    this.#places.set(item, known);
+    if (known !== index)
+      throw new GatehouseError(
+        "upstream_bad_answer",
+        "The provider's stream goes on with a text of an item at another place.",
+      );
   }
 
   #channelOf(kind: string, index: number, key: string, name: string): TextChannel {

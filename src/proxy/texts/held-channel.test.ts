@@ -16,7 +16,7 @@ const queued = () => ({ unit: TextUnit.opaque(new Uint8Array(0)), unreleased: 0 
 
 /** Returns the texts of the places after the replacement. */
 function replaced(pieces: readonly string[], replacement: string): string[] {
-  const channel = new HeldChannel("key", CHANNEL, false);
+  const channel = new HeldChannel("key", CHANNEL, { isRepeated: false, isWhole: false, known: undefined });
   const slots = pieces.map((text) => new TextSlot({ start: 0, end: 0, form: "string", text }));
   for (const slot of slots) channel.append(queued(), slot);
   channel.release(pieces.join("").length, replacement, false);
@@ -68,7 +68,7 @@ test("a replacement is written where the text differs, also in long texts", () =
 });
 
 test("many small pieces are held and released in linear time", () => {
-  const channel = new HeldChannel("key", CHANNEL, false);
+  const channel = new HeldChannel("key", CHANNEL, { isRepeated: false, isWhole: false, known: undefined });
   const slots: TextSlot[] = [];
   for (let piece = 0; piece < 200_000; piece++) {
     const slot = new TextSlot({ start: 0, end: 0, form: "string", text: "x" });

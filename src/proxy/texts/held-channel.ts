@@ -1,5 +1,6 @@
 // The text of one channel that a plugin has not released yet, and the places in the response that it belongs to.
 import type { TextChannel } from "../../formats/text-channels.ts";
+import { RejectedText } from "./text-rejection.ts";
 import type { TextSlot, TextUnit } from "./text-unit.ts";
 
 /** A unit that is sent when all of its pieces of text are released. */
@@ -15,6 +16,16 @@ interface Piece {
   length: number;
   output: string;
 }
+
+/** What a plugin decided about the text of a channel. */
+export interface TextDecision {
+  readonly length: number;
+  /** Null to send the text itself. */
+  readonly replacement: string | null;
+}
+
+/** Characters that are kept of a text for one that follows its end: code of this length is found, and most arguments are whole. */
+const TAIL = 2048;
 
 export class HeldChannel {
   readonly key: string;
@@ -32,11 +43,29 @@ export class HeldChannel {
   #sent = "";
   #receivedLength = 0;
   #isChanged = false;
+  /** The end of the pieces that were sent, also of those before an end of the channel. */
+  #tail: string;
+  readonly #isWhole: boolean;
+  /** The end of what was sent before the channel went on after its end: clients may join both. */
+  #before: string;
 
-  constructor(key: string, channel: TextChannel, isRepeated: boolean) {
+  /** `known` is the channel with this key that has ended. `isWhole`: the text is complete, and no piece of another one. */
+  constructor(
+    key: string,
+    channel: TextChannel,
+    { isRepeated, isWhole, known }: { isRepeated: boolean; isWhole: boolean; known: HeldChannel | undefined },
+  ) {
     this.key = key;
     this.channel = channel;
     this.#isRepeated = isRepeated;
+    this.#isWhole = isWhole;
+    this.#tail = known === undefined ? "" : known.#tail;
+    this.#before = isWhole ? "" : this.#tail;
+  }
+
+  /** The text that a plugin inspects. */
+  get inspected(): string {
+    return this.#before + this.text;
   }
 
   get isHolding(): boolean {
@@ -54,6 +83,23 @@ export class HeldChannel {
     this.#pieces.push({ queued, slot, length: text.length, output: "" });
     this.text += text;
     this.#receivedLength += text.length;
+  }
+
+  /** Releases what the plugin decided about the inspected text. Throws if it replaces what was sent before. */
+  apply({ length, replacement }: TextDecision, isExplicit: boolean): void {
+    const before = this.#before;
+    if (length <= before.length) this.release(0, before === "" ? replacement : null, isExplicit);
+    else if (replacement === null) this.release(length - before.length, null, isExplicit);
+    // A mask has the length of what it replaces.
+    else if (replacement.startsWith(before) || replacement.length === length)
+      this.release(length - before.length, replacement.slice(before.length), isExplicit);
+    else
+      throw new RejectedText({
+        status: 502,
+        code: "upstream_bad_answer",
+        message:
+          "The provider's stream goes on with a text after its end, and a plugin replaces a part of it that was sent.",
+      });
   }
 
   /** Releases the first `length` characters. `isExplicit`: units without text at the end of a hold are held as well. */
@@ -80,6 +126,9 @@ export class HeldChannel {
     // A copy for each delta that releases nothing would take quadratic time.
     if (pieces > 0) this.#pieces = this.#pieces.slice(pieces);
     this.text = this.text.slice(length);
+    // Whatever follows has been inspected together with what was sent before.
+    if (length > 0) this.#before = "";
+    if (!this.#isWhole) this.#keepTail(sent);
     if (length > 0 || this.#pieces.length === 0) this.heldSince = null;
     if (this.#isRepeated) this.#sent += sent;
     if (sent !== original) this.#isChanged = true;
@@ -87,6 +136,11 @@ export class HeldChannel {
 
   releaseAll(): void {
     this.release(this.text.length, null, false);
+  }
+
+  #keepTail(sent: string): void {
+    this.#tail += sent;
+    if (this.#tail.length > 2 * TAIL) this.#tail = this.#tail.slice(-TAIL);
   }
 
   /** Returns what replaces a repetition of the text; null if it differs from the text that was received. */

@@ -4,15 +4,8 @@ import { GatehouseError } from "../../base/errors.ts";
 import { TurnMeter } from "../../base/own-turn.ts";
 import type { ChannelKind, TextChannel } from "../../formats/text-channels.ts";
 import type { TextHold } from "../../sdk/texts.ts";
-import { HeldChannel, type QueuedUnit } from "./held-channel.ts";
+import { HeldChannel, type QueuedUnit, type TextDecision } from "./held-channel.ts";
 import type { TextUnit } from "./text-unit.ts";
-
-/** What a plugin decided about the text of a channel. */
-export interface TextDecision {
-  readonly length: number;
-  /** Null to send the text itself. */
-  readonly replacement: string | null;
-}
 
 /** Calls the plugin. Resolves to null if the plugin released everything. Rejects if the plugin rejects the response, or fails. */
 export type AskPlugin = (
@@ -123,9 +116,12 @@ export class TextHolds {
         const pause = this.#meter.add(this.#channels.size);
         if (pause !== null) await pause;
       } else if (mark.type !== "probabilities" && mark.type !== "repeat") {
-        const channel = this.#channelOf(mark.key, mark.channel);
+        const isWhole = mark.type === "whole";
+        if (mark.type === "text" && mark.slot.text === "" && this.#channels.get(mark.key)?.hasEnded === true)
+          continue;
+        const channel = this.#channelOf(mark.key, mark.channel, isWhole);
         channel.append(queued, "slot" in mark ? mark.slot : null);
-        if (mark.type === "whole") channel.hasEnded = true;
+        if (isWhole) channel.hasEnded = true;
         add(channel);
       }
     }
@@ -133,8 +129,8 @@ export class TextHolds {
     return due;
   }
 
-  /** A channel that goes on after its end is a new one. */
-  #channelOf(key: string, channel: TextChannel): HeldChannel {
+  /** A channel that goes on after its end is a new one, which remembers the end of the text before it. */
+  #channelOf(key: string, channel: TextChannel, isWhole: boolean): HeldChannel {
     const known = this.#channels.get(key);
     if (known !== undefined && !known.hasEnded) {
       known.channel = channel;
@@ -143,7 +139,8 @@ export class TextHolds {
     const most = this.#options.isStream ? MAX_CHANNELS : MAX_WHOLE_CHANNELS;
     if (this.#channels.size >= most && known === undefined)
       throw new GatehouseError("upstream_bad_answer", `The response has more than ${most} texts.`);
-    const created = new HeldChannel(key, channel, this.#options.repeats);
+    const isRepeated = this.#options.repeats;
+    const created = new HeldChannel(key, channel, { isRepeated, isWhole, known });
     this.#channels.set(key, created);
     return created;
   }
@@ -153,11 +150,10 @@ export class TextHolds {
     const pause = this.#meter.add(channel.text.length);
     if (pause !== null) await pause;
     const decision = await this.#decide(channel, isLast, isForced);
+    const isExplicit = !isLast && !isForced;
     if (decision === null) channel.releaseAll();
-    else {
-      const replacement = channel.channel.isReadOnly ? null : decision.replacement;
-      channel.release(decision.length, replacement, !isLast && !isForced);
-    }
+    else if (channel.channel.isReadOnly) channel.apply({ ...decision, replacement: null }, isExplicit);
+    else channel.apply(decision, isExplicit);
     if (isLast || isForced) {
       if (channel.isHolding) channel.releaseAll();
       return;
@@ -176,7 +172,7 @@ export class TextHolds {
 
   /** Asks under each name of a call: the plugin may reject one, or hold the text back. */
   async #decide(
-    { channel, text }: HeldChannel,
+    { channel, inspected: text }: HeldChannel,
     isLast: boolean,
     isForced: boolean,
   ): Promise<TextDecision | null> {
@@ -207,7 +203,7 @@ export class TextHolds {
         slot.text = repeated;
         continue;
       }
-      const channel = this.#channelOf(key, mark.channel);
+      const channel = this.#channelOf(key, mark.channel, true);
       channel.append(queued, slot);
       channel.hasEnded = true;
       await this.#ask(channel, true, false);

@@ -31,7 +31,7 @@ function stageOf(
     (ask) => new TextHolds({ ask, limits, now, repeats: reader.repeats, isStream: true }),
   );
   const toError = ({ rejection }: RejectedText) => ({ ...rejection, field: null, requestId: "r" });
-  return new TextStage({ reader, isStream, isStrict: true, holds, toError, offLoop });
+  return new TextStage({ reader, isStream, isStrict: true, choices: Infinity, holds, toError, offLoop });
 }
 
 const offLoop = new OffLoop({ maxThreads: 1 });
@@ -340,9 +340,9 @@ describe("a stream of which much has arrived at once", () => {
       `data: {"choices":[${Array.from({ length: 4000 }, (_, index) => `{"index":${index},"delta":{"content":"s"}}`).join(",")}]}\n\n`,
     ],
     [
-      "ends of choices",
+      "ends of calls",
       `data: {"choices":[${Array.from({ length: 2000 }, (_, index) => `{"index":${index},"delta":{"content":"s"}}`).join(",")}]}\n\n` +
-        `data: {"choices":[${'{"index":9999,"delta":{},"finish_reason":"stop"},'.repeat(10_000)}{}]}\n\n`,
+        `data: {"choices":[{"delta":{"tool_calls":[${'{"index":0},{"index":1},'.repeat(5000)}{}]}}]}\n\n`,
     ],
   ])("is read in several turns of the event loop: %s", async (_, stream) => {
     const bytes = Buffer.from(stream);

@@ -19,6 +19,8 @@ interface TextStageOptions {
   readonly isStream: boolean;
   /** A whole body has the format of the reader, or it is rejected. Otherwise it may also be a text. */
   readonly isStrict: boolean;
+  /** How many the request wants. */
+  readonly choices: number;
   /** Of one plugin each, in the order in which they run. */
   readonly holds: readonly TextHolds[];
   /** Completes the error of a rejected stream. */
@@ -34,7 +36,7 @@ export class TextStage {
 
   constructor(options: TextStageOptions) {
     this.#options = options;
-    this.#texts = options.reader.openStream();
+    this.#texts = options.reader.openStream(options.choices);
   }
 
   /** The time of the clock at which `expire` should be called; Infinity if nothing is held. */
