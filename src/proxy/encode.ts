@@ -133,7 +133,7 @@ export function encodeRequest(
     detailsReader: format.details,
     contentReader: (translation === null ? format : translation.to).content,
     textReader: (translation === null ? format : translation.to).texts,
-    bodyRule: isChat ? "format" : bodyRuleOf(exchange.endpoint ?? endpointIn(path)),
+    bodyRule: isChat ? "format" : bodyRuleOf(exchange.endpoint ?? endpointIn(path), rule.rule.unguarded),
   };
 }
 

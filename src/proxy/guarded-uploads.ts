@@ -100,8 +100,11 @@ const SUBJECTS: Readonly<Record<Refusal["transport"], string>> = {
 
 function refuse(refusal: Refusal | null): void {
   if (refusal === null) return;
-  const { guard, transport } = refusal;
-  throw new GatehouseError("guard_not_applicable", refusalMessage(guard, transport));
+  throw notApplicable(refusal);
+}
+
+export function notApplicable({ guard, transport }: Refusal): GatehouseError {
+  return new GatehouseError("guard_not_applicable", refusalMessage(guard, transport));
 }
 
 function refusalMessage(guard: string, transport: Refusal["transport"]): string {

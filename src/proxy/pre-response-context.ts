@@ -1,6 +1,7 @@
 // The context of pre_response hooks: reads and replaces one chunk of a response body, or the whole body.
 import type { TextReader } from "../formats/text-channels.ts";
 import type { ResponseBodyContext } from "../sdk/index.ts";
+import type { FileTransport } from "../snapshot/rule-guards.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import type { TextForm } from "./texts/text-form.ts";
 import { CallContext } from "./plugin-context.ts";
@@ -20,6 +21,8 @@ export interface ResponseSource extends ResponseOrigin {
   readonly textForm: TextForm;
   /** A whole body has the format of the reader, or it is rejected. */
   readonly isStrict: boolean;
+  /** As which transport of the rule the body would pass; absent or null if it is no file. */
+  readonly transport?: FileTransport | null;
   /** Finds the texts in the response that the client gets. */
   readonly textReader: TextReader;
 }

@@ -4,6 +4,7 @@ import type { ChainLink } from "../snapshot/chain-link.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { callHook } from "./call-hook.ts";
 import type { Exchange } from "./exchange.ts";
+import { notApplicable } from "./guarded-uploads.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
 import { PreResponseContext, type ResponseSource } from "./pre-response-context.ts";
 import { isTextLink, textHoldsOf } from "./text-holds-of.ts";
@@ -152,7 +153,7 @@ export class PreResponsePlugins {
     const stages: Stage[] = [];
     let texts: TextHolds[] = [];
     let textLinks: ChainLink[] = [];
-    const { textForm, isStrict, textReader: reader } = this.#response;
+    const { textForm, isStrict, textReader: reader, transport = null } = this.#response;
     const isStream = textForm === "events";
     const endTexts = () => {
       if (texts.length > 0) {
@@ -160,7 +161,10 @@ export class PreResponsePlugins {
         const { offLoop } = this.#parts;
         const { isObject, generation } = this.#exchange.fields;
         const choices = isObject ? generation.choices : Infinity;
-        const stage = new TextStage({ reader, isStream, isStrict, choices, holds: texts, toError, offLoop });
+        const [{ name: guard } = { name: "" }] = textLinks;
+        const unreadable = transport === null ? null : () => notApplicable({ guard, transport });
+        const options = { reader, isStream, isStrict, unreadable, choices, toError, offLoop };
+        const stage = new TextStage({ ...options, holds: texts });
         stages.push(stage);
         this.#textLinks.set(stage, textLinks);
       }

@@ -7,6 +7,7 @@ import type { ContentReader } from "../formats/content-reader.ts";
 import type { Format } from "../formats/format.ts";
 import type { ResponseDetails } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
+import type { FileTransport } from "../snapshot/rule-guards.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { OpeningOf } from "../formats/stream-opening.ts";
 import type { TextReader } from "../formats/text-channels.ts";
@@ -188,6 +189,12 @@ export class TargetResponse {
   /** Whether the body is one of the format, or rejected by plugins that read its texts. Errors may have any form. */
   get isStrict(): boolean {
     return this.translation !== null || (this.upstreamResponse.ok && this.#bodyRule === "format");
+  }
+
+  /** As which transport of the rule the body would pass; null if it is no file. */
+  get transport(): FileTransport | null {
+    const rule = this.#bodyRule;
+    return this.upstreamResponse.ok && (rule === "files" || rule === "batches") ? rule : null;
   }
 
   /** Whether another target is tried if there is one. Every other response goes to the client. */

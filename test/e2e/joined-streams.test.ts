@@ -255,16 +255,8 @@ describe("a text that goes on is inspected together with its beginning", () => {
       events(text(FIRST), { type: "content_block_stop", index: 0 }, text(SECOND), { type: "message_stop" }),
     ],
     ["around another text of a block", MESSAGES, events(text(FIRST), thinking, text(SECOND))],
-    [
-      "after the end of a text",
-      RESPONSES,
-      events(output(FIRST), done(FIRST), output(SECOND)),
-    ],
-    [
-      "after the end of another text",
-      RESPONSES,
-      events(output(FIRST), done("Hm."), output(SECOND)),
-    ],
+    ["after the end of a text", RESPONSES, events(output(FIRST), done(FIRST), output(SECOND))],
+    ["after the end of another text", RESPONSES, events(output(FIRST), done("Hm."), output(SECOND))],
     ["in an item at another place", RESPONSES, events(output(FIRST), output(SECOND, { output_index: 1 }))],
     [
       "after the reason of an end",

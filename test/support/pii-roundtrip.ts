@@ -54,7 +54,8 @@ export async function roundTrip({ format, isStream, text, key, pieceSize, chunkS
   const stage = new TextStage({
     reader,
     isStream,
-    isStrict: true, choices: 1,
+    isStrict: true,
+    choices: 1,
     holds: [holds],
     toError: ({ rejection }) => ({ ...rejection, field: null, requestId: "" }),
     offLoop,

@@ -137,7 +137,15 @@ async function runOnMessage(
       requestId: exchange.requestId,
     });
     const { offLoop } = parts;
-    const stage = new TextStage({ reader, isStream: false, isStrict: true, choices: 1, holds, toError, offLoop });
+    const stage = new TextStage({
+      reader,
+      isStream: false,
+      isStrict: true,
+      choices: 1,
+      holds,
+      toError,
+      offLoop,
+    });
     current = await stage.run(current, true);
   }
   if (!changesMessages(link)) return current;

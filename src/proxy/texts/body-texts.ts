@@ -1,5 +1,6 @@
 // Finds and replaces the texts of whole bodies: of large ones in a worker thread, because this would keep other requests waiting.
 import { isUtf8 } from "node:buffer";
+import type { GatehouseError } from "../../base/errors.ts";
 import type { TextReader } from "../../formats/text-channels.ts";
 import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
 import { isMovable } from "../../off-loop/movable.ts";
@@ -7,7 +8,7 @@ import type { OffLoop, TaskOptions } from "../../off-loop/off-loop.ts";
 import type * as findTextsTask from "./find-texts-task.ts";
 import type * as replaceTextsTask from "./replace-texts-task.ts";
 import { startOf } from "./text-form.ts";
-import { findTexts, unreadable, type FoundMark } from "./found-texts.ts";
+import { findTexts, unreadable, type FoundTexts } from "./found-texts.ts";
 import { TextUnit } from "./text-unit.ts";
 
 const FIND = new URL("./find-texts-task.ts", import.meta.url);
@@ -18,18 +19,21 @@ interface BodyReading {
   readonly reader: TextReader;
   /** The body has the format of the reader, or it is rejected. */
   readonly isStrict: boolean;
+  /** Returns the error of a body that cannot be read; absent or null for that of the format. */
+  readonly unreadable?: (() => GatehouseError) | null;
   readonly offLoop: OffLoop;
 }
 
 /** `isOwned`: nothing else uses the memory of the bytes. Rejects for a body that cannot be read. */
 export async function readBody(
   given: Uint8Array,
-  { reader, isStrict, offLoop }: BodyReading,
+  { reader, isStrict, offLoop, unreadable: error }: BodyReading,
   isOwned: boolean,
 ): Promise<TextUnit> {
   const { bytes, found } = await find(given, reader, isStrict, offLoop, isOwned);
-  if (found !== null) return TextUnit.ofBody(bytes, found);
-  if (isStrict || !isUtf8(bytes) || bytes.includes(0)) throw unreadable("a body");
+  if (found !== null && found !== "mixed") return TextUnit.ofBody(bytes, found);
+  if (isStrict || found === "mixed" || !isUtf8(bytes) || bytes.includes(0))
+    throw error?.() ?? unreadable("a body");
   return TextUnit.ofText(bytes);
 }
 
@@ -39,7 +43,7 @@ async function find(
   isStrict: boolean,
   offLoop: OffLoop,
   isOwned: boolean,
-): Promise<{ readonly bytes: Uint8Array; readonly found: readonly FoundMark[] | null }> {
+): Promise<{ readonly bytes: Uint8Array; readonly found: FoundTexts }> {
   const { format } = reader;
   if (startOf(bytes, false) !== "json") return { bytes, found: null };
   if (!isLargeBody(bytes)) return { bytes, found: findTexts(bytes, reader, isStrict) };

@@ -2,10 +2,10 @@
 import { formatNamed } from "../../formats/registry.ts";
 import type { TextReader } from "../../formats/text-channels.ts";
 import { messageTexts } from "../../mcp/message-texts.ts";
-import { findTexts, type FoundMark } from "./found-texts.ts";
+import { findTexts, type FoundTexts } from "./found-texts.ts";
 
 interface Found {
-  readonly found: readonly FoundMark[] | null;
+  readonly found: FoundTexts;
   /** Those of the input if they were moved here: the event loop has no others. */
   readonly bytes: Uint8Array | null;
 }

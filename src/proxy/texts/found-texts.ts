@@ -1,4 +1,5 @@
 // Finds the texts in one piece of a response, and where their JSON is located.
+import { hasByteOrderMark } from "../../base/byte-search.ts";
 import { GatehouseError } from "../../base/errors.ts";
 import { JsonDocument, type JsonNode } from "../../base/json-nodes.ts";
 import { JsonScanner } from "../../base/json-scanner.ts";
@@ -57,23 +58,91 @@ export function parsed(json: Uint8Array, maxValues: number): JsonDocument | null
 /** More take the event loop too long, even those that a worker thread has found. */
 const MAX_TEXTS = 65_536;
 
-/** Finds the texts of a body; null if it is not JSON. `isStrict`: the body has the format of the reader. */
-export function findTexts(
-  bytes: Uint8Array,
-  reader: TextReader,
-  isStrict: boolean,
-): readonly FoundMark[] | null {
-  const body = parsed(bytes, MAX_BODY_VALUES);
-  if (body === null || !isStrictJson(bytes)) return null;
-  let count = 0;
-  const collected = new Collected(body, (found) => {
-    if (++count > MAX_TEXTS)
-      throw new GatehouseError("upstream_bad_answer", `The response has more than ${MAX_TEXTS} texts.`);
-    return found;
-  });
-  reader.readWhole(body, collected, isStrict);
-  collected.end("");
-  return withTokens(collected.marks);
+/** Null: the body is not JSON. `mixed`: some of its lines are. */
+export type FoundTexts = readonly FoundMark[] | "mixed" | null;
+
+/** Finds the texts of a body. `isStrict`: the body has the format of the reader. Otherwise each line may be JSON. */
+export function findTexts(bytes: Uint8Array, reader: TextReader, isStrict: boolean): FoundTexts {
+  const texts = new BodyTexts(reader, isStrict);
+  const found = texts.read(bytes, 0, "");
+  return found !== null || isStrict ? found : findInLines(bytes, texts);
+}
+
+const MARK_BYTES = 3;
+
+function findInLines(bytes: Uint8Array, texts: BodyTexts): FoundTexts {
+  const marks: FoundMark[] = [];
+  let lines = 0;
+  let others = 0;
+  for (let start = hasByteOrderMark(bytes) ? MARK_BYTES : 0; start < bytes.length;) {
+    const next = bytes.indexOf(LF, start);
+    const end = next < 0 ? bytes.length : next;
+    const line = bytes.subarray(start, end);
+    if (line.some((byte) => byte > SPACE)) {
+      const found = isStructure(line) ? texts.read(line, start, `line/${lines}/`) : null;
+      if (found === null) others++;
+      else if (++lines > MAX_TEXTS) throw tooManyTexts();
+      for (const mark of found ?? []) marks.push(mark);
+    }
+    start = end + 1;
+  }
+  if (lines === 0) return null;
+  return others === 0 ? marks : "mixed";
+}
+
+const LF = 0x0a;
+const SPACE = 0x20;
+const OPENING = new Set([0x5b, 0x7b]);
+
+/** Whether the first character of a line that is not blank is a bracket. */
+function isStructure(line: Uint8Array): boolean {
+  return OPENING.has(line.find((byte) => byte > SPACE) ?? 0);
+}
+
+function tooManyTexts(): GatehouseError {
+  return new GatehouseError("upstream_bad_answer", `The response has more than ${MAX_TEXTS} texts.`);
+}
+
+/** Finds the texts of the documents of one body. */
+class BodyTexts {
+  readonly #reader: TextReader;
+  readonly #isStrict: boolean;
+  #count = 0;
+
+  constructor(reader: TextReader, isStrict: boolean) {
+    this.#reader = reader;
+    this.#isStrict = isStrict;
+  }
+
+  /** Returns null if the bytes are not JSON. `offset`: where they are located in the body. `place` identifies the document. */
+  read(bytes: Uint8Array, offset: number, place: string): readonly FoundMark[] | null {
+    const body = parsed(bytes, MAX_BODY_VALUES);
+    if (body === null || !isStrictJson(bytes)) return null;
+    const collected = new Collected(body, (found) => {
+      if (++this.#count > MAX_TEXTS) throw tooManyTexts();
+      return found;
+    });
+    this.#reader.readWhole(body, collected, this.#isStrict);
+    collected.end("");
+    const marks = withTokens(collected.marks);
+    return place === "" ? marks : marks.map((mark) => moved(mark, offset, place));
+  }
+}
+
+/** Returns the mark of a document within a body. */
+function moved(mark: FoundMark, offset: number, place: string): FoundMark {
+  if (mark.type === "probabilities")
+    return {
+      ...mark,
+      prefix: place + mark.prefix,
+      start: mark.start + offset,
+      end: mark.end + offset,
+    };
+  if (mark.type === "end") return { ...mark, prefix: place + mark.prefix };
+  const key = place + mark.key;
+  if (mark.type === "open") return { ...mark, key };
+  const { slot } = mark;
+  return { ...mark, key, slot: { ...slot, start: slot.start + offset, end: slot.end + offset } };
 }
 
 /** Tokens that are not those of a text beside them are a text of their own. */

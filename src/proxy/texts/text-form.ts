@@ -3,23 +3,26 @@
 import { hasByteOrderMark, utf8Between } from "../../base/byte-search.ts";
 import { isTextFile } from "../../base/text-bytes.ts";
 import type { Endpoint } from "../../formats/operations.ts";
+import type { Unguarded } from "../../model/rule.ts";
+import type { FileTransport } from "../../snapshot/rule-guards.ts";
 
 /** `events`: an event stream, inspected as it arrives. `whole`: inspected when all of it has arrived. Null: media, or no body. */
 export type TextForm = "events" | "whole" | null;
 
 /**
  * What the body of a response may be. `format`: a body or stream of the format of the endpoint, and nothing else. `any`: also a text, or
- * media. `images`: JSON, or media. `file`: what its type says; the contents of a file are those that were uploaded or generated for download.
+ * media. `files` and `batches`: as `any`, in a file that was uploaded or generated for download. `unguarded`: such a file, and the rule lets
+ * it pass.
  */
-export type BodyRule = "format" | "any" | "images" | "file";
+export type BodyRule = "format" | "any" | FileTransport | "unguarded";
 
 /** What lines of an event stream start with; the last one is that of a comment. */
 const EVENT_FIELDS = ["data:", "event:", "id:", "retry:", ":"];
 const LONGEST_FIELD = 8;
-const FILE_CONTENT = /\/files\/[^/]+\/content$|\/batches\/[^/]+\/results$/;
+const FILE_CONTENT = /\/files\/[^/]+\/content$/;
+const BATCH_RESULTS = /\/batches\/[^/]+\/results$/;
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
-const PLAIN_TEXT = /^text\/plain\b/i;
 
 type Start = "events" | "json" | "blank" | "other";
 
@@ -42,43 +45,25 @@ interface Declared {
 }
 
 export function textFormOf(rule: BodyRule, first: Uint8Array, { type, isStream }: Declared): TextForm {
+  if (rule === "unguarded") return null;
   const start = startOf(first, rule === "format");
   if (start === "blank") return isStream ? "events" : "whole";
-  switch (rule) {
-    case "format":
-      return start === "events" ? "events" : "whole";
-    case "file":
-      if (isStream) return "events";
-      return JSON_TYPE.test(type ?? "") || (start === "json" && isUndeclared(type)) ? "whole" : null;
-    case "images":
-    case "any":
-      if (isStream && start !== "json") return "events";
-      if (start === "json" || JSON_TYPE.test(type ?? "")) return "whole";
-      return rule === "any" && isTextFile(type, first) ? "whole" : null;
-  }
-}
-
-function isUndeclared(type: string | null): boolean {
-  return type === null || PLAIN_TEXT.test(type);
+  if (rule === "format") return start === "events" ? "events" : "whole";
+  if (isStream && start !== "json") return "events";
+  return start === "json" || JSON_TYPE.test(type ?? "") || isTextFile(type, first) ? "whole" : null;
 }
 
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
-/** `endpoint` is null if the path names no operation. */
-export function bodyRuleOf(endpoint: Endpoint | null): BodyRule {
+/** `endpoint` is null if the path names no operation. `unguarded`: what the rule lets pass. */
+export function bodyRuleOf(endpoint: Endpoint | null, unguarded: readonly Unguarded[]): BodyRule {
   if (endpoint === null) return "any";
-  if (FILE_CONTENT.test(endpoint.tail)) return "file";
-  switch (endpoint.operation) {
-    case "audio_speech":
-      return "file";
-    case "images":
-      return "images";
-    case "audio_transcription":
-    case "other":
-      return "any";
-    default:
-      return "format";
-  }
+  const { tail, operation } = endpoint;
+  const transport = FILE_CONTENT.test(tail) ? "files" : BATCH_RESULTS.test(tail) ? "batches" : null;
+  if (transport !== null) return unguarded.includes(transport) ? "unguarded" : transport;
+  return ANY.has(operation) ? "any" : "format";
 }
+
+const ANY: ReadonlySet<string> = new Set(["audio_speech", "images", "audio_transcription", "other"]);

@@ -19,6 +19,8 @@ interface TextStageOptions {
   readonly isStream: boolean;
   /** A whole body has the format of the reader, or it is rejected. Otherwise it may also be a text. */
   readonly isStrict: boolean;
+  /** Returns the error of a body that cannot be read; absent or null for that of the format. */
+  readonly unreadable?: (() => GatehouseError) | null;
   /** How many the request wants. */
   readonly choices: number;
   /** Of one plugin each, in the order in which they run. */
