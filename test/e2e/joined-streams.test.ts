@@ -286,6 +286,20 @@ describe("a text that goes on is inspected together with its beginning", () => {
   });
 });
 
+test.each([
+  [": ", "\n\n"],
+  [": x\u2028data: ", "\r\n\r\n"],
+  ["\ufeff:", "\r\r"],
+  ["data: {}\n: \u0085", "\n\n"],
+])("comments of a stream are emptied: %j", async (start, end) => {
+  const hidden = `${start}${JSON.stringify(chunk({ content: HALVES.join("") }))}${end}`;
+  const visible = `${events(chunk({ content: "Good morning" }))}${DONE}`;
+  const sent = await send(CHAT, hidden + visible);
+  expect(sent).not.toContain("document");
+  expect(sent).toEndWith(visible);
+  expect(sent.slice(0, -visible.length)).toMatch(/^(?:\ufeff|data: \{\}\n)?:[\r\n]+$/);
+});
+
 describe("pass unchanged", () => {
   const goldens = new URL("../golden/", import.meta.url);
   const pathOf = (folder: string, isInput: boolean): string => {

@@ -279,7 +279,7 @@ export function streamedResponse(format: FormatName, texts: ResponseTexts, lineE
         typeof event === "string" || typeof event["type"] !== "string"
           ? ""
           : `event: ${event["type"]}${lineEnd}`;
-      return `: c${lineEnd}${lineEnd}${name}data: ${data}${lineEnd}${lineEnd}`;
+      return `:${lineEnd}${lineEnd}${name}data: ${data}${lineEnd}${lineEnd}`;
     })
     .join("");
 }

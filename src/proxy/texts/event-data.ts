@@ -20,6 +20,8 @@ interface Line {
 interface EventLines {
   readonly data: readonly Line[];
   readonly hasFields: boolean;
+  /** Whether comments have text. */
+  readonly hasComments: boolean;
   /** The name of the event; null if it has none. */
   readonly name: string | null;
 }
@@ -31,13 +33,15 @@ interface EventLines {
 export function dataLines(bytes: Uint8Array): EventLines {
   const data: Line[] = [];
   let hasFields = false;
+  let hasComments = false;
   let name: string | null = null;
   // A byte order mark at the start of the stream.
   let at = hasByteOrderMark(bytes) ? 3 : 0;
   while (at < bytes.length) {
     let end = at;
     while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end++;
-    if (end > at && bytes[at] !== COLON) {
+    if (bytes[at] === COLON) hasComments ||= end > at + 1;
+    else if (end > at) {
       hasFields = true;
       const start = dataStart(bytes, at, end);
       if (start >= 0) data.push({ start, end });
@@ -46,7 +50,7 @@ export function dataLines(bytes: Uint8Array): EventLines {
     }
     at = end + (bytes[end] === CR && bytes[end + 1] === LF ? 2 : 1);
   }
-  return { data, hasFields, name };
+  return { data, hasFields, hasComments, name };
 }
 
 const FIELD = /^(event|id|retry)(?::[ ]?([\w.:/+=~,@-]*))?$/;
@@ -89,6 +93,14 @@ function tooManyLines(): GatehouseError {
     `The provider's response was rejected. An event has more than ${MAX_EVENT_ITEMS} data lines.`,
   );
 }
+
+/** Returns the event with empty comments. Guards do not read them, and some clients take further characters for the end of a line. */
+export function withoutComments(bytes: Uint8Array): Uint8Array {
+  const text = Buffer.from(bytes).toString("latin1");
+  return Buffer.from(text.replaceAll(COMMENT, "$1:"), "latin1");
+}
+
+const COMMENT = /((?:^|[\r\n])(?:\u00ef\u00bb\u00bf)?):[^\r\n]+/g;
 
 /** Returns the event with its data in one line: line breaks in JSON are between values. */
 export function withData(bytes: Uint8Array, json: Uint8Array): Uint8Array {

@@ -3,7 +3,7 @@
 import { MAX_EVENT_ITEMS } from "../../base/bounded-json.ts";
 import { utf8Between } from "../../base/byte-search.ts";
 import { contentChannel, type EventTexts } from "../../formats/text-channels.ts";
-import { dataLines, isBlank, isDone, joinLines, withData } from "./event-data.ts";
+import { dataLines, isBlank, isDone, joinLines, withData, withoutComments } from "./event-data.ts";
 import {
   Collected,
   isStrictJson,
@@ -94,10 +94,11 @@ export class TextUnit {
 
   /**
    * `bytes` is an event, with the blank line at its end if it is not the last one. Throws for an event that is not as its format says: some
-   * clients read lines, and not events, or fields that others ignore.
+   * clients read lines, and not events, or fields that others ignore. Comments are emptied.
    */
   static ofEvent(bytes: Uint8Array, texts: EventTexts): TextUnit {
-    const { data, hasFields, name } = dataLines(bytes);
+    const { data, hasFields, hasComments, name } = dataLines(bytes);
+    if (hasComments) return TextUnit.ofEvent(withoutComments(bytes), texts);
     const [first] = data;
     if (first === undefined) return new TextUnit(bytes, { isEvent: true, isComment: !hasFields });
     const joined = data.length === 1 ? null : joinLines(bytes, data);
