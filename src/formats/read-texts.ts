@@ -115,13 +115,17 @@ export class ReadTexts implements TextSink {
 
   /** The names of members may be text, too: then the JSON is. */
   #readRaw(node: JsonNode, path: string): void {
-    for (const { start, end } of this.#read)
-      if (start >= node.start && end <= node.end)
-        throw new GatehouseError(
-          "upstream_bad_answer",
-          "The provider's response has a member whose name is no name of its format.",
-        );
+    if (this.#hasRead(node))
+      throw new GatehouseError(
+        "upstream_bad_answer",
+        "The provider's response has a member whose name is no name of its format.",
+      );
     this.whole(`further/${path}`, { ...contentChannel(0), isJson: true }, node, "json");
+  }
+
+  /** Whether a value within the node was passed on. */
+  #hasRead(node: JsonNode): boolean {
+    return node.children.some((child) => this.#read.has(child) || this.#hasRead(child));
   }
 
   #readCall(node: JsonNode, key: string, path: string): void {
