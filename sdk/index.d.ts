@@ -1052,6 +1052,8 @@ export declare class RequestTexts {
     readonly identifiers: readonly RequestIdentifier[];
     /** What in the body cannot be read as text although it is; null if there is nothing. */
     readonly unreadable: string | null;
+    /** What in the body contradicts itself so often that it is not read; null if there is nothing. It is `unreadable` as well. */
+    readonly ambiguous: string | null;
     private constructor();
     /** Returns null if the body is no JSON. */
     static read(body: Uint8Array): RequestTexts | null;

@@ -59,8 +59,14 @@ export class RequestTextReader {
     return this.#results.list;
   }
 
+  /** What in the body contradicts itself so often that it is not read; null if there is nothing. */
+  get ambiguous(): string | null {
+    return this.#places.ambiguous;
+  }
+
   read(): Found[] {
     const { root } = this.#json;
+    if (this.#places.isAmbiguous(root)) return [];
     if (root.type !== "object") this.#readConversation(root, "api", NO_MEMBER);
     else this.#identifiers.addKeys(root.keys);
     for (const [index, child] of root.type === "object" ? root.children.entries() : []) {
@@ -93,6 +99,7 @@ export class RequestTextReader {
   }
 
   #walkObject(node: JsonNode, place: Place, mode: Mode, list: string): void {
+    if (mode === "api" && this.#places.isAmbiguous(node)) return;
     this.#identifiers.addKeys(node.keys);
     const here = mode === "api" ? this.#places.placeOf(node, place) : place;
     const signed = mode === "api" ? this.#places.signedMembersOf(node, here, list) : null;
@@ -140,8 +147,10 @@ export class RequestTextReader {
   }
 
   #walkJsonResult(node: JsonNode, here: Place, member: Member): void {
-    const block = { node, encode: null, text: this.#json.source(node), isJson: true };
-    this.#results.add(block, () => this.#walk(node, here, "api", member));
+    const walk = () => this.#walk(node, here, "api", member);
+    // What is within a block is a part of its text.
+    if (this.#results.isInBlock) walk();
+    else this.#results.add({ node, encode: null, text: this.#json.source(node), isJson: true }, walk);
   }
 
   #isUntyped(node: JsonNode): boolean {
@@ -150,6 +159,7 @@ export class RequestTextReader {
 
   /** Gemini wraps results in objects without a type. */
   #walkFunctionResponse(node: JsonNode, here: Place, member: Member): void {
+    if (this.#places.isAmbiguous(node)) return;
     const names = this.#places.valuesOf(node, "name");
     const place: Place = { ...here, role: "tool", kind: "tool_result", tool: names[0] ?? null };
     this.#identifiers.addKeys(node.keys);

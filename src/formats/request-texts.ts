@@ -18,6 +18,8 @@ export class RequestTexts {
   readonly #results: readonly FoundResult[];
   /** What in the body cannot be read as text although it is; null if there is nothing. */
   readonly unreadable: string | null;
+  /** What in the body contradicts itself so often that it is not read; null if there is nothing. It is `unreadable` as well. */
+  readonly ambiguous: string | null;
 
   private constructor(json: JsonDocument, reader: RequestTextReader) {
     this.#json = json;
@@ -25,7 +27,8 @@ export class RequestTexts {
     this.texts = this.#found.map(({ text }) => text);
     this.identifiers = reader.identifiers;
     this.#results = reader.results;
-    this.unreadable = reader.unreadable;
+    this.ambiguous = reader.ambiguous;
+    this.unreadable = reader.unreadable ?? reader.ambiguous;
   }
 
   /** Returns null if the body is no JSON. */

@@ -12,7 +12,7 @@ export class ResultCollector {
   readonly list: FoundResult[] = [];
   #open: FoundResult | null = null;
   /** Whether a block has been added that contains what is being walked. */
-  #isInBlock = false;
+  isInBlock = false;
 
   /** What `walk` finds belongs to one result. Within another result, it is a part of that one, and its tools count, too. */
   within(tools: Set<string>, walk: () => void): void {
@@ -29,15 +29,15 @@ export class ResultCollector {
 
   /** What `walk` finds is within the block. */
   add(block: FoundBlock, walk: () => void): void {
-    const isOuter = !this.#isInBlock;
+    const isOuter = !this.isInBlock;
     this.addText(block);
-    this.#isInBlock = true;
+    this.isInBlock = true;
     walk();
-    if (isOuter) this.#isInBlock = false;
+    if (isOuter) this.isInBlock = false;
   }
 
   addText(block: FoundBlock): void {
-    if (!this.#isInBlock) this.#open?.blocks.push(block);
+    if (!this.isInBlock) this.#open?.blocks.push(block);
   }
 }
 

@@ -17,6 +17,8 @@ export class TextPlaces {
   readonly #json: JsonDocument;
   /** By the id of the call. */
   readonly #calls = new Map<string, Called>();
+  /** What in the body contradicts itself so often that it is not read; null if there is nothing. */
+  ambiguous: string | null = null;
 
   constructor(json: JsonDocument) {
     this.#json = json;
@@ -86,6 +88,16 @@ export class TextPlaces {
     return isDocument ? { ...place, kind: "document" } : place;
   }
 
+  /**
+   * Whether many members of the object have names that earlier ones have. Each of them may be the one that a server reads, so the work on such an
+   * object would be the product of their numbers.
+   */
+  isAmbiguous({ keys }: JsonNode): boolean {
+    if (keys.length <= MAX_EQUAL || keys.length - new Set(keys.map(foldCase)).size <= MAX_EQUAL) return false;
+    this.ambiguous ??= `an object with more than ${MAX_EQUAL} equal members`;
+    return true;
+  }
+
   /** Returns the names of the tool whose result the node is: more than one if the request contradicts itself. */
   toolsOf(node: JsonNode): Set<string> {
     const names = new Set<string>();
@@ -120,6 +132,10 @@ export class TextPlaces {
     const unnamed = isCall && own.length === 0 ? toolOfItem(type) : null;
     const names = [...own, ...called, ...(unnamed === null ? NO_VALUES : [unnamed])];
     if (names.length === 0) return;
+    if (names.length > MAX_EQUAL) {
+      this.ambiguous ??= MANY_NAMES;
+      return;
+    }
     for (const key of type.endsWith("_call") ? CALL_IDS : IDS)
       for (const id of this.valuesOf(node, key)) this.#addCall(id, names, message, role === "assistant");
   }
@@ -129,22 +145,26 @@ export class TextPlaces {
     const known = this.#calls.get(id);
     if (known === undefined || (isOfAssistant && known.message !== message))
       this.#calls.set(id, { message, names: new Set(names) });
+    else if (known.names.size > MAX_EQUAL) this.ambiguous ??= MANY_NAMES;
     else for (const name of names) known.names.add(name);
   }
 
   /** The names in the object of a call in the format of chat completions. */
   #calledNames({ keys, children }: JsonNode): readonly string[] {
-    let names: readonly string[] = NO_VALUES;
+    let names: string[] | null = null;
     for (let index = 0; index < keys.length; index++) {
       const [key = "", child] = [keys[index], children[index]];
-      if (child?.type === "object" && CALL_MEMBERS.has(foldCase(key)))
-        names = [...names, ...this.valuesOf(child, "name")];
+      if (child?.type !== "object" || !CALL_MEMBERS.has(foldCase(key))) continue;
+      for (const name of this.valuesOf(child, "name")) (names ??= []).push(name);
     }
-    return names;
+    return names ?? NO_VALUES;
   }
 }
 
 const NO_VALUES: readonly string[] = [];
+/** Of equal members of an object, and of names of one call. Clients send none, and at most a few by mistake. */
+const MAX_EQUAL = 16;
+const MANY_NAMES = `a call with more than ${MAX_EQUAL} names`;
 const IDS = ["id"];
 const CALL_IDS = ["call_id", "id"];
 const RESULT_IDS = ["tool_call_id", "tool_use_id", "call_id"];

@@ -367,3 +367,34 @@ describe("messages of MCP clients", () => {
     }
   });
 });
+
+describe("a request that contradicts itself very often", () => {
+  const RESULTS = {
+    ...TOOLS,
+    settings: { rules: [{ tool: "search", source: "result", action: "deny" }] },
+  };
+  const names = (count: number) =>
+    Array.from({ length: count }, (_, at) => `"name":"n${at}","id":"c${at}"`).join(",");
+  const called = (members: string) =>
+    `{"messages":[{"role":"assistant","content":[{"type":"tool_use",${members}}]}]}`;
+  const calls = Array.from({ length: 40 }, (_, at) => `{"type":"tool_use","id":"c","name":"n${at}"}`);
+
+  test.each([
+    ["a call with 40 names and ids", called(names(40)), "more than 16 equal members"],
+    [
+      "40 calls with one id",
+      `{"messages":[{"role":"assistant","content":[${calls.join(",")}]}]}`,
+      "more than 16 names",
+    ],
+  ])("is refused: %s", async (_, body, why) => {
+    for (const plugin of [PII, PROMPTS, RESULTS]) {
+      const send = await beside(plugin);
+      expect(await send(body, json)).toMatchObject({
+        status: 403,
+        code: "guard_not_applicable",
+        error: expect.stringContaining(why),
+      });
+      expect((await send(called(names(3)), json)).sent).toBe(called(names(3)));
+    }
+  });
+});

@@ -26,7 +26,7 @@ export function applyToRequest(body: Uint8Array, contentType: string | null, pol
   const unreadable = unreadableIn(body, contentType);
   if (unreadable !== null) return { ...UNCHANGED, unreadable };
   const results = policy.has("result") ? applyToResults(body, policy) : UNCHANGED;
-  if (results.denied !== null || !policy.has("offered")) return results;
+  if (results.denied !== null || results.unreadable !== null || !policy.has("offered")) return results;
   const offered = applyToOffered(results.body ?? body, policy);
   if (offered.denied !== null) return offered;
   return {
@@ -44,6 +44,7 @@ function unreadableIn(body: Uint8Array, contentType: string | null): string | nu
 
 function applyToResults(body: Uint8Array, policy: Policy): RequestVerdict {
   const texts = RequestTexts.read(body);
+  if (texts !== null && texts.ambiguous !== null) return { ...UNCHANGED, unreadable: texts.ambiguous };
   const stripped: number[] = [];
   for (const [position, result] of (texts?.results ?? []).entries()) {
     const { action, tool } = decideResult(policy, result);
