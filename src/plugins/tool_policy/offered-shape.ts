@@ -22,8 +22,13 @@ export function namedNodesOf(tool: JsonNode): JsonNode[] {
   return [tool, ...membersOf(tool).flatMap(([key, child]) => (WRAPPERS.has(key) ? [child] : []))];
 }
 
-/** Returns UNREADABLE for a tool that servers may read in different ways. */
-export function offeredShape(json: JsonDocument, tool: JsonNode, name: string): unknown {
+/** Returns the shape of a tool by its name; UNREADABLE for a tool that servers may read in different ways. */
+export function offeredShape(json: JsonDocument, tool: JsonNode): (name: string) => unknown {
+  const members = offeredMembers(json, tool);
+  return (name) => (members === UNREADABLE ? UNREADABLE : { name, ...members });
+}
+
+function offeredMembers(json: JsonDocument, tool: JsonNode): object | typeof UNREADABLE {
   if (hasEqualKeys(tool)) return UNREADABLE;
   const members = namedNodesOf(tool).flatMap(membersOf);
   const descriptions = members.flatMap(([key, child]) => (key === "description" ? [child] : []));
@@ -35,7 +40,6 @@ export function offeredShape(json: JsonDocument, tool: JsonNode, name: string): 
   const settings = isHosted ? valueOf(json, tool) : undefined;
   if ([description, schema, settings].includes(UNREADABLE)) return UNREADABLE;
   return {
-    name,
     ...(description !== undefined && { description }),
     ...(schema !== undefined && { schema: withTypesOfJsonSchema(schema) }),
     ...(settings !== undefined && { settings }),

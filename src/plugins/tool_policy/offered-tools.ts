@@ -119,14 +119,14 @@ export class OfferedTools {
   /** Returns whether the tool, or a tool in it, is stripped. */
   #readTool(tool: JsonNode): boolean {
     const names = this.#namesOf(tool);
-    if (names.length > 0 && this.#decide(names, tool, (name) => offeredShape(this.#json, tool, name)))
-      return true;
+    if (names.length > 0 && this.#decide(names, tool, offeredShape(this.#json, tool))) return true;
+    const isNamespace = this.#textsOf(tool, "type").includes("namespace");
     let isChanged = false;
-    for (const [key, child] of membersOf(tool)) {
-      if (INNER_LISTS.has(key) || (key === "tools" && this.#textsOf(tool, "type").includes("namespace")))
+    for (const [index, [key, child]] of membersOf(tool).entries()) {
+      if (INNER_LISTS.has(key) || (isNamespace && key === "tools"))
         isChanged = this.#readList(child) || isChanged;
       // Each field of a tool of Gemini is a tool.
-      else if (names.length === 0) isChanged = this.#decideField(tool, child) || isChanged;
+      else if (names.length === 0) isChanged = this.#decideField(tool.keys[index] ?? "", child) || isChanged;
     }
     if (isChanged) this.#changed.add(tool);
     return isChanged;
@@ -159,8 +159,7 @@ export class OfferedTools {
     return membersOf(node).flatMap(([key, child]) => (key === name ? (this.#json.text(child) ?? []) : []));
   }
 
-  #decideField(tool: JsonNode, child: JsonNode): boolean {
-    const key = tool.keys[tool.children.indexOf(child)] ?? "";
+  #decideField(key: string, child: JsonNode): boolean {
     return this.#decide([key], child, (name) => hostedShape(this.#json, name, child));
   }
 
