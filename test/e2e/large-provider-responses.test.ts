@@ -19,6 +19,10 @@ const peers = await usePeerThread();
 const gatehouse = await startGatehouseInProcess();
 afterAll(() => gatehouse.stop());
 
+/** Work that is not linear takes minutes for as many. */
+const COUNT = isLong ? 16_000 : 100;
+const listed = (item: string, count = COUNT) => Array.from({ length: count }, () => item).join(",");
+const CHOICE = `{"index":0,"text":"a","logprobs":{"tokens":["b"]},"finish_reason":"stop"}`;
 const filled = (bytes: number, item: string) => item.repeat(Math.floor(bytes / item.length));
 const dense = (bytes: number) => `[${filled(bytes, "[],")}[]]`;
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
@@ -108,6 +112,15 @@ describe("whole responses", () => {
     for (const { status } of await chat(guarded)) expect(status).toBe(200);
   });
 
+  test.each([
+    ["choices with probabilities and ends", `{"choices":[${listed(CHOICE)}]}`],
+    ["probabilities without tokens", `{"choices":[${listed('{"logprobs":{"a":{}}}')}]}`],
+    ["members with unusual names", `{"choices":[],"x":[${listed('{"é":1}')}]}`],
+  ])("many %s are read by plugins", async (_, body) => {
+    await answer(body);
+    for (const { status } of await chat(guarded)) expect(status).toBe(200);
+  });
+
   test("what is nested too deeply for plugins is an error", async () => {
     await answer(chatWith(nested(100_000)));
     for (const { status, start } of await chat(guarded))
@@ -133,6 +146,19 @@ describe("streams", () => {
     ]
       .map((data) => `event: ${/"type":"(\w+)"/.exec(data)?.[1]}\ndata: ${data}\n\n`)
       .join("");
+
+  test.each([
+    ["choices with probabilities", `{"choices":[${listed(CHOICE, COUNT / 4)}]}`],
+    ["members with unusual names", `{"choices":[],"x":[${listed('{"é":1}')}]}`],
+    [
+      "members with unusual names beside texts",
+      `{"choices":[${listed('{"text":"a"}', COUNT / 4)}],"x":[${listed('{"é":1}')}]}`,
+    ],
+  ])("an event with many %s is read by plugins", async (_, event) => {
+    await answer(`data: ${event}\n\ndata: [DONE]\n\n`, "text/event-stream");
+    for (const { isCut, length } of await chat(guarded, STREAM))
+      expect([isCut, length > event.length / 2]).toEqual([false, true]);
+  });
 
   test.each([
     ["small values", dense(3_500_000)],

@@ -111,11 +111,14 @@ class GeminiTexts {
     sink.open(key, toolChannel(index, null));
     for (const piece of pieces.elements) {
       const text = get(piece, "stringValue", "string_value");
-      const path = body.text(get(piece, "jsonPath", "json_path")) ?? "";
+      const path = (body.text(get(piece, "jsonPath", "json_path")) ?? "").slice(0, MAX_PATH);
       if (hasText(text)) sink.text(`${index}/args/${path}/`, contentChannel(index), text);
     }
   }
 }
+
+/** A stream keeps the paths of its texts. Texts with longer ones count as one. */
+const MAX_PATH = 256;
 
 function get(node: JsonNode, name: string, snakeCase: string): JsonNode | null {
   return node.get(name) ?? node.get(snakeCase);

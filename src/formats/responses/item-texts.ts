@@ -14,12 +14,13 @@ import {
 } from "../text-channels.ts";
 
 /** Where the texts of an item are passed on to. */
-type Found = Pick<ReadTexts, "text" | "open" | "probabilities" | "called">;
+type Found = Pick<ReadTexts, "text" | "open" | "probabilities" | "called" | "skip">;
 
 /** Texts that may repeat those of earlier events. */
 export const repetitionsOf = (sink: ReadTexts): Found => ({
   text: (...text) => sink.repeat(...text),
   probabilities: (...found) => sink.probabilities(...found),
+  skip: (node) => sink.skip(node),
   called: (item) => sink.called(item),
   // No deltas follow.
   open: (key, channel) => {
@@ -28,14 +29,18 @@ export const repetitionsOf = (sink: ReadTexts): Found => ({
   },
 });
 
+/** No event continues texts with such keys. */
+const COMPLETE = "complete/";
+
 /** Texts that are complete, whatever the events of the same item say. */
-export const completeIn = (sink: ReadTexts, place: string): Found => ({
-  text: (key, ...text) => sink.whole(place + key, ...text),
-  probabilities: (prefix, ...found) => sink.probabilities(place + prefix, ...found),
+export const completeIn = (sink: ReadTexts): Found => ({
+  text: (key, ...text) => sink.whole(COMPLETE + key, ...text),
+  probabilities: (prefix, ...found) => sink.probabilities(COMPLETE + prefix, ...found),
+  skip: (node) => sink.skip(node),
   called: (item) => sink.called(item),
   open: (key, channel) => {
-    sink.open(place + key, channel);
-    sink.end(place + key);
+    sink.open(COMPLETE + key, channel);
+    sink.end(COMPLETE + key);
   },
 });
 
@@ -133,7 +138,7 @@ export function findProbabilities(
   body: JsonDocument,
   holder: JsonNode,
   prefix: string,
-  found: Pick<ReadTexts, "probabilities">,
+  found: Pick<ReadTexts, "probabilities" | "skip">,
   isWhole: boolean,
 ): void {
   readProbabilities(body, found, holder, { field: "logprobs", prefix, empty: "[]", isWhole });

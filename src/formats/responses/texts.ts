@@ -121,7 +121,7 @@ class ResponseTexts implements EventTexts {
 
   /** Clients add deltas to the items that a response begins with. Later events with a response replace it, if clients read them. */
   #readStarted(event: JsonDocument, sink: ReadTexts, response: JsonNode, type: string): void {
-    if (type !== "response.created") readOutput(event, response, completeIn(sink, `${type}/`));
+    if (type !== "response.created") readOutput(event, response, completeIn(sink));
     else
       for (const [index, item] of (response.get("output")?.elements ?? []).entries())
         this.#readAdded(event, sink, item, index);
@@ -188,11 +188,13 @@ class ResponseTexts implements EventTexts {
 }
 
 const MAX_ITEMS = 1024;
+/** Of events: a stream keeps the keys of its texts. */
+const MAX_NAME = 256;
 
 /** Reads a piece of a text that the gateway does not know, such as the code for an interpreter: clients join the pieces. */
 function readUnknown(event: JsonDocument, sink: ReadTexts, index: number, name: string, phase: string): void {
   const { root } = event;
-  const key = `${index}/delta/${name}/${placeNumber(event, root, "content_index", 0)}/`;
+  const key = `${index}/delta/${name.slice(0, MAX_NAME)}/${placeNumber(event, root, "content_index", 0)}/`;
   const delta = root.get("delta");
   const isAudio = name.endsWith("audio");
   if (phase === "done") sink.end(key);

@@ -123,8 +123,9 @@ class BodyTexts {
       return found;
     });
     this.#reader.readWhole(body, collected, this.#isStrict);
-    collected.end("");
-    const marks = withTokens(collected.marks);
+    // One end for all: each takes a look at all channels.
+    const texts = collected.marks.filter(({ type }) => type !== "end");
+    const marks = withTokens([...texts, { type: "end", prefix: "" }]);
     return place === "" ? marks : marks.map((mark) => moved(mark, offset, place));
   }
 }
@@ -147,17 +148,30 @@ function moved(mark: FoundMark, offset: number, place: string): FoundMark {
 
 /** Tokens that are not those of a text beside them are a text of their own. */
 function withTokens(marks: readonly FoundMark[]): readonly FoundMark[] {
+  const texts = new Map<string, Set<string>>();
+  for (const [prefix, slots] of slotsByPrefix(marks)) {
+    const all = slots.map(({ text }) => text);
+    texts.set(prefix, new Set([...all, all.join("")]));
+  }
   return marks.flatMap((mark): FoundMark[] => {
     if (mark.type !== "probabilities" || mark.tokens === null) return [mark];
     const { prefix, start, end, empty, tokens: text } = mark;
     const found: FoundMark = { ...mark, tokens: null };
-    const isBeside = marks.some(
-      (other) => "slot" in other && other.key.startsWith(prefix) && other.slot.text.includes(text),
-    );
-    if (text === "" || isBeside) return [found];
+    if (text === "" || texts.get(prefix)?.has(text) === true) return [found];
     const slot: FoundText = { start, end, form: "json", text, empty };
     return [found, { type: "whole", key: `${prefix}tokens/`, channel: contentChannel(0), slot }];
   });
+}
+
+/** Returns the texts beside probabilities, by the prefix of their keys. */
+export function slotsByPrefix<Slot>(marks: readonly MarkWith<Slot>[]): ReadonlyMap<string, readonly Slot[]> {
+  const byPrefix = new Map<string, Slot[]>();
+  for (const mark of marks) if (mark.type === "probabilities") byPrefix.set(mark.prefix, []);
+  const lengths = new Set([...byPrefix.keys()].map(({ length }) => length));
+  for (const mark of marks)
+    if ("slot" in mark)
+      for (const length of lengths) byPrefix.get(mark.key.slice(0, length))?.push(mark.slot);
+  return byPrefix;
 }
 
 /** The document accepts more than JSON, such as line breaks in strings, after which other clients see lines or events. */

@@ -8,6 +8,7 @@ import {
   Collected,
   isStrictJson,
   parsed,
+  slotsByPrefix,
   unreadable,
   type FoundMark,
   type MarkWith,
@@ -121,25 +122,23 @@ export class TextUnit {
     return this.#bytes;
   }
 
-  /** The texts that have changed, located in the bytes unless the unit is an event with several data lines. */
-  get replaced(): FoundText[] {
+  /** The texts that have changed, in order, located in the bytes unless the unit is an event with several data lines. */
+  get replaced(): readonly FoundText[] {
     const replaced: FoundText[] = [];
     let beside: ReadonlyMap<string, TextsBeside> | null = null;
     const replace = (found: FoundText) =>
       replaced.push({ ...found, start: found.start + this.#dataStart, end: found.end + this.#dataStart });
-    const emptied = new Set<number>();
     for (const mark of this.marks) {
       if (mark.type === "probabilities") {
         const { start, end, empty } = mark;
-        if (!mayShowOtherText(mark, (beside ??= textsByPrefix(this.marks)).get(mark.prefix))) continue;
-        emptied.add(start);
-        replace({ start, end, form: "json", text: empty });
+        if (mayShowOtherText(mark, (beside ??= textsByPrefix(this.marks)).get(mark.prefix)))
+          replace({ start, end, form: "json", text: empty });
       } else if ("slot" in mark && mark.slot.isChanged) {
         const { found, text } = mark.slot;
-        if (!emptied.has(found.start)) replace({ ...found, text: found.empty ?? text });
+        replace({ ...found, text: found.empty ?? text });
       }
     }
-    return replaced;
+    return outermost(replaced);
   }
 
   /** Returns the bytes to send: those that were received if no text has changed. */
@@ -151,24 +150,28 @@ export class TextUnit {
   }
 }
 
-/** The texts of the keys that start with a prefix. */
-interface TextsBeside {
-  isChanged: boolean;
-  readonly texts: string[];
+/** Texts that are within others, such as those beside removed tokens, are replaced with them. */
+function outermost(found: FoundText[]): readonly FoundText[] {
+  found.sort((a, b) => a.start - b.start || b.end - a.end);
+  let end = 0;
+  return found.filter((each) => {
+    const isOuter = each.start >= end;
+    if (isOuter) end = each.end;
+    return isOuter;
+  });
 }
 
-/** By prefix, up to each slash of a key. */
+/** The texts of the keys that start with a prefix. */
+interface TextsBeside {
+  readonly isChanged: boolean;
+  readonly text: string;
+}
+
 function textsByPrefix(marks: readonly Mark[]): ReadonlyMap<string, TextsBeside> {
   const byPrefix = new Map<string, TextsBeside>();
-  for (const mark of marks) {
-    if (!("slot" in mark)) continue;
-    for (let end = mark.key.indexOf("/"); end >= 0; end = mark.key.indexOf("/", end + 1)) {
-      const prefix = mark.key.slice(0, end + 1);
-      const known = byPrefix.get(prefix) ?? { isChanged: false, texts: [] };
-      byPrefix.set(prefix, known);
-      known.isChanged ||= mark.slot.isChanged;
-      known.texts.push(mark.slot.text);
-    }
+  for (const [prefix, slots] of slotsByPrefix(marks)) {
+    const text = slots.map((slot) => slot.text).join("");
+    byPrefix.set(prefix, { isChanged: slots.some(({ isChanged }) => isChanged), text });
   }
   return byPrefix;
 }
@@ -176,5 +179,5 @@ function textsByPrefix(marks: readonly Mark[]): ReadonlyMap<string, TextsBeside>
 /** Tokens in an event may be those of a text in another event, which a plugin changes: they must be the text beside them. */
 function mayShowOtherText({ tokens, isWhole }: Probabilities, beside: TextsBeside | undefined): boolean {
   if (beside?.isChanged === true) return true;
-  return !isWhole && tokens !== null && tokens !== (beside?.texts.join("") ?? "");
+  return !isWhole && tokens !== null && tokens !== (beside?.text ?? "");
 }
