@@ -45,6 +45,7 @@ const NAMES = [
     "title",
     "other",
   ],
+  ...["logprobs", "logprobsResult", "token", "note"],
 ];
 const TYPES = [
   ...[
@@ -82,7 +83,9 @@ function placesIn(body: JsonDocument, read: (sink: TextSink) => void): readonly 
   const places: JsonNode[] = [];
   const add = (_key: string, _channel: unknown, node: JsonNode) => void places.push(node);
   const ignore = () => undefined;
-  const probabilities = (_prefix: string, node: JsonNode) => void places.push(node);
+  // The tokens are a text in the place of all probabilities.
+  const probabilities = (_prefix: string, node: JsonNode, _empty: string, tokens: string) =>
+    void (tokens !== "" && places.push(node));
   try {
     read({ text: add, whole: add, repeat: add, open: ignore, probabilities, end: ignore, number: ignore });
   } catch (error) {

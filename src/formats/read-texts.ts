@@ -46,7 +46,6 @@ export class ReadTexts implements TextSink {
     this.#sink.open(key, channel);
   }
   probabilities(prefix: string, node: JsonNode, empty: string, tokens: string, isWhole: boolean): void {
-    this.#read.add(node);
     this.#sink.probabilities(prefix, node, empty, tokens, isWhole);
   }
   end(prefix: string): void {

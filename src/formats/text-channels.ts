@@ -208,30 +208,61 @@ export function hasText(node: JsonNode | null): node is JsonNode {
   return node !== null && node.type === "string" && node.end - node.start > 2;
 }
 
-/** Finds the tokens of a text in fields of the object that has the text. They are readable where the text was replaced. */
+/** Receives probabilities, and the strings in them that are no texts of their own. */
+interface ProbabilitySink extends Pick<TextSink, "probabilities"> {
+  skip(node: JsonNode): void;
+}
+
+/**
+ * Finds the tokens of a text in fields of the object that has the text. They are readable where the text was replaced. Other strings beside
+ * them are texts of their own.
+ */
 export function readProbabilities(
   body: JsonDocument,
-  sink: Pick<TextSink, "probabilities">,
+  sink: ProbabilitySink,
   holder: JsonNode,
   { field, prefix, empty, isWhole }: { field: string; prefix: string; empty: string; isWhole: boolean },
 ): void {
   for (const [at, key] of holder.keys.entries()) {
     const node = holder.children[at];
     if (key !== field || node === undefined || node.children.length === 0) continue;
-    sink.probabilities(prefix, node, empty, tokensIn(body, node), isWhole);
+    const tokens = new TokenTexts(body, sink);
+    tokens.read(node);
+    sink.probabilities(prefix, node, empty, tokens.texts.join(""), isWhole);
   }
 }
 
-/** Alternatives to the token that was chosen, and bytes, are not part of the text. */
-const NO_TEXT = new Set(["top_logprobs", "topCandidates"]);
+const TOKEN_KEYS = new Set(["token", "tokens"]);
+/** Alternatives to the token that was chosen are not part of the text. Their members may be named like tokens. */
+const ALTERNATIVES = new Set(["top_logprobs", "topCandidates"]);
 
-function tokensIn(body: JsonDocument, node: JsonNode): string {
-  if (node.type === "array") return node.children.map((child) => tokensIn(body, child)).join("");
-  const texts = node.children.map((child, index) => {
-    const key = node.keys[index] ?? "";
-    if (key === "token") return body.text(child) ?? "";
-    if (key === "tokens") return child.elements.map((token) => body.text(token) ?? "").join("");
-    return child.children.length === 0 || NO_TEXT.has(key) ? "" : tokensIn(body, child);
-  });
-  return texts.join("");
+class TokenTexts {
+  readonly texts: string[] = [];
+  readonly #body: JsonDocument;
+  readonly #sink: ProbabilitySink;
+
+  constructor(body: JsonDocument, sink: ProbabilitySink) {
+    this.#body = body;
+    this.#sink = sink;
+  }
+
+  /** `key`: of the node, or of its list. */
+  read(node: JsonNode, key = ""): void {
+    if (ALTERNATIVES.has(key)) this.#sink.skip(node);
+    else if (TOKEN_KEYS.has(key)) this.#addToken(node, key);
+    else this.#readChildren(node, key);
+  }
+
+  #addToken(node: JsonNode, key: string): void {
+    const text = this.#body.text(node);
+    if (text === null) this.#readChildren(node, key);
+    else {
+      this.texts.push(text);
+      this.#sink.skip(node);
+    }
+  }
+
+  #readChildren(node: JsonNode, key: string): void {
+    for (const [index, child] of node.children.entries()) this.read(child, node.keys[index] ?? key);
+  }
 }

@@ -246,6 +246,22 @@ describe("an ordinary field of the protocol", () => {
       events({ type: "response.output_text.annotation.added", annotation: { title: CODE } }),
     ],
     [
+      "chat: a note beside a token",
+      CHAT,
+      ["code"],
+      events({
+        choices: [{ delta: { content: "a" }, logprobs: { content: [{ token: "a", note: CODE }] } }],
+      }),
+    ],
+    [
+      "gemini: a note beside a token",
+      GEMINI,
+      ["code"],
+      events({
+        candidates: [{ logprobsResult: { chosenCandidates: [{ token: "a", note: CODE }] } }],
+      }),
+    ],
+    [
       "gemini: arguments in pieces",
       GEMINI,
       ["policy"],
@@ -339,6 +355,34 @@ describe("an ordinary field of the protocol", () => {
           {
             message: { content: "" },
             logprobs: { content: [{ token: "<script>" }, { token: "alert(1)</script>" }] },
+          },
+        ],
+      },
+    ],
+    [
+      "a note beside a token",
+      CHAT,
+      { choices: [{ message: { content: "a" }, logprobs: { content: [{ token: "a", note: CODE }] } }] },
+    ],
+    [
+      "bytes of a token",
+      CHAT,
+      { choices: [{ message: { content: "a" }, logprobs: { content: [{ token: "a", bytes: [CODE] }] } }] },
+    ],
+    [
+      "a name of a member beside a token",
+      CHAT,
+      { choices: [{ message: { content: "a" }, logprobs: { content: [{ token: "a", [CODE]: 1 }] } }] },
+    ],
+    ["a name of a member of probabilities", CHAT, { choices: [{ logprobs: { [CODE]: [] } }] }],
+    [
+      "a note beside a token",
+      "/v1/responses",
+      {
+        output: [
+          {
+            type: "message",
+            content: [{ type: "output_text", text: "a", logprobs: [{ token: "a", note: CODE }] }],
           },
         ],
       },

@@ -239,3 +239,16 @@ test("the other choices keep their tokens", async () => {
   expect(sent.choices[0]?.["logprobs"]).toBeNull();
   expect(sent.choices[1]).toEqual({ ...second, index: 1 });
 });
+
+test("another text beside a token is replaced, and removed with the tokens", async () => {
+  const { chat } = FORMATS;
+  if (chat === undefined) throw new Error("no format");
+  const bodyOf = (texts: readonly string[]) =>
+    JSON.stringify(chat.whole(texts)).replaceAll('"bytes":[', `"note":"${joined(CODE)}","bytes":[`);
+  for (const texts of [CODE, HARMLESS]) {
+    const sent = await received(chat, sanitation, { body: bodyOf(texts), isStream: false });
+    expect(sent).not.toContain("scr");
+    const { choices } = JSON.parse(sent) as { choices: Fields[] };
+    expect(choices[0]?.["logprobs"] === null).toBe(texts === CODE);
+  }
+});
