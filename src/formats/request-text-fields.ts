@@ -85,6 +85,9 @@ export const IDENTIFIER_KEYS = new Set([
   "format",
   "jsonrpc",
   "method",
+  "outcome",
+  "tooltype",
+  "tool_type",
 ]);
 export const URL_KEYS = new Set([
   "image_url",

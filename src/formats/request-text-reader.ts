@@ -3,6 +3,7 @@
 import { foldCase } from "../base/fold-case.ts";
 import { JsonNode, type JsonDocument } from "../base/json-nodes.ts";
 import { percentDecodedLeniently } from "../base/percent-decoded.ts";
+import { TOOL_PARTS, type ToolPart } from "./gemini/tool-parts.ts";
 import { IdentifierList } from "./identifier-list.ts";
 import { readBase64, readDataUrl, type InlineFile } from "./inline-files.ts";
 import type { Found, Member, Mode, Place, RequestIdentifier } from "./request-text.ts";
@@ -18,6 +19,7 @@ import {
   SYSTEM_FIELDS,
   URL_KEYS,
   URL_START,
+  type TextRole,
 } from "./request-text-fields.ts";
 import { contentOfResponse, ResultCollector, type FoundResult } from "./result-collector.ts";
 import { rpcIdentifiersOf } from "./rpc-identifiers.ts";
@@ -129,16 +131,13 @@ export class RequestTextReader {
 
   #walkMember(child: JsonNode, here: Place, member: Member): void {
     const { key, parent } = member;
+    const part = TOOL_PARTS.get(key);
     if (isArguments(key, child, here)) this.#walkArguments(child, here, member);
     else if (FREE_KEYS.has(key) || (key === "content" && this.#isFormContent(parent, child)))
       this.#walk(child, here, "free", member);
-    else if (key === "functioncall" || key === "function_call") {
-      const tool = this.#places.valuesOf(child, "name")[0] ?? null;
-      this.#walk(child, { ...here, tool }, "api", member);
-    } else if (key === "functionresponse" || key === "function_response")
-      this.#walkFunctionResponse(child, here, member);
+    else if (part !== undefined) this.#walkToolPart(child, here, member, part);
     else if (RESULTS_OF_CALLS.has(key) && child.type !== "scalar" && this.#places.isCall(parent, here)) {
-      const role = here.role === "assistant" ? "tool" : here.role;
+      const role = roleOfOutput(here);
       const walk = () => this.#walk(child, { ...here, role, kind: "tool_result" }, "api", member);
       this.#results.within(new Set(here.tool === null ? [] : [here.tool]), walk);
     } else if (here.kind === "tool_result" && RESULT_MEMBERS.has(key) && this.#isUntyped(child))
@@ -157,19 +156,30 @@ export class RequestTextReader {
     return node.type === "object" && this.#places.valuesOf(node, "type").length === 0;
   }
 
-  /** Gemini wraps results in objects without a type. */
-  #walkFunctionResponse(node: JsonNode, here: Place, member: Member): void {
+  #walkToolPart(node: JsonNode, here: Place, member: Member, part: ToolPart): void {
+    const names = this.#places.toolsOfPart(node, part);
+    const place = { ...here, tool: names[0] ?? null };
+    if (part.isResult) this.#walkResultPart(node, place, member, part, names);
+    else if (part.content === null && here.kind === "text") this.#walkArguments(node, place, member);
+    else this.#walk(node, place, "api", member);
+  }
+
+  #walkResultPart(
+    node: JsonNode,
+    here: Place,
+    member: Member,
+    { isHosted, content }: ToolPart,
+    names: readonly string[],
+  ): void {
     if (this.#places.isAmbiguous(node)) return;
-    const names = this.#places.valuesOf(node, "name");
-    const place: Place = { ...here, role: "tool", kind: "tool_result", tool: names[0] ?? null };
+    const place: Place = { ...here, role: isHosted ? roleOfOutput(here) : "tool", kind: "tool_result" };
     this.#identifiers.addKeys(node.keys);
     this.#results.within(new Set([...names, ...this.#places.toolsOf(node)]), () => {
       if (node.type !== "object") this.#walk(node, place, "free", member);
       for (const [index, key] of node.keys.entries()) {
         const [child, inner] = [node.children[index] ?? node, { key: foldCase(key), parent: node }];
-        if (inner.key === "response" && child.type !== "string")
-          this.#walkResponse(child, place, inner, names);
-        else this.#walk(child, place, inner.key === "response" ? "free" : "api", inner);
+        if (inner.key === content && child.type !== "string") this.#walkResponse(child, place, inner, names);
+        else this.#walk(child, place, inner.key === content ? "free" : "api", inner);
       }
     });
   }
@@ -279,6 +289,11 @@ const MEDIA_TYPES = ["media_type", "mimetype", "mime_type"];
 const JSON_START = /^[\ufeff\s]*[{[]/;
 /** Media is longer. */
 const MAX_SHORT = 512;
+
+/** The role of the result of a call that contains it. */
+function roleOfOutput({ role }: Place): TextRole {
+  return role === "assistant" ? "tool" : role;
+}
 
 /** Gemini wraps calls and results in objects without a type. */
 function isArguments(key: string, child: JsonNode, { role, kind }: Place): boolean {

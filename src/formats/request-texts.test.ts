@@ -128,6 +128,19 @@ describe("texts by role", () => {
       "1 assistant tool_arguments find x",
       "2 tool tool_result find y",
     ]);
+    const parts = [
+      { executableCode: { language: "PYTHON", code: "print(1)" } },
+      { code_execution_result: { outcome: "OUTCOME_OK", output: "1" } },
+      { toolCall: { toolType: "GOOGLE_MAPS", args: { queries: ["q"] } } },
+      { toolResponse: { toolType: "GOOGLE_MAPS", response: { places: ["p"] } } },
+    ];
+    expect(read({ contents: [{ role: "model", parts }] })).toEqual([
+      "0 assistant tool_arguments code_execution PYTHON",
+      "0 assistant tool_arguments code_execution print(1)",
+      "0 tool tool_result code_execution 1",
+      "0 assistant tool_arguments google_maps q",
+      "0 tool tool_result google_maps p",
+    ]);
     expect(read({ prompt: ["a", "b"], suffix: "c" })).toEqual([
       "0 user text - a",
       "1 user text - b",

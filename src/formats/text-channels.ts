@@ -203,6 +203,21 @@ export function resultChannel(index: number, tool: string | null, isJson: boolea
   return { kind: "tool_result", index, tool, method: null, isJson, isReadOnly: false };
 }
 
+/** Reads the result of a tool: a string, or JSON. One without text, such as an image, must not escape a rule about the tool. */
+export function readToolResult(
+  sink: Pick<TextSink, "text" | "open" | "end">,
+  key: string,
+  index: number,
+  tool: string | null,
+  node: JsonNode | null,
+): void {
+  const isText = node?.type === "string";
+  const isEmpty = node === null || (isText ? !hasText(node) : node.children.length === 0);
+  if (isEmpty) sink.open(key, resultChannel(index, tool, false));
+  else sink.text(key, resultChannel(index, tool, !isText), node, isText ? "string" : "json");
+  sink.end(key);
+}
+
 /** Whether the node is a string other than `""`. */
 export function hasText(node: JsonNode | null): node is JsonNode {
   return node !== null && node.type === "string" && node.end - node.start > 2;

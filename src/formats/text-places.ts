@@ -1,6 +1,7 @@
 // Where the texts of a request are: in which role, and whether in a result of a tool, its arguments, or a document.
 import { foldCase } from "../base/fold-case.ts";
 import type { JsonDocument, JsonNode } from "../base/json-nodes.ts";
+import { hostedTool, type ToolPart } from "./gemini/tool-parts.ts";
 import { isCallType, isResultType, roleOfType } from "./item-types.ts";
 import { toolOfItem } from "./nameless-tools.ts";
 import type { Place } from "./request-text.ts";
@@ -107,6 +108,13 @@ export class TextPlaces {
     return names;
   }
 
+  /** Returns the names of the tool that a part of Gemini calls, or whose result it is: none if it is not known. */
+  toolsOfPart(node: JsonNode, { tool, isHosted }: ToolPart): readonly string[] {
+    if (tool !== null) return [tool];
+    if (!isHosted) return this.valuesOf(node, "name");
+    return HOSTED_NAMES.flatMap((key) => this.valuesOf(node, key).map(hostedTool));
+  }
+
   /** What neither a role nor a known type says to be of a tool is a contradiction. */
   #placeOfResult(node: JsonNode, place: Place, types: readonly string[]): Place {
     const isTyped = types.length > 0 && types.every((type) => roleOfType(type) === "tool");
@@ -168,6 +176,7 @@ const MANY_NAMES = `a call with more than ${MAX_EQUAL} names`;
 const IDS = ["id"];
 const CALL_IDS = ["call_id", "id"];
 const RESULT_IDS = ["tool_call_id", "tool_use_id", "call_id"];
+const HOSTED_NAMES = ["tooltype", "tool_type"];
 const CALL_MEMBERS = new Set(["function", "custom"]);
 const DOCUMENT_TYPES = new Set(["document", "input_file", "file", "search_result"]);
 

@@ -9,30 +9,33 @@ beforeEach(() => provider.reset());
 
 const deny = (tool: string, when?: Fields) => ({ tool, source: "result", action: "deny", when });
 
-function seed(name: "openai" | "anthropic", rules: object[]) {
+function seed(name: Provider, rules: object[]) {
   return seedRoute(gatehouse, {
     gateway: { required_plugins: [{ name: "tool_policy", stage: "pre_request", settings: { rules } }] },
-    upstream: { targets: [targetAt(provider, { provider: name, path: PATHS[name] })] },
+    upstream: { targets: [targetAt(provider, { provider: name, ...TARGETS[name] })] },
   });
 }
 
-const PATHS = { openai: "/v1/responses", anthropic: "/v1/messages" };
+type Provider = keyof typeof TARGETS;
+const TARGETS = {
+  openai: { path: "/v1/responses" },
+  anthropic: { path: "/v1/messages" },
+  google: { format: "gemini", path: "/v1beta/models/m:generateContent" },
+};
 const REQUEST = { model: "m", max_tokens: 9, messages: CHAT.messages, input: "x" };
 
-async function whole(name: "openai" | "anthropic", rules: object[], reply: object) {
+async function whole(name: Provider, rules: object[], reply: object, request: object = REQUEST) {
   provider.behave({ headers: [["Content-Type", "application/json"]], body: JSON.stringify(reply) });
   const { path } = await seed(name, rules);
-  const response = await rawJson(gatehouse.proxyUrl, path, REQUEST);
+  const response = await rawJson(gatehouse.proxyUrl, path, request);
   return { status: response.status, json: response.json() as Fields };
 }
 
 /** Resolves to what arrives until the stream ends or is broken. */
-async function streamed(name: "openai" | "anthropic", rules: object[], events: readonly Fields[]) {
+async function streamed(name: Provider, rules: object[], events: readonly Fields[]) {
+  const nameOf = (event: Fields) => (typeof event["type"] === "string" ? `event: ${event["type"]}\n` : "");
   const body = events
-    .map(
-      (event, at) =>
-        `event: ${String(event["type"])}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`,
-    )
+    .map((event, at) => `${nameOf(event)}data: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`)
     .join("");
   provider.behave({ headers: [["Content-Type", "text/event-stream"]], body });
   const { path } = await seed(name, rules);
@@ -80,6 +83,32 @@ const BLOCKS: [tool: string, blocks: Fields[]][] = [
       { type: "mcp_tool_use", id: "t1", name: "lookup", server_name: "s", input: {} },
       { type: "mcp_tool_result", tool_use_id: "t1", is_error: false, content: [] },
     ],
+  ],
+];
+const hosted = (part: Fields, beside: Fields = {}): Candidate => ({ content: { parts: [part] }, ...beside });
+const CODE = { language: "PYTHON", code: "secret" };
+type Candidate = Fields & { content: { parts: [Fields] } };
+const CANDIDATES: [tool: string, source: "called" | "result", candidate: Candidate][] = [
+  ["code_execution", "called", hosted({ executableCode: CODE })],
+  ["code_execution", "called", hosted({ executable_code: CODE })],
+  [
+    "code_execution",
+    "result",
+    hosted({ codeExecutionResult: { outcome: "OUTCOME_OK", output: `secret ${LONG}` } }),
+  ],
+  ["code_execution", "result", hosted({ codeExecutionResult: { outcome: "OUTCOME_OK" } })],
+  ["google_maps", "called", hosted({ toolCall: { toolType: "GOOGLE_MAPS", args: { queries: ["secret"] } } })],
+  ["google_maps", "result", hosted({ toolResponse: { toolType: "GOOGLE_MAPS", response: { x: "secret" } } })],
+  ["google_search", "result", hosted({ text: "a" }, { groundingMetadata: { webSearchQueries: ["secret"] } })],
+  [
+    "google_maps",
+    "result",
+    hosted({ text: "a" }, { groundingMetadata: { groundingChunks: [{ maps: { title: "secret" } }] } }),
+  ],
+  [
+    "url_context",
+    "result",
+    hosted({ text: "a" }, { urlContextMetadata: { urlMetadata: [{ retrievedUrl: "https://secret.test" }] } }),
   ],
 ];
 const MESSAGE = {
@@ -133,6 +162,58 @@ describe("a rule that denies the results of a tool holds for", () => {
     expect(stopped).not.toContain("_tool_result");
     const passed = await streamed("anthropic", [deny("other")], blockEvents(blocks));
     expect(passed).toContain("message_stop");
+  });
+});
+
+describe("a rule that denies a tool that Google runs holds for", () => {
+  test.each(CANDIDATES)("%s, %s: %j", async (tool, source, candidate) => {
+    const reply = { candidates: [{ ...candidate, finishReason: "STOP" }] };
+    const ruled = (name: string) => [{ ...deny(name), source }];
+    for (const name of [tool, "*"]) {
+      const denied = await whole("google", ruled(name), reply);
+      expect([denied.status, JSON.stringify(denied.json)]).toEqual([
+        403,
+        expect.not.stringContaining("secret"),
+      ]);
+      expect(await streamed("google", ruled(name), [reply])).not.toContain("secret");
+    }
+    expect(await whole("google", ruled("other"), reply)).toMatchObject({ status: 200, json: reply });
+    expect(await streamed("google", ruled("other"), [reply])).toContain("STOP");
+  });
+
+  test.each(
+    CANDIDATES.filter(([, source, { content }]) => source === "result" && !("text" in content.parts[0])),
+  )("%s, %s, in a request: %j", async (tool, _, { content }) => {
+    const request = {
+      contents: [
+        { role: "user", parts: [{ text: "x" }] },
+        { role: "model", ...content },
+      ],
+    };
+    const reply = { candidates: [hosted({ text: "a" })] };
+    for (const name of [tool, "*"])
+      expect((await whole("google", [deny(name)], reply, request)).status).toBe(403);
+    expect((await whole("google", [deny("other")], reply, request)).status).toBe(200);
+  });
+
+  test("grounding of several tools, whichever is denied", async () => {
+    const groundingChunks = [{ web: { uri: "https://a.test" } }, { maps: { title: "secret" } }];
+    const reply = { candidates: [hosted({ text: "a" }, { groundingMetadata: { groundingChunks } })] };
+    for (const tool of ["google_search", "google_maps"])
+      expect((await whole("google", [deny(tool)], reply)).status).toBe(403);
+    expect((await whole("google", [{ ...deny("other"), source: "called" }], reply)).status).toBe(200);
+  });
+
+  test("the code, by its text", async () => {
+    const reply = { candidates: [hosted({ executableCode: CODE })] };
+    const matching = (pattern: string) => [
+      {
+        ...deny("code_execution", { properties: { code: { pattern } }, required: ["code"] }),
+        source: "called",
+      },
+    ];
+    expect((await whole("google", matching("^secret"), reply)).status).toBe(403);
+    expect((await whole("google", matching("^other"), reply)).status).toBe(200);
   });
 });
 

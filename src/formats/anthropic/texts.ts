@@ -11,8 +11,8 @@ import {
   contentChannel,
   hasText,
   readArguments,
+  readToolResult,
   reasoningChannel,
-  resultChannel,
   toolChannel,
   ToolNames,
   type EventTexts,
@@ -76,13 +76,7 @@ function readResult(
   if (!type.endsWith("tool_result")) return;
   const [, named = null] = /^(\w+)_tool_result$/.exec(type) ?? [];
   const tool = names.get(body.text(block.get("tool_use_id")) ?? "") ?? (named === "mcp" ? null : named);
-  const content = block.get("content");
-  const key = `${index}/result/`;
-  const isText = content?.type === "string";
-  const isEmpty = content === null || (isText ? !hasText(content) : content.children.length === 0);
-  if (isEmpty) sink.open(key, resultChannel(index, tool, false));
-  else sink.text(key, resultChannel(index, tool, !isText), content, isText ? "string" : "json");
-  sink.end(key);
+  readToolResult(sink, `${index}/result/`, index, tool, block.get("content"));
 }
 
 /** Only calls have a name. */

@@ -10,12 +10,14 @@ import {
   hasText,
   readArguments,
   readProbabilities,
+  readToolResult,
   reasoningChannel,
   toolChannel,
   type TextReader,
   type TextSink,
 } from "../text-channels.ts";
 import { encodeError } from "./encode-error.ts";
+import { HOSTED_PARTS, hostedTool, type HostedPart } from "./tool-parts.ts";
 
 /** The members that lead to texts and calls. Clients read them in both spellings of the protocol. */
 const NAMES = new MemberNames(
@@ -34,6 +36,7 @@ const NAMES = new MemberNames(
       "code",
     ],
     ...["codeExecutionResult", "output", "inlineData"],
+    ...["toolCall", "toolResponse", "toolType", "response", "groundingMetadata", "urlContextMetadata"],
   ],
   true,
 );
@@ -76,6 +79,7 @@ class GeminiTexts {
       const index = this.#candidates.numberOf(body, candidate, at);
       for (const part of candidate.get("content")?.get("parts")?.elements ?? [])
         this.#readPart(body, sink, part, index);
+      this.#readGrounding(sink, candidate, index);
       const place = { prefix: `${index}/`, empty: "{}", isWhole };
       for (const field of ["logprobsResult", "logprobs_result"])
         readProbabilities(body, sink, candidate, { field, ...place });
@@ -93,6 +97,7 @@ class GeminiTexts {
         sink.text(`${index}/${isSigned ? "signed" : "thought"}/`, reasoningChannel(index, isSigned), text);
       }
     }
+    for (const hosted of HOSTED_PARTS) this.#readHosted(body, sink, part, index, hosted);
     const call = get(part, "functionCall", "function_call");
     if (call === null) return;
     const key = `${index}/call/${this.#calls++}/`;
@@ -106,6 +111,36 @@ class GeminiTexts {
     if (continues === null || body.source(continues) !== "true") sink.end(`${index}/args/`);
   }
 
+  /** Reads the call or the result of a tool that Google runs. */
+  #readHosted(body: JsonDocument, sink: ReadTexts, part: JsonNode, index: number, hosted: HostedPart): void {
+    const node = get(part, ...hosted.names);
+    if (node === null) return;
+    const { isResult, content } = hosted;
+    // What has a name as well contradicts itself: it counts as one of any tool.
+    const type = node.get("name") === null ? body.text(get(node, "toolType", "tool_type")) : null;
+    const tool = hosted.tool ?? (type === null ? null : hostedTool(type));
+    const value = content === null ? node : node.get(content);
+    const key = `${index}/call/${this.#calls++}/`;
+    if (isResult) readToolResult(sink, key, index, tool, value);
+    else {
+      sink.called(node);
+      readArguments(sink, key, toolChannel(index, tool), value);
+      sink.end(key);
+    }
+  }
+
+  /** Sources are the results of tools that Google runs. Their calls are not in the response. */
+  #readGrounding(sink: ReadTexts, candidate: JsonNode, index: number): void {
+    const sources = get(candidate, "groundingMetadata", "grounding_metadata");
+    const pages = get(candidate, "urlContextMetadata", "url_context_metadata");
+    for (const [node, tool] of [
+      [sources, sources === null ? null : toolOfSources(sources)],
+      [pages, URL_CONTEXT],
+    ] as const)
+      if (node !== null && node.children.length > 0)
+        readToolResult(sink, `${index}/call/${this.#calls++}/`, index, tool, node);
+  }
+
   /** Clients join the pieces by the paths in them. As arguments they cannot be read: the call counts as one of any tool. */
   #readPieces(body: JsonDocument, sink: ReadTexts, pieces: JsonNode, index: number, key: string): void {
     sink.open(key, toolChannel(index, null));
@@ -116,6 +151,23 @@ class GeminiTexts {
     }
   }
 }
+
+/** Returns null for sources of several tools. */
+function toolOfSources(sources: JsonNode): string | null {
+  const tools = new Set<string>();
+  for (const source of get(sources, "groundingChunks", "grounding_chunks")?.elements ?? [])
+    for (const key of source.keys) tools.add(TOOLS_OF_SOURCES.get(key) ?? GOOGLE_SEARCH);
+  const [tool = GOOGLE_SEARCH] = tools;
+  return tools.size > 1 ? null : tool;
+}
+
+const URL_CONTEXT = "url_context";
+const GOOGLE_SEARCH = "google_search";
+const TOOLS_OF_SOURCES: ReadonlyMap<string, string> = new Map([
+  ["maps", "google_maps"],
+  ["retrievedContext", "file_search"],
+  ["retrieved_context", "file_search"],
+]);
 
 /** A stream keeps the paths of its texts. Texts with longer ones count as one. */
 const MAX_PATH = 256;
