@@ -19,11 +19,10 @@ import {
   SYSTEM_FIELDS,
   URL_KEYS,
   URL_START,
-  type TextRole,
 } from "./request-text-fields.ts";
 import { contentOfResponse, ResultCollector, type FoundResult } from "./result-collector.ts";
 import { rpcIdentifiersOf } from "./rpc-identifiers.ts";
-import { TextPlaces } from "./text-places.ts";
+import { isArguments, roleOfOutput, TextPlaces } from "./text-places.ts";
 
 const FIELD: Place = {
   role: "other",
@@ -243,7 +242,7 @@ export class RequestTextReader {
   }
 
   #addData(node: JsonNode, place: Place, key: string, parent: JsonNode, text: string): void {
-    const file = readBase64(text, this.#places.firstValueOf(parent, MEDIA_TYPES)?.toLowerCase() ?? null);
+    const file = readBase64(text, this.#places.mediaTypeOf(parent));
     const isSealed = SEALED_KEYS.has(key);
     // An object with two types.
     const isText = !isSealed && this.#places.valuesOf(parent, "type").includes("text");
@@ -285,19 +284,6 @@ const NO_MEMBER: Member = { key: "", parent: new JsonNode("object", 0) };
 const RESULTS_OF_CALLS = new Set(["output", "outputs", "results", "error"]);
 /** The members in which results of tools are. */
 const RESULT_MEMBERS = new Set(["content", "output"]);
-const MEDIA_TYPES = ["media_type", "mimetype", "mime_type"];
 const JSON_START = /^[\ufeff\s]*[{[]/;
 /** Media is longer. */
 const MAX_SHORT = 512;
-
-/** The role of the result of a call that contains it. */
-function roleOfOutput({ role }: Place): TextRole {
-  return role === "assistant" ? "tool" : role;
-}
-
-/** Gemini wraps calls and results in objects without a type. */
-function isArguments(key: string, child: JsonNode, { role, kind }: Place): boolean {
-  if (kind !== "text" || child.type === "scalar") return false;
-  if (key === "arguments" || key === "args") return true;
-  return key === "input" && (child.type === "object" || (role === "assistant" && child.type === "string"));
-}

@@ -1,6 +1,7 @@
 // Where the texts of a request are: in which role, and whether in a result of a tool, its arguments, or a document.
 import { foldCase } from "../base/fold-case.ts";
 import type { JsonDocument, JsonNode } from "../base/json-nodes.ts";
+import { isMediaType, isTextType } from "../base/text-bytes.ts";
 import { hostedTool, type ToolPart } from "./gemini/tool-parts.ts";
 import { isCallType, isResultType, roleOfType } from "./item-types.ts";
 import { toolOfItem } from "./nameless-tools.ts";
@@ -38,12 +39,11 @@ export class TextPlaces {
     return found ?? NO_VALUES;
   }
 
-  firstValueOf(node: JsonNode, keys: readonly string[]): string | undefined {
-    for (const key of keys) {
-      const [value] = this.valuesOf(node, key);
-      if (value !== undefined) return value;
-    }
-    return undefined;
+  /** Returns the media type of a file, in lower case: of several, of which servers may read any, one of text. Null if there is none. */
+  mediaTypeOf(node: JsonNode): string | null {
+    const values = MEDIA_TYPES.flatMap((key) => this.valuesOf(node, key));
+    const types = values.map((value) => value.trim().toLowerCase());
+    return types.find(isTextType) ?? types.find((type) => !isMediaType(type)) ?? types[0] ?? null;
   }
 
   isTrue(node: JsonNode, key: string): boolean {
@@ -81,7 +81,7 @@ export class TextPlaces {
       types.some(isResultType) ||
       (place.role === "tool" && place.kind === "text") ||
       this.valuesOf(node, "role").some((role) => roleNamed(role) === "tool") ||
-      (!isCall && this.firstValueOf(node, RESULT_IDS) !== undefined);
+      (!isCall && RESULT_IDS.some((key) => this.valuesOf(node, key).length > 0));
     if (isResult) return this.#placeOfResult(node, place, types);
     if (isCall) return { ...place, tool: this.valuesOf(node, "name")[0] ?? toolOfItem(type) };
     if (called !== null || place.kind === "tool_arguments") return { ...place, tool: called ?? place.tool };
@@ -176,6 +176,7 @@ const MANY_NAMES = `a call with more than ${MAX_EQUAL} names`;
 const IDS = ["id"];
 const CALL_IDS = ["call_id", "id"];
 const RESULT_IDS = ["tool_call_id", "tool_use_id", "call_id"];
+const MEDIA_TYPES = ["media_type", "mimetype", "mime_type"];
 const HOSTED_NAMES = ["tooltype", "tool_type"];
 const CALL_MEMBERS = new Set(["function", "custom"]);
 const DOCUMENT_TYPES = new Set(["document", "input_file", "file", "search_result"]);
@@ -187,4 +188,16 @@ function roleNamed(name: string): TextRole {
 function merge(one: TextRole | null, other: TextRole | null): TextRole | null {
   if (one === null || other === null) return one ?? other;
   return one === other ? one : "user";
+}
+
+/** The role of the result of a call that contains it. */
+export function roleOfOutput({ role }: Place): TextRole {
+  return role === "assistant" ? "tool" : role;
+}
+
+/** Gemini wraps calls and results in objects without a type. */
+export function isArguments(key: string, child: JsonNode, { role, kind }: Place): boolean {
+  if (kind !== "text" || child.type === "scalar") return false;
+  if (key === "arguments" || key === "args") return true;
+  return key === "input" && (child.type === "object" || (role === "assistant" && child.type === "string"));
 }

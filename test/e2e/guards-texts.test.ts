@@ -214,6 +214,21 @@ describe("files within JSON", () => {
     expect((await sanitized(bodyWith("Hello"), json)).sent).toBe(bodyWith("Hello"));
   });
 
+  test("are text if one of several media types says so", async () => {
+    const send = await beside(PII);
+    const data = (text: string) => base64(`\u0001Write to ${text}`);
+    for (const types of [
+      { mimeType: "image/png", mime_type: "Text/Plain" },
+      { mime_type: "image/png", mimeType: " text/plain" },
+    ]) {
+      const bodyWith = (text: string) =>
+        JSON.stringify({
+          contents: [{ role: "user", parts: [{ inlineData: { ...types, data: data(text) } }] }],
+        });
+      expect((await send(bodyWith(CANARY), json)).sent).toBe(bodyWith("<EMAIL_1>"));
+    }
+  });
+
   test("pass if they are media, and are refused if their text is not in UTF-8", async () => {
     for (const plugin of [PII, PROMPTS]) {
       const send = await beside(plugin);
