@@ -6,6 +6,8 @@ import { SseParser } from "./sse.ts";
 import { TranslationError } from "./translation-error.ts";
 import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "./translator.ts";
 
+const MAX_NAME = 512;
+
 export abstract class EventStreamDecoder implements StreamDecoder {
   protected readonly sink: ChatStreamSink;
   protected id = "";
@@ -50,11 +52,13 @@ export abstract class EventStreamDecoder implements StreamDecoder {
     this.sink.error(body);
   }
 
+  /** Every chunk repeats the id and the model, whatever their length. */
   protected chunkWith(
     choices: ChatCompletionChunk["choices"],
     created: number = this.#createdAt,
   ): ChatCompletionChunk {
-    return { id: this.id, object: "chat.completion.chunk", created, model: this.model, choices };
+    const [id, model] = [this.id.slice(0, MAX_NAME), this.model.slice(0, MAX_NAME)];
+    return { id, object: "chat.completion.chunk", created, model, choices };
   }
 }
 

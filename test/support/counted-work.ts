@@ -2,6 +2,7 @@
 // the number is the same in every run.
 import { expect } from "bun:test";
 import { JsonDocument, type JsonNode } from "../../src/base/json-nodes.ts";
+import { isLong } from "./long-form.ts";
 
 const [FEW, MANY] = [40, 320];
 /** Linear work has MANY / FEW times as many steps, quadratic work the square of it. */
@@ -77,4 +78,28 @@ function watchMethod(prototype: object, name: string, add: (count: number) => vo
   };
   Object.defineProperty(prototype, name, { ...descriptor, value });
   return () => Object.defineProperty(prototype, name, descriptor);
+}
+
+/** In the long form, the CPU time of `work` must grow like `count`; in the short form it only has to work. */
+export function expectLinearTime(work: (count: number) => void): void {
+  if (!isLong) {
+    work(20);
+    return;
+  }
+  const few = shortest(() => work(2000));
+  const many = shortest(() => work(16_000));
+  // Quadratic work takes 64 times as long. Less than this is lost in what the runtime does besides.
+  if (many > MIN_MS) expect(many / Math.max(few, MIN_MS / 24)).toBeLessThan(24);
+}
+
+const MIN_MS = 200;
+
+function shortest(work: () => void): number {
+  const times = Array.from({ length: 3 }, () => {
+    const before = process.threadCpuUsage();
+    work();
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  });
+  return Math.min(...times);
 }

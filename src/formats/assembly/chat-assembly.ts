@@ -4,7 +4,7 @@ import { textOrEmpty } from "../json-values.ts";
 import { CHAT_STREAM_DONE } from "../openai/wire-types.ts";
 import { formatSse, type SseEvent } from "../sse.ts";
 import type { StreamAssembly } from "./assembly.ts";
-import { objectIn, objectsIn, plainEvent, setField } from "./read-events.ts";
+import { objectIn, objectsIn, plainEvent, setField, withEvent } from "./read-events.ts";
 
 export const CHAT_ASSEMBLY: StreamAssembly = {
   isComplete: (response) => isFinished(objectsIn(response["choices"])),
@@ -99,11 +99,15 @@ function requireText(value: unknown): string {
 }
 
 function addToolCalls(message: JsonObject, deltas: readonly JsonObject[]): void {
-  const calls = objectsIn(message["tool_calls"]);
+  const known = message["tool_calls"];
+  const calls: unknown[] = Array.isArray(known) ? known : [];
+  message["tool_calls"] = calls;
   for (const { index, function: given, ...rest } of deltas) {
     if (typeof index !== "number" || index < 0 || index > calls.length)
       throw new Error("the index of a tool call is not the next one");
-    const call = (calls[index] ??= { function: { name: "", arguments: "" } });
+    const opened = calls[index];
+    const call = isJsonObject(opened) ? opened : { ...NEW_CALL, function: { name: "", arguments: "" } };
+    calls[index] = call;
     for (const [name, value] of Object.entries(rest)) {
       if (name !== "id" && name !== "type") throw new Error("a tool call has a field that is not known");
       if (value !== null) call[name] = value;
@@ -113,19 +117,20 @@ function addToolCalls(message: JsonObject, deltas: readonly JsonObject[]): void 
     target["name"] = textOrEmpty(target["name"]) + textOrEmpty(given["name"]);
     target["arguments"] = textOrEmpty(target["arguments"]) + textOrEmpty(given["arguments"]);
   }
-  message["tool_calls"] = calls.map((call) => ({
-    id: call["id"],
-    type: call["type"] ?? "function",
-    ...call,
-  }));
 }
+
+/** In the order of the fields in responses. */
+const NEW_CALL: JsonObject = { id: undefined, type: "function" };
 
 function encodeChat({ choices, usage, ...fields }: JsonObject, includesUsage: boolean): string {
   const common = { ...fields, object: "chat.completion.chunk" };
   let text = "";
   const write = (index: unknown, delta: JsonObject, rest: JsonObject = {}) => {
     const choice = { index, delta, logprobs: null, finish_reason: null, ...rest };
-    text += plainEvent({ ...common, choices: [choice], ...(includesUsage && { usage: null }) });
+    text = withEvent(
+      text,
+      plainEvent({ ...common, choices: [choice], ...(includesUsage && { usage: null }) }),
+    );
   };
   for (const { index, message, ...rest } of objectsIn(choices)) {
     const { role, tool_calls: calls, ...parts } = isJsonObject(message) ? message : {};

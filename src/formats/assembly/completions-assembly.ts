@@ -5,7 +5,7 @@ import { CHAT_STREAM_DONE } from "../openai/wire-types.ts";
 import { formatSse, type SseEvent } from "../sse.ts";
 import type { StreamAssembly } from "./assembly.ts";
 import { choiceFor, chunksOf, copyChunkFields, inOrder, isFinished, withChatUsage } from "./chat-assembly.ts";
-import { objectsIn, plainEvent } from "./read-events.ts";
+import { objectsIn, plainEvent, withEvent } from "./read-events.ts";
 
 export const COMPLETIONS_ASSEMBLY: StreamAssembly = {
   isComplete: (response) => isFinished(objectsIn(response["choices"])),
@@ -39,7 +39,10 @@ function assembleCompletion(events: readonly SseEvent[]): JsonObject | null {
 function encodeCompletion({ choices, usage, ...fields }: JsonObject, includesUsage: boolean): string {
   let text = "";
   for (const choice of objectsIn(choices))
-    text += plainEvent({ ...fields, choices: [choice], ...(includesUsage && { usage: null }) });
+    text = withEvent(
+      text,
+      plainEvent({ ...fields, choices: [choice], ...(includesUsage && { usage: null }) }),
+    );
   if (includesUsage && usage !== undefined) text += plainEvent({ ...fields, choices: [], usage });
   return text + formatSse({ data: CHAT_STREAM_DONE });
 }

@@ -43,7 +43,7 @@ function assembleMessage(events: readonly SseEvent[]): JsonObject | null {
         break;
       case "message_delta":
         if (message === null) return null;
-        message = withDelta(message, data);
+        addDelta(message, data);
         break;
       case "message_stop":
         if (message === null || event !== events.at(-1) || !assembler.isComplete) return null;
@@ -56,16 +56,14 @@ function assembleMessage(events: readonly SseEvent[]): JsonObject | null {
   return null;
 }
 
-function withDelta(message: JsonObject, { delta, usage, ...rest }: JsonObject): JsonObject {
-  const counted = isJsonObject(usage) ? Object.entries(usage).filter(([, value]) => value !== null) : [];
+function addDelta(message: JsonObject, { delta, usage, ...rest }: JsonObject): void {
   const known = isJsonObject(message["usage"]) ? message["usage"] : {};
-  return {
-    ...message,
-    ...rest,
-    type: message["type"],
-    ...(isJsonObject(delta) && delta),
-    usage: { ...known, ...Object.fromEntries(counted) },
-  };
+  for (const given of [rest, delta])
+    for (const [name, value] of Object.entries(isJsonObject(given) ? given : {}))
+      if (name !== "type") setField(message, name, value);
+  for (const [name, value] of Object.entries(isJsonObject(usage) ? usage : {}))
+    if (value !== null) setField(known, name, value);
+  message["usage"] = known;
 }
 
 /** Collects the blocks of one message, which arrive one after the other. */
@@ -94,8 +92,7 @@ class BlockAssembler {
     const field = Object.hasOwn(TEXT_DELTAS, type) ? TEXT_DELTAS[type] : undefined;
     if (field !== undefined) block[field] = textOrEmpty(block[field]) + textOrEmpty(delta[field]);
     else if (type === "input_json_delta") this.#json += textOrEmpty(delta["partial_json"]);
-    else if (type === "citations_delta")
-      block["citations"] = [...objectsIn(block["citations"]), delta["citation"]];
+    else if (type === "citations_delta") addCitation(block, delta["citation"]);
     else throw new Error("a delta has a type that is not known");
   }
 
@@ -104,6 +101,13 @@ class BlockAssembler {
     if (this.#json !== "") setField(this.#open, "input", parseBounded(this.#json));
     this.#open = null;
   }
+}
+
+function addCitation(block: JsonObject, citation: unknown): void {
+  if (!isJsonObject(citation)) throw new Error("a citation is no object");
+  const known = block["citations"];
+  if (Array.isArray(known)) known.push(citation);
+  else block["citations"] = [citation];
 }
 
 function encodeMessage(message: JsonObject): string {

@@ -31,3 +31,12 @@ export function namedEvent(event: string, data: JsonObject): string {
 export function plainEvent(data: JsonObject): string {
   return formatSse({ data: JSON.stringify(data) });
 }
+
+/** Responses that are kept are shorter. */
+const MAX_STREAM_LENGTH = 32 * 1024 * 1024;
+
+/** Returns the stream with one more event. Throws if it is too long: each event repeats fields of the response, whatever their length. */
+export function withEvent(stream: string, event: string): string {
+  if (stream.length + event.length > MAX_STREAM_LENGTH) throw new Error("the stream is too long");
+  return stream + event;
+}

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { textOrEmpty } from "../json-values.ts";
 import type { SseEvent } from "../sse.ts";
 import type { StreamAssembly } from "./assembly.ts";
-import { namedEvent, objectIn, objectsIn } from "./read-events.ts";
+import { namedEvent, objectIn, objectsIn, withEvent } from "./read-events.ts";
 
 export const RESPONSES_ASSEMBLY: StreamAssembly = {
   isComplete: ({ status }) => status === "completed" || status === "incomplete",
@@ -47,7 +47,10 @@ class ResponseWriter {
   }
 
   #event(type: string, fields: JsonObject): void {
-    this.#text += namedEvent(type, { type, sequence_number: this.#sequence++, ...fields });
+    this.#text = withEvent(
+      this.#text,
+      namedEvent(type, { type, sequence_number: this.#sequence++, ...fields }),
+    );
   }
 
   #item(outputIndex: number, item: JsonObject): void {

@@ -20,9 +20,10 @@ export function customInputOf(json: string): string {
 
 export function withCustomCalls(completion: ChatCompletion, customTools: readonly string[]): object {
   const [choice] = completion.choices;
+  const names = new Set(customTools);
   const calls = choice.message.tool_calls?.map((call) => {
     const { name, arguments: json } = call.function;
-    if (!customTools.includes(name)) return call;
+    if (!names.has(name)) return call;
     return { id: call.id, type: "custom", custom: { name, input: customInputOf(json) } };
   });
   if (calls === undefined) return completion;
@@ -33,13 +34,13 @@ type CallDeltas = NonNullable<ChatDelta["tool_calls"]>;
 
 /** Rewrites the chunks of one stream. An input is written when its call is complete, because it is part of a JSON text. */
 export class CustomCallStream {
-  readonly #customTools: readonly string[];
+  readonly #customTools: ReadonlySet<string>;
   /** The arguments so far, by the index of the call. */
   readonly #open = new Map<number, string>();
   readonly #heldText = new HeldText();
 
   constructor(customTools: readonly string[]) {
-    this.#customTools = customTools;
+    this.#customTools = new Set(customTools);
   }
 
   /** Returns the chunk to write; null if there is nothing to write yet. */
@@ -65,7 +66,7 @@ export class CustomCallStream {
       if (json !== undefined) {
         this.#heldText.add(called.arguments.length);
         this.#open.set(index, json + called.arguments);
-      } else if (called.name !== undefined && this.#customTools.includes(called.name)) {
+      } else if (called.name !== undefined && this.#customTools.has(called.name)) {
         this.#heldText.add(ITEM_LENGTH + called.arguments.length);
         this.#open.set(index, called.arguments);
         deltas.push({ index, id, type: "custom", custom: { name: called.name, input: "" } });

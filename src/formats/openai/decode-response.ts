@@ -125,7 +125,7 @@ function decodeCustomCall(id: string, { name, input }: JsonObject): ChatToolCall
 
 /** Returns an id for a call without one. It must not occur in other responses. */
 export function toCallId(responseId: string, index: number): string {
-  return `call_${responseId.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(-30)}_${index}`;
+  return `call_${responseId.slice(-30).replaceAll(/[^a-zA-Z0-9_-]/g, "_")}_${index}`;
 }
 
 /** Some servers send an object. */

@@ -32,5 +32,6 @@ function hasOnlyRequired({ type, properties, required, additionalProperties }: J
   if (!isObject && properties === undefined) return true;
   if (additionalProperties !== false) return false;
   if (!isJsonObject(properties)) return true;
-  return Array.isArray(required) && Object.keys(properties).every((name) => required.includes(name));
+  const names = new Set<unknown>(Array.isArray(required) ? required : []);
+  return Array.isArray(required) && Object.keys(properties).every((name) => names.has(name));
 }

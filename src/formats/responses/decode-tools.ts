@@ -20,6 +20,8 @@ const DROPPED_OPTIONS = ["allowed_callers", "defer_loading", "output_schema"] as
 export class DecodedTools {
   readonly #byName = new Map<string, JsonObject>();
   readonly #clientTools = new Map<string, ClientTool>();
+  /** The names of the functions, by that of the tool in its namespace: the first of equal ones. */
+  readonly #functionNames = new Map<string, string>();
   readonly #report: TranslationReport;
   /** The error to throw if the client has no tools of its own; null if it offers no web search. */
   #searchRejection: TranslationError | null = null;
@@ -35,6 +37,11 @@ export class DecodedTools {
   /** By the name of the function. */
   get clientTools(): ReadonlyMap<string, ClientTool> {
     return this.#clientTools;
+  }
+
+  /** Returns the function of the first tool with the name, in any namespace. */
+  functionOf(name: string): string | null {
+    return this.#functionNames.get(name) ?? null;
   }
 
   /** Adds the tools of a list at `path`. */
@@ -110,6 +117,7 @@ export class DecodedTools {
       throw new TranslationError(path, `Two tools are named ${JSON.stringify(name)}. Rename one of them.`);
     }
     this.#clientTools.set(name, tool);
+    if (!this.#functionNames.has(tool.name)) this.#functionNames.set(tool.name, name);
     this.#byName.set(name, { type: "function", function: withoutUndefined({ name, ...definition }) });
   }
 }
@@ -177,14 +185,14 @@ function selectAllowed(choice: JsonObject, tools: DecodedTools): ToolSelection {
 }
 
 /** Returns the name of the function for a reference such as `{"type": "custom", "name": "…"}`; null if there is none. */
-function nameOf({ type, name, namespace }: JsonObject, { clientTools }: DecodedTools): string | null {
+function nameOf({ type, name, namespace }: JsonObject, tools: DecodedTools): string | null {
+  const { clientTools } = tools;
   if (type === TOOL_SEARCH) return clientTools.has(TOOL_SEARCH) ? TOOL_SEARCH : null;
   if ((type !== "function" && type !== "custom") || typeof name !== "string") return null;
   if (typeof namespace === "string") return hubToolName(name, namespace);
   if (clientTools.get(name)?.namespace === null) return name;
   // The API's references have no namespace.
-  for (const [hubName, tool] of clientTools) if (tool.name === name) return hubName;
-  return null;
+  return tools.functionOf(name);
 }
 
 function unknownChoice(): TranslationError {

@@ -52,12 +52,16 @@ export function repeatedFields(request: JsonObject, maxLength: number): JsonObje
 /** Identifies responses that are not stored. */
 export const STATELESS_ID_PREFIX = "resp_stateless_";
 
+/** Of the id of a target's response: every item and every event of a stream repeats it. */
+const MAX_SUFFIX = 256;
+
 /** Creates the ids of a response and its items from the id of the target's response. They differ only in their prefix. */
 export class ResponseIds {
   readonly #suffix: string;
 
   constructor(targetId: unknown) {
-    const id = typeof targetId === "string" ? targetId.replaceAll(/[^A-Za-z0-9]/g, "") : "";
+    const id =
+      typeof targetId === "string" ? targetId.replaceAll(/[^A-Za-z0-9]/g, "").slice(-MAX_SUFFIX) : "";
     this.#suffix = id === "" ? newId().replaceAll("-", "") : id;
   }
 
