@@ -42,7 +42,7 @@ const READERS: Readonly<Record<string, (json: JsonDocument) => void>> = {
         ],
         [
           `event of ${name}`,
-          (json: JsonDocument) => readResponse(() => texts.openStream().read(json, SINK, null)),
+          (json: JsonDocument) => readResponse(() => texts.openStream(2).read(json, SINK, null)),
         ],
       ];
     }),
