@@ -1,5 +1,4 @@
 // A target's response whose headers have been received. Its body is in memory or still to be read.
-import { utf8Between } from "../base/byte-search.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
@@ -27,6 +26,7 @@ import type { ResponseTranslation } from "./response-translation.ts";
 import { startOf, textFormOf, type BodyRule, type TextForm } from "./texts/text-form.ts";
 import { parseJson } from "./translate-whole.ts";
 import { HeldStream, type HoldLimits } from "./held-stream.ts";
+import { startsEvents } from "./starts-events.ts";
 import type { ResponseIds } from "./stored-ids/response-ids.ts";
 
 /** The properties of the request that decide how its response is read. */
@@ -57,9 +57,6 @@ export interface Holding {
 }
 
 const PLAIN_TEXT = /^text\/plain\b/i;
-/** What lines of an event stream start with; the last one is that of a comment. */
-const EVENT_FIELDS = ["data:", "event:", "id:", "retry:", ":"];
-const START_BYTES = 64;
 
 export class TargetResponse {
   readonly target: CompiledTarget;
@@ -289,13 +286,6 @@ const SMALL_BODY_BYTES = 256 * 1024;
 /** A larger body has content. */
 const MAX_FILTERED_BYTES = 64 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
-
-/** The first bytes may be part of the first line only. */
-function startsEvents(bytes: Uint8Array | null): boolean {
-  if (bytes === null) return false;
-  const start = utf8Between(bytes, 0, Math.min(START_BYTES, bytes.byteLength)).replace(/^\ufeff?[\r\n]*/, "");
-  return EVENT_FIELDS.some((field) => start.startsWith(field) || field.startsWith(start));
-}
 
 /** Whether the stream ends before its first event, as its Content-Length says. */
 function isHeldWithoutBody({ headers }: UpstreamResponse, { limits }: Holding): boolean {

@@ -10,6 +10,7 @@ import type { ChainLink } from "../../snapshot/chain-link.ts";
 import { mayCost, planBudgets, type PlanParts } from "../budgets/plan-budgets.ts";
 import { budgetRefusal, setRemainingHeader } from "../budgets/reservations.ts";
 import { reservedClaims, type PlannedClaim, type PlannedRequest } from "../budgets/reserved-claims.ts";
+import { missingPart } from "../budgets/missing-part.ts";
 import type { Exchange } from "../exchange.ts";
 import { enterLeg } from "../virtual-models/resolve-model.ts";
 import { virtualRouteOf } from "../virtual-models/find-route.ts";
@@ -287,15 +288,4 @@ function reserveMissing(
   };
   const decided = parts.reserveInLedger(exchange, missing);
   return isPromise(decided) ? decided.then(accept) : accept(decided);
-}
-
-/**
- * Returns the claim that a changed request needs in addition to those that are reserved. The request belongs
- * to the period of its first claim, although that may have ended meanwhile.
- */
-function missingPart(claim: PlannedClaim, reserved: readonly PlannedClaim[]): PlannedClaim[] {
-  const known = reserved.find(({ key }) => key === claim.key);
-  if (known === undefined) return [claim];
-  const { period, endsAt, amount: addsTo } = known;
-  return claim.amount > addsTo ? [{ ...claim, period, endsAt, amount: claim.amount - addsTo, addsTo }] : [];
 }
