@@ -2,7 +2,7 @@
 // per million characters on each side. Strings in an array of nothing else are shared, and take no time.
 
 /** Copying a shorter string takes less time than another message. */
-const LARGE_LENGTH = 65_536;
+export const LARGE_LENGTH = 65_536;
 /** Strings at deeper levels are copied. */
 const MAX_DEPTH = 8;
 

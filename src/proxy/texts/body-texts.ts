@@ -1,15 +1,19 @@
 // Finds and replaces the texts of whole bodies: of large ones in a worker thread, because this would keep other requests waiting.
 import { isUtf8 } from "node:buffer";
 import type { GatehouseError } from "../../base/errors.ts";
+import { TurnMeter } from "../../base/own-turn.ts";
 import type { TextReader } from "../../formats/text-channels.ts";
 import { isLargeBody, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import { LARGE_LENGTH } from "../../off-loop/large-strings.ts";
 import { isMovable } from "../../off-loop/movable.ts";
 import type { OffLoop, TaskOptions } from "../../off-loop/off-loop.ts";
 import type * as findTextsTask from "./find-texts-task.ts";
 import type * as replaceTextsTask from "./replace-texts-task.ts";
 import { startOf } from "./text-form.ts";
-import { findTexts, unreadable, type FoundTexts } from "./found-texts.ts";
-import { TextUnit } from "./text-unit.ts";
+import type { FoundText } from "./found-text.ts";
+import { findTexts, unreadable } from "./found-texts.ts";
+import { packItems, unpackItems, type Piece } from "./packed-items.ts";
+import { TextUnit, withSlot, type Mark } from "./text-unit.ts";
 
 const FIND = new URL("./find-texts-task.ts", import.meta.url);
 const REPLACE = new URL("./replace-texts-task.ts", import.meta.url);
@@ -30,9 +34,9 @@ export async function readBody(
   { reader, isStrict, offLoop, unreadable: error }: BodyReading,
   isOwned: boolean,
 ): Promise<TextUnit> {
-  const { bytes, found } = await find(given, reader, isStrict, offLoop, isOwned);
-  if (found !== null && found !== "mixed") return TextUnit.ofBody(bytes, found);
-  if (isStrict || found === "mixed" || !isUtf8(bytes) || bytes.includes(0))
+  const { bytes, marks } = await find(given, reader, isStrict, offLoop, isOwned);
+  if (marks !== null && marks !== "mixed") return TextUnit.ofBody(bytes, marks);
+  if (isStrict || marks === "mixed" || !isUtf8(bytes) || bytes.includes(0))
     throw error?.() ?? unreadable("a body");
   return TextUnit.ofText(bytes);
 }
@@ -43,14 +47,32 @@ async function find(
   isStrict: boolean,
   offLoop: OffLoop,
   isOwned: boolean,
-): Promise<{ readonly bytes: Uint8Array; readonly found: FoundTexts }> {
+): Promise<{ readonly bytes: Uint8Array; readonly marks: readonly Mark[] | "mixed" | null }> {
   const { format } = reader;
-  if (startOf(bytes, false) !== "json") return { bytes, found: null };
-  if (!isLargeBody(bytes)) return { bytes, found: findTexts(bytes, reader, isStrict) };
+  if (startOf(bytes, false) !== "json") return { bytes, marks: null };
+  if (!isLargeBody(bytes)) {
+    const found = findTexts(bytes, reader, isStrict);
+    return { bytes, marks: found === null || found === "mixed" ? found : found.map(withSlot) };
+  }
   const options = optionsOf(bytes, isOwned);
   const input = { bytes, format, isStrict, isMoved: "moved" in options };
-  const output = await offLoop.run<typeof findTextsTask>(FIND, input, options);
-  return { bytes: output.bytes ?? bytes, found: output.found };
+  const { found, bytes: returned } = await offLoop.run<typeof findTextsTask>(FIND, input, options);
+  if (found === null || found === "mixed") return { bytes: returned ?? bytes, marks: found };
+  const marks: Mark[] = [];
+  await paced(found, (piece) => {
+    for (const mark of unpackItems(piece)) marks.push(withSlot(mark));
+  });
+  return { bytes: returned ?? bytes, marks };
+}
+
+/** Gives up the turn between pieces: all of them may take longer than others can wait. */
+async function paced<Item>(pieces: Iterable<Piece<Item>>, use: (piece: Piece<Item>) => void): Promise<void> {
+  const meter = new TurnMeter();
+  for (const piece of pieces) {
+    use(piece);
+    const pause = meter.add(LARGE_LENGTH);
+    if (pause !== null) await pause;
+  }
 }
 
 /** Resolves to the bytes to send: those that were received if no text has changed. `isOwned`: nothing else uses those of the unit. */
@@ -58,7 +80,13 @@ export async function writeBody(unit: TextUnit, offLoop: OffLoop, isOwned: boole
   const { bytes, replaced } = unit;
   if (replaced.length === 0) return bytes;
   if (!isLargeBody(bytes)) return unit.encode();
-  return offLoop.run<typeof replaceTextsTask>(REPLACE, { bytes, replaced }, optionsOf(bytes, isOwned));
+  const pieces: Piece<FoundText>[] = [];
+  await paced(
+    packItems(replaced, ({ text }) => text.length),
+    (piece) => void pieces.push(piece),
+  );
+  const input = { bytes, replaced: pieces };
+  return offLoop.run<typeof replaceTextsTask>(REPLACE, input, optionsOf(bytes, isOwned));
 }
 
 function optionsOf(bytes: Uint8Array, isOwned: boolean): TaskOptions {

@@ -2,10 +2,11 @@
 import { formatNamed } from "../../formats/registry.ts";
 import type { TextReader } from "../../formats/text-channels.ts";
 import { messageTexts } from "../../mcp/message-texts.ts";
-import { findTexts, type FoundTexts } from "./found-texts.ts";
+import { findTexts, type FoundMark } from "./found-texts.ts";
+import { packItems, type Piece } from "./packed-items.ts";
 
 interface Found {
-  readonly found: FoundTexts;
+  readonly found: readonly Piece<FoundMark>[] | "mixed" | null;
   /** Those of the input if they were moved here: the event loop has no others. */
   readonly bytes: Uint8Array | null;
 }
@@ -19,7 +20,10 @@ interface Input {
 
 export function run(input: Input): Found {
   const { bytes, format, isStrict, isMoved } = input;
-  return { found: findTexts(bytes, readerOf(format), isStrict), bytes: isMoved ? bytes : null };
+  const marks = findTexts(bytes, readerOf(format), isStrict);
+  const textLengthOf = (mark: FoundMark) => ("slot" in mark ? mark.slot.text.length : 0);
+  const found = marks === null || marks === "mixed" ? marks : [...packItems(marks, textLengthOf)];
+  return { found, bytes: isMoved ? bytes : null };
 }
 
 function readerOf(format: TextReader["format"]): TextReader {

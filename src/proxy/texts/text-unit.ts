@@ -32,8 +32,12 @@ export class TextSlot {
   }
 }
 
-type Mark = MarkWith<TextSlot>;
+export type Mark = MarkWith<TextSlot>;
 const NO_MARKS: readonly Mark[] = [];
+
+export function withSlot(mark: FoundMark): Mark {
+  return "slot" in mark ? { ...mark, slot: new TextSlot(mark.slot) } : mark;
+}
 
 interface Marks {
   readonly marks: readonly Mark[];
@@ -84,12 +88,12 @@ export class TextUnit {
   static ofText(bytes: Uint8Array): TextUnit {
     const text = utf8Between(bytes, 0, bytes.byteLength);
     const slot: FoundText = { start: 0, end: bytes.byteLength, form: "plain", text };
-    return TextUnit.ofBody(bytes, [{ type: "whole", key: "text/", channel: contentChannel(0), slot }]);
+    const mark: FoundMark = { type: "whole", key: "text/", channel: contentChannel(0), slot };
+    return TextUnit.ofBody(bytes, [withSlot(mark)]);
   }
 
-  /** `found` are the texts of a body. */
-  static ofBody(bytes: Uint8Array, found: readonly FoundMark[]): TextUnit {
-    const marks = found.map((mark) => ("slot" in mark ? { ...mark, slot: new TextSlot(mark.slot) } : mark));
+  /** `marks` are those of a body. */
+  static ofBody(bytes: Uint8Array, marks: readonly Mark[]): TextUnit {
     return new TextUnit(bytes, { collected: { marks, sequence: null } });
   }
 
