@@ -724,6 +724,11 @@ export interface ResponseTextContext extends PluginContext {
     readonly channel: TextChannel;
     /** The text that was held back so far, and the new text. */
     readonly text: string;
+    /**
+     * All texts of a response that is not streamed, in order; null on a stream, and in isolated plugins. The list is the same object in each
+     * call for the response, so that a plugin can decide about all texts in the first one.
+     */
+    readonly texts: readonly ResponseText[] | null;
     /** The text of the channel is complete. What is not released now is released unchanged. */
     readonly isLast: boolean;
     /**
@@ -762,6 +767,12 @@ export interface TextChannel {
     readonly isJson: boolean;
     /** The provider signed the text, or may sign it later in the stream: a replacement is ignored. */
     readonly isReadOnly: boolean;
+}
+
+/** A text of a response that is not streamed. */
+export interface ResponseText {
+    readonly channel: TextChannel;
+    readonly text: string;
 }
 
 /** The response that replaces a rejected one. */

@@ -1,20 +1,13 @@
 // The context of response_text hooks: reads and replaces the text of one channel of a response.
 import type { TextChannel } from "../formats/text-channels.ts";
-import type { ResponseTextContext, TextRejection } from "../sdk/index.ts";
+import type { ResponseText, ResponseTextContext, TextRejection } from "../sdk/index.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 import type { ResponseSource } from "./pre-response-context.ts";
 import type { TextDecision } from "./texts/held-channel.ts";
+import type { AskedText } from "./texts/text-holds.ts";
 
 const MAX_CODE_LENGTH = 64;
-
-/** Properties of a text that a hook is called with. */
-interface ChannelText {
-  readonly channel: TextChannel;
-  readonly text: string;
-  readonly isLast: boolean;
-  readonly isForced: boolean;
-}
 
 /** What the hook decided. Kept outside of the context, so that a plugin cannot reach it. */
 export interface TextOutcome {
@@ -26,6 +19,7 @@ export class CallTextContext extends CallContext implements ResponseTextContext 
   readonly status: number;
   readonly channel: TextChannel;
   readonly text: string;
+  readonly texts: readonly ResponseText[] | null;
   readonly isLast: boolean;
   readonly isForced: boolean;
   readonly #call: PluginCall;
@@ -36,7 +30,7 @@ export class CallTextContext extends CallContext implements ResponseTextContext 
     call: PluginCall,
     response: ResponseSource,
     status: number,
-    { channel, text, isLast, isForced }: ChannelText,
+    { channel, text, texts, isLast, isForced }: AskedText,
     outcome: TextOutcome,
   ) {
     super(call);
@@ -46,6 +40,7 @@ export class CallTextContext extends CallContext implements ResponseTextContext 
     this.status = status;
     this.channel = channel;
     this.text = text;
+    this.texts = texts;
     this.isLast = isLast;
     this.isForced = isForced;
   }

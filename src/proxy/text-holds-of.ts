@@ -25,10 +25,9 @@ export function textHoldsOf(
     now: () => clock.now(),
     repeats: response.textReader.repeats,
     isStream: response.textForm === "events",
-    ask: async (channel, text, isLast, isForced) => {
+    ask: async (given) => {
       const call = new PluginCall(exchange, link, "pre_response", parts);
       const outcome: TextOutcome = { decision: null, rejection: null };
-      const given = { channel, text, isLast, isForced };
       const context = new CallTextContext(call, response, status, given, outcome);
       await callHook(call, "response_text", context);
       if (outcome.rejection !== null) throw new RejectedText(outcome.rejection);

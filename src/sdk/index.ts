@@ -26,7 +26,7 @@ export type { PluginHost } from "./host.ts";
 export type { TextRole } from "../formats/request-text-fields.ts";
 export type { RequestIdentifier, RequestText, ResultBlock, ToolResult } from "../formats/request-text.ts";
 export type { ChannelKind, TextChannel } from "../formats/text-channels.ts";
-export type { ResponseTextContext, TextHold, TextHolds, TextRejection } from "./texts.ts";
+export type { ResponseText, ResponseTextContext, TextHold, TextHolds, TextRejection } from "./texts.ts";
 export type { Counters, Decision, Limit, LimitState } from "./counters.ts";
 export type {
   BeforeBodyContext,

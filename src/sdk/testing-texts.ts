@@ -31,7 +31,8 @@ export async function runResponseText(
   const limit = completeHolds(hold)[options.kind ?? "content"].characters;
   let [sent, held] = ["", ""];
   const call = async (isLast: boolean, isForced: boolean): Promise<TextRejection | null> => {
-    const { context, result } = textContext(base, held, isLast, isForced, options);
+    const isWhole = isLast && pieces.length === 1;
+    const { context, result } = textContext(base, held, { isLast, isForced, isWhole }, options);
     await hooks.response_text?.(context);
     const { rejection, length, text } = result();
     if (rejection !== null) return rejection;
@@ -61,8 +62,7 @@ interface TextResult {
 function textContext(
   base: PluginContext,
   text: string,
-  isLast: boolean,
-  isForced: boolean,
+  { isLast, isForced, isWhole }: Readonly<Record<"isLast" | "isForced" | "isWhole", boolean>>,
   { provider = "test", model = null, status = 200, ...given }: TestText,
 ): { context: ResponseTextContext; result: () => TextResult } {
   const channel: TextChannel = {
@@ -82,6 +82,7 @@ function textContext(
     status,
     channel,
     text,
+    texts: isWhole ? [{ channel, text }] : null,
     isLast,
     isForced,
     release(length, replacement) {

@@ -11,6 +11,12 @@ export interface TextHold {
 /** Per kind of channel; 256 characters and 2,000 ms for a kind that is not listed. */
 export type TextHolds = { readonly [Kind in ChannelKind]?: Partial<TextHold> };
 
+/** A text of a response that is not streamed. */
+export interface ResponseText {
+  readonly channel: TextChannel;
+  readonly text: string;
+}
+
 /** The response that replaces a rejected one. */
 export interface TextRejection {
   /** 400 to 599. The client gets it if no byte of the response was sent, which is so for every response that is not streamed. */
@@ -30,6 +36,11 @@ export interface ResponseTextContext extends PluginContext {
   readonly channel: TextChannel;
   /** The text that was held back so far, and the new text. */
   readonly text: string;
+  /**
+   * All texts of a response that is not streamed, in order; null on a stream, and in isolated plugins. The list is the same object in each
+   * call for the response, so that a plugin can decide about all texts in the first one.
+   */
+  readonly texts: readonly ResponseText[] | null;
   /** The text of the channel is complete. What is not released now is released unchanged. */
   readonly isLast: boolean;
   /**

@@ -1,11 +1,16 @@
 // Requests and responses of less than 256 kB with very many values: plugins and translations work on them in worker threads, as on larger
 // ones with few values.
 import { describe, expect, test } from "bun:test";
+import { seedMcp, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
 const provider = await useFakeProvider();
+let blocks = 0;
+const { one: server } = useMcpServers({
+  one: { tools: { run: { run: () => ({ content: Array(blocks).fill({ type: "text", text: "a" }) }) } } },
+});
 const gatehouse = await useGatehouse();
 
 const bodyWith = (values: number) =>
@@ -62,5 +67,24 @@ describe("works on a body with many values in a worker thread, and on one with f
     const url = `${path.replace("*", "")}v1/chat/completions`;
     expect(await tasksFor(url, SPARSE)).toBe(0);
     expect(await tasksFor(url, DENSE)).toBeGreaterThan(0);
+  });
+});
+
+describe("a result of an MCP server", () => {
+  /** Of which the server returns as many texts as are asked for. */
+  async function tasksOf(plugin: string, texts: number): Promise<number> {
+    const required_plugins = [{ name: plugin, stage: "pre_request", mode: "enforce", settings: {} }];
+    const { url } = await seedMcp(gatehouse, { work: server.url }, { gateway: { required_plugins } });
+    blocks = texts;
+    const before = await tasks();
+    const { status } = await new StatelessClient(url).request("tools/call", { name: "run", arguments: {} });
+    expect(status).toBe(200);
+    return (await tasks()) - before;
+  }
+
+  test("with many texts is inspected in one task", async () => {
+    // pii_mask has nothing to restore: its texts are found, and not inspected.
+    expect(await tasksOf("prompt_guard", 5000)).toBe((await tasksOf("pii_mask", 5000)) + 1);
+    expect(await tasksOf("prompt_guard", 100)).toBe(0);
   });
 });

@@ -6,6 +6,7 @@ import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { isLong } from "../support/long-form.ts";
 import { seedMcp } from "../support/mcp-fixtures.ts";
 import { usePeerThread } from "../support/peer-thread.ts";
+import { pluginsDirectory } from "../support/plugin-fixtures.ts";
 
 /** The number matters for the duration of a turn only, which the default run does not assert. */
 const AT_ONCE = isLong ? 8 : 1;
@@ -18,7 +19,15 @@ const META = "io.modelcontextprotocol/";
 const VERSION = "2026-07-28";
 
 const peers = await usePeerThread();
-const gatehouse = await startGatehouseInProcess();
+const PLUGIN = `
+  import { definePlugin, z } from "gatehouse/sdk";
+  export default definePlugin({
+    name: "custom_guard", description: "Reads texts.", stages: ["pre_response"], settings: z.strictObject({}),
+    needs: ["text"], create: () => ({ response_text(context) { context.release(context.text.length); } }),
+  });`;
+const gatehouse = await startGatehouseInProcess({
+  env: { PLUGINS_DIR: pluginsDirectory({ "custom-guard.ts": PLUGIN }) },
+});
 afterAll(() => gatehouse.stop());
 
 const rpc = (result: string) => `{"jsonrpc":"2.0","id":"@id","result":${result}}`;
@@ -45,6 +54,24 @@ await peers.respondTo("server/discover", DISCOVERED);
 await peers.respondTo("tools/list", listOf(TOOL));
 await peers.respondTo("tools/call", OK);
 const { url } = await seedMcp(gatehouse, { alpha: `${peers.url}/mcp` });
+
+const sanitation = { languages: [{ language: "sql" }], content_to_check: ["response"], action: "block" };
+const toolRule = { tool: "*", source: "result", when: { pattern: "^rm -rf" }, action: "deny" };
+const guards = Object.entries({
+  pii_mask: {},
+  prompt_guard: {},
+  code_sanitation: sanitation,
+  tool_policy: { rules: [toolRule], default: "allow" },
+}).map(([name, settings]) => ({ name, stage: "pre_request", mode: "enforce", settings }));
+const { url: guardedUrl } = await seedMcp(
+  gatehouse,
+  { alpha: `${peers.url}/mcp` },
+  {
+    gateway: {
+      required_plugins: [...guards, { name: "custom_guard", stage: "pre_response", settings: {} }],
+    },
+  },
+);
 
 const ACCEPT = "application/json, text/event-stream";
 
@@ -117,6 +144,23 @@ describe("servers", () => {
     const { value, longestMs } = await measureTurns(() => call());
     for (const { status, length } of value)
       expect([status, length > result.length - 100]).toEqual([200, true]);
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+  });
+
+  test("a result with as many texts as may be passes all guards, which change each of them", async () => {
+    const text = '{"type":"text","text":"<EMAIL_1>"}';
+    const texts = isLong ? 65_000 : 2000;
+    await peers.respondTo(
+      "tools/call",
+      rpc(`{"resultType":"complete","content":[${`${text},`.repeat(texts)}${text}]}`),
+    );
+    const { value, longestMs } = await measureTurns(() =>
+      call(`,"arguments":{"to":"ann@example.com"}`, guardedUrl),
+    );
+    for (const { status, start, length } of value) {
+      expect([status, length > texts * text.length]).toEqual([200, true]);
+      expect(start).toContain('"text":"ann@example.com"}');
+    }
     expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
   });
 

@@ -46,7 +46,7 @@ export async function roundTrip({ format, isStream, text, key, pieceSize, chunkS
     now: () => 0,
     repeats: reader.repeats,
     isStream,
-    ask: (channel, given, isLast, isForced) => {
+    ask: ({ channel, text: given, isLast, isForced }) => {
       const restored = restore(given, maskedValues, channel.isJson, isLast || isForced);
       return Promise.resolve({ length: restored.length, replacement: restored.text });
     },

@@ -3,17 +3,20 @@
 import { GatehouseError } from "../../base/errors.ts";
 import { TurnMeter } from "../../base/own-turn.ts";
 import type { ChannelKind, TextChannel } from "../../formats/text-channels.ts";
-import type { TextHold } from "../../sdk/texts.ts";
+import type { ResponseText, TextHold } from "../../sdk/texts.ts";
 import { HeldChannel, type QueuedUnit, type TextDecision } from "./held-channel.ts";
 import type { TextUnit } from "./text-unit.ts";
 
+/** A text that a plugin is called with. */
+export interface AskedText extends ResponseText {
+  /** Those of the whole body; null on a stream. */
+  readonly texts: readonly ResponseText[] | null;
+  readonly isLast: boolean;
+  readonly isForced: boolean;
+}
+
 /** Calls the plugin. Resolves to null if the plugin released everything. Rejects if the plugin rejects the response, or fails. */
-export type AskPlugin = (
-  channel: TextChannel,
-  text: string,
-  isLast: boolean,
-  isForced: boolean,
-) => Promise<TextDecision | null>;
+export type AskPlugin = (text: AskedText) => Promise<TextDecision | null>;
 
 interface HoldOptions {
   readonly ask: AskPlugin;
@@ -64,7 +67,8 @@ export class TextHolds {
     this.#queue.push(queued);
     this.#queuedBytes += unit.byteLength;
     const due = await this.#take(queued);
-    for (const channel of due) await this.#ask(channel, channel.hasEnded, false);
+    const texts = unit.isEvent ? null : due.map(({ channel, inspected }) => ({ channel, text: inspected }));
+    for (const channel of due) await this.#ask(channel, channel.hasEnded, false, texts);
     await this.#replaceRepetitions(queued);
     if (this.#queuedBytes > MAX_QUEUED_BYTES) return this.releaseAll();
     return this.#released();
@@ -106,6 +110,8 @@ export class TextHolds {
       channel.isDue = true;
     };
     for (const mark of queued.unit.marks) {
+      const pause = this.#meter.add();
+      if (pause !== null) await pause;
       if (mark.type === "end") {
         for (const channel of this.#channels.values()) {
           if (channel.hasEnded || !channel.key.startsWith(mark.prefix)) continue;
@@ -113,8 +119,8 @@ export class TextHolds {
           add(channel);
         }
         // An event may have thousands of ends, beside thousands of channels.
-        const pause = this.#meter.add(this.#channels.size);
-        if (pause !== null) await pause;
+        const turn = this.#meter.add(this.#channels.size);
+        if (turn !== null) await turn;
       } else if (mark.type !== "probabilities" && mark.type !== "repeat") {
         const isWhole = mark.type === "whole";
         if (mark.type === "text" && mark.slot.text === "" && this.#channels.get(mark.key)?.hasEnded === true)
@@ -145,25 +151,29 @@ export class TextHolds {
     return created;
   }
 
-  async #ask(channel: HeldChannel, isLast: boolean, isForced: boolean): Promise<void> {
+  async #ask(
+    held: HeldChannel,
+    isLast: boolean,
+    isForced: boolean,
+    texts: AskedText["texts"] = null,
+  ): Promise<void> {
     const { limits, now } = this.#options;
-    const pause = this.#meter.add(channel.text.length);
+    const { channel } = held;
+    const pause = this.#meter.add(held.text.length);
     if (pause !== null) await pause;
-    const decision = await this.#decide(channel, isLast, isForced);
+    const decision = await this.#decide(held, { texts, isLast, isForced });
     const isExplicit = !isLast && !isForced;
-    if (decision === null) channel.releaseAll();
-    else if (channel.channel.isReadOnly) channel.apply({ ...decision, replacement: null }, isExplicit);
-    else channel.apply(decision, isExplicit);
+    if (decision === null) held.releaseAll();
+    else held.apply(channel.isReadOnly ? { ...decision, replacement: null } : decision, isExplicit);
     if (isLast || isForced) {
-      if (channel.isHolding) channel.releaseAll();
+      if (held.isHolding) held.releaseAll();
       return;
     }
-    if (channel.isHolding) {
-      channel.heldSince ??= now();
-      if (channel.text.length > limits[channel.channel.kind].characters)
-        await this.#ask(channel, false, true);
+    if (held.isHolding) {
+      held.heldSince ??= now();
+      if (held.text.length > limits[channel.kind].characters) await this.#ask(held, false, true);
     }
-    if (channel.keptLength > MAX_KEPT_CHARACTERS)
+    if (held.keptLength > MAX_KEPT_CHARACTERS)
       throw new GatehouseError(
         "upstream_bad_answer",
         `The provider's stream has more than ${MAX_KEPT_CHARACTERS} characters of text.`,
@@ -173,17 +183,16 @@ export class TextHolds {
   /** Asks under each name of a call: the plugin may reject one, or hold the text back. */
   async #decide(
     { channel, inspected: text }: HeldChannel,
-    isLast: boolean,
-    isForced: boolean,
+    call: Pick<AskedText, "texts" | "isLast" | "isForced">,
   ): Promise<TextDecision | null> {
     const { ask } = this.#options;
     let isHeld = false;
     for (const tool of channel.otherTools ?? []) {
-      const decision = await ask({ ...channel, tool, otherTools: [] }, text, isLast, isForced);
+      const decision = await ask({ channel: { ...channel, tool, otherTools: [] }, text, ...call });
       isHeld ||= decision !== null && (decision.length < text.length || text === "");
     }
-    const decision = await ask(channel, text, isLast, isForced);
-    return isHeld && !isLast && !isForced ? { length: 0, replacement: null } : decision;
+    const decision = await ask({ channel, text, ...call });
+    return isHeld && !call.isLast && !call.isForced ? { length: 0, replacement: null } : decision;
   }
 
   /** Writes the replaced text where the format repeats it. A text that was not sent before is treated as a channel of its own. */

@@ -56,7 +56,7 @@ function changed(text: string): string {
 /** Holds back a random number of characters, and changes the others. */
 function changing(holds: readonly number[]): AskPlugin {
   let turn = 0;
-  return (_, text, isLast, isForced) => {
+  return ({ text, isLast, isForced }) => {
     const held = isLast || isForced ? 0 : Math.min(holds[turn++ % holds.length] ?? 0, text.length);
     const length = text.length - held;
     return Promise.resolve({ length, replacement: changed(text.slice(0, length)) });
@@ -65,8 +65,8 @@ function changing(holds: readonly number[]): AskPlugin {
 
 const keeping =
   (holds: readonly number[]): AskPlugin =>
-  async (...call) => {
-    const decision = await changing(holds)(...call);
+  async (given) => {
+    const decision = await changing(holds)(given);
     return decision === null ? null : { ...decision, replacement: null };
   };
 
@@ -170,7 +170,7 @@ describe.each(FORMAT_NAMES)("%s", (format) => {
 
   test("a rejected stream ends with the events before it and an error event of the format", async () => {
     const given = { content: ["one ", "two ", "three"], reasoning: ["r"], toolArguments: ["{}"] };
-    const rejecting: AskPlugin = (channel, text) => {
+    const rejecting: AskPlugin = ({ channel, text }) => {
       if (channel.kind === "content" && text.includes("two"))
         throw new RejectedText({ status: 403, code: "tool_denied", message: "Not allowed." });
       return Promise.resolve(null);
@@ -195,7 +195,7 @@ describe.each(FORMAT_NAMES)("%s", (format) => {
 test("held text is released at the limit of characters, and after its time", async () => {
   let now = 0;
   const forced: string[] = [];
-  const hoarding: AskPlugin = (_, text, isLast, isForced) => {
+  const hoarding: AskPlugin = ({ text, isLast, isForced }) => {
     if (isForced) forced.push(text);
     return Promise.resolve(isLast || isForced ? null : { length: 0, replacement: null });
   };
@@ -216,7 +216,7 @@ test("held text is released at the limit of characters, and after its time", asy
 
 test("the event that names a tool waits for its arguments, and comments pass meanwhile", async () => {
   const seen: [string | null, string, boolean][] = [];
-  const waiting: AskPlugin = (channel, text, isLast) => {
+  const waiting: AskPlugin = ({ channel, text, isLast }) => {
     if (channel.kind === "tool_arguments") seen.push([channel.tool, text, isLast]);
     return Promise.resolve(
       channel.kind !== "tool_arguments" || isLast ? null : { length: 0, replacement: null },
@@ -254,9 +254,9 @@ test("signed reasoning stays as it is, and is read", async () => {
     ],
   };
   const read: boolean[] = [];
-  const plugin: AskPlugin = (channel, ...call) => {
-    read.push(channel.isReadOnly);
-    return changing([0])(channel, ...call);
+  const plugin: AskPlugin = (given) => {
+    read.push(given.channel.isReadOnly);
+    return changing([0])(given);
   };
   const sent = await stageOf("anthropic", false, [plugin]).run(Buffer.from(JSON.stringify(body)), true);
   expect(Buffer.from(sent).toString()).toBe(

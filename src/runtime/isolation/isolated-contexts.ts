@@ -231,6 +231,10 @@ class IsolatedTextContext extends BaseContext implements ResponseTextContext {
   get text() {
     return this.#data.text;
   }
+  /** They would be copied with each of them. */
+  get texts() {
+    return null;
+  }
   get isLast() {
     return this.#data.isLast;
   }
