@@ -3,6 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { NO_TOKENS } from "../../usage/usage-accumulator.ts";
 import { tokensOfText } from "../text-tokens.ts";
 import {
+  countEvent,
+  countOutput,
   hasOutput,
   inputTokensOf,
   RealtimeConversation,
@@ -11,11 +13,13 @@ import {
 } from "./realtime-estimate.ts";
 import { clientEventIn, type ClientEvent } from "./realtime-requests.ts";
 
-const eventOf = (message: string): ClientEvent => {
+const eventOf = (message: string): ClientEvent<string> => {
   const event = clientEventIn(message);
   if (event === null || event === "invalid") throw new Error(`${message} is no event`);
   return event;
 };
+const instruct = (instructions: string) =>
+  JSON.stringify({ type: "session.update", session: { instructions } });
 const NO_INPUT = { inputTokens: 0, audioInputTokens: 0 };
 const TEXT = "The quick brown fox jumps over the lazy dog. ";
 const deltaOf = (delta: string, type = "response.output_text.delta") => JSON.stringify({ type, delta });
@@ -46,10 +50,48 @@ describe("the output", () => {
   });
 });
 
-describe("the input", () => {
-  const instruct = (instructions: string) =>
-    JSON.stringify({ type: "session.update", session: { instructions } });
+describe("what was counted in a message is estimated like the message:", () => {
+  const messages = [
+    instruct(TEXT),
+    JSON.stringify({ type: "session.update", session: { tools: [{ name: TEXT }], instructions: "short" } }),
+    JSON.stringify({
+      type: "conversation.item.create",
+      item: { type: "message", content: [{ text: TEXT }] },
+    }),
+    JSON.stringify({ type: "response.create", response: { instructions: TEXT } }),
+    JSON.stringify({ type: "input_audio_buffer.append", audio: "QUJD".repeat(5000) }),
+  ];
 
+  test.each(messages)("%s", (message) => {
+    const event = eventOf(message);
+    const counted: ClientEvent = { ...event, text: countEvent(event) };
+    const [plain, other] = [event, counted].map((added) => {
+      const conversation = new RealtimeConversation();
+      conversation.addClientEvent(eventOf(instruct("Be brief.")));
+      conversation.addClientEvent(added);
+      const { characters } = conversation;
+      return [
+        characters,
+        conversation.nextInput(),
+        conversation.nextInput(0, true),
+        inputTokensOf(added.text),
+      ];
+    });
+    expect(other).toEqual(plain);
+  });
+
+  test("output", () => {
+    const audio = deltaOf("QUJD".repeat(5000), "response.output_audio.delta");
+    const [plain, other] = [(message: string) => message, countOutput].map((read) => {
+      const output = new RealtimeOutput();
+      for (const message of [deltaOf(TEXT), audio]) output.addServerMessage(read(message));
+      return output.estimateWith(NO_INPUT);
+    });
+    expect(other).toEqual(plain);
+  });
+});
+
+describe("the input", () => {
   const used = (inputTokens: number, outputTokens: number) => ({ ...NO_TOKENS, inputTokens, outputTokens });
 
   test("is the conversation before, and what the client added since", () => {

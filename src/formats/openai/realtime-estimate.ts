@@ -4,7 +4,8 @@ import { isJsonObject, parseObject, type JsonObject } from "../../base/json.ts";
 import { estimateRequestTokens } from "../token-estimate.ts";
 import { tokensOfText } from "../text-tokens.ts";
 import { tokenCounts, type TokenCounts } from "../token-counts.ts";
-import type { ClientEvent } from "./realtime-requests.ts";
+import { parseEvent } from "./realtime-events.ts";
+import type { ClientEvent, CountedText } from "./realtime-requests.ts";
 
 /** OpenAI counts a token for 100 ms of a user's audio and for 50 ms of a model's: 16-bit samples at 24 kHz, in base64. */
 export const CHARACTERS_PER_INPUT_AUDIO_TOKEN = 6400;
@@ -55,13 +56,12 @@ export class RealtimeConversation {
   characters = 0;
 
   addClientEvent(event: ClientEvent): void {
-    this.characters += event.text.length;
+    const { text, session } = event;
+    this.characters += charactersOf(text);
     this.#added.add(event);
-    const session = event.session === null ? null : parseObject(event.text)?.["session"];
-    if (!isJsonObject(session)) return;
-    for (const name of SETTINGS)
-      if (session[name] !== undefined)
-        this.#settings.set(name, estimateRequestTokens({ [name]: session[name] }));
+    if (session === null) return;
+    const settings = typeof text === "string" ? settingsIn(parseObject(text)) : text.settings;
+    for (const [name, tokens] of settings) this.#settings.set(name, tokens);
   }
 
   /** Call when a response of the conversation has ended. `input` is its estimate, `tokens` what it has used. */
@@ -100,7 +100,7 @@ class AddedInput {
   readonly #texts = new UnreadMessages(tokensOfClientEvents);
 
   add({ text, isAudio }: ClientEvent): void {
-    if (isAudio) this.audioTokens += text.length / CHARACTERS_PER_INPUT_AUDIO_TOKEN;
+    if (isAudio) this.audioTokens += charactersOf(text) / CHARACTERS_PER_INPUT_AUDIO_TOKEN;
     else this.#texts.add(text);
   }
 
@@ -109,14 +109,25 @@ class AddedInput {
   }
 }
 
+/** Tokens of a part of the output that was counted when it was read, because its message is large. */
+export interface CountedOutput {
+  /** The response that it belongs to; null if the message names none. */
+  readonly responseId: string | null;
+  readonly audioTokens: number;
+  /** Of text. */
+  readonly tokens: number;
+}
+
 /** The output of one response, from the messages that arrive while it is generated. */
 export class RealtimeOutput {
   #audioTokens = 0;
   readonly #texts = new UnreadMessages(tokensOfDeltas);
 
-  addServerMessage(message: string): void {
-    if (message.includes(AUDIO_DELTA))
-      this.#audioTokens += message.length / CHARACTERS_PER_OUTPUT_AUDIO_TOKEN;
+  addServerMessage(message: string | CountedOutput): void {
+    if (typeof message !== "string") {
+      this.#audioTokens += message.audioTokens;
+      this.#texts.add(message);
+    } else if (message.includes(AUDIO_DELTA)) this.#audioTokens += audioTokensOf(message);
     else this.#texts.add(message);
   }
 
@@ -135,14 +146,44 @@ export function hasOutput(message: string): boolean {
 }
 
 /** Returns the response that a message of the provider belongs to; null if it names none. */
-export function responseIdIn(message: string): string | null {
-  return RESPONSE_ID.exec(message)?.[1] ?? null;
+export function responseIdIn(message: string | CountedOutput): string | null {
+  return typeof message === "string" ? (RESPONSE_ID.exec(message)?.[1] ?? null) : message.responseId;
+}
+
+/** Counts a message of the provider that has output. */
+export function countOutput(message: string): CountedOutput {
+  const isAudio = message.includes(AUDIO_DELTA);
+  const event = isAudio ? null : parseEvent(message);
+  return {
+    responseId: responseIdIn(message),
+    audioTokens: isAudio ? audioTokensOf(message) : 0,
+    tokens: isJsonObject(event) ? tokensOfDeltas([event]) : 0,
+  };
 }
 
 /** Returns the estimated input that an event of the client has by itself. */
-export function inputTokensOf(message: string): number {
-  const event = parseObject(message);
+export function inputTokensOf(text: string | CountedText): number {
+  if (typeof text !== "string") return Math.ceil(text.tokens);
+  const event = parseObject(text);
   return event === null ? 0 : Math.ceil(tokensOfClientEvents([event]));
+}
+
+/** Counts the text of a large event of the client. */
+export function countEvent({ text, isAudio }: ClientEvent<string>): CountedText {
+  const event = isAudio ? null : parseObject(text);
+  return {
+    characters: text.length,
+    tokens: event === null ? 0 : tokensOfClientEvents([event]),
+    settings: settingsIn(event),
+  };
+}
+
+export function charactersOf(text: string | CountedText): number {
+  return typeof text === "string" ? text.length : text.characters;
+}
+
+function audioTokensOf(message: string): number {
+  return message.length / CHARACTERS_PER_OUTPUT_AUDIO_TOKEN;
 }
 
 /** Messages whose tokens are counted only if they are needed, or if too many are kept. */
@@ -156,7 +197,11 @@ class UnreadMessages {
     this.#count = count;
   }
 
-  add(message: string): void {
+  add(message: string | { readonly tokens: number }): void {
+    if (typeof message !== "string") {
+      this.#tokens += message.tokens;
+      return;
+    }
     this.#messages.push(message);
     this.#characters += message.length;
     if (this.#characters > MAX_KEPT_CHARACTERS) this.#read();
@@ -173,6 +218,16 @@ class UnreadMessages {
     this.#messages = [];
     this.#characters = 0;
   }
+}
+
+/** Returns the tokens of each setting of the session that an event has. */
+function settingsIn(event: JsonObject | null): [name: string, tokens: number][] {
+  const session = event?.["session"];
+  if (!isJsonObject(session)) return [];
+  return SETTINGS.filter((name) => session[name] !== undefined).map((name) => [
+    name,
+    estimateRequestTokens({ [name]: session[name] }),
+  ]);
 }
 
 /** Items of the conversation, and instructions and tools of the session or of one response. */

@@ -23,7 +23,7 @@ export interface EndedResponse {
 /**
  * `started`: the model generates a response. `done`: it ended. `error`: an event of the client was rejected; `eventId` is null if the client gave it none.
  */
-type RealtimeEvent =
+export type RealtimeEvent =
   | ({ readonly type: "started" } & EventOfResponse)
   | ({ readonly type: "done" } & EventOfResponse & EndedResponse)
   | { readonly type: "error"; readonly eventId: string | null };
@@ -31,14 +31,11 @@ type RealtimeEvent =
 const STARTED = "response.created";
 const DONE = "response.done";
 const ERROR = "error";
-/** These events have transcripts, but no audio. Parsing a larger message would delay other requests. */
-export const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
 /** Longer ids are not compared. */
 const MAX_ID_LENGTH = 512;
 
 /** Returns null for every other message. Most messages are not parsed, because they do not contain the names. */
 export function readRealtimeEvent(message: string): RealtimeEvent | null {
-  if (message.length > MAX_EVENT_LENGTH) return null;
   if (![DONE, STARTED, ERROR].some((name) => message.includes(`"${name}"`))) return null;
   const event = parseEvent(message);
   if (!isJsonObject(event)) return null;

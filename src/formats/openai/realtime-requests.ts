@@ -18,9 +18,18 @@ export interface ResponseRequest {
   readonly isAlone: boolean;
 }
 
+/** What was counted in the text of a large event. */
+export interface CountedText {
+  readonly characters: number;
+  /** Estimated, of what it adds to the conversation. */
+  readonly tokens: number;
+  /** Those of each setting of the session. */
+  readonly settings: readonly (readonly [name: string, tokens: number])[];
+}
+
 /** An event of the client, as far as the ledger reads it. */
-export interface ClientEvent {
-  readonly text: string;
+export interface ClientEvent<Text = string | CountedText> {
+  readonly text: Text;
   /** It has audio of the user. */
   readonly isAudio: boolean;
   /** Null if it asks for no response. */
@@ -62,7 +71,7 @@ const decoder = new TextDecoder();
  * Returns null if the message is no event, and "invalid" if servers could read it differently: it is no valid JSON, or a
  * member that the ledger reads occurs twice, or in another case.
  */
-export function clientEventIn(message: string | Uint8Array): ClientEvent | "invalid" | null {
+export function clientEventIn(message: string | Uint8Array): ClientEvent<string> | "invalid" | null {
   const text = eventTextOf(message);
   // Without a brace, no dialect of JSON has an object in it.
   if (!text.includes("{")) return null;

@@ -1,9 +1,12 @@
 // The output limit of a session.
 import { expect, test } from "bun:test";
 import { clientEventIn } from "./realtime-requests.ts";
-import { RealtimeSession } from "./realtime-session.ts";
+import { RealtimeSession, sessionEventIn } from "./realtime-session.ts";
 
-const report = (type: string, session: object) => JSON.stringify({ type: `session.${type}`, session });
+function report(session: RealtimeSession, type: string, settings: object): void {
+  const event = sessionEventIn(JSON.stringify({ type: `session.${type}`, session: settings }));
+  if (event !== null) session.addServerEvent(event);
+}
 
 function update(session: RealtimeSession, settings: object): void {
   const event = clientEventIn(JSON.stringify({ type: "session.update", session: settings }));
@@ -12,22 +15,22 @@ function update(session: RealtimeSession, settings: object): void {
 
 test("is that which the provider reports, once nothing of the client is unconfirmed", () => {
   const session = new RealtimeSession();
-  session.read(report("created", { max_output_tokens: "inf" }));
+  report(session, "created", { max_output_tokens: "inf" });
   expect([session.maxOutputTokens, session.wasLimited]).toEqual([null, false]);
   update(session, { max_output_tokens: 1 });
   expect([session.maxOutputTokens, session.wasLimited]).toEqual([null, true]);
-  session.read(report("updated", { max_output_tokens: 1 }));
+  report(session, "updated", { max_output_tokens: 1 });
   expect(session.maxOutputTokens).toBe(1);
   update(session, { max_output_tokens: "inf" });
   expect(session.maxOutputTokens).toBeNull();
-  session.read(report("updated", { max_output_tokens: "inf" }));
+  report(session, "updated", { max_output_tokens: "inf" });
   expect([session.maxOutputTokens, session.wasLimited]).toEqual([null, true]);
 });
 
 test("is the larger one of both names, and none if one is no number", () => {
   const session = new RealtimeSession();
-  session.read(report("created", { max_response_output_tokens: 70, max_output_tokens: 50 }));
+  report(session, "created", { max_response_output_tokens: 70, max_output_tokens: 50 });
   expect([session.maxOutputTokens, session.wasLimited]).toEqual([70, true]);
-  session.read(report("updated", { max_response_output_tokens: "inf", max_output_tokens: 50 }));
+  report(session, "updated", { max_response_output_tokens: "inf", max_output_tokens: 50 });
   expect(session.maxOutputTokens).toBeNull();
 });

@@ -1,10 +1,27 @@
 // The output limit of a session of OpenAI's Realtime API: responses that name no limit of their own have it.
 import { isJsonObject } from "../../base/json.ts";
-import { MAX_EVENT_LENGTH, parseEvent } from "./realtime-events.ts";
+import { parseEvent } from "./realtime-events.ts";
 import { outputLimitOf, type ClientEvent } from "./realtime-requests.ts";
 
 const CREATED = "session.created";
 const UPDATED = "session.updated";
+
+/** What an event of the provider says about the session. */
+export interface SessionEvent {
+  /** It confirms a change of the client. */
+  readonly isUpdate: boolean;
+  /** The output limit; null if there is none. */
+  readonly limit: number | null;
+}
+
+/** Returns null for every other message of the provider. */
+export function sessionEventIn(message: string): SessionEvent | null {
+  if (!message.includes(`"${CREATED}"`) && !message.includes(`"${UPDATED}"`)) return null;
+  const event = parseEvent(message);
+  if (!isJsonObject(event) || (event["type"] !== CREATED && event["type"] !== UPDATED)) return null;
+  const { type, session } = event;
+  return { isUpdate: type === UPDATED, limit: isJsonObject(session) ? outputLimitOf(session) : null };
+}
 
 export class RealtimeSession {
   /** As the provider has reported it last; null if there is none. */
@@ -29,15 +46,9 @@ export class RealtimeSession {
     if (session.maxOutputTokens !== null) this.#wasLimited = true;
   }
 
-  /** Reads a message of the provider. */
-  read(message: string): void {
-    if (message.length > MAX_EVENT_LENGTH) return;
-    if (!message.includes(`"${CREATED}"`) && !message.includes(`"${UPDATED}"`)) return;
-    const event = parseEvent(message);
-    if (!isJsonObject(event) || (event["type"] !== CREATED && event["type"] !== UPDATED)) return;
-    if (event["type"] === UPDATED && this.#unconfirmed > 0) this.#unconfirmed--;
-    const { session } = event;
-    this.#limit = isJsonObject(session) ? outputLimitOf(session) : null;
-    if (this.#limit !== null) this.#wasLimited = true;
+  addServerEvent({ isUpdate, limit }: SessionEvent): void {
+    if (isUpdate && this.#unconfirmed > 0) this.#unconfirmed--;
+    this.#limit = limit;
+    if (limit !== null) this.#wasLimited = true;
   }
 }

@@ -7,13 +7,14 @@ import { CoarseDeadlines } from "../coarse-deadlines.ts";
 import { SwitchedConnection } from "../server/switched-connection.ts";
 import { SocketSender } from "../socket-sender.ts";
 import { encodeFrame, OPCODE } from "./frames.ts";
+import type { ReceivedMessage } from "./messages.ts";
 import { ServerSocket } from "./server-socket.ts";
 
-const MAX_MESSAGE_BYTES = 1_000_000;
+const LIMITS = { maxBytes: 1_000_000, isLarge: () => false };
 
 interface Opened {
   readonly socket: ServerSocket;
-  readonly messages: (string | Uint8Array)[];
+  readonly messages: ReceivedMessage[];
   /** What each system call has sent. */
   readonly writes: Buffer[];
   /** Whether the kernel delivers bytes. */
@@ -34,10 +35,10 @@ function open(): Opened {
     end: () => undefined,
     terminate: () => undefined,
   };
-  const messages: (string | Uint8Array)[] = [];
+  const messages: ReceivedMessage[] = [];
   const events = {
     onOpen: () => undefined,
-    onClientMessage: (message: string | Uint8Array) => {
+    onClientMessage: (message: ReceivedMessage) => {
       messages.push(message);
       opened.onMessage();
     },
@@ -50,7 +51,7 @@ function open(): Opened {
   };
   const clock = new ManualClock();
   const budget = new BodyBudget(Infinity, clock);
-  const socket = new ServerSocket(events, MAX_MESSAGE_BYTES, new CoarseDeadlines(clock), budget);
+  const socket = new ServerSocket(events, LIMITS, new CoarseDeadlines(clock), budget);
   const opened: Opened = { socket, messages, writes, connection, onMessage: () => undefined };
   const owner = { endSwitched: () => undefined, terminate: () => undefined };
   socket.onOpen(new SwitchedConnection(owner, client, new SocketSender(client), socket));

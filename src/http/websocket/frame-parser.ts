@@ -1,14 +1,16 @@
 // Parses the frames of a WebSocket, wherever they are split, and joins fragments to messages. Parsing is as strict as RFC 6455
 // requires, and bounded.
+import { isUtf8 } from "node:buffer";
 import { GatehouseError } from "../../base/errors.ts";
 import { ChunkCollector } from "../chunk-collector.ts";
 import { CLOSE, isSendable } from "./close-codes.ts";
 import { MAX_CONTROL_BYTES, OPCODE } from "./frames.ts";
+import { LargeMessage, type MessageLimits, type ReceivedMessage } from "./messages.ts";
 import { UnfinishedMessage, type MessageMemory } from "./unfinished-message.ts";
 
 export interface FrameEvents {
-  onText(text: string): void;
-  onBinary(bytes: Uint8Array): void;
+  /** Of a text or binary frame, or of its fragments. */
+  onMessage(message: ReceivedMessage): void;
   onPing(payload: Uint8Array): void;
   onPong?(): void;
   /** `code` is CLOSE.noStatus if the frame has none. */
@@ -38,7 +40,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** After a close frame no further bytes are parsed. Throws FrameError. */
 export class FrameParser {
   readonly #events: FrameEvents;
-  readonly #maxMessageBytes: number;
+  readonly #limits: MessageLimits;
   /** Clients mask their frames, servers do not (section 5.1). */
   readonly #isMasked: boolean;
   readonly #header = Buffer.alloc(MAX_FRAME_HEADER_BYTES + MASK_BYTES);
@@ -58,7 +60,7 @@ export class FrameParser {
 
   constructor(
     events: FrameEvents,
-    maxMessageBytes: number,
+    limits: MessageLimits,
     sender: "client" | "server",
     memory: MessageMemory,
   ) {
@@ -67,7 +69,7 @@ export class FrameParser {
       this.#isClosed = true;
       events.onRefused(noRoom());
     });
-    this.#maxMessageBytes = maxMessageBytes;
+    this.#limits = limits;
     this.#isMasked = sender === "client";
   }
 
@@ -79,6 +81,17 @@ export class FrameParser {
     if (this.#isClosed) return bytes.length;
     const at = this.#remaining < 0 ? this.#readHeader(bytes, from) : from;
     return this.#remaining > 0 && at < bytes.length ? this.#readPayload(bytes, at) : at;
+  }
+
+  /**
+   * Returns the size of the message that the next bytes complete; 0 if they complete none. Its fragments are joined then, which is work that
+   * cannot be divided.
+   */
+  sizeCompletedBy(bytes: number): number {
+    const isComplete = this.#remaining >= 0 && this.#remaining <= bytes;
+    return isComplete && this.#isFinal && this.#opcode < OPCODE.close
+      ? this.#message.size + this.#remaining
+      : 0;
   }
 
   /** Whether a message has begun and is not complete. */
@@ -152,8 +165,9 @@ export class FrameParser {
       if (this.#messageOpcode !== 0) throw protocolError("a message inside of another");
       this.#messageOpcode = this.#opcode;
     }
-    if (this.#message.size + length > this.#maxMessageBytes)
-      throw new FrameError(CLOSE.messageTooBig, `a message is larger than ${this.#maxMessageBytes} bytes`);
+    const { maxBytes } = this.#limits;
+    if (this.#message.size + length > maxBytes)
+      throw new FrameError(CLOSE.messageTooBig, `a message is larger than ${maxBytes} bytes`);
   }
 
   #readPayload(bytes: Uint8Array, at: number): number {
@@ -195,10 +209,14 @@ export class FrameParser {
     else if (this.#isFinal) {
       const isText = this.#messageOpcode === OPCODE.text;
       this.#messageOpcode = 0;
-      const message = whole ?? this.#message.take();
-      if (isText) this.#events.onText(decodeText(message));
-      else this.#events.onBinary(message);
+      this.#endMessage(whole ?? this.#message.take(), isText);
     }
+  }
+
+  #endMessage(bytes: Uint8Array, isText: boolean): void {
+    const isLarge = this.#limits.isLarge(bytes);
+    if (isLarge && isText && !isUtf8(bytes)) throw invalidText();
+    this.#events.onMessage(isLarge ? new LargeMessage(bytes, isText) : isText ? decodeText(bytes) : bytes);
   }
 
   #endControl(payload: Uint8Array): void {
@@ -220,8 +238,12 @@ function decodeText(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new FrameError(CLOSE.invalidText, "a text is not UTF-8");
+    throw invalidText();
   }
+}
+
+function invalidText(): FrameError {
+  return new FrameError(CLOSE.invalidText, "a text is not UTF-8");
 }
 
 function noRoom(): FrameError {

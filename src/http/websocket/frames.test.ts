@@ -5,24 +5,32 @@ import { BodyBudget } from "../body-budget.ts";
 import { CLOSE } from "./close-codes.ts";
 import { FrameError, FrameParser } from "./frame-parser.ts";
 import { encodeClose, encodeFrame, OPCODE, type FrameSender } from "./frames.ts";
+import { LargeMessage, type ReceivedMessage } from "./messages.ts";
+
+const LARGE_BYTES = 200_000;
 
 type Event = readonly [string, ...unknown[]];
 
 const clock = new ManualClock();
 let memory = { budget: new BodyBudget(Infinity, clock), clock };
 
+function eventOf(message: ReceivedMessage): Event {
+  if (typeof message === "string") return ["text", message];
+  if (message instanceof LargeMessage) return ["large", message.isText, Buffer.from(message.bytes)];
+  return ["binary", Buffer.from(message).toString("hex")];
+}
+
 /** Parses bytes that arrive in these pieces. */
 function parse(pieces: readonly Uint8Array[], maxBytes = 1_000_000, sender: FrameSender = "server"): Event[] {
   const events: Event[] = [];
   const parser = new FrameParser(
     {
-      onText: (text) => void events.push(["text", text]),
-      onBinary: (bytes) => void events.push(["binary", Buffer.from(bytes).toString("hex")]),
+      onMessage: (message) => void events.push(eventOf(message)),
       onPing: (payload) => void events.push(["ping", Buffer.from(payload).toString()]),
       onClose: (code, reason) => void events.push(["close", code, reason]),
       onRefused: ({ code }) => void events.push(["refused", code]),
     },
-    maxBytes,
+    { maxBytes, isLarge: ({ byteLength }) => byteLength > LARGE_BYTES },
     sender,
     memory,
   );
@@ -132,6 +140,15 @@ describe("frames of a server", () => {
     const parts = Array.from({ length: 100_000 }, () => frame(0, "x", { isFinal: false }));
     const [event] = parse([frame(1, "", { isFinal: false }), Buffer.concat(parts), frame(0, "")]);
     expect(event).toEqual(["text", "x".repeat(100_000)]);
+  });
+
+  test("a large message is not decoded, and a text in it must be UTF-8", () => {
+    const text = Buffer.from("é".repeat(LARGE_BYTES / 2));
+    expect(parse([frame(1, text)])).toEqual([["text", text.toString()]]);
+    const large = Buffer.concat([text, Buffer.from("x")]);
+    expect(parse([frame(1, large)])).toEqual([["large", true, large]]);
+    expect(parse([frame(2, large)])).toEqual([["large", false, large]]);
+    expect(errorOf([frame(1, Buffer.concat([large, Buffer.from([0xff])]))])).toBe(CLOSE.invalidText);
   });
 
   test.each<[string, number, Uint8Array]>([

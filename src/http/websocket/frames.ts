@@ -1,5 +1,6 @@
 // Encodes the frames of a WebSocket (RFC 6455, section 5.2). Clients mask them, servers do not.
 import { randomFillSync } from "node:crypto";
+import { EncodedFrame, type SentMessage } from "./messages.ts";
 
 export type FrameSender = "client" | "server";
 
@@ -25,6 +26,11 @@ function newMask(): number {
     nextMask = 0;
   }
   return masks[nextMask++] ?? 0;
+}
+
+export function encodeMessage(message: SentMessage, sender: FrameSender): Uint8Array {
+  if (message instanceof EncodedFrame) return message.bytes;
+  return encodeFrame(typeof message === "string" ? OPCODE.text : OPCODE.binary, message, sender);
 }
 
 /** Returns a frame that is a whole message or a control frame. The payload is copied. */

@@ -12,7 +12,7 @@ import { ServerSocket, type ServerSocketEvents } from "./server-socket.ts";
 const PING_MS = 60_000;
 const CLOSE_MS = 5000;
 const LINGER_MS = 2000;
-const MAX_MESSAGE_BYTES = 100_000;
+const LIMITS = { maxBytes: 100_000, isLarge: () => false };
 
 class Events implements ServerSocketEvents {
   readonly messages: (string | number)[] = [];
@@ -56,7 +56,7 @@ async function open(early: Uint8Array = new Uint8Array(0)): Promise<OpenedSocket
   const events = new Events();
   const server = startTestServer(async (request, { deadlines, bodyBudget }) => {
     await eventLoopTurns(1);
-    request.switchTo?.(new ServerSocket(events, MAX_MESSAGE_BYTES, deadlines, bodyBudget), HEAD);
+    request.switchTo?.(new ServerSocket(events, LIMITS, deadlines, bodyBudget), HEAD);
     return new OutgoingResponse(null, { status: 101 });
   });
   started.push(server);

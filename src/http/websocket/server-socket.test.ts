@@ -31,7 +31,10 @@ const server = new HttpServer({
   handle: (request) => {
     const accept = acceptKeyFor(request.headers.get("sec-websocket-key") ?? "");
     const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`;
-    request.switchTo?.(new ServerSocket(events, 1000, deadlines, budget), head);
+    request.switchTo?.(
+      new ServerSocket(events, { maxBytes: 1000, isLarge: () => false }, deadlines, budget),
+      head,
+    );
     return Promise.resolve(new OutgoingResponse(null, { status: 101 }));
   },
 });

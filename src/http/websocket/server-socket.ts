@@ -1,17 +1,18 @@
 // The WebSocket of a client, after its handshake (RFC 6455).
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
-import { TurnMeter } from "../../base/own-turn.ts";
+import { TurnMeter, waitForTurn } from "../../base/own-turn.ts";
 import type { BodyBudget } from "../body-budget.ts";
 import type { CoarseDeadlines, Deadline } from "../coarse-deadlines.ts";
 import type { ProtocolHandler, SwitchedConnection } from "../server/switched-connection.ts";
 import { CLOSE, isSendable } from "./close-codes.ts";
 import { FrameError, FrameParser, type FrameEvents } from "./frame-parser.ts";
 import { FrameQueue } from "./frame-queue.ts";
-import { encodeClose, encodeFrame, OPCODE } from "./frames.ts";
+import { encodeClose, encodeFrame, encodeMessage, OPCODE } from "./frames.ts";
+import type { MessageLimits, ReceivedMessage, SentMessage } from "./messages.ts";
 
 export interface ServerSocketEvents {
   onOpen(socket: ServerSocket): void;
-  onClientMessage(message: string | Uint8Array): void;
+  onClientMessage(message: ReceivedMessage): void;
   onClientPing(): void;
   /** Bytes that the client had not read have been sent. */
   onClientDrained(): void;
@@ -48,16 +49,15 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
   #isCloseSent = false;
   #isClosed = false;
 
-  /** Larger messages close the socket with 1009. */
   constructor(
     events: ServerSocketEvents,
-    maxMessageBytes: number,
+    limits: MessageLimits,
     deadlines: CoarseDeadlines,
     budget: BodyBudget,
   ) {
     this.#events = events;
     this.#deadlines = deadlines;
-    this.#parser = new FrameParser(this, maxMessageBytes, "client", { budget, clock: deadlines.clock });
+    this.#parser = new FrameParser(this, limits, "client", { budget, clock: deadlines.clock });
   }
 
   /** Bytes that the client has not taken yet. */
@@ -65,11 +65,8 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
     return this.#queue?.bytes ?? 0;
   }
 
-  send(message: string | Uint8Array): void {
-    if (this.#isCloseSent) return;
-    this.#queue?.add(
-      encodeFrame(typeof message === "string" ? OPCODE.text : OPCODE.binary, message, "server"),
-    );
+  send(message: SentMessage): void {
+    if (!this.#isCloseSent) this.#queue?.add(encodeMessage(message, "server"));
   }
 
   /** Starts the closing handshake. */
@@ -120,12 +117,8 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
 
   // FrameEvents, for the parser
 
-  onText(text: string): void {
-    if (!this.#isCloseSent) this.#events.onClientMessage(text);
-  }
-
-  onBinary(bytes: Uint8Array): void {
-    if (!this.#isCloseSent) this.#events.onClientMessage(bytes);
+  onMessage(message: ReceivedMessage): void {
+    if (!this.#isCloseSent) this.#events.onClientMessage(message);
   }
 
   onRefused({ code, reason }: FrameError): void {
@@ -185,6 +178,8 @@ export class ServerSocket implements ProtocolHandler, FrameEvents, Deadline {
       for (let first = this.#unread[0]; first !== undefined; first = this.#unread[0]) {
         while (this.#readBytes < first.length) {
           if (this.isPaused) return null;
+          const pause = waitForTurn(this.#parser.sizeCompletedBy(first.length - this.#readBytes));
+          if (pause !== null) return pause;
           const end = this.#parser.read(first, this.#readBytes);
           const turn = this.#meter.add(end - this.#readBytes);
           this.#readBytes = end;

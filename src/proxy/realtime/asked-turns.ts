@@ -2,6 +2,8 @@
 import { eventTextOf } from "../../formats/openai/realtime-requests.ts";
 import type { Turn } from "./turn.ts";
 
+export type EventIds = Pick<Turn, "sentEventId" | "eventId">;
+
 /** Of one socket. */
 export const MAX_ASKED = 32;
 
@@ -35,17 +37,22 @@ export class AskedTurns {
     return (at < 0 ? null : this.#turns.splice(at, 1)[0]) ?? null;
   }
 
-  /** Returns a message of the provider with the client's ids of its events. Call before `takeRejected`. */
-  withClientIds(message: string | Uint8Array): string | Uint8Array {
-    if (this.#turns.length === 0) return message;
-    const before = eventTextOf(message);
-    let text = before;
-    for (const { sentEventId, eventId } of this.#turns) {
-      // It is unguessable, so that it occurs nowhere else.
-      const sent = JSON.stringify(sentEventId);
-      if (text.includes(sent)) text = text.replaceAll(sent, () => JSON.stringify(eventId));
-    }
-    if (text === before) return message;
-    return typeof message === "string" ? text : Buffer.from(text);
+  /** Those of the responses. */
+  get ids(): readonly EventIds[] {
+    return this.#turns.map(({ sentEventId, eventId }) => ({ sentEventId, eventId }));
   }
+}
+
+/** Returns a message of the provider with the client's ids of its events. Call before `takeRejected`. */
+export function withClientIds(message: string | Uint8Array, ids: readonly EventIds[]): string | Uint8Array {
+  if (ids.length === 0) return message;
+  const before = eventTextOf(message);
+  let text = before;
+  for (const { sentEventId, eventId } of ids) {
+    // It is unguessable, so that it occurs nowhere else.
+    const sent = JSON.stringify(sentEventId);
+    if (text.includes(sent)) text = text.replaceAll(sent, () => JSON.stringify(eventId));
+  }
+  if (text === before) return message;
+  return typeof message === "string" ? text : Buffer.from(text);
 }

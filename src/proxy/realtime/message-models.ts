@@ -10,23 +10,27 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const decoder = new TextDecoder();
 
-/**
- * Returns the first model in a message that the key may not use, or null. Every field named `model` counts, wherever it is and
- * however it is written, also if it occurs twice: parsers may take the first or the last one. A value that is not a string
- * names no model. The time is linear in the size of the message.
- */
+/** Returns the first model in a message that the key may not use, or null. */
 export function forbiddenModelIn(message: string | Uint8Array, allowed: ModelAllowList): string | null {
+  for (const model of modelsIn(message)) if (!allowed.allows(model)) return model;
+  return null;
+}
+
+/**
+ * Every field named `model` counts, wherever it is and however it is written, also if it occurs twice: parsers may take the first or the last
+ * one. A value that is not a string names no model. The time is linear in the size of the message.
+ */
+export function* modelsIn(message: string | Uint8Array): Generator<string> {
   const text = typeof message === "string" ? message : decoder.decode(message);
   for (let start = text.indexOf('"'); start >= 0;) {
     const end = stringEnd(text, start);
-    if (end < 0) return null;
+    if (end < 0) return;
     const length = end - start;
     const mayBeName = length >= MIN_NAME_LENGTH && length <= MAX_NAME_LENGTH;
     const model = mayBeName ? modelAfter(text, start, end) : null;
-    if (model !== null && !allowed.allows(model)) return model;
+    if (model !== null) yield model;
     start = text.indexOf('"', end);
   }
-  return null;
 }
 
 /** Returns the value of the field whose name is between these places, if it is a model, else null. */

@@ -7,6 +7,7 @@ import { ServerSocket } from "../../http/websocket/server-socket.ts";
 import { HeaderFields } from "../../http/header-fields.ts";
 import { UpstreamError } from "../../upstream/upstream-error.ts";
 import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
+import { isLargeBody } from "../../off-loop/large-body.ts";
 import type { Exchange } from "../exchange.ts";
 import { addHeaders } from "../relay.ts";
 import type { TargetResponse } from "../target-response.ts";
@@ -39,7 +40,8 @@ export function openSocket(
   const relay = new SocketRelay(exchange, response, writer, rule.upstream.timeouts.idle, parts);
   // From here on the relay notices if the client disconnects, and passes the close code on.
   request.disconnectListener = null;
-  const socket = new ServerSocket(relay, parts.maxBodyBytes, parts.deadlines, parts.bodyBudget);
+  const limits = { maxBytes: parts.maxBodyBytes, isLarge: isLargeBody };
+  const socket = new ServerSocket(relay, limits, parts.deadlines, parts.bodyBudget);
   if (!request.switchTo(socket, handshakeHead(request, headers))) {
     relay.abandon();
     response.report.end("neutral", exchange.clock.now());

@@ -9,6 +9,9 @@ export interface Ending {
   readonly errorCode: string | null;
 }
 
+/** The payload of a close frame has 125 bytes, of which the code takes two. */
+const MAX_REASON_BYTES = 123;
+
 export const COMPLETE: Ending = { outcome: "complete", health: "succeeded", errorCode: null };
 export const CLIENT_LEFT: Ending = { outcome: "client_left", health: "neutral", errorCode: null };
 export const LOST: Ending = { outcome: "incomplete", health: "failed", errorCode: "upstream_unreachable" };
@@ -17,3 +20,8 @@ export const TIMED_OUT: Ending = {
   health: "neutral",
   errorCode: "upstream_timeout",
 };
+
+/** Returns a reason that a close frame has room for. */
+export function closeReason(code: string, reason: string): string {
+  return Buffer.byteLength(reason) <= MAX_REASON_BYTES ? reason : `${code}: see the log of the gateway.`;
+}

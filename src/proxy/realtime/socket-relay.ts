@@ -2,10 +2,12 @@
 // side closes, the idle timeout expires, or the process stops.
 import { NOT_A_MEMBER } from "../../base/dense-set.ts";
 import type { ClockTimer } from "../../base/clock.ts";
-import type { BodyBudget } from "../../http/body-budget.ts";
+import { GatehouseError } from "../../base/errors.ts";
+import type { ServerMessage } from "../../formats/openai/realtime-server-messages.ts";
 import type { Deadline } from "../../http/coarse-deadlines.ts";
 import type { UpstreamError } from "../../upstream/upstream-error.ts";
 import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
+import type { ReceivedMessage, SentMessage } from "../../http/websocket/messages.ts";
 import type { ServerSocket, ServerSocketEvents } from "../../http/websocket/server-socket.ts";
 import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 import { UpstreamSocket, type UpstreamSocketEvents } from "../../upstream/websocket/upstream-socket.ts";
@@ -14,25 +16,22 @@ import type { Exchange } from "../exchange.ts";
 import { finish, type FinishParts } from "../finish.ts";
 import type { TargetResponse } from "../target-response.ts";
 import { ClientMessages } from "./client-messages.ts";
+import { LargeMessages, type LargeMessageParts } from "./large-messages.ts";
 import type { OpenSockets } from "./open-sockets.ts";
-import { CLIENT_LEFT, COMPLETE, LOST, TIMED_OUT, type Ending } from "./socket-endings.ts";
+import { PROVIDER_LIMITS, ProviderMessages } from "./provider-messages.ts";
+import { CLIENT_LEFT, closeReason, COMPLETE, LOST, TIMED_OUT, type Ending } from "./socket-endings.ts";
 import { SocketPermission } from "./socket-permission.ts";
 import type { Exhausted } from "./socket-reservations.ts";
 import { SocketResponses, type SocketResponseParts } from "./socket-responses.ts";
 
-/** Larger messages of a provider close the socket with 1009. */
-const MAX_PROVIDER_MESSAGE_BYTES = 32 * 1024 * 1024;
 /** With more bytes than these to send, the other side is not read. */
 const MAX_QUEUED_BYTES = 256 * 1024;
 /** How long a client may take to receive the close frame. */
 const CLOSE_TIMEOUT_MS = 5000;
 const SWITCHING_PROTOCOLS = 101;
-/** The payload of a close frame has 125 bytes, of which the code takes two. */
-const MAX_REASON_BYTES = 123;
 
-export interface SocketParts extends FinishParts, SocketResponseParts {
+export interface SocketParts extends FinishParts, SocketResponseParts, LargeMessageParts {
   readonly sockets: OpenSockets;
-  readonly bodyBudget: BodyBudget;
 }
 
 export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocketEvents {
@@ -46,7 +45,9 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   readonly #idleMs: number;
   /** A time of the clock. */
   #idleUntil = Infinity;
+  readonly #largeMessages: LargeMessages;
   readonly #clientMessages: ClientMessages;
+  readonly #providerMessages: ProviderMessages;
   /** Null until the socket is open. */
   #responses: SocketResponses | null = null;
   #client: ServerSocket | null = null;
@@ -72,14 +73,19 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     const { upstreamResponse } = response;
     const { clock } = exchange;
     const memory = { budget: parts.bodyBudget, clock };
-    this.#upstream = new UpstreamSocket(upstreamResponse, writer, MAX_PROVIDER_MESSAGE_BYTES, this, memory);
-    this.#clientMessages = new ClientMessages({
-      handle: (message) => this.#responses?.handleClientMessage(message),
+    this.#upstream = new UpstreamSocket(upstreamResponse, writer, PROVIDER_LIMITS, this, memory);
+    this.#largeMessages = new LargeMessages(exchange.gateway?.id ?? "", parts);
+    this.#clientMessages = new ClientMessages(this.#largeMessages, this.#permission, {
+      onRefused: (refusal) => this.#refuse(refusal),
+      handle: (message) =>
+        this.#ending === null ? this.#responses?.handleClientMessage(message) : undefined,
       onHandled: () => this.#resumeClient(),
-      onHandlerError: (error) => {
-        this.onHandlerError(error);
-        this.#client?.terminate();
-      },
+      onHandlerError: (error) => this.#fail(error),
+    });
+    this.#providerMessages = new ProviderMessages(this.#largeMessages, {
+      relay: (sent, message) => this.#relay(sent, message),
+      onRelayed: () => this.#resumeProvider(),
+      onHandlerError: (error) => this.#fail(error),
     });
   }
 
@@ -105,14 +111,9 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#parts.sockets.add(this);
   }
 
-  onClientMessage(message: string | Uint8Array): void {
+  onClientMessage(message: ReceivedMessage): void {
     if (this.#ending !== null) return;
     this.#touch();
-    const refusal = this.#permission.refusalOf(message);
-    if (refusal !== null) {
-      this.#refuse(refusal);
-      return;
-    }
     this.#clientMessages.add(message);
     if (!this.#mayReadClient) this.#client?.pause();
   }
@@ -123,7 +124,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   onClientDrained(): void {
     this.#touch();
-    if ((this.#client?.bufferedBytes ?? 0) <= MAX_QUEUED_BYTES) this.#upstream.resume();
+    this.#resumeProvider();
     this.#resumeClient();
   }
 
@@ -146,15 +147,11 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   // UpstreamSocketEvents
 
-  onMessage(message: string | Uint8Array): void {
-    const client = this.#client;
-    if (client === null || this.#ending !== null) return;
+  onMessage(message: ReceivedMessage): void {
+    if (this.#responses === null || this.#ending !== null) return;
     this.#touch();
-    client.send(this.#responses?.forClient(message) ?? message);
-    if (client.bufferedBytes > MAX_QUEUED_BYTES) this.#upstream.pause();
-    if (this.#responses === null) return;
-    this.#responses.handleProviderMessage(message);
-    if (this.#isDraining && this.#responses.isIdle) this.#closeForShutdown();
+    this.#providerMessages.add(message, this.#responses.eventIds);
+    if (this.#providerMessages.isReading) this.#upstream.pause();
   }
 
   onDrained(): void {
@@ -209,8 +206,29 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#end(COMPLETE, CLOSE.goingAway, "The gateway is shutting down.");
   }
 
+  /** Sends a message of the provider to the client, and then handles what it says. */
+  #relay(sent: SentMessage, message: ServerMessage): void {
+    const client = this.#client;
+    const responses = this.#responses;
+    if (client === null || responses === null || this.#ending !== null) return;
+    client.send(sent);
+    if (client.bufferedBytes > MAX_QUEUED_BYTES) this.#upstream.pause();
+    responses.handleProviderMessage(message);
+    if (this.#isDraining && responses.isIdle) this.#closeForShutdown();
+  }
+
+  /** A message that cannot be read, because there is no room or no thread for it, must not pass. */
+  #fail(error: unknown): void {
+    if (error instanceof GatehouseError && error.code === "overloaded")
+      this.#onExhausted({ code: error.code, closeCode: CLOSE.tryAgainLater, reason: error.message });
+    else if (this.#ending === null) {
+      this.onHandlerError(error);
+      this.#client?.terminate();
+    }
+  }
+
   /** Returns false if the socket is being closed. */
-  #sendToProvider(message: string | Uint8Array): boolean {
+  #sendToProvider(message: SentMessage): boolean {
     if (this.#ending !== null) return false;
     this.#upstream.send(message);
     return true;
@@ -222,8 +240,14 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
 
   /** The client is not read while the provider or the ledger is slow, or while the client itself does not take its messages. */
   get #mayReadClient(): boolean {
+    if (this.#ending !== null) return true;
     if (this.#clientMessages.isWaiting || this.#upstream.queuedBytes > MAX_QUEUED_BYTES) return false;
     return (this.#client?.bufferedBytes ?? 0) <= MAX_QUEUED_BYTES;
+  }
+
+  #resumeProvider(): void {
+    const isReadByClient = (this.#client?.bufferedBytes ?? 0) <= MAX_QUEUED_BYTES;
+    if (isReadByClient && !this.#providerMessages.isReading) this.#upstream.resume();
   }
 
   #resumeClient(): void {
@@ -231,13 +255,12 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
   }
 
   #onExhausted({ code, closeCode, reason }: Exhausted): void {
-    const isSendable = Buffer.byteLength(reason) <= MAX_REASON_BYTES;
-    const sent = isSendable ? reason : `${code}: see the log of the gateway.`;
-    this.#end({ outcome: "refused", health: "neutral", errorCode: code }, closeCode, sent);
+    const ending = { outcome: "refused", health: "neutral", errorCode: code } as const;
+    this.#end(ending, closeCode, closeReason(code, reason));
   }
 
   #refuse({ code, reason }: Refusal): void {
-    this.#end({ outcome: "refused", health: "neutral", errorCode: code }, CLOSE.policyViolation, reason);
+    this.#onExhausted({ code, closeCode: CLOSE.policyViolation, reason });
   }
 
   #end(ending: Ending, code: number, reason: string): void {
@@ -265,6 +288,7 @@ export class SocketRelay implements Deadline, ServerSocketEvents, UpstreamSocket
     this.#parts.deadlines.unwatch(this);
     this.#parts.sockets.delete(this);
     this.#responses?.close();
+    this.#largeMessages.close();
     const now = this.#exchange.clock.now();
     this.#exchange.errorCode = errorCode;
     this.#response.report.end(health, now);

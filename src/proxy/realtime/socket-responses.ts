@@ -1,23 +1,20 @@
 // The responses of the model on a WebSocket: which of them the client has asked for and which are being generated, and what each used.
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import {
-  hasOutput,
   inputTokensOf,
   RealtimeConversation,
   responseIdIn,
   type ResponseInput,
+  type CountedOutput,
 } from "../../formats/openai/realtime-estimate.ts";
-import { readRealtimeEvent, type EndedResponse } from "../../formats/openai/realtime-events.ts";
-import {
-  clientEventIn,
-  eventTextOf,
-  withEventId,
-  type ResponseRequest,
-} from "../../formats/openai/realtime-requests.ts";
+import type { EndedResponse } from "../../formats/openai/realtime-events.ts";
+import type { ClientEvent, ResponseRequest } from "../../formats/openai/realtime-requests.ts";
+import type { ServerMessage } from "../../formats/openai/realtime-server-messages.ts";
 import { RealtimeSession } from "../../formats/openai/realtime-session.ts";
 import { RealtimeTranscription, type Transcription } from "../../formats/openai/realtime-transcription.ts";
 import type { ReportedTokens } from "../../formats/token-counts.ts";
 import { CLOSE } from "../../http/websocket/close-codes.ts";
+import type { SentMessage } from "../../http/websocket/messages.ts";
 import { isOutputKnown, NO_TOKENS, type Usage } from "../../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
 import type { Charge } from "../budgets/reserved-claims.ts";
@@ -25,7 +22,8 @@ import type { Exchange } from "../exchange.ts";
 import { learnComplete, withHiddenOutput } from "../hidden-output.ts";
 import { priceFor } from "../price-for.ts";
 import type { TargetResponse } from "../target-response.ts";
-import { AskedTurns, MAX_ASKED } from "./asked-turns.ts";
+import { AskedTurns, MAX_ASKED, type EventIds } from "./asked-turns.ts";
+import type { ClientMessage } from "./client-message.ts";
 import { recordSocketUsage } from "./record-socket-usage.ts";
 import { rejectionEvent } from "./rejection-event.ts";
 import { SocketReservations, type Exhausted, type SocketClaimParts } from "./socket-reservations.ts";
@@ -40,7 +38,7 @@ export interface SocketResponseParts extends SocketClaimParts {
 /** The two sides of the socket. */
 interface SocketSides {
   /** Returns false if the socket is being closed, so that the message was not sent. */
-  sendToProvider(message: string | Uint8Array): boolean;
+  sendToProvider(message: SentMessage): boolean;
   sendToClient(message: string): void;
   /** No further response may start. */
   onExhausted(why: Exhausted): void;
@@ -93,8 +91,8 @@ export class SocketResponses {
   // For the relay
 
   /** Sends a message of the client to the provider when what it may start is reserved, or rejects it with an error event. Never rejects. */
-  handleClientMessage(message: string | Uint8Array): ValueOrPromise<void> {
-    const event = clientEventIn(message);
+  handleClientMessage(message: ClientMessage): ValueOrPromise<void> {
+    const { event, sent } = message;
     if (event === "invalid" && this.#reservations.areNeeded) {
       this.#reject(null, {
         code: "invalid_json",
@@ -109,23 +107,22 @@ export class SocketResponses {
       this.#session.addClientEvent(event);
     }
     const covered = this.#coverInput();
-    if (!isPromise(covered)) this.#sides.sendToProvider(message);
-    else return covered.then(() => void this.#sides.sendToProvider(message));
+    if (!isPromise(covered)) this.#sides.sendToProvider(sent);
+    else return covered.then(() => void this.#sides.sendToProvider(sent));
   }
 
-  /** Returns a message of the provider as the client gets it. Call before it is handled. */
-  forClient(received: string | Uint8Array): string | Uint8Array {
-    return this.#asked.withClientIds(received);
+  /** Those that messages of the provider may have, and the ids that the client knows instead. */
+  get eventIds(): readonly EventIds[] {
+    return this.#asked.ids;
   }
 
-  handleProviderMessage(received: string | Uint8Array): void {
-    const message = eventTextOf(received);
-    const transcription = this.#transcription.read(message);
-    if (transcription !== null) this.#settleTranscription(transcription);
-    this.#session.read(message);
-    const event = readRealtimeEvent(message);
-    if (event === null) this.#addOutput(message);
-    else if (event.type === "started") this.#start(event.id, event.isOutOfBand);
+  handleProviderMessage({ event, session, transcription, output }: ServerMessage): void {
+    const ended = transcription === null ? null : this.#transcription.addServerEvent(transcription);
+    if (ended !== null) this.#settleTranscription(ended);
+    if (session !== null) this.#session.addServerEvent(session);
+    if (output !== null) this.#addOutput(output);
+    if (event === null) return;
+    if (event.type === "started") this.#start(event.id, event.isOutOfBand);
     else if (event.type === "error") {
       const rejected = this.#asked.takeRejected(event.eventId);
       if (rejected !== null) this.#reservations.returned(rejected);
@@ -147,13 +144,17 @@ export class SocketResponses {
     }
   }
 
-  #ask(request: ResponseRequest, text: string, message: string | Uint8Array): ValueOrPromise<void> {
+  #ask(
+    request: ResponseRequest,
+    text: ClientEvent["text"],
+    { sent, sentEventId }: ClientMessage,
+  ): ValueOrPromise<void> {
     const { eventId, namesLimit } = request;
     const ownInput = inputTokensOf(text);
     const input = this.#conversation.nextInput(ownInput, request.isAlone);
-    const turn = new Turn(this.#exchange.clock.now(), input, request, ownInput);
+    const turn = new Turn(this.#exchange.clock.now(), input, request, ownInput, sentEventId ?? undefined);
     if (!this.#reservations.areNeeded) {
-      this.#sendRequest(turn, message);
+      this.#sendRequest(turn, sent);
       return;
     }
     if (this.#asked.size >= MAX_ASKED) {
@@ -165,7 +166,7 @@ export class SocketResponses {
     const size = sizeWith(input, maxOutputTokens);
     return this.#reservations.reserveFor(turn, size).then((why) => {
       if (why === null) {
-        this.#sendRequest(turn, message);
+        this.#sendRequest(turn, sent);
         return;
       }
       this.#reject(eventId, why);
@@ -174,8 +175,8 @@ export class SocketResponses {
     });
   }
 
-  #sendRequest(turn: Turn, message: string | Uint8Array): void {
-    if (this.#sides.sendToProvider(withEventId(message, turn.sentEventId))) this.#asked.add(turn);
+  #sendRequest(turn: Turn, sent: SentMessage): void {
+    if (this.#sides.sendToProvider(sent)) this.#asked.add(turn);
     else this.#reservations.returned(turn);
   }
 
@@ -192,11 +193,11 @@ export class SocketResponses {
     return this.#reservations.cover(this.nextSize());
   }
 
-  #addOutput(message: string): void {
-    if (this.#running.length === 0 || !hasOutput(message)) return;
-    const id = this.#running.length === 1 ? null : responseIdIn(message);
+  #addOutput(output: string | CountedOutput): void {
+    if (this.#running.length === 0) return;
+    const id = this.#running.length === 1 ? null : responseIdIn(output);
     const turn = this.#running.find((running) => running.id === id) ?? this.#running[0];
-    turn?.output.addServerMessage(message);
+    turn?.output.addServerMessage(output);
   }
 
   /** Returns the response; null if it runs already. */

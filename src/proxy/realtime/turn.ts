@@ -1,8 +1,8 @@
 // One response of the model on a WebSocket, from the moment the client asks for it or the provider starts it.
-import { randomUUID } from "node:crypto";
 import { RealtimeOutput, type ResponseInput } from "../../formats/openai/realtime-estimate.ts";
 import type { ResponseRequest } from "../../formats/openai/realtime-requests.ts";
 import type { ReservedClaims } from "../budgets/reserved-claims.ts";
+import { newEventId } from "./client-message.ts";
 
 const NO_REQUEST: ResponseRequest = {
   eventId: null,
@@ -22,7 +22,7 @@ export class Turn {
   /** The client's id of its event; null if it has none. */
   readonly eventId: string | null;
   /** The id that the event has at the provider. */
-  readonly sentEventId = `event_${randomUUID()}`;
+  readonly sentEventId: string;
   readonly request: ResponseRequest;
   /** What the client's event adds to the conversation for this response only. */
   readonly ownInput: number;
@@ -30,11 +30,18 @@ export class Turn {
   input: ResponseInput;
   readonly maxOutputTokens: number | null;
 
-  constructor(startedAt: number, input: ResponseInput, request: ResponseRequest = NO_REQUEST, ownInput = 0) {
+  constructor(
+    startedAt: number,
+    input: ResponseInput,
+    request: ResponseRequest = NO_REQUEST,
+    ownInput = 0,
+    sentEventId = newEventId(),
+  ) {
     this.startedAt = startedAt;
     this.input = input;
     this.request = request;
     this.ownInput = ownInput;
+    this.sentEventId = sentEventId;
     this.eventId = request.eventId;
     this.maxOutputTokens = request.maxOutputTokens;
   }

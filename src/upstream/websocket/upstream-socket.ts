@@ -1,18 +1,19 @@
 // The WebSocket to a provider, over a connection whose handshake is complete: messages out with backpressure, messages in at
 // the reader's pace, and the closing handshake.
 import type { Clock, ClockTimer } from "../../base/clock.ts";
-import { TurnMeter } from "../../base/own-turn.ts";
+import { TurnMeter, waitForTurn } from "../../base/own-turn.ts";
 import { UpstreamError } from "../upstream-error.ts";
 import type { UpstreamResponse } from "../upstream-response.ts";
 import { CLOSE, isSendable } from "../../http/websocket/close-codes.ts";
 import { FrameError, FrameParser, type FrameEvents } from "../../http/websocket/frame-parser.ts";
-import { encodeClose, encodeFrame, OPCODE } from "../../http/websocket/frames.ts";
+import { encodeClose, encodeMessage } from "../../http/websocket/frames.ts";
 import { FrameQueue } from "../../http/websocket/frame-queue.ts";
+import type { MessageLimits, ReceivedMessage, SentMessage } from "../../http/websocket/messages.ts";
 import type { MessageMemory } from "../../http/websocket/unfinished-message.ts";
 import type { SocketWriter } from "../../http/websocket/socket-writer.ts";
 
 export interface UpstreamSocketEvents {
-  onMessage(message: string | Uint8Array): void;
+  onMessage(message: ReceivedMessage): void;
   /** All messages have been handed to the kernel. */
   onDrained(): void;
   /**
@@ -40,14 +41,14 @@ export class UpstreamSocket implements FrameEvents {
   constructor(
     response: UpstreamResponse,
     writer: SocketWriter,
-    maxMessageBytes: number,
+    limits: MessageLimits,
     events: UpstreamSocketEvents,
     memory: MessageMemory,
   ) {
     this.#response = response;
     this.#events = events;
     this.#clock = memory.clock;
-    this.#parser = new FrameParser(this, maxMessageBytes, "server", memory);
+    this.#parser = new FrameParser(this, limits, "server", memory);
     this.#queue = new FrameQueue(writer, "client", () => events.onDrained());
   }
 
@@ -61,11 +62,8 @@ export class UpstreamSocket implements FrameEvents {
     return this.#queue.bytes;
   }
 
-  send(message: string | Uint8Array): void {
-    if (this.#isCloseSent) return;
-    this.#queue.add(
-      encodeFrame(typeof message === "string" ? OPCODE.text : OPCODE.binary, message, "client"),
-    );
+  send(message: SentMessage): void {
+    if (!this.#isCloseSent) this.#queue.add(encodeMessage(message, "client"));
   }
 
   /** Starts the closing handshake. A code that must not be sent becomes a close frame without a code. */
@@ -97,12 +95,8 @@ export class UpstreamSocket implements FrameEvents {
 
   // FrameEvents, for the parser
 
-  onText(text: string): void {
-    if (!this.#isCloseSent) this.#events.onMessage(text);
-  }
-
-  onBinary(bytes: Uint8Array): void {
-    if (!this.#isCloseSent) this.#events.onMessage(bytes);
+  onMessage(message: ReceivedMessage): void {
+    if (!this.#isCloseSent) this.#events.onMessage(message);
   }
 
   onPing(payload: Uint8Array): void {
@@ -149,6 +143,8 @@ export class UpstreamSocket implements FrameEvents {
   /** The reader of messages may pause after each of them. */
   async #readFrames(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length;) {
+      const pause = waitForTurn(this.#parser.sizeCompletedBy(bytes.length - at));
+      if (pause !== null) await pause;
       const end = this.#parser.read(bytes, at);
       const turn = this.#meter.add(end - at);
       if (turn !== null) await turn;
