@@ -156,6 +156,13 @@ export function errorText(id: RpcId | null, error: RpcErrorObject): MessageText 
   return writeExact({ jsonrpc: "2.0", id, error });
 }
 
+export function batchText(texts: readonly MessageText[]): Uint8Array {
+  const pieces = texts.flatMap((text, index) => [index === 0 ? "[" : ",", text]);
+  return Buffer.concat(
+    [...pieces, "]"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
+  );
+}
+
 /** Returns the object in `_meta`; an empty one if there is none. */
 export function metaOf(params: JsonObject): JsonObject {
   const meta = Object.hasOwn(params, "_meta") ? params["_meta"] : null;

@@ -1,10 +1,12 @@
-// Batches of 2025-03-26: every message counts in limits, and a batch that does not fit is refused whole.
+// Batches of 2025-03-26: every message counts in limits, a batch that does not fit is refused whole, and a message that fails does not
+// end the others.
 import { afterAll, describe, expect, test } from "bun:test";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { seedMcp, SessionClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { startRedis } from "../support/redis.ts";
+import { waitUntil } from "../support/waiting.ts";
 
-const servers = useMcpServers({ one: { tools: { read: {} } } });
+const servers = useMcpServers({ one: { tools: { read: {} } }, two: { generation: "session" } });
 servers.one.completes = true;
 
 const MESSAGES: Record<string, object> = {
@@ -98,3 +100,33 @@ test.each([
     expect(listed.text).toContain('"tools":[]');
   },
 );
+
+test("a response that belongs to no request does not end a call of the same batch", async () => {
+  const { two } = servers;
+  const progress = { method: "notifications/progress", params: { progressToken: 1, progress: 1 } };
+  const content = [{ type: "text", text: "the result" }];
+  const [called, go] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  two.tools["report"] = {
+    isStream: true,
+    run: async (_, send) => {
+      called.resolve(undefined);
+      await go.promise;
+      send(progress);
+      return { content };
+    },
+  };
+  const route = await seedMcp(gateways.memory, { two: two.url });
+  const client = await SessionClient.start(route.url, { version: "2025-03-26" });
+  const unknown = { jsonrpc: "2.0", id: "no such request", result: {} };
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "report", arguments: {} } };
+  const batch = client.post([unknown, call]);
+  await called.promise;
+  go.resolve(undefined);
+  const { status, text } = await batch;
+  const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data) as unknown);
+  expect([status, events]).toMatchObject([200, [progress, [{ id: 1, result: { content } }]]]);
+  const changed = { jsonrpc: "2.0", method: "notifications/roots/list_changed" };
+  const refused = await client.post([unknown, changed]);
+  expect([refused.status, refused.error?.["message"]]).toEqual([400, expect.stringContaining("no request")]);
+  await waitUntil(() => two.methods.includes(changed.method));
+});

@@ -56,7 +56,7 @@ export class McpReply implements StreamedBody, Deadline {
   }
 
   begin(): void {
-    if (this.#isStream) return;
+    if (this.#isStream || this.#hasEnded) return;
     this.#isStream = true;
     this.#silence?.close();
     this.#options.onStream();
@@ -79,9 +79,10 @@ export class McpReply implements StreamedBody, Deadline {
     return this.#write(this.#client, event);
   }
 
-  /** No event stream has begun, and none will. */
+  /** No event stream has begun, and none will: messages that are sent after this are dropped. */
   close(): void {
     this.#silence?.close();
+    this.#hasEnded = true;
   }
 
   /** Ends an event stream. */

@@ -59,11 +59,7 @@ export function ownerOf({ gateway, apiKey }: Exchange, { id }: CompiledMcpServic
 }
 
 /** Returns null if the request names no session, or one that is not the client's. */
-export function sessionOf(
-  exchange: Exchange,
-  service: CompiledMcpService,
-  seal: SessionSeal,
-): ClientSession | null {
+function sessionOf(exchange: Exchange, service: CompiledMcpService, seal: SessionSeal): ClientSession | null {
   const id = exchange.request.headers.get("mcp-session-id");
   return id === null ? null : seal.open(id, ownerOf(exchange, service), exchange.clock.unixNow());
 }
@@ -88,8 +84,18 @@ export function readResumption(
   return place;
 }
 
+/** Throws an RpcError if the request belongs to no session of its client. */
+export function sessionOfClient(
+  exchange: Exchange,
+  service: CompiledMcpService,
+  seal: SessionSeal,
+): ClientSession {
+  const session = sessionOf(exchange, service, seal);
+  return requireSession(session, exchange.request.headers.has("mcp-session-id"));
+}
+
 /** Throws an RpcError if there is no session. `isNamed`: the request has the id of one. */
-export function requireSession(session: ClientSession | null, isNamed: boolean): ClientSession {
+function requireSession(session: ClientSession | null, isNamed: boolean): ClientSession {
   if (session !== null) return session;
   throw isNamed
     ? sessionNotFound()
@@ -121,6 +127,10 @@ function batchOf(values: readonly unknown[], session: ClientSession | null): Rpc
 
 function startsSession(messages: readonly RpcMessage[]): boolean {
   return messages.some((message) => message.kind === "request" && message.method === "initialize");
+}
+
+export function isSubscription(messages: readonly RpcMessage[]): boolean {
+  return messages.some((message) => message.kind === "request" && message.method === "subscriptions/listen");
 }
 
 function toolCallOf(message: RpcMessage): ToolCall[] {

@@ -1,10 +1,12 @@
 // Serves a request to an MCP service after all steps: runs its messages at the servers, and responds with JSON or an event stream.
 import { GatehouseError } from "../../base/errors.ts";
+import { toError } from "../../base/to-error.ts";
 import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { ClientContext } from "../../mcp/client-context.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import type { Reply } from "../../mcp/forward-request.ts";
 import {
+  batchText,
   errorText,
   resultText,
   RpcError,
@@ -20,7 +22,6 @@ import type { Exchange } from "../exchange.ts";
 import type { PermissionParts } from "../client-permission.ts";
 import type { FinishParts } from "../finish.ts";
 import { clientContextOf } from "./mcp-context.ts";
-import { knownRefusal, rpcErrorOf } from "./mcp-error.ts";
 import { ExchangeObserver } from "./mcp-observer.ts";
 import { McpOutput } from "./mcp-output.ts";
 import type { McpMessages, McpRequest } from "./mcp-request.ts";
@@ -28,8 +29,15 @@ import { failureOf, resultOf } from "./mcp-result.ts";
 import { adoptTrace } from "./mcp-trace.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import type { CallQuestions, OpenQuestions } from "./open-questions.ts";
+import { requestError } from "./request-error.ts";
 import { StreamPermission } from "./stream-permission.ts";
-import { ownerOf, readResumption, requireSession, sessionNotFound, sessionOf } from "./read-mcp-body.ts";
+import {
+  isSubscription,
+  ownerOf,
+  readResumption,
+  sessionNotFound,
+  sessionOfClient,
+} from "./read-mcp-body.ts";
 
 export interface McpParts extends FinishParts, PermissionParts {
   readonly mcp: McpEndpoint;
@@ -145,13 +153,9 @@ class McpRun {
 
   /** Throws an RpcError if the request belongs to no session. */
   #sessionContext(): ClientContext {
-    const { headers } = this.#exchange.request;
-    const sessionId = headers.get("mcp-session-id");
-    const session = requireSession(
-      sessionOf(this.#exchange, this.#service, this.#parts.mcpSeal),
-      sessionId !== null,
-    );
-    if (this.#parts.mcpCalls.isEnded(sessionId ?? "")) throw sessionNotFound();
+    const session = sessionOfClient(this.#exchange, this.#service, this.#parts.mcpSeal);
+    const sessionId = this.#exchange.request.headers.get("mcp-session-id") ?? "";
+    if (this.#parts.mcpCalls.isEnded(sessionId)) throw sessionNotFound();
     return this.#context({ messages: [], isBatch: false, generation: "session", session, tool: null });
   }
 
@@ -181,14 +185,26 @@ class McpRun {
       const isLast = --open === 0;
       if (text !== null) texts.push(await this.#output.inspect(text, { isLast, hasInspectedParts }));
     };
+    /** Why messages without a response were not accepted. */
+    const failures: Error[] = [];
     await Promise.all(
       content.messages.map(async (message) => {
-        if (message.kind !== "request") return this.#pass(context, message, sessionId);
-        if (!content.isBatch) return respond(message);
-        // A plugin that refuses one response of a batch does not refuse the others.
-        return respond(message).catch((error: unknown) => void texts.push(this.#refused(message, error)));
+        const isRequest = message.kind === "request";
+        try {
+          await (isRequest ? respond(message) : this.#pass(context, message, sessionId));
+        } catch (error) {
+          if (!content.isBatch) throw error;
+          // A message of a batch that fails does not end the others.
+          if (isRequest) texts.push(this.#failed(message, error));
+          else {
+            failures.push(toError(error));
+            this.#exchange.errorCode ??= "mcp_error";
+          }
+        }
       }),
     );
+    const [failure] = failures;
+    if (requests.length === 0 && failure !== undefined) throw failure;
     if (requests.length === 0) await this.#output.respond(null, 202);
     else if (texts.length === 0) this.#output.endWithoutResponse();
     else
@@ -198,14 +214,10 @@ class McpRun {
       );
   }
 
-  /** Returns the response to a request of a batch whose response a plugin has refused. Throws any other error. */
-  #refused(request: RpcRequest, cause: unknown): MessageText {
-    const refusal = knownRefusal(cause);
-    if (refusal === null) throw cause;
-    const { code, message } = refusal;
-    this.#exchange.errorCode ??= code;
-    const error = rpcErrorOf({ error: message, code, request_id: this.#exchange.requestId });
-    if (request === this.#request.main) this.#request.ended("refused", error.code);
+  /** Returns the response to a request of a batch that a plugin has refused, or that has failed. */
+  #failed(request: RpcRequest, cause: unknown): MessageText {
+    const { status, error } = requestError(cause, this.#exchange, this.#parts.log);
+    if (request === this.#request.main) this.#request.ended(status < 500 ? "refused" : "failed", error.code);
     return errorText(request.id, error);
   }
 
@@ -283,15 +295,4 @@ class McpRun {
     this.#request.ended(failureOf(error), error.code);
     await this.#output.respondWithJson(errorText(null, error.toObject()), error.httpStatus);
   }
-}
-
-function batchText(texts: readonly MessageText[]): Uint8Array {
-  const pieces = texts.flatMap((text, index) => [index === 0 ? "[" : ",", text]);
-  return Buffer.concat(
-    [...pieces, "]"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
-  );
-}
-
-function isSubscription(messages: readonly RpcMessage[]): boolean {
-  return messages.some((message) => message.kind === "request" && message.method === "subscriptions/listen");
 }
