@@ -251,6 +251,31 @@ describe.each(["session", "stateless"] as const)("a %s server", (generation) => 
   });
 });
 
+test.each(["2025-11-25", "2026-07-28"])("a call of another key is not canceled, in %s", async (version) => {
+  const [called, go] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  servers.session.tools["wait"] = {
+    run: async () => {
+      called.resolve(undefined);
+      await go.promise;
+      return { content: [] };
+    },
+  };
+  const { url, gateway } = await seedMcp(
+    gatehouse,
+    { session: servers.session.url },
+    { rule: { require_api_key: true } },
+  );
+  const [owner, other] = [await seedKey(gatehouse, gateway, {}), await seedKey(gatehouse, gateway, {})];
+  const client = await SessionClient.start(url, { headers: { "X-GW-API-Key": owner.key } });
+  const call = client.request("tools/call", { name: "wait" }, "kept");
+  await called.promise;
+  const canceled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "kept" } };
+  const headers = { ...client.allHeaders, "X-GW-API-Key": other.key, "MCP-Protocol-Version": version };
+  expect((await postMcp(url, canceled, headers)).status).toBe(version === "2026-07-28" ? 202 : 404);
+  go.resolve(undefined);
+  expect((await call).last).toMatchObject({ id: "kept", result: { content: [] } });
+});
+
 test("a server of the client's generation may ask the client", async () => {
   const { url } = await seedMcp(gatehouse, { a: servers.session.url, b: servers.stateless.url });
   const client = await SessionClient.start(url, { capabilities: { sampling: {}, roots: {}, tasks: {} } });

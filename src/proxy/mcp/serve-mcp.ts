@@ -173,8 +173,10 @@ class McpRun {
 
   async #messages(content: McpMessages | null): Promise<void> {
     if (content === null) throw new Error("the body of an MCP request was not read");
-    const sessionId = this.#exchange.request.headers.get("mcp-session-id") ?? "";
-    if (content.session !== null && this.#parts.mcpCalls.isEnded(sessionId)) throw sessionNotFound();
+    const { headers } = this.#exchange.request;
+    // The header of a request without a session may name that of another client.
+    const sessionId = content.session === null ? "" : (headers.get("mcp-session-id") ?? "");
+    if (sessionId !== "" && this.#parts.mcpCalls.isEnded(sessionId)) throw sessionNotFound();
     const context = this.#context(content);
     const texts: MessageText[] = [];
     const requests = content.messages.filter(({ kind }) => kind === "request");
@@ -203,8 +205,7 @@ class McpRun {
         }
       }),
     );
-    const [failure] = failures;
-    if (requests.length === 0 && failure !== undefined) throw failure;
+    if (requests.length === 0 && failures[0] !== undefined) throw failures[0];
     if (requests.length === 0) await this.#output.respond(null, 202);
     else if (texts.length === 0) this.#output.endWithoutResponse();
     else
