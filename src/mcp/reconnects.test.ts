@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { eventLoopTurns } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
-import { Reconnects } from "./reconnects.ts";
+import { NoStreamError, Reconnects } from "./reconnects.ts";
 import { ServerStatusError } from "./server-call.ts";
 
 const server = { tag: "one" };
@@ -77,9 +77,11 @@ test("streams of many clients are opened again one after the other", async () =>
   await Promise.all(kept);
 });
 
-test("a server without a stream is not asked again", async () => {
-  expect(await openedAt(() => Promise.reject(new ServerStatusError(405, null, null)))).toEqual([0]);
-  expect((await openedAt(() => Promise.reject(new ServerStatusError(429, null, null)))).slice(0, 2)).toEqual([
-    0, 1,
-  ]);
+test("a server is asked again unless it has no stream for the client", async () => {
+  const opened = (error: Error) => openedAt(() => Promise.reject(error));
+  expect(await opened(new NoStreamError())).toEqual([0]);
+  for (const status of [401, 403, 405])
+    expect(await opened(new ServerStatusError(status, null, null))).toEqual([0]);
+  for (const status of [400, 404, 409, 429, 503])
+    expect((await opened(new ServerStatusError(status, null, null))).slice(0, 2)).toEqual([0, 1]);
 });

@@ -9,6 +9,13 @@ const MAX_PAUSE_MS = 30_000;
 /** Between two streams to one server, those of all clients of this process. */
 const SPACING_MS = 20;
 const KEPT_SERVERS = 2000;
+/** The client may not have the stream, or there is none. */
+const FINAL: ReadonlySet<number> = new Set([401, 403, 405]);
+
+/** The server has no stream of messages that belong to no request. */
+export class NoStreamError extends Error {
+  override readonly name = "NoStreamError";
+}
 
 export class Reconnects {
   readonly #clock: Clock;
@@ -58,10 +65,9 @@ function bounded(milliseconds: number): number {
   return Math.min(Math.max(milliseconds, MIN_PAUSE_MS), MAX_PAUSE_MS);
 }
 
+/** Any other response may be a different one later: the server restarts, or has not noticed that the stream before has ended (409). */
 function hasNoStream(error: unknown): boolean {
-  return (
-    error instanceof ServerStatusError && error.status >= 400 && error.status < 500 && error.status !== 429
-  );
+  return error instanceof NoStreamError || (error instanceof ServerStatusError && FINAL.has(error.status));
 }
 
 /** Resolves after this time, or when the signal is aborted. */

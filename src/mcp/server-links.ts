@@ -90,12 +90,17 @@ export class ServerLinks {
 
   /** Calls `run` with the link to a server; once more with another session if the server has lost the one of the link. */
   async use<T>(server: McpServerTarget, run: (link: ServerLink) => Promise<T>): Promise<T> {
-    const link = await this.linkTo(server);
+    const key = this.#key(server);
+    const linked = this.linkTo(server);
+    const used = this.#pool.get(key);
+    const link = await linked;
     try {
       return await run(link);
     } catch (error) {
       if (!isSessionLost(error, link)) throw error;
-      const key = this.#key(server);
+      const kept = this.#pool.get(key);
+      // Another request may have replaced it already.
+      if (kept !== undefined && kept !== used) return run(await kept);
       this.#pool.delete(key);
       return run(await this.#keep(key, server));
     }
@@ -123,19 +128,23 @@ export class ServerLinks {
     return JSON.stringify([this.#listKey(server), owner.serviceId, owner.client, session?.nonce ?? ""]);
   }
 
-  async #keep(key: string, server: McpServerTarget): Promise<ServerLink> {
+  /** Starts a session that no other request uses, and that the caller ends. Rejects as `ServerConnector.connect` does. */
+  async start(server: McpServerTarget): Promise<ServerLink> {
     const { client, session, owner } = this.#options;
-    const pending = this.#connector
-      .connect(server, {
-        client,
-        version: session?.version ?? "",
-        credential: this.credentialOf(server),
-        gatewayId: owner.gatewayId,
-        // Other requests may wait for the same session.
-        signal: null,
-        isClientSession: false,
-      })
-      .then(({ link }) => link);
+    const { link } = await this.#connector.connect(server, {
+      client,
+      version: session?.version ?? "",
+      credential: this.credentialOf(server),
+      gatewayId: owner.gatewayId,
+      // Other requests may wait for the session, and one that has begun must be ended.
+      signal: null,
+      isClientSession: false,
+    });
+    return link;
+  }
+
+  async #keep(key: string, server: McpServerTarget): Promise<ServerLink> {
+    const pending = this.start(server);
     this.#pool.set(key, pending);
     try {
       const link = await pending;

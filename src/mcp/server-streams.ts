@@ -6,12 +6,13 @@ import { ownRequestId, type FederationParts } from "./federation.ts";
 import { relayEvent, relayMessage } from "./relay-event.ts";
 import { metaOf, notificationText, objectOf, resultText, RpcError, textOf, type RpcId } from "./json-rpc.ts";
 import { META_SUBSCRIPTION, RPC } from "./protocol.ts";
-import { pause } from "./reconnects.ts";
-import type { ServerEvent } from "./server-call.ts";
+import { NoStreamError, pause } from "./reconnects.ts";
+import { ServerStatusError, type ServerEvent, type ServerReply } from "./server-call.ts";
 import { generationOf, openServerStream, sendRequest, type ServerLink } from "./server-link.ts";
 import { sendWithin } from "./send-within.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import type { StreamPlace } from "./session-seal.ts";
+import { StreamSession } from "./stream-session.ts";
 
 /** A server that sends nothing for this long is asked again. Servers may send nothing for hours. */
 const SILENCE_MS = 24 * 3600 * 1000;
@@ -46,29 +47,43 @@ function keepStream(
 ): Promise<void> {
   const { signal, links } = context;
   let resumeAt = lastEventId;
-  return parts.reconnects.keepOpen(server, signal, async (onRetry) => {
-    const link = await links.linkTo(server);
-    if (generationOf(link) === "stateless") {
-      await listen(context, link, ALL_CHANGES, parts, changeRelay(context, link, parts));
-      return;
-    }
-    const relay = async (event: ServerEvent): Promise<void> => {
-      if (event.retry !== null) onRetry(event.retry);
-      if (event.eventId !== null) resumeAt = event.eventId;
-      await relayEvent(context, link, event, null, parts);
-    };
-    await readStream(link, resumeAt, signal, relay, parts);
-  });
+  /** The session that has the event. */
+  let resumedSession = links.sealedLink(server)?.sessionId ?? null;
+  return parts.reconnects.keepOpen(server, signal, (onRetry) =>
+    links.use(server, async (link) => {
+      if (generationOf(link) === "stateless") {
+        await listen(context, link, ALL_CHANGES, parts, changeRelay(context, link, parts));
+        return;
+      }
+      if (link.sessionId !== resumedSession) [resumeAt, resumedSession] = [null, link.sessionId];
+      const relay = async (event: ServerEvent): Promise<void> => {
+        if (event.retry !== null) onRetry(event.retry);
+        if (event.eventId !== null) resumeAt = event.eventId;
+        await relayEvent(context, link, event, null, parts);
+      };
+      await readStream(context, link, resumeAt, relay, parts);
+    }),
+  );
 }
 
+/** Rejects with a NoStreamError if the server has no stream, and with status 404 only if it does not know the session or the path. */
 async function readStream(
+  context: ClientContext,
   link: ServerLink,
   lastEventId: string | null,
-  signal: AbortSignal,
   onEvent: (event: ServerEvent) => Promise<void>,
   parts: FederationParts,
 ): Promise<void> {
-  const reply = await openServerStream(link, lastEventId, { silenceMs: SILENCE_MS, signal }, parts);
+  const timeouts = { silenceMs: SILENCE_MS, signal: context.signal };
+  let reply: ServerReply;
+  try {
+    reply = await openServerStream(link, lastEventId, timeouts, parts);
+  } catch (error) {
+    if (!(error instanceof ServerStatusError) || error.status !== 404) throw error;
+    // A server without a stream, too, may respond with 404 to GET.
+    await sendAndWait(context, link, "ping", {}, parts);
+    throw new NoStreamError();
+  }
   for await (const event of reply.events()) await onEvent(event);
 }
 
@@ -183,25 +198,28 @@ async function keepSubscription(
     const updated = notificationText(method, { uri: names.uriFor(server, uri), _meta: meta });
     await relayMessage(context, { server, method }, updated);
   };
-  /** The session in which the resources are subscribed; undefined before. */
-  let subscribedIn: string | null | undefined = undefined;
-  await parts.reconnects.keepOpen(server, signal, async (onRetry) => {
-    const link = await links.linkTo(server);
-    if (generationOf(link) === "stateless") {
-      await listen(context, link, filter, parts, relay);
-      return;
-    }
-    // A session keeps its subscriptions when its stream ends.
-    if (link.sessionId === null || link.sessionId !== subscribedIn) {
-      await subscribeAll(context, link, own, parts);
-      subscribedIn = link.sessionId;
-    }
-    const onEvent = (event: ServerEvent): Promise<void> => {
-      if (event.retry !== null) onRetry(event.retry);
-      return relay(event);
-    };
-    await readStream(link, null, signal, onEvent, parts);
-  });
+  const session = new StreamSession(links, server, parts);
+  /** The link in whose session the resources are subscribed. */
+  let subscribedIn: ServerLink | null = null;
+  await parts.reconnects.keepOpen(server, signal, (onRetry) =>
+    session.use(async (link) => {
+      if (generationOf(link) === "stateless") {
+        await listen(context, link, filter, parts, relay);
+        return;
+      }
+      // A session keeps its subscriptions when its stream ends.
+      if (link !== subscribedIn) {
+        await subscribeAll(context, link, own, parts);
+        subscribedIn = link;
+      }
+      const onEvent = (event: ServerEvent): Promise<void> => {
+        if (event.retry !== null) onRetry(event.retry);
+        return relay(event);
+      };
+      await readStream(context, link, null, onEvent, parts);
+    }),
+  );
+  session.end();
 }
 
 /** Subscribes to the resources at a bounded rate. */
@@ -215,23 +233,26 @@ async function subscribeAll(
   for (let at = 0; at < uris.length && !signal.aborted; at += SUBSCRIBED_AT_ONCE) {
     if (at > 0) await pause(SUBSCRIBE_PAUSE_MS, signal, parts.clock);
     const some = uris.slice(at, at + SUBSCRIBED_AT_ONCE);
-    await Promise.all(some.map((uri) => subscribe(context, link, uri, parts)));
+    await Promise.all(some.map((uri) => sendAndWait(context, link, "resources/subscribe", { uri }, parts)));
   }
 }
 
-async function subscribe(
+/** Sends a request of the gateway itself, and waits until the server has responded. */
+async function sendAndWait(
   { client, signal }: ClientContext,
   link: ServerLink,
-  uri: string,
+  method: string,
+  params: JsonObject,
   parts: FederationParts,
 ): Promise<void> {
+  const timeoutMs = link.server.timeouts.call;
   const request = {
     id: ownRequestId(),
-    method: "resources/subscribe",
-    params: { uri },
+    method,
+    params,
     headers: {},
     client,
-    timeoutMs: link.server.timeouts.call,
+    timeoutMs,
     signal,
     onEvent: null,
   };

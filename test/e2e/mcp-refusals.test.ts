@@ -2,7 +2,7 @@
 // response to the call in which it arrives, not the stream, and not the other responses of a batch.
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
-import { seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
+import { readerOf, seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { pluginsDirectory, SCRIPTED_PLUGINS, scripted } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { seedKey } from "../support/proxy-fixtures.ts";
@@ -229,20 +229,6 @@ test("a pre_response plugin gets the merged list, and a guard after it inspects 
   const refused = await (await seed(first, add(CODE), last)).client.request("tools/list");
   expect(refused.error).toMatchObject({ data: { code: FOUND } });
 });
-
-/** Returns a function that reads the body until all that it has read satisfies a condition, and resolves to it. */
-function readerOf(response: Response): (isEnough: (received: string) => boolean) => Promise<string> {
-  const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
-  let received = "";
-  return async (isEnough) => {
-    while (!isEnough(received)) {
-      const { value, done } = await reader.read();
-      if (done) throw new Error(`the stream has ended: ${received}`);
-      received += Buffer.from(value).toString();
-    }
-    return received;
-  };
-}
 
 /** What the servers got in response to their own requests. */
 const responsesAt = (server: typeof bad, id: unknown) =>

@@ -3,7 +3,14 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { create } from "../support/admin-fixtures.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
-import { postMcp, seedMcp, SessionClient, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
+import {
+  listenMcp,
+  postMcp,
+  seedMcp,
+  SessionClient,
+  StatelessClient,
+  useMcpServers,
+} from "../support/mcp-fixtures.ts";
 import { seedKey, seedRoute } from "../support/proxy-fixtures.ts";
 import { openRealtime, useRealtimeProvider } from "../support/realtime-provider.ts";
 import { useTokenIssuer } from "../support/token-issuer.ts";
@@ -60,28 +67,6 @@ async function seedWithKey(fields: object = {}) {
   return { ...route, key, headers: { "X-GW-API-Key": key.key } };
 }
 
-/** Opens the stream of subscriptions of a stateless client. */
-function listen(url: string, headers: Record<string, string>): Promise<Response> {
-  const params = {
-    notifications: { toolsListChanged: true },
-    _meta: {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientCapabilities": {},
-    },
-  };
-  return fetch(url, {
-    method: "POST",
-    headers: {
-      "Content-Type": "application/json",
-      Accept: "application/json, text/event-stream",
-      "MCP-Protocol-Version": "2026-07-28",
-      "Mcp-Method": "subscriptions/listen",
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id: "sub", method: "subscriptions/listen", params }),
-  });
-}
-
 async function recordOf(gateway: string, code: string) {
   return waitFor(async () => {
     const { body } = await gatehouse.api("GET", `/gateways/${gateway}/requests`);
@@ -106,7 +91,7 @@ describe.each(Object.entries(CHANGES))("a key that is %s", (_what, change) => {
   test("ends a subscription of a stateless client with an error", async () => {
     const route = await seedWithKey();
     const { url, key, headers } = route;
-    const response = await listen(url, headers);
+    const response = await listenMcp(url, { toolsListChanged: true }, { headers });
     await waitUntil(() => servers.one.openStreams > 0);
     await change(key, route);
     expect(await untilEnd(response)).toContain('"code":"invalid_api_key"');

@@ -225,3 +225,39 @@ export class SessionClient {
     });
   }
 }
+
+/** Opens the stream of subscriptions of a stateless client. */
+export function listenMcp(
+  url: string,
+  notifications: Json,
+  { signal = null, headers = {} }: { signal?: AbortSignal | null; headers?: Record<string, string> } = {},
+): Promise<Response> {
+  const _meta = { [`${META}protocolVersion`]: "2026-07-28", [`${META}clientCapabilities`]: {} };
+  const params = { notifications, _meta };
+  return fetch(url, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Accept: ACCEPT,
+      "MCP-Protocol-Version": "2026-07-28",
+      "Mcp-Method": "subscriptions/listen",
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: "sub", method: "subscriptions/listen", params }),
+    signal,
+  });
+}
+
+/** Returns a function that reads the body of a stream until a condition holds, and resolves to all that has been received. */
+export function readerOf(response: Response): (isEnough: (received: string) => boolean) => Promise<string> {
+  const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+  let received = "";
+  return async (isEnough) => {
+    while (!isEnough(received)) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error(`the stream has ended: ${received}`);
+      received += Buffer.from(value).toString();
+    }
+    return received;
+  };
+}

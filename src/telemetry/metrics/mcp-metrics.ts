@@ -72,7 +72,7 @@ export const MCP_METRICS = {
   },
   gatehouse_mcp_server_sessions: {
     type: "gauge",
-    help: "Sessions with MCP servers that this process keeps, for clients without sessions and for servers that joined a session later.",
+    help: "Sessions with MCP servers that this process keeps, for clients without sessions and for servers that joined a session later. Those of subscriptions, one per stream and server, are not counted.",
     labels: ["gateway"],
   },
 } as const;
