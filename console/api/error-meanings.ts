@@ -41,7 +41,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   inspection_incomplete:
     "The request takes too much work to inspect. The settings of code_sanitation determine the status, or let such requests continue.",
   cross_site_request:
-    "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
+    "A browser sent the request for another site, or to show or run a provider's response in the console's origin. Or an MCP endpoint on a loopback HOST got a Host that is not one of its names.",
   sign_in_not_allowed: "The user is in no group that has a role (OIDC_ROLES).",
   forbidden:
     "The role of the administrator, or the gateways that the token is limited to, do not allow this.",

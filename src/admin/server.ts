@@ -57,7 +57,7 @@ export function listenAdmin({
       const { path } = requestTargetOf(request.url);
       const reserved = reservedPrefixOf(path);
       if (reserved === null && fallThrough !== null)
-        return rejectBrowserDestination(request) ?? forward(request, server, fallThrough);
+        return rejectBrowserDestination(request) ?? forward(request, server, hostname, fallThrough);
       const healthResponse = health.respond(path);
       if (healthResponse !== null) return healthResponse;
       const rejected = invalidHostResponse(request);
@@ -94,13 +94,16 @@ function invalidHostResponse({ headers }: Request): Response | null {
 async function forward(
   request: Request,
   server: Server<undefined>,
+  hostname: string,
   fallThrough: FallThrough,
 ): Promise<Response> {
   server.timeout(request, 0);
   const peerAddress = server.requestIP(request)?.address ?? "";
-  const forwarded = new WebRequest(request, peerAddress);
-  // MCP endpoints reject scripts of other websites by this header. The console is none of them.
-  if (isFromConsole(request)) forwarded.headers.delete("origin");
+  const isConsole = isFromConsole(request);
+  const listener = { hostname, port: server.port ?? 0 };
+  const forwarded = new WebRequest(request, peerAddress, isConsole ? null : listener);
+  // MCP endpoints reject scripts of other websites by this header and the Host. The console is none of them.
+  if (isConsole) forwarded.headers.delete("origin");
   const response = await fallThrough(forwarded);
   server.timeout(request, KEEP_ALIVE_SECONDS);
   return sandboxed(toWebResponse(response));

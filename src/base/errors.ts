@@ -95,7 +95,7 @@ export const ERRORS = {
   cross_site_request: {
     status: 403,
     meaning:
-      "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
+      "A browser sent the request for another site, or to show or run a provider's response in the console's origin. Or an MCP endpoint on a loopback HOST got a Host that is not one of its names.",
   },
   sign_in_not_allowed: { status: 403, meaning: "The user is in no group that has a role (OIDC_ROLES)." },
   forbidden: {

@@ -106,7 +106,7 @@ export const SETTINGS = {
   ),
   PUBLIC_URL: setting(
     "none",
-    "address at which clients reach the data plane, such as https://ai.example.com; the console shows it in code for applications, and the OAuth metadata of MCP endpoints contains it",
+    "address at which clients reach the data plane, such as https://ai.example.com; the console shows it in code for applications, the OAuth metadata of MCP endpoints contains it, and these accept its origin and, on a loopback HOST, its host",
     publicUrl,
   ),
   TRUSTED_PROXIES: setting(

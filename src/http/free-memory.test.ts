@@ -77,6 +77,8 @@ describe("bytes that nothing reads are freed", () => {
         terminate: () => undefined,
       },
       {
+        hostname: "192.0.2.2",
+        port: 80,
         deadlines: deadlines(),
         handle: () => Promise.resolve(new OutgoingResponse("refused")),
         isStopping: false,

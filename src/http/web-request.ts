@@ -9,21 +9,23 @@ import {
   type OutgoingResponse,
   type StreamedBody,
 } from "./server/outgoing-response.ts";
-import type { ClientRequest, DisconnectListener } from "./server/client-request.ts";
+import type { ClientRequest, DisconnectListener, ListenerAddress } from "./server/client-request.ts";
 
 export class WebRequest implements ClientRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderFields;
   readonly peerAddress: string;
+  readonly listener: ListenerAddress | null;
   readonly #request: Request;
   #disconnectListener: DisconnectListener | null = null;
 
-  constructor(request: Request, peerAddress: string) {
+  constructor(request: Request, peerAddress: string, listener: ListenerAddress | null) {
     this.method = request.method;
     this.target = request.url;
     this.headers = HeaderFields.from(request.headers);
     this.peerAddress = peerAddress;
+    this.listener = listener;
     this.#request = request;
   }
 

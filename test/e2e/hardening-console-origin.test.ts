@@ -131,7 +131,8 @@ describe("MCP endpoints on the admin listener", () => {
   });
 
   test("the proxy listener has no console", async () => {
-    expect((await list(gatehouse.proxyUrl, { Origin: gatehouse.proxyUrl })).status).toBe(403);
+    const page = { Origin: "https://console.example.com", Host: "console.example.com" };
+    expect((await list(gatehouse.proxyUrl, page)).status).toBe(403);
   });
 });
 

@@ -188,7 +188,7 @@ export class ClientConnection implements Deadline, RequestEvents, RequestOwner, 
 
   onRequest(head: RequestHead, body: Uint8Array | null): void {
     this.#hadRequest = true;
-    this.#request = new HttpRequest(this, head, body, this.#peerAddress);
+    this.#request = new HttpRequest(this, head, body, this.#peerAddress, this.#owner);
     this.dueAt = Infinity;
     try {
       this.#owner.handle(this.#request).then(this.#respond, this.#fail);

@@ -9,6 +9,12 @@ export interface DisconnectListener {
   onDisconnect(): void;
 }
 
+/** Where a listener accepts connections. */
+export interface ListenerAddress {
+  readonly hostname: string;
+  readonly port: number;
+}
+
 export interface ClientRequest {
   readonly method: string;
   /** As received: a path with an optional query, or a URL. */
@@ -16,6 +22,8 @@ export interface ClientRequest {
   readonly headers: HeaderFields;
   /** Of the TCP peer. */
   readonly peerAddress: string;
+  /** The listener that has accepted the connection. Absent for explained requests and those of the console, which may have any address. */
+  readonly listener?: ListenerAddress | null;
   /** The client has disconnected. */
   readonly isDisconnected: boolean;
   /** Null if nothing has to know. */

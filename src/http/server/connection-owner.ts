@@ -1,7 +1,7 @@
 // What a connection of a client needs from its server.
 import type { GatehouseError } from "../../base/errors.ts";
 import type { CoarseDeadlines } from "../coarse-deadlines.ts";
-import type { ClientRequest } from "./client-request.ts";
+import type { ClientRequest, ListenerAddress } from "./client-request.ts";
 import type { OutgoingResponse } from "./outgoing-response.ts";
 
 export type RequestHandler = (request: ClientRequest) => Promise<OutgoingResponse>;
@@ -10,7 +10,7 @@ interface OwnedConnection {
   terminate(): void;
 }
 
-export interface ConnectionOwner {
+export interface ConnectionOwner extends ListenerAddress {
   readonly deadlines: CoarseDeadlines;
   readonly handle: RequestHandler;
   /** Each response is the last one of its connection. */

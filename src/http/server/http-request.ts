@@ -3,7 +3,7 @@ import type { GatehouseError } from "../../base/errors.ts";
 import type { HeaderFields } from "../header-fields.ts";
 import { ForwardedBody, type BodySource } from "../forwarded-body.ts";
 import { IncomingBody, type BodyLimits } from "../incoming-body.ts";
-import type { ClientRequest, DisconnectListener } from "./client-request.ts";
+import type { ClientRequest, DisconnectListener, ListenerAddress } from "./client-request.ts";
 import type { RequestHead } from "./request-head.ts";
 import type { ProtocolHandler } from "./switched-connection.ts";
 
@@ -22,6 +22,7 @@ export class HttpRequest implements ClientRequest, BodySource {
   readonly target: string;
   readonly headers: HeaderFields;
   readonly peerAddress: string;
+  readonly listener: ListenerAddress;
   readonly isHttp10: boolean;
   readonly isKeepAlive: boolean;
   isDisconnected = false;
@@ -41,6 +42,7 @@ export class HttpRequest implements ClientRequest, BodySource {
     { method, target, headers, isHttp10, isKeepAlive, framing }: RequestHead,
     whole: Uint8Array | null,
     peerAddress: string,
+    listener: ListenerAddress,
   ) {
     this.#owner = owner;
     this.method = method;
@@ -49,6 +51,7 @@ export class HttpRequest implements ClientRequest, BodySource {
     this.isHttp10 = isHttp10;
     this.isKeepAlive = isKeepAlive;
     this.peerAddress = peerAddress;
+    this.listener = listener;
     this.#length = framing === "chunked" ? null : framing;
     this.#whole = whole;
   }

@@ -22,6 +22,7 @@ interface HttpServerOptions {
 }
 
 export class HttpServer implements ConnectionOwner {
+  readonly hostname: string;
   readonly deadlines: CoarseDeadlines;
   readonly handle: RequestHandler;
   isStopping = false;
@@ -32,6 +33,7 @@ export class HttpServer implements ConnectionOwner {
   #stopped: PromiseWithResolvers<undefined> | null = null;
 
   constructor({ hostname, port, reusePort, deadlines, handle, onRefused, onError }: HttpServerOptions) {
+    this.hostname = hostname;
     this.deadlines = deadlines;
     this.handle = handle;
     this.onRefused = onRefused ?? (() => undefined);

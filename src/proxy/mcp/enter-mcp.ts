@@ -1,18 +1,19 @@
-// The checks of a request to an MCP service before its body is read: its origin, its method, and its content types.
+// The checks of a request to an MCP service before its body is read: its site, its method, and its content types.
 import { GatehouseError } from "../../base/errors.ts";
-import { corsFor } from "../cors.ts";
 import type { Exchange } from "../exchange.ts";
 import { requireInspectedMessages } from "../guarded-uploads.ts";
 import { McpRequest } from "./mcp-request.ts";
+import { rejectForeignSite } from "./reject-foreign-site.ts";
+import type { ResourceParts } from "./resource-metadata.ts";
 
 const METHODS = ["POST", "GET", "DELETE"];
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
-export function enterMcp(exchange: Exchange): null {
+export function enterMcp(exchange: Exchange, parts: ResourceParts): null {
   const { method, request } = exchange;
   const accept = request.headers.get("accept") ?? "";
   exchange.mcp = new McpRequest(prefersStream(accept));
-  rejectForeignOrigin(exchange);
+  rejectForeignSite(exchange, parts);
   requireInspectedMessages(exchange);
   if (!METHODS.includes(method))
     throw new GatehouseError(
@@ -30,19 +31,6 @@ export function enterMcp(exchange: Exchange): null {
   } else if (method === "GET" && !accepts(accept, "text/event-stream"))
     throw notAcceptable("text/event-stream");
   return null;
-}
-
-/**
- * Rejects origins that the gateway does not list: a script of another website must not reach servers that only the user can reach. Requests of the
- * same origin are not exempt, because DNS rebinding makes any website the same origin.
- */
-function rejectForeignOrigin({ request, gateway }: Exchange): void {
-  const origin = request.headers.get("origin");
-  if (origin === null || gateway === null || corsFor(gateway, origin) !== null) return;
-  throw new GatehouseError(
-    "cross_site_request",
-    `The origin ${origin.slice(0, 100)} is not listed in cors.origins of the gateway.`,
-  );
 }
 
 function accepts(accept: string, type: string): boolean {

@@ -23,6 +23,7 @@ import type { McpMessages, McpRequest } from "./mcp-request.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { OpenQuestions } from "./open-questions.ts";
 import { parseMcpBody, readMcpBody } from "./read-mcp-body.ts";
+import type { ResourceParts } from "./resource-metadata.ts";
 import { serveMcp, type McpParts } from "./serve-mcp.ts";
 
 type McpServing = PermissionParts & Omit<EndpointParts, "clock"> & { readonly log: Log };
@@ -63,8 +64,8 @@ export class McpPlane {
     return acceptToken(exchange, endpoint, parts, () => this.#loadVerifier());
   }
 
-  enter(exchange: Exchange): null {
-    return enterMcp(exchange);
+  enter(exchange: Exchange, parts: ResourceParts): null {
+    return enterMcp(exchange, parts);
   }
 
   /** Returns the response to a body with an invalid message, or null. Reads a body once, unless a plugin has replaced it. */

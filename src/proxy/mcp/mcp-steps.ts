@@ -9,6 +9,7 @@ import type { Exchange } from "../exchange.ts";
 import type { FinishParts } from "../finish.ts";
 import type { TokenParts } from "./accept-token.ts";
 import type { LazyMcp } from "./load-mcp.ts";
+import type { ResourceParts } from "./resource-metadata.ts";
 
 interface McpStepParts {
   readonly mcp: LazyMcp;
@@ -22,9 +23,12 @@ export function acceptMcpToken(exchange: Exchange, parts: McpStepParts & TokenPa
 }
 
 /** Checks a request to an MCP service before its body is read. */
-export function checkMcpRequest(exchange: Exchange, { mcp }: McpStepParts): ValueOrPromise<null> {
+export function checkMcpRequest(
+  exchange: Exchange,
+  parts: McpStepParts & ResourceParts,
+): ValueOrPromise<null> {
   const { rule } = exchange;
-  return rule === null || rule.mcp === null ? null : enter(exchange, mcp);
+  return rule === null || rule.mcp === null ? null : enter(exchange, parts);
 }
 
 /** Reads the messages of a request to an MCP service. Returns the response to one that is not valid. */
@@ -47,8 +51,8 @@ function authenticate(
   return parts.mcp.with((plane) => plane.authenticate(exchange, gateway, rule, parts));
 }
 
-function enter(exchange: Exchange, mcp: LazyMcp): ValueOrPromise<null> {
-  return mcp.with((plane) => plane.enter(exchange));
+function enter(exchange: Exchange, parts: McpStepParts & ResourceParts): ValueOrPromise<null> {
+  return parts.mcp.with((plane) => plane.enter(exchange, parts));
 }
 
 function read(
