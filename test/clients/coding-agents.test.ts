@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { runCommand } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { agentCommand, hasAgent, runProgram } from "./installed-client.ts";
 import { connectTo, MODEL, type TargetFormat } from "./one-rule-gateway.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 
 const TASK = "Change the greeting in greeting.txt to good morning.";
 let folder: string;

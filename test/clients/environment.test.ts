@@ -2,12 +2,12 @@
 import { join } from "node:path";
 import { expect, test } from "bun:test";
 import { runCommand } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { hasSdk, runProgram } from "./installed-client.ts";
 import { connectTo, MODEL } from "./one-rule-gateway.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 
 const CLIENTS = [
   { client: "ai-sdk", packageName: "ai", texts: 3 },

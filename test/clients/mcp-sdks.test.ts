@@ -7,10 +7,10 @@ import { FakeMcpServer } from "../../src/fake-provider/mcp-server.ts";
 import { seedMcp } from "../support/mcp-fixtures.ts";
 import { seedKey } from "../support/proxy-fixtures.ts";
 import { isInstalled } from "../support/required-program.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { hasSdk, runProgram } from "./installed-client.ts";
 
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 const servers = (["both", "session", "stateless"] as const).map((generation) => ({
   generation,
   server: new FakeMcpServer({ generation }),

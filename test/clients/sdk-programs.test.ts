@@ -2,12 +2,12 @@
 // changed. The official SDKs of OpenAI and Anthropic are tested in test/e2e.
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { hasSdk, runProgram } from "./installed-client.ts";
 import { connectTo, MODEL, type TargetFormat } from "./one-rule-gateway.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 
 const TARGETS: readonly TargetFormat[] = [
   { provider: "openai", format: "openai" },

@@ -1,13 +1,14 @@
 // The default limit of request bodies.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { callRaw, chunked, expectError, type RawBody } from "../support/admin-fixtures.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
+import type { RunningGatehouse } from "../support/gatehouse-process.ts";
 
 describe("MAX_BODY_BYTES defaults to 10485760", () => {
-  let gatehouse: GatehouseProcess;
+  let gatehouse: RunningGatehouse;
   const megabyte = new Uint8Array(1024 * 1024).fill(32);
   beforeAll(async () => {
-    gatehouse = await startGatehouseProcess();
+    gatehouse = await startGatehouseOnSystemClock();
   });
   afterAll(() => gatehouse.stop());
 

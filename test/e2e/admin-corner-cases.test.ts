@@ -9,22 +9,22 @@ import {
   STORES,
   type Chain,
 } from "../support/admin-fixtures.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
 import {
   PROGRAM,
-  startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
-  type GatehouseProcess,
+  type RunningGatehouse,
 } from "../support/gatehouse-process.ts";
 import { readSettings } from "../../src/config/settings.ts";
 import { availableParallelism } from "node:os";
 import { writeFileSync } from "node:fs";
 
 describe.each(STORES)("the Admin API over %s", (_, environment) => {
-  let gatehouse: GatehouseProcess;
+  let gatehouse: RunningGatehouse;
   let chain: Chain;
   beforeAll(async () => {
-    gatehouse = await startGatehouseProcess({ env: await environment() });
+    gatehouse = await startGatehouseOnSystemClock({ env: await environment() });
     chain = await createChain(gatehouse);
   }, 60_000);
   afterAll(() => gatehouse.stop());
@@ -89,7 +89,7 @@ describe.each(STORES)("the Admin API over %s", (_, environment) => {
 
 describe("the secret", () => {
   test("may have spaces around it", async () => {
-    const gatehouse = await startGatehouseProcess({
+    const gatehouse = await startGatehouseOnSystemClock({
       env: { SERVER_SECRET_KEY: "  spaces around it, and long enough  " },
     });
     expect((await gatehouse.api("GET", "/gateways")).status).toBe(200);

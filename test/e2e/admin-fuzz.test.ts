@@ -11,11 +11,8 @@ import {
   type Chain,
   type RawBody,
 } from "../support/admin-fixtures.ts";
-import {
-  startGatehouseProcess,
-  type ApiResponse,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
+import type { ApiResponse, RunningGatehouse } from "../support/gatehouse-process.ts";
 import { isLong, runs } from "../support/long-form.ts";
 import { anyCharacter } from "../support/characters.ts";
 
@@ -244,11 +241,11 @@ function mutated(valid: Json, { at, value, name, how }: Mutation): Json {
 }
 
 describe.each(STORES)("fuzzed writes over %s", (store, environment) => {
-  let gatehouse: GatehouseProcess;
+  let gatehouse: RunningGatehouse;
   let endpoints: WriteEndpoint[];
 
   beforeAll(async () => {
-    gatehouse = await startGatehouseProcess({ env: await environment() });
+    gatehouse = await startGatehouseOnSystemClock({ env: await environment() });
     const chain = await createChain(gatehouse);
     const key = await create(gatehouse, "/iam/api-keys", { name: "k", subject: chain.gateway });
     endpoints = writeEndpoints(chain, key.id);

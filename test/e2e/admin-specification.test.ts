@@ -9,15 +9,16 @@ import {
   RESOURCES,
   STORES,
 } from "../support/admin-fixtures.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
+import type { RunningGatehouse } from "../support/gatehouse-process.ts";
 
 /** Creates a gateway, its records, and an API key with the payloads of the specification. */
 describe.each(STORES)("the specification's table of endpoints over %s", (_, environment) => {
-  let gatehouse: GatehouseProcess;
+  let gatehouse: RunningGatehouse;
   const ids = { gateway: "", upstream: "", service: "", rule: "" };
 
   beforeAll(async () => {
-    gatehouse = await startGatehouseProcess({ env: await environment() });
+    gatehouse = await startGatehouseOnSystemClock({ env: await environment() });
   }, 60_000);
   afterAll(() => gatehouse.stop());
 

@@ -10,11 +10,8 @@ import {
   type Chain,
   type ResourceExample,
 } from "../support/admin-fixtures.ts";
-import {
-  startGatehouseProcess,
-  type ApiResponse,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
+import type { ApiResponse, RunningGatehouse } from "../support/gatehouse-process.ts";
 import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
@@ -22,10 +19,10 @@ setDefaultTimeout(60_000);
 const etagOf = ({ headers }: ApiResponse) => headers.get("etag") ?? "";
 
 describe.each(STORES)("ETag over %s", (_, environment) => {
-  let gatehouse: GatehouseProcess;
+  let gatehouse: RunningGatehouse;
   let chain: Chain;
   beforeAll(async () => {
-    gatehouse = await startGatehouseProcess({ env: await environment() });
+    gatehouse = await startGatehouseOnSystemClock({ env: await environment() });
     chain = await createChain(gatehouse);
   });
   afterAll(() => gatehouse.stop());

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { create } from "../support/admin-fixtures.ts";
 import { postChat, seedPlugins, type Fields } from "../support/plugin-fixtures.ts";
 import { onlyRequest, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
@@ -30,7 +30,7 @@ afterAll(() => service.stop(true));
 beforeEach(() => void (received.length = 0));
 
 const [gatehouse, provider, translator] = await Promise.all([
-  useGatehouse({ env: { PLUGINS_DIR: directory } }),
+  useGatehouseProcess({ env: { PLUGINS_DIR: directory } }),
   useFakeProvider(),
   useFakeProvider(),
 ]);

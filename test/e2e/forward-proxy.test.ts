@@ -5,7 +5,7 @@ import { pipeline } from "node:stream";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { CHAT, onlyRequest, seedRoute } from "../support/proxy-fixtures.ts";
 import { checkSignature } from "../support/sigv4-check.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 /** The targets of the requests that the proxy received. */
 const proxied: string[] = [];
@@ -29,7 +29,7 @@ proxy.listen(0, "127.0.0.1", () => listening.resolve(undefined));
 await listening.promise;
 const address = proxy.address();
 if (address === null || typeof address === "string") throw new Error("the proxy has no port");
-const gatehouse = await useGatehouse({
+const gatehouse = await useGatehouseProcess({
   env: { HTTP_PROXY: `http://127.0.0.1:${address.port}`, NO_PROXY: "127.0.0.1, .internal.example" },
 });
 const routeTo = (base_url: string) =>

@@ -2,19 +2,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { FakeMcpServer } from "../../src/fake-provider/mcp-server.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
+import type { RunningGatehouse } from "../support/gatehouse-process.ts";
 import { seedMcp, StatelessClient } from "../support/mcp-fixtures.ts";
 import { CHAT, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 
 let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
+let gatehouse: RunningGatehouse;
 let path: string;
 const tools = new FakeMcpServer();
 let toolPath: string;
 
 beforeAll(async () => {
   provider = await startFakeProvider();
-  gatehouse = await startGatehouseProcess();
+  gatehouse = await startGatehouseOnSystemClock();
   const route = await seedRoute(gatehouse, {
     upstream: { targets: [targetAt(provider)] },
     rule: { methods: ["GET", "POST"] },
@@ -95,7 +96,7 @@ describe("the data plane on the admin listener", () => {
   });
 
   test("ADMIN_FALLTHROUGH=false turns it off", async () => {
-    const alone = await startGatehouseProcess({ env: { ADMIN_FALLTHROUGH: "false" } });
+    const alone = await startGatehouseOnSystemClock({ env: { ADMIN_FALLTHROUGH: "false" } });
     const route = await seedRoute(alone, { upstream: { targets: [targetAt(provider)] } });
     expect((await rawJson(alone.adminUrl, route.path, CHAT)).status).toBe(404);
     expect((await rawJson(alone.proxyUrl, route.path, CHAT)).status).toBe(200);

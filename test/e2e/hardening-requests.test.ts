@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
+import type { RunningGatehouse } from "../support/gatehouse-process.ts";
 import {
   CHAT,
   onlyRequest,
@@ -15,13 +16,13 @@ import {
 } from "../support/proxy-fixtures.ts";
 
 let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
+let gatehouse: RunningGatehouse;
 let chatPath: string;
 let apiKey: string;
 
 beforeAll(async () => {
   provider = await startFakeProvider();
-  gatehouse = await startGatehouseProcess();
+  gatehouse = await startGatehouseOnSystemClock();
   await seedRoute(gatehouse, {
     upstream: { targets: [targetAt(provider, { path: "/tenants/acme" })] },
     rule: { path: "/public/*", methods: ["GET"], strip_path: true },

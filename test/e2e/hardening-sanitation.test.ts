@@ -3,13 +3,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
+import type { RunningGatehouse } from "../support/gatehouse-process.ts";
 import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { waitFor } from "../support/waiting.ts";
 
 const ATTACK = "<script>alert(1)</script>";
 
-let gatehouse: GatehouseProcess;
+let gatehouse: RunningGatehouse;
 let provider: FakeProvider;
 const urls: Record<string, string> = {};
 const gateways: string[] = [];
@@ -27,7 +28,7 @@ const pluginWith = (action: string, settings: Record<string, unknown> = {}) => (
 
 beforeAll(async () => {
   provider = await startFakeProvider();
-  gatehouse = await startGatehouseProcess();
+  gatehouse = await startGatehouseOnSystemClock();
   for (const action of ["block", "sanitize"]) {
     const { path, gateway } = await seedRoute(gatehouse, {
       gateway: { required_plugins: [pluginWith(action)] },

@@ -3,13 +3,13 @@
 import { afterEach, expect, test } from "bun:test";
 import { untilPrinted } from "../support/gatehouse-process.ts";
 import { CHAT, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const MAX = 3;
 
 const provider = await useFakeProvider();
-const gatehouse = await useGatehouse({
+const gatehouse = await useGatehouseProcess({
   env: { MAX_IN_FLIGHT: String(MAX), DRAIN_DELAY_MS: "600000" },
 });
 const ORIGIN = "https://app.example.com";

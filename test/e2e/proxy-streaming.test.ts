@@ -18,12 +18,12 @@ import {
   unchunk,
   type Route,
 } from "../support/balancing-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { untilStable, waitFor, waitUntil } from "../support/waiting.ts";
 
 const MB = 1 << 20;
 
-const gatehouse = await useGatehouse({ env: { MAX_BODY_BYTES: String(64 * MB) } });
+const gatehouse = await useGatehouseProcess({ env: { MAX_BODY_BYTES: String(64 * MB) } });
 const one = await useFakeProvider({ name: "one" });
 const two = await useFakeProvider({ name: "two" });
 // Routes that relay the provider's format, and that translate it to OpenAI chat.

@@ -8,7 +8,7 @@ import { temporaryDirectory } from "../support/gatehouse-process.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
 import { openRealtime, useRealtimeProvider } from "../support/realtime-provider.ts";
 import { isInstalled } from "../support/required-program.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 const hasOpenssl = isInstalled(Bun.which("openssl"), {
   name: "openssl",
@@ -58,7 +58,7 @@ await listening.promise;
 const address = proxy.address();
 if (address === null || typeof address === "string") throw new Error("the proxy has no port");
 const proxyUrl = `http://user:p%40ss@127.0.0.1:${address.port}`;
-const gatehouse = await useGatehouse({
+const gatehouse = await useGatehouseProcess({
   env: {
     HTTP_PROXY: proxyUrl,
     HTTPS_PROXY: proxyUrl,

@@ -6,7 +6,7 @@ import { pluginsDirectory, scripted, scriptedWhole, SCRIPTED_PLUGINS } from "../
 import { seedKey, seedRoute } from "../support/proxy-fixtures.ts";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startUploadProvider } from "../support/upload-provider.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { eventLoopTurns, untilStable, waitFor, waitUntil } from "../support/waiting.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -27,7 +27,7 @@ const gatehouse = await startGatehouseInProcess({
 });
 const { clock } = gatehouse;
 /** For the measurement of memory. */
-const server = await useGatehouse();
+const server = await useGatehouseProcess();
 const provider = startUploadProvider();
 const other = startUploadProvider();
 const clients: RawClient[] = [];

@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { readMetrics, type MetricsPage } from "../support/prometheus-text.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { totalAfter, usageReport } from "../support/usage-fixtures.ts";
 
 const INVENTED_MODELS = 10_200;
 const CALLERS = 32;
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 
 async function send(route: SeededRoute, model: string): Promise<void> {
   const response = await postChat(gatehouse, route, { body: { ...CHAT, model } });

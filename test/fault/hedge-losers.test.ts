@@ -3,10 +3,10 @@
 import { afterAll, expect, test } from "bun:test";
 import { CHAT_REQUEST, seedUpstream } from "../support/balancing-fixtures.ts";
 import { isLong, runs } from "../support/long-form.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 
 const AFTER_MS = 30;
 const HEDGES = runs({ short: 40, long: 1000 });

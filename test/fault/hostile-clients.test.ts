@@ -5,7 +5,7 @@ import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { unexpectedOutput, openFiles } from "./process-watch.ts";
 
@@ -14,7 +14,7 @@ const isLong = process.env["GATEHOUSE_LONG"] === "1";
 const IDLE_CONNECTIONS = Number(process.env["GATEHOUSE_IDLE_CONNECTIONS"] ?? 500);
 const slow: SlowClient[] = [];
 
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 const provider = await useFakeProvider();
 await seedRoute(gatehouse, {
   upstream: { targets: [targetAt(provider, { path: "/echo" })] },

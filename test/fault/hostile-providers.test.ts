@@ -7,7 +7,7 @@ import { seedRoute } from "../support/proxy-fixtures.ts";
 import { unexpectedOutput, MB, measurePeakMemory } from "./process-watch.ts";
 import { startRawProvider, type ProviderConnection, type ConnectionScript } from "../support/raw-provider.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 /** Allowed growth of memory during bounded work, before garbage is collected. */
@@ -19,7 +19,7 @@ const HANDLINGS = ["plain", "translated", "pieces", "whole", "usage"] as const;
 /** One more, with a short first-byte timeout. */
 type Handling = (typeof HANDLINGS)[number] | "short_timeout";
 
-const gatehouse = await useGatehouse({ env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) } });
+const gatehouse = await useGatehouseProcess({ env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) } });
 const provider = startRawProvider();
 const upstream = {
   targets: [{ provider: "raw", base_url: provider.url, path: "/x" }],

@@ -2,14 +2,14 @@
 import { expect, test } from "bun:test";
 import { isLong } from "../support/long-form.ts";
 import { seedMcp, SessionClient, useMcpServers } from "../support/mcp-fixtures.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 /** Contract part 2: a cancellation reaches the server within this time. The long form checks it, where nothing else runs. */
 const LIMIT_MS = 250;
 const CALLS = 20;
 
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 let abortedAt = 0;
 let started = 0;
 

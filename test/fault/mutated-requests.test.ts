@@ -3,7 +3,7 @@
 // GATEHOUSE_SEED repeats a run.
 import { afterAll, expect, test } from "bun:test";
 import { seedRoute } from "../support/proxy-fixtures.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { mutatedRequest, randomFrom } from "./request-mutations.ts";
 import { startRecordingUpstream } from "./recording-upstream.ts";
@@ -18,7 +18,7 @@ const BATCH = 200;
 const PATH = "/mutants";
 const DEADLINE_MS = 60_000 + MUTANTS * 5;
 const upstream = startRecordingUpstream();
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 await seedRoute(gatehouse, {
   upstream: { targets: [{ provider: "recording", base_url: upstream.url, path: "" }] },
   rule: { path: `${PATH}/*`, methods: ["GET", "POST", "PUT", "DELETE"] },

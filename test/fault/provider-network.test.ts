@@ -13,7 +13,7 @@ import {
   type Route,
 } from "../support/balancing-fixtures.ts";
 import { startFaultProxy } from "../support/fault-proxy.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { unexpectedOutput } from "./process-watch.ts";
 
@@ -22,7 +22,7 @@ const SHORT = { timeouts: { first_byte: 1000, idle: 1000 } };
 const targetThrough = () => ({ ...targetOf(far), base_url: `http://127.0.0.1:${proxy.port}` });
 let backed: Route;
 
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 const far = await useFakeProvider({ name: "far" });
 const near = await useFakeProvider({ name: "near" });
 const proxy = startFaultProxy({ port: far.port });

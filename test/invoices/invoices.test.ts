@@ -7,10 +7,10 @@ import { PriceTable } from "../../src/usage/price-table.ts";
 import { create } from "../support/admin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { totalAfter, usageReport } from "../support/usage-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { generateInvoices, INVOICES_FILE, type Invoice, type InvoiceFormat } from "./generate-invoices.ts";
 
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 const [firstLine = "", ...lines] = readFileSync(INVOICES_FILE, "utf8").trimEnd().split("\n");
 const prices: Price[] = JSON.parse(firstLine);
 const invoices = lines.map((line): Invoice => JSON.parse(line));

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isInstalled } from "../support/required-program.ts";
 import { seedMcp } from "../support/mcp-fixtures.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 const SUITES = [
   { name: "2025-11-25", folder: "@modelcontextprotocol/conformance", options: ["--suite", "all"] },
@@ -19,7 +19,7 @@ const hasPackages = isInstalled(existsSync(join(modules, "conformance-stateless"
   install: "npm ci --prefix test/mcp",
 });
 
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 
 /** Starts the server. Resolves to its URL. */
 async function startFixture(): Promise<string> {

@@ -1,7 +1,8 @@
 // Shared by the tests of the Admin API: a running gateway with records, checks of error responses, and a raw HTTP client.
 import { afterAll, beforeAll, expect } from "bun:test";
 import { connect } from "node:net";
-import { startGatehouseProcess, type ApiResponse, type RunningGatehouse } from "./gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "./gatehouse-in-process.ts";
+import type { ApiResponse, RunningGatehouse } from "./gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "./postgres.ts";
 
 /** Ids of a gateway with an upstream, a service, and a rule. */
@@ -165,7 +166,7 @@ export function useAdminApi(env: Record<string, string> = {}): AdminFixture {
     return started;
   };
   beforeAll(async () => {
-    const gatehouse = await startGatehouseProcess({ env });
+    const gatehouse = await startGatehouseOnSystemClock({ env });
     const chain = await createChain(gatehouse, "one");
     started = { gatehouse, chain, other: await createChain(gatehouse, "other") };
   });

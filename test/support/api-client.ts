@@ -1,6 +1,6 @@
 // A client of a rule for a whole API, with requests for stored objects.
 import { expect } from "bun:test";
-import type { GatehouseProcess } from "./gatehouse-process.ts";
+import type { RunningGatehouse } from "./gatehouse-process.ts";
 import { seedRoute, type SeededRoute } from "./proxy-fixtures.ts";
 
 /** Allows a rule everything. */
@@ -59,7 +59,7 @@ interface SeededApi {
 
 /** Creates a rule for a whole API. */
 export async function seedApi(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   targets: readonly Record<string, unknown>[],
   { rule = {} }: { rule?: object } = {},
 ): Promise<SeededApi> {

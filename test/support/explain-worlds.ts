@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import { create } from "./admin-fixtures.ts";
-import type { GatehouseProcess } from "./gatehouse-process.ts";
+import type { RunningGatehouse } from "./gatehouse-process.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -201,7 +201,7 @@ export interface SeededGateway {
 let worldCount = 0;
 
 export async function seedWorld(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   world: World,
   providers: readonly FakeProvider[],
 ): Promise<SeededGateway[]> {
@@ -244,7 +244,7 @@ export async function seedWorld(
 }
 
 export async function removeWorld(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   gateways: readonly SeededGateway[],
 ): Promise<void> {
   for (const { id } of gateways) await gatehouse.api("DELETE", `/gateways/${id}?cascade=true`);

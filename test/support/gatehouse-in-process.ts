@@ -3,6 +3,7 @@
 import { afterAll, beforeEach } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { systemClock, type Clock } from "../../src/base/clock.ts";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { readSettings } from "../../src/config/settings.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -20,9 +21,21 @@ export interface GatehouseInProcess extends RunningGatehouse {
   readonly clock: ManualClock;
 }
 
-export async function startGatehouseInProcess(
-  options: { readonly env?: Record<string, string> } = {},
-): Promise<GatehouseInProcess> {
+export interface InProcessOptions {
+  readonly env?: Record<string, string>;
+}
+
+export async function startGatehouseInProcess(options: InProcessOptions = {}): Promise<GatehouseInProcess> {
+  const clock = new ManualClock();
+  return { ...(await startOnClock(clock, options)), clock };
+}
+
+/** Starts a gateway with the clock of the system. */
+export function startGatehouseOnSystemClock(options: InProcessOptions = {}): Promise<RunningGatehouse> {
+  return startOnClock(systemClock, options);
+}
+
+async function startOnClock(clock: Clock, options: InProcessOptions): Promise<RunningGatehouse> {
   const dataDir = temporaryDirectory();
   const settings = readSettings({
     ADMIN_PORT: "0",
@@ -37,7 +50,6 @@ export async function startGatehouseInProcess(
     { level: settings.LOG_LEVEL, format: "json" },
     { write: (line) => void (printed += line) },
   );
-  const clock = new ManualClock();
   const gatehouse = await startGatehouse(settings, "all", log, null, clock);
   const adminUrl = gatehouse.adminUrl ?? "";
   const token = await tokenFor(TEST_SECRET, dataDir);
@@ -46,7 +58,6 @@ export async function startGatehouseInProcess(
     proxyUrl: gatehouse.proxyUrl ?? "",
     dataDir,
     token,
-    clock,
     output: () => printed,
     api: (method, path, body, headers) => callApi(adminUrl, token, method, path, body, headers),
     async stop() {

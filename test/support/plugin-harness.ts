@@ -6,7 +6,8 @@ import {
   type FakeProvider,
   type RecordedRequest,
 } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "./gatehouse-process.ts";
+import { startGatehouseOnSystemClock } from "./gatehouse-in-process.ts";
+import type { RunningGatehouse } from "./gatehouse-process.ts";
 import {
   pluginsDirectory,
   postChat,
@@ -23,7 +24,7 @@ const MAX_BODY_BYTES = 1 << 20;
 type RouteFields = NonNullable<Parameters<typeof seedPlugins>[3]>;
 
 class PluginHarness {
-  #gatehouse: GatehouseProcess | null = null;
+  #gatehouse: RunningGatehouse | null = null;
   #provider: FakeProvider | null = null;
   #directory: string | null = null;
 
@@ -31,7 +32,7 @@ class PluginHarness {
     this.#directory = pluginsDirectory({ ...SCRIPTED_PLUGINS, ...plugins });
     const env = { PLUGINS_DIR: this.#directory, MAX_BODY_BYTES: String(MAX_BODY_BYTES) };
     [this.#gatehouse, this.#provider] = await Promise.all([
-      startGatehouseProcess({ env }),
+      startGatehouseOnSystemClock({ env }),
       startFakeProvider(),
     ]);
   }
@@ -42,7 +43,7 @@ class PluginHarness {
     if (this.#directory !== null) rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  get gatehouse(): GatehouseProcess {
+  get gatehouse(): RunningGatehouse {
     if (this.#gatehouse === null) throw new Error("the gateway is not started yet");
     return this.#gatehouse;
   }

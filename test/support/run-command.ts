@@ -3,7 +3,7 @@
 import { expect, spyOn } from "bun:test";
 import { runCli } from "../../src/cli/main.ts";
 import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
-import { TEST_SECRET, type GatehouseProcess } from "./gatehouse-process.ts";
+import { TEST_SECRET, type RunningGatehouse } from "./gatehouse-process.ts";
 
 export interface CommandResult {
   readonly code: number;
@@ -37,7 +37,7 @@ export function settingsOf({
   adminUrl,
   proxyUrl,
   dataDir,
-}: Pick<GatehouseProcess, "adminUrl" | "proxyUrl" | "dataDir">): Record<string, string> {
+}: Pick<RunningGatehouse, "adminUrl" | "proxyUrl" | "dataDir">): Record<string, string> {
   return {
     GATEHOUSE_URL: adminUrl,
     SERVER_SECRET_KEY: TEST_SECRET,

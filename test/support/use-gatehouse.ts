@@ -6,9 +6,21 @@ import {
   type FakeProvider,
   type FakeProviderOptions,
 } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess, type StartOptions } from "./gatehouse-process.ts";
+import { startGatehouseOnSystemClock, type InProcessOptions } from "./gatehouse-in-process.ts";
+import {
+  startGatehouseProcess,
+  type GatehouseProcess,
+  type RunningGatehouse,
+  type StartOptions,
+} from "./gatehouse-process.ts";
 
-export async function useGatehouse(options: StartOptions = {}): Promise<GatehouseProcess> {
+export async function useGatehouse(options: InProcessOptions = {}): Promise<RunningGatehouse> {
+  const gatehouse = await startGatehouseOnSystemClock(options);
+  afterAll(() => gatehouse.stop());
+  return gatehouse;
+}
+
+export async function useGatehouseProcess(options: StartOptions = {}): Promise<GatehouseProcess> {
   const gatehouse = await startGatehouseProcess(options);
   afterAll(() => gatehouse.stop());
   return gatehouse;

@@ -8,12 +8,12 @@ import { postChat } from "../support/plugin-fixtures.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
 import { totalAfter } from "../support/usage-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 const run = (...args: readonly string[]) => runCommand(args, settingsOf(gatehouse));
 
 /** Runs a command that must succeed and returns what it printed. */

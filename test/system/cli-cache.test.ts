@@ -2,13 +2,16 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { CHAT, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 
-const [gatehouse, provider] = await Promise.all([useGatehouse({ env: { WORKERS: "2" } }), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([
+  useGatehouseProcess({ env: { WORKERS: "2" } }),
+  useFakeProvider(),
+]);
 const run = (...args: readonly string[]) => runCommand(args, settingsOf(gatehouse));
 const plugin = { name: "response_cache", stage: "pre_request", settings: { isolation: "gateway" } };
 const route = await seedRoute(gatehouse, {

@@ -6,13 +6,13 @@ import { temporaryDirectory } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { runCommand, settingsOf } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
 const gameDays = `/gateways/${route.gateway}/game-days`;
 const directory = temporaryDirectory();

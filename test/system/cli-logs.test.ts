@@ -3,14 +3,14 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { expectError } from "../support/admin-fixtures.ts";
 import { PROGRAM, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 
-const gatehouse = await useGatehouse({ env: { WORKERS: "2" } });
+const gatehouse = await useGatehouseProcess({ env: { WORKERS: "2" } });
 // An invalid attribute is logged as an error when the gateway starts.
-const faulty = await useGatehouse({ env: { OTEL_RESOURCE_ATTRIBUTES: "region" } });
+const faulty = await useGatehouseProcess({ env: { OTEL_RESOURCE_ATTRIBUTES: "region" } });
 const run = (args: readonly string[], server = gatehouse) =>
   runCommand(["logs", ...args], settingsOf(server));
 interface LogLine {

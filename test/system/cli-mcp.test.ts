@@ -4,12 +4,12 @@ import { FakeMcpServer } from "../../src/fake-provider/mcp-server.ts";
 import { temporarySqliteUrl, withSql } from "../contract/store-records.ts";
 import { create } from "../support/admin-fixtures.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 setDefaultTimeout(60_000);
 
 const DATABASE_URL = temporarySqliteUrl();
-const gatehouse = await useGatehouse({ env: { DATABASE_URL } });
+const gatehouse = await useGatehouseProcess({ env: { DATABASE_URL } });
 const run = (...args: readonly string[]) => runCommand(args, settingsOf(gatehouse));
 let fake: FakeMcpServer;
 

@@ -11,14 +11,14 @@ import {
 import { limiter, postChat } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { freePort } from "../support/free-port.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 const run = (args: readonly string[], env = settingsOf(gatehouse)) => runCommand(args, env);
 
 /** Runs a command that must succeed and returns what it printed. */

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { create } from "../support/admin-fixtures.ts";
 import { temporaryDirectory } from "../support/gatehouse-process.ts";
 import { runCommand, settingsOf } from "../support/run-command.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 setDefaultTimeout(60_000);
 
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 const directory = temporaryDirectory();
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const file = join(directory, "gatehouse.yaml");

@@ -2,13 +2,13 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { runCommand, settingsOf } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 
 const run = (...args: readonly string[]) => runCommand(["plugins", ...args], settingsOf(gatehouse));
 

@@ -14,7 +14,7 @@ import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
 import { isInstalled } from "../support/required-program.ts";
 import { expectOneLine, runCommand, settingsOf, type CommandResult } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { freePort } from "../support/free-port.ts";
 
@@ -55,7 +55,7 @@ const COMMANDS = [
 ];
 
 const scratch = temporaryDirectory();
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 const route = await seedRoute(gatehouse, {
   gateway: { name: "acme", required_plugins: [limiter({ global: [50, "1m"] })] },
   upstream: { targets: [targetAt(provider)] },

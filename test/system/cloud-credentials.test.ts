@@ -9,11 +9,11 @@ import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/prox
 import { runCommand, settingsOf } from "../support/run-command.ts";
 import { createServiceAccount } from "../support/service-account.ts";
 import { checkSignature } from "../support/sigv4-check.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 const provider = await useFakeProvider();
 const directory = temporaryDirectory();
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -3,7 +3,7 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 setDefaultTimeout(60_000);
 
@@ -14,7 +14,7 @@ const blocksIn = (language: string) =>
 
 const folder = temporaryDirectory();
 for (const part of ["bin", "scripts"]) symlinkSync(join(ROOT, part), join(folder, part));
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { LAUNCHER, temporaryDirectory } from "../support/gatehouse-process.ts";
 import { seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { expectOneLine, runCommand } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
@@ -22,7 +22,7 @@ const CLIENTS = ["claude-code", "codex", "openai", "anthropic", "langchain", "ai
 const KEY = `gw_${"k".repeat(43)}`;
 const URL_FLAG = "--url=http://127.0.0.1:9";
 
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 let home: string;
 beforeEach(() => {
   home = temporaryDirectory();

@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } f
 import { join } from "node:path";
 import { PROGRAM, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -26,7 +26,7 @@ for (const part of ["src", "node_modules", "scripts", "package.json", "tsconfig.
   symlinkSync(join(ROOT, part), join(folder, part));
 mkdirSync(join(folder, "plugins"));
 const env = { PLUGINS_DIR: join(folder, "plugins") };
-const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess({ env }), useFakeProvider()]);
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });

@@ -4,11 +4,11 @@ import { expectProblemsAt } from "../support/admin-fixtures.ts";
 import type { ApiResponse } from "../support/gatehouse-process.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { runCommand, settingsOf } from "../support/run-command.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 
 const seed = (gateway = {}, rule = {}) =>
   seedRoute(gatehouse, {

@@ -19,7 +19,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 /** Generous, for a busy machine. */
@@ -55,7 +55,7 @@ const directory = pluginsDirectory({
   "loud.ts": pluginSource("loud", ""),
 });
 const env = { PLUGINS_DIR: directory };
-const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess({ env }), useFakeProvider()]);
 afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });

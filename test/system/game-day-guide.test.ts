@@ -6,7 +6,7 @@ import { create } from "../support/admin-fixtures.ts";
 import { CHAT_REQUEST } from "../support/balancing-fixtures.ts";
 import { temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
@@ -19,7 +19,7 @@ const blocksIn = (language: string) =>
 const folder = temporaryDirectory();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 symlinkSync(join(ROOT, "bin"), join(folder, "bin"));
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess(), useFakeProvider()]);
 
 test("the guide's file and command work as written, and the verdict is that a failover works", async () => {
   const [file = "", ...otherFiles] = blocksIn("yaml");

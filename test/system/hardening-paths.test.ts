@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { connectRaw } from "../support/raw-client.ts";
 import { hasNginx, startDeployedBalancer, type LoadBalancer } from "../support/nginx.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 /** The targets of the requests that arrived at the provider or its forward proxy, without scheme and host. */
 const received: string[] = [];
@@ -24,8 +24,8 @@ afterAll(() => {
 });
 beforeEach(() => void (received.length = 0));
 
-const direct = await useGatehouse();
-const proxied = await useGatehouse({ env: { HTTP_PROXY: `http://127.0.0.1:${port}` } });
+const direct = await useGatehouseProcess();
+const proxied = await useGatehouseProcess({ env: { HTTP_PROXY: `http://127.0.0.1:${port}` } });
 let balancer: LoadBalancer | null = null;
 
 beforeAll(async () => {

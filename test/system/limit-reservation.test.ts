@@ -11,7 +11,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const CLAIMING = `
@@ -27,7 +27,7 @@ const CLAIMING = `
     },
   });`;
 const env = { PLUGINS_DIR: pluginsDirectory({ ...SCRIPTED_PLUGINS, "claiming.js": CLAIMING }) };
-const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess({ env }), useFakeProvider()]);
 
 const claiming = (code: string, fields: Fields = {}): Fields => ({
   name: "claiming",
@@ -305,7 +305,7 @@ describe("limits that requests repeat", () => {
 describe.skipIf(!hasRedis)("on Redis", () => {
   test("rate limits, token limits and budgets, also of a virtual model, take one script call before the request is forwarded and one afterwards", async () => {
     const redis = await startRedis(["--appendonly", "no"]);
-    const shared = await useGatehouse({ env: { REDIS_URL: redis.url, REDIS_SILENT_MS: "1000" } });
+    const shared = await useGatehouseProcess({ env: { REDIS_URL: redis.url, REDIS_SILENT_MS: "1000" } });
     const route = await seed(
       [
         limiter({ global: [1000, "1h"], per_ip: [1000, "1h"] }),

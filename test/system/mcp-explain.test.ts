@@ -3,10 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { seedMcp, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { seedKey } from "../support/proxy-fixtures.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 const servers = useMcpServers({
   one: { tools: { read: {}, write: {}, drop: {} } },
   two: { tools: { find: {} } },

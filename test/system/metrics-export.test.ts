@@ -7,7 +7,7 @@ import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const receiver = startOtlpReceiver({ metrics: "/own/metrics" });
@@ -19,7 +19,7 @@ const env = {
   OTEL_METRIC_EXPORT_INTERVAL: "100",
 };
 const startedBefore = BigInt(Date.now()) * 1_000_000n;
-const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess({ env }), useFakeProvider()]);
 afterAll(() => receiver.stop());
 beforeEach(() => receiver.respondWith(null));
 

@@ -14,13 +14,13 @@ import { EMPLOYEE, newCanaries, unmistakableParts, type Canaries } from "../supp
 import type { Fields } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const receiver = startOtlpReceiver();
 const redis = hasRedis ? await startRedis(["--appendonly", "no"]) : null;
 const [gatehouse, provider, copy, judge] = await Promise.all([
-  useGatehouse({
+  useGatehouseProcess({
     env: {
       LOG_LEVEL: "debug",
       WORKERS: "1",

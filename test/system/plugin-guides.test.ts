@@ -12,7 +12,7 @@ import {
   type Fields,
 } from "../support/plugin-fixtures.ts";
 import { onlyRequest, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
@@ -36,7 +36,7 @@ function entryIn(guide: string, name: string): Fields {
 const directory = pluginsDirectory();
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const [gatehouse, provider] = await Promise.all([
-  useGatehouse({ env: { PLUGINS_DIR: directory } }),
+  useGatehouseProcess({ env: { PLUGINS_DIR: directory } }),
   useFakeProvider(),
 ]);
 

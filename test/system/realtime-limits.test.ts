@@ -8,17 +8,17 @@ import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startRawProvider, type ProviderConnection } from "../support/raw-provider.ts";
 import { openRealtime, useRealtimeProvider } from "../support/realtime-provider.ts";
 import { totalAfter } from "../support/usage-fixtures.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { passTimeUntil, untilStable, waitFor, waitUntil } from "../support/waiting.ts";
 
 const provider = useRealtimeProvider();
 const raw = startRawProvider();
 afterAll(() => raw.stop());
 const MEBIBYTE = 1024 * 1024;
-const gatehouse = await useGatehouse({
+const gatehouse = await useGatehouseProcess({
   env: { MAX_BODY_BYTES: String(MEBIBYTE), MAX_IN_FLIGHT_PER_CLIENT: "2" },
 });
-const withLittleMemory = await useGatehouse({ env: { MAX_BUFFERED_BYTES: String(4 * MEBIBYTE) } });
+const withLittleMemory = await useGatehouseProcess({ env: { MAX_BUFFERED_BYTES: String(4 * MEBIBYTE) } });
 
 const HANDSHAKE =
   "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";

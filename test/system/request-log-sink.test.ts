@@ -8,7 +8,7 @@ import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const root = mkdtempSync(join(tmpdir(), "gatehouse-request-log-"));
@@ -28,7 +28,7 @@ function recordsIn(path: string): ApiResponse["body"][] {
 
 const path = join(root, "logs", "requests.jsonl");
 const [gatehouse, provider] = await Promise.all([
-  useGatehouse({ env: { REQUEST_LOG_SINK: `file:${path}`, REQUEST_LOG_SIZE: "10" } }),
+  useGatehouseProcess({ env: { REQUEST_LOG_SINK: `file:${path}`, REQUEST_LOG_SIZE: "10" } }),
   useFakeProvider(),
 ]);
 

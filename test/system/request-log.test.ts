@@ -17,11 +17,11 @@ import {
   STREAMED_CHAT,
 } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const env = { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) };
-const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseProcess({ env }), useFakeProvider()]);
 
 async function list({ gateway }: SeededRoute, query = ""): Promise<ApiResponse["body"][]> {
   const { status, body } = await gatehouse.api("GET", `/gateways/${gateway}/requests${query}`);

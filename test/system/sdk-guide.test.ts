@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { z } from "zod";
 import { TEST_SECRET, temporaryDirectory } from "../support/gatehouse-process.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 
 setDefaultTimeout(60_000);
 
@@ -24,7 +24,7 @@ const atFakeProvider = (yaml: string) =>
   yaml.replaceAll(/^( +)- (provider: .+)$/gm, `$1- $2\n$1  base_url: ${provider.url}`);
 
 const provider = await useFakeProvider({ name: "Ada" });
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseProcess();
 
 async function run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
   const child = Bun.spawn([...command], {

@@ -10,7 +10,7 @@ import { callApi, temporaryDirectory, TEST_SECRET, type ApiResponse } from "../s
 import { isInstalled } from "../support/required-program.ts";
 import { runCommand, settingsOf } from "../support/run-command.ts";
 import { useTokenServer } from "../support/token-server.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
@@ -36,7 +36,7 @@ writeFileSync(
   [valid, expired].map((each) => (each === null ? "" : readFileSync(each.cert, "utf8"))).join("\n"),
 );
 
-const gatehouse = await useGatehouse({ env: hasOpenssl ? { NODE_EXTRA_CA_CERTS: authorities } : {} });
+const gatehouse = await useGatehouseProcess({ env: hasOpenssl ? { NODE_EXTRA_CA_CERTS: authorities } : {} });
 const tokens = useTokenServer();
 
 interface Seen {

@@ -12,7 +12,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -27,7 +27,7 @@ const env = {
   OTEL_BSP_SCHEDULE_DELAY: "50",
 };
 const [gatehouse, provider, second] = await Promise.all([
-  useGatehouse({ env }),
+  useGatehouseProcess({ env }),
   useFakeProvider(),
   useFakeProvider(),
 ]);
