@@ -23,16 +23,23 @@ const MAX_BODY_BYTES = 1 << 20;
 
 type RouteFields = NonNullable<Parameters<typeof seedPlugins>[3]>;
 
-class PluginHarness {
-  #gatehouse: RunningGatehouse | null = null;
+type Start<Gatehouse> = (options: { readonly env: Record<string, string> }) => Promise<Gatehouse>;
+
+class PluginHarness<Gatehouse extends RunningGatehouse> {
+  readonly #startGatehouse: Start<Gatehouse>;
+  #gatehouse: Gatehouse | null = null;
   #provider: FakeProvider | null = null;
   #directory: string | null = null;
+
+  constructor(startGatehouse: Start<Gatehouse>) {
+    this.#startGatehouse = startGatehouse;
+  }
 
   async start(plugins: Readonly<Record<string, string>>): Promise<void> {
     this.#directory = pluginsDirectory({ ...SCRIPTED_PLUGINS, ...plugins });
     const env = { PLUGINS_DIR: this.#directory, MAX_BODY_BYTES: String(MAX_BODY_BYTES) };
     [this.#gatehouse, this.#provider] = await Promise.all([
-      startGatehouseOnSystemClock({ env }),
+      this.#startGatehouse({ env }),
       startFakeProvider(),
     ]);
   }
@@ -43,7 +50,7 @@ class PluginHarness {
     if (this.#directory !== null) rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  get gatehouse(): RunningGatehouse {
+  get gatehouse(): Gatehouse {
     if (this.#gatehouse === null) throw new Error("the gateway is not started yet");
     return this.#gatehouse;
   }
@@ -74,8 +81,16 @@ class PluginHarness {
 }
 
 /** Starts the harness before the tests of a file and stops it after them. `plugins` are further plugin files. */
-export function usePluginHarness(plugins: Readonly<Record<string, string>> = {}): PluginHarness {
-  const harness = new PluginHarness();
+export function usePluginHarness(plugins: Readonly<Record<string, string>> = {}) {
+  return usePluginHarnessOf(startGatehouseOnSystemClock, plugins);
+}
+
+/** Like `usePluginHarness`, with another kind of gateway. */
+export function usePluginHarnessOf<Gatehouse extends RunningGatehouse>(
+  startGatehouse: Start<Gatehouse>,
+  plugins: Readonly<Record<string, string>>,
+): PluginHarness<Gatehouse> {
+  const harness = new PluginHarness(startGatehouse);
   beforeAll(() => harness.start(plugins), START_MS);
   afterAll(() => harness.stop());
   beforeEach(() => harness.provider.reset());

@@ -14,7 +14,7 @@ import {
   seedPlugins,
   type Fields,
 } from "../support/plugin-fixtures.ts";
-import { expectFailed, usePluginHarness } from "../support/plugin-harness.ts";
+import { expectFailed, usePluginHarnessOf } from "../support/plugin-harness.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { waitUntil } from "../support/waiting.ts";
 
@@ -60,7 +60,7 @@ const STOPPING = `
     },
   });`;
 
-const harness = usePluginHarness({ "shouting.ts": MASKING, "broken.ts": BROKEN });
+const harness = usePluginHarnessOf(startGatehouseProcess, { "shouting.ts": MASKING, "broken.ts": BROKEN });
 
 /** The nice value in the file `stat` of a process or thread. */
 function niceOf(stat: string): number {
