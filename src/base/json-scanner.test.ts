@@ -7,6 +7,7 @@ import { JsonScanner } from "./json-scanner.ts";
 import { createSimdTexts, windowBytesOf } from "./json-string-end-simd.ts";
 import { wordTextOf } from "./json-string-end-words.ts";
 import { grapheme } from "../../test/support/characters.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const NAMES = ["model", "stream", "messages"];
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -112,7 +113,7 @@ describe.each([
         fc.property(document, (text) => {
           atEachAlignment(Buffer.from(text), expectSameAsParser);
         }),
-        { numRuns: 1000 },
+        { numRuns: runs({ short: 200, long: 1000 }) },
       );
     });
 
@@ -130,7 +131,7 @@ describe.each([
           else bytes.splice(position, kind === "set" ? 1 : 0, byte);
           expectSameAsParser(new Uint8Array(bytes));
         }),
-        { numRuns: 5000 },
+        { numRuns: runs({ short: 1000, long: 5000 }) },
       );
     });
 
@@ -147,7 +148,7 @@ describe.each([
         fc.property(fc.array(token, { maxLength: 20 }), (tokens) =>
           expectSameAsParser(Buffer.from(tokens.join(""))),
         ),
-        { numRuns: 5000 },
+        { numRuns: runs({ short: 1000, long: 5000 }) },
       );
     });
 
@@ -213,7 +214,7 @@ describe.each([
         fc.property(content, content, (first, second) =>
           expectSameAsParser(Buffer.from(`{"model":"${first.join("")}","stream":"${second.join("")}"}`)),
         ),
-        { numRuns: 3000 },
+        { numRuns: runs({ short: 600, long: 3000 }) },
       );
     });
 
@@ -265,7 +266,7 @@ describe.each([
             );
           },
         ),
-        { numRuns: 1000 },
+        { numRuns: runs({ short: 200, long: 1000 }) },
       );
     });
 
@@ -340,7 +341,7 @@ describe("suffixes of keys", () => {
         if (hasSuffix) expect(scanner.mayHaveSuffixes).toBe(true);
         else if (keys.every(isPlain)) expect(scanner.mayHaveSuffixes).toBe(false);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs({ short: 600, long: 3000 }) },
     );
   });
 

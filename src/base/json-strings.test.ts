@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { JsonStrings, type ByteRange } from "./json-strings.ts";
 import { anyCharacter } from "../../test/support/characters.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 function stringsIn(bytes: Uint8Array, range: ByteRange = { start: 0, end: bytes.length }): string[] {
   const strings = new JsonStrings(bytes);
@@ -29,7 +30,7 @@ test("are found in order, keys included, whatever they contain", () => {
       const text = JSON.stringify(body, null, indent);
       expect(stringsIn(Buffer.from(text))).toEqual(naiveStringsIn(text));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });
 

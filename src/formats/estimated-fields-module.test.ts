@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createRequestTexts, MAX_INPUT_BYTES, TEXT_TO_DECODE } from "./estimated-fields-module.ts";
 import { unitsOfText } from "./text-tokens.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const texts = createRequestTexts(["messages"], 0);
 
@@ -40,14 +41,14 @@ const longAsciiText = fc
     ),
     { maxLength: 200 },
   )
-  .map((runs) => runs.map(([part, count]) => part.repeat(count)).join(""));
+  .map((pieces) => pieces.map(([part, count]) => part.repeat(count)).join(""));
 
 test("a text is read as it is read when it is decoded", () => {
   fc.assert(
     fc.property(fc.oneof(asciiText, longAsciiText), (value) =>
       expect(readUnits(JSON.stringify(value))).toBe(unitsOfText(value)),
     ),
-    { numRuns: 3000 },
+    { numRuns: runs({ short: 600, long: 3000 }) },
   );
 });
 

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { EstimatedFieldReader } from "./estimated-fields.ts";
 import { estimateCountedTokens, estimateRequestTokens } from "./token-estimate.ts";
 import { anyCharacter } from "../../test/support/characters.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const reader = new EstimatedFieldReader(["max_tokens", "n"]);
 
@@ -96,7 +97,7 @@ test("any request has the estimate of the parsed one, with any white space", () 
       const json = `${space}${JSON.stringify(value, null, space)}${space}`;
       expect(estimateOf(json)).toBe(parsedEstimateOf(json));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });
 
@@ -179,7 +180,7 @@ test("any spelling of a request has the estimate of the parsed one, or is to be 
         expect(json).toMatch(/\\u|"messages"[^]*"messages"/);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs({ short: 600, long: 3000 }) },
   );
   // Not most of them.
   expect(parsed).toBeLessThan(1500);
@@ -203,7 +204,7 @@ test("no text that is cut or changed makes the reader read on without end", () =
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
   reader.forget();
 });

@@ -6,6 +6,7 @@ import { JsonDocument, type JsonNode } from "../base/json-nodes.ts";
 import { FORMAT_NAMES } from "./format-names.ts";
 import { formatNamed } from "./registry.ts";
 import type { TextSink } from "./text-channels.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const MARK = "a text; with spaces";
 const NAMES = [
@@ -109,6 +110,6 @@ test.each(FORMAT_NAMES)("%s", (format) => {
       const at = bytes.indexOf(MARK);
       expect(places.filter(({ start, end }) => start <= at && end > at)).toHaveLength(1);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { formatSse, SseParser, SseTooLargeError, type SseEvent } from "./sse.ts";
 import { anyCharacter, grapheme } from "../../test/support/characters.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const encoder = new TextEncoder();
 
@@ -101,7 +102,7 @@ describe("SseParser", () => {
         expect(parseChunks(cutAt(bytes, positions))).toEqual(expected);
         expect(parseChunks(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)))).toEqual(expected);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs({ short: 400, long: 2000 }) },
     );
   });
 

@@ -13,6 +13,7 @@ import {
 } from "./text-automaton.ts";
 import { tokensOfText, unitsOfText } from "./text-tokens.ts";
 import { anyCharacter } from "../../test/support/characters.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const SAMPLES = join(import.meta.dir, "../../test/golden/tokens");
 /** At the place where two texts are joined, words, numbers and punctuation may join too. */
@@ -78,7 +79,7 @@ test("an empty text has no tokens, and any other a positive number", () => {
       // A single space is part of the next word.
       if (value.trim() !== "") expect(tokens).toBeGreaterThan(0);
     }),
-    { numRuns: 500 },
+    { numRuns: runs({ short: 100, long: 500 }) },
   );
 });
 
@@ -89,7 +90,7 @@ test("joined texts have the tokens of both, up to a constant", () => {
       const separate = tokensOfText(first) + tokensOfText(second);
       expect(Math.abs(joined - separate)).toBeLessThanOrEqual(MAX_JOINT);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });
 
@@ -98,7 +99,7 @@ test("a longer text does not have fewer tokens, up to a fraction of one", () => 
     fc.property(text, text, (first, second) => {
       expect(tokensOfText(first + second)).toBeGreaterThan(tokensOfText(first) - 1);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });
 
@@ -149,6 +150,6 @@ const asciiText = fc.oneof(
 test("the table adds what the transitions of the automaton add", () => {
   fc.assert(
     fc.property(asciiText, (value) => expect(unitsOfText(value)).toBe(naiveUnits(value))),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });

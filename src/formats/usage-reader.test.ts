@@ -6,6 +6,7 @@ import { ANTHROPIC } from "./anthropic/anthropic-format.ts";
 import { OPENAI } from "./openai/openai-format.ts";
 import type { Counters, UsageReader } from "./usage-reader.ts";
 import { grapheme } from "../../test/support/characters.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const READERS: [string, UsageReader][] = [OPENAI, ANTHROPIC].map(({ name, usage }) => [name, usage]);
 const COUNTERS = [
@@ -79,7 +80,7 @@ describe.each(READERS)("readBody of %s", (_, reader) => {
         expect(find(json)).toEqual(findByParsing(json));
         expect(find(`${json}\n `)).toEqual(findByParsing(json));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs({ short: 200, long: 1000 }) },
     );
   });
 
@@ -90,7 +91,7 @@ describe.each(READERS)("readBody of %s", (_, reader) => {
         const json = `{${fields.join(",")}}`;
         expect(find(json)).toEqual(findByParsing(json));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs({ short: 200, long: 1000 }) },
     );
   });
 
@@ -130,7 +131,7 @@ describe.each(READERS)("readBody of %s", (_, reader) => {
         const json = `{"a":"\\"usage\\"","usage"${space}:${space}{${space}${inside.join(",")}}${space}${rest}}${space}`;
         expect(find(json)).toEqual(findByParsing(json));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs({ short: 200, long: 1000 }) },
     );
   });
 

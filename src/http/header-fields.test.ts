@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { HeaderFields } from "./header-fields.ts";
 import type { LineWriter } from "./line-writer.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 describe("a field that cannot be sent is refused", () => {
   // U+010A and U+010D become LF and CR if only their low byte is sent.
@@ -81,7 +82,7 @@ test("property: any changes, in any spelling, have the result of changes of a li
         expect(fields.values).toEqual(list.map((each) => each.value));
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 

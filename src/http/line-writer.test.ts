@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { dollarsOf } from "../base/decimal.ts";
 import { LineWriter } from "./line-writer.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const PARTS = ["a", "X-RateLimit-global-Limit: ", "\r\nX-B: ", "", "x".repeat(5000)].map((text) => ({
   text,
@@ -90,7 +91,7 @@ test("any texts, one after the other", () => {
         }
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 

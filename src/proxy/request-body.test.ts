@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { NO_FIELDS, RequestBody, type BodyFields } from "./request-body.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 function parsedFields(text: string): BodyFields {
   const value: unknown = JSON.parse(text);
@@ -68,7 +69,7 @@ test("fields equal those of the parsed body", () => {
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 

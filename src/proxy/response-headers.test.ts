@@ -8,6 +8,7 @@ import { compileBudgets } from "../snapshot/compiled-budget.ts";
 import { writeRemaining } from "./remaining-budgets.ts";
 import { ResponseHeaders, type ReservedLimits } from "./response-headers.ts";
 import { limitFieldsOf, writeTokenLimit } from "./token-limit-headers.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const TOKEN_LIMIT = [
   ["x-ratelimit-limit-tokens", "10"],
@@ -97,7 +98,7 @@ test("any fields, also repeated ones in other spellings, with and without a toke
         expect(new Set(set.names(false))).toEqual(new Set(own.flatMap(({ names }) => names)));
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 
@@ -167,7 +168,7 @@ test("limits and budgets that were reserved together are those that are set one 
         expect(lines[0]).toEqual(lines[1]);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 

@@ -12,6 +12,7 @@ import type { Rule } from "../model/rule.ts";
 import { pathPatternProblem } from "../model/rule-path.ts";
 import { compileGateway } from "./compile.ts";
 import { patternDepthOf, routeKeyOf, routeKeysFor, type RouteTable } from "./route-table.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 type RuleSketch = Pick<Rule, "path"> & Partial<Pick<Rule, "methods" | "priority" | "headers" | "active">>;
 
@@ -115,7 +116,7 @@ describe("RouteTable, compared with a naive implementation", () => {
           );
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs({ short: 600, long: 3000 }) },
     );
   }, 60_000);
 
@@ -130,7 +131,7 @@ describe("RouteTable, compared with a naive implementation", () => {
           expect(routeKeysFor(requested, method, depth + deeper)).toContain(key);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runs({ short: 200, long: 1000 }) },
     );
   });
 });

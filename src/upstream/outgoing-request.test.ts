@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "../base/errors.ts";
 import { requestTargetOf, writeRequestHead, type OutgoingRequest } from "./outgoing-request.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const ORIGIN = { host: "provider.test", basePath: "/base" };
 
@@ -52,7 +53,7 @@ test("property: earlier requests, also refused ones, do not change what is sent 
         expect(headOf(each)).toBe(naiveHead(each));
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 

@@ -5,6 +5,7 @@ import { InvalidMessage } from "../http/invalid-message.ts";
 import type { ParsedResponseHeaders, StatusLine } from "./response-headers.ts";
 import { ResponseParser } from "./response-parser.ts";
 import { HeaderFieldCache } from "../http/header-field-cache.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 interface Parsed {
   readonly responses: ParsedResponseHeaders[];
@@ -324,7 +325,7 @@ test("property: throws nothing but InvalidMessage, and reports no body before th
         expect(error).toBeInstanceOf(InvalidMessage);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 
@@ -355,7 +356,7 @@ test("property: earlier responses in the cache do not change how the next one is
         expect(outcome(text, cache)).toEqual(outcome(text, new HeaderFieldCache<StatusLine>()));
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs({ short: 600, long: 3000 }) },
   );
 });
 
@@ -401,6 +402,6 @@ test("property: chunks are complete exactly if a naive reader accepts them", () 
           expect(parsed).toMatchObject({ body: expected.body, hasMore: expected.rest !== "" });
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs({ short: 600, long: 3000 }) },
   );
 });

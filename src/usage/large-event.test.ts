@@ -8,6 +8,7 @@ import { UsageAccumulator } from "./usage-accumulator.ts";
 import { tapResponse, type UsageTap } from "./usage-tap.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import type { FormatName } from "../formats/format-names.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const MEDIA = "A".repeat(1_600_000);
 const TEXT = 'a "quoted" word, {"usage":{"input_tokens":1}} \\ '.repeat(40_000);
@@ -166,6 +167,6 @@ test("an outline has the members of the object, however it is split", () => {
         expect(JSON.parse(outline.take() ?? "")).toEqual(keep(object, 0, false) as never);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });

@@ -5,6 +5,7 @@ import { tokenCounts, type TokenCounts } from "../formats/token-counts.ts";
 import { pricesSchema, type Price, type PriceAmounts } from "../model/price.ts";
 import { BUILTIN_PRICES, BUILTIN_PRICES_DATE, BUILTIN_PRICES_SOURCES } from "./builtin-prices.ts";
 import { PriceTable } from "./price-table.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const NO_PARTS = {
   cachedInputTokens: 0,
@@ -142,7 +143,7 @@ describe("the cost of a request", () => {
           expect(BigInt(sum)).toBe(expected);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs({ short: 400, long: 2000 }) },
     );
   });
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { formatNamed } from "../formats/registry.ts";
 import { StreamUsageFilter } from "./stream-usage-filter.ts";
 import { UsageAccumulator } from "./usage-accumulator.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const USAGE = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const USAGE_EVENT = JSON.stringify({ id: "x", choices: [], usage: USAGE });
@@ -116,7 +117,7 @@ describe("any stream", () => {
         expect(relay(false, chunks).text).toBe(Buffer.from(whole, "latin1").toString("latin1"));
         if (whole.includes(USAGE_EVENT)) expect(relay(true, chunks).usage).not.toBeNull();
       }),
-      { numRuns: 1000 },
+      { numRuns: runs({ short: 200, long: 1000 }) },
     );
   });
 

@@ -11,7 +11,10 @@ import {
   targetOf,
   type Route,
 } from "../support/balancing-fixtures.ts";
+import { create } from "../support/admin-fixtures.ts";
 import { startWithProviders } from "../support/gatehouse-in-process.ts";
+import { postChat } from "../support/plugin-fixtures.ts";
+import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { passTimeUntil } from "../support/waiting.ts";
 
 const ALGORITHMS = [
@@ -83,7 +86,7 @@ describe.each(IN_TURN)("%s", (algorithm) => {
 });
 
 describe("the split over many requests (GATEHOUSE_BALANCE_REQUESTS)", () => {
-  const requests = Number(process.env["GATEHOUSE_BALANCE_REQUESTS"] ?? 2000);
+  const requests = Number(process.env["GATEHOUSE_BALANCE_REQUESTS"] ?? 400);
   const AT_ONCE = 16;
 
   test.each([
@@ -200,6 +203,38 @@ describe("lowest-latency", () => {
     expect(served[0]).toBe("two");
     expect(served.at(-1)).toBe("one");
   });
+});
+
+test("lowest-latency of a virtual model: the target with the shortest time to the first token serves", async () => {
+  const route = await seedRoute(gatehouse, {
+    upstream: { targets: [targetAt(one)] },
+    rule: { path: `/${crypto.randomUUID()}` },
+  });
+  const at = `/gateways/${route.gateway}`;
+  const second = await create(gatehouse, `${at}/upstreams`, { name: "two", targets: [targetAt(two)] });
+  await gatehouse.api("PATCH", `${at}/services/${route.service}`, { virtual_models: "any" });
+  await create(gatehouse, `${at}/models`, {
+    name: "swift",
+    strategy: "lowest-latency",
+    targets: [
+      { upstream: route.upstream, model: "slow" },
+      { upstream: second.id, model: "swift" },
+    ],
+  });
+  // Headers arrive at once in both cases; only the first token is late.
+  one.behave({ chunkDelayMs: 1000 });
+  two.behave({ chunkDelayMs: 1 });
+  const chosen = async () => {
+    const response = postChat(gatehouse, route, { body: { ...CHAT, model: "swift", stream: true } });
+    const { headers } = await response;
+    await passTimeUntil(
+      clock,
+      response.then((each) => each.text()),
+    );
+    return headers.get("x-gw-model");
+  };
+  expect(new Set([await chosen(), await chosen()])).toEqual(new Set(["slow", "swift"]));
+  for (let count = 0; count < 5; count++) expect(await chosen()).toBe("swift");
 });
 
 describe("ip-hash", () => {

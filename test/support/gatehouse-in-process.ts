@@ -9,13 +9,8 @@ import { readSettings } from "../../src/config/settings.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouse } from "../../src/main.ts";
 import { createLog } from "../../src/telemetry/log/log.ts";
-import {
-  callApi,
-  temporaryDirectory,
-  TEST_SECRET,
-  tokenFor,
-  type RunningGatehouse,
-} from "./gatehouse-process.ts";
+import { callApi, TEST_SECRET, tokenFor, type RunningGatehouse } from "./gatehouse-process.ts";
+import { memoryDirectory } from "./temporary-directory.ts";
 
 export interface GatehouseInProcess extends RunningGatehouse {
   readonly clock: ManualClock;
@@ -36,7 +31,7 @@ export function startGatehouseOnSystemClock(options: InProcessOptions = {}): Pro
 }
 
 async function startOnClock(clock: Clock, options: InProcessOptions): Promise<RunningGatehouse> {
-  const dataDir = temporaryDirectory();
+  const dataDir = memoryDirectory();
   const settings = readSettings({
     ADMIN_PORT: "0",
     PROXY_PORT: "0",
@@ -52,7 +47,7 @@ async function startOnClock(clock: Clock, options: InProcessOptions): Promise<Ru
   );
   const gatehouse = await startGatehouse(settings, "all", log, null, clock);
   const adminUrl = gatehouse.adminUrl ?? "";
-  const token = await tokenFor(TEST_SECRET, dataDir);
+  const token = await tokenFor(options.env?.["SERVER_SECRET_KEY"] ?? TEST_SECRET, dataDir);
   return {
     adminUrl,
     proxyUrl: gatehouse.proxyUrl ?? "",

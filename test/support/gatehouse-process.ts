@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { mintToken as signToken } from "../../src/cli/mint-token.ts";
 import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
-import { temporaryDirectory } from "./temporary-directory.ts";
+import { memoryDirectory, temporaryDirectory } from "./temporary-directory.ts";
 import { waitFor, waitUntil } from "./waiting.ts";
 
 export { temporaryDirectory };
@@ -79,7 +79,7 @@ export interface StartOptions {
 }
 
 export async function startGatehouseProcess(options: StartOptions = {}): Promise<GatehouseProcess> {
-  const dataDir = options.dataDir ?? temporaryDirectory();
+  const dataDir = options.dataDir ?? memoryDirectory();
   const role = options.args?.join(" ") ?? "";
   const command = [...(options.prefix ?? []), options.program ?? PROGRAM, "serve", ...(options.args ?? [])];
   const place = {

@@ -272,6 +272,16 @@ test("stop hooks of isolated plugins run when the gateway stops, and their failu
   rmSync(directory, { recursive: true, force: true });
 });
 
+test("a plugin without isolation leaves an unhandled rejection or an error in a timer: the gateway survives", async () => {
+  const name = crypto.randomUUID();
+  const floating =
+    `Promise.reject(new Error("floating")); setTimeout(() => { throw new Error("in a timer") }, 1); ` +
+    `setTimeout(() => host.log("info", "${name}"), 2)`;
+  expect((await harness.call([scripted("pre_request", floating)])).status).toBe(200);
+  await logged(harness.gatehouse, name);
+  expect((await harness.call([])).status).toBe(200);
+});
+
 test("a signal to all processes of the gateway does not end a plugin process that still serves requests", async () => {
   const code = `context.respond({ status: 200, body: { pid: process.pid } })`;
   const route = await harness.seed([scripted("pre_request", code, { isolation: "process" })]);

@@ -6,6 +6,7 @@ import { encodeRequest } from "./encode-request.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import { TranslationError } from "../translation-error.ts";
 import { TranslationReport } from "../translation-report.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const USER = { role: "user", content: "Hi" };
 
@@ -68,7 +69,7 @@ test("any JSON either translates to messages with alternating roles or throws a 
         expect(error.path).not.toBe("");
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });
 

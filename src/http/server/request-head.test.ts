@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { HeaderFieldCache } from "../header-field-cache.ts";
 import { InvalidMessage } from "../invalid-message.ts";
 import { parseRequestHead, type RequestHead, type RequestLine } from "./request-head.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const parse = (...lines: string[]): RequestHead =>
   parseRequestHead(lines.join("\r\n"), new HeaderFieldCache<RequestLine>());
@@ -141,7 +142,7 @@ test("property: earlier requests in the cache do not change how the next one is 
         expect(outcome(text, cache)).toEqual(outcome(text, new HeaderFieldCache<RequestLine>()));
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 

@@ -8,6 +8,7 @@ import { normalize } from "./normalize.ts";
 import { originalSpan, type NormalizedText } from "./normalized-text.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import { findSyntax } from "./syntax-candidates.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const buffer = new CodeUnitBuffer();
 const asString = ({ codes, length }: NormalizedText): string =>
@@ -114,7 +115,7 @@ test("decodes what regular expressions decode", () => {
       const result = decodeEscapes(input, findSyntax(input), 1);
       expect(folded(result === null ? before : asString(result.text))).toBe(folded(expected));
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs({ short: 600, long: 3_000 }) },
   );
 });
 
@@ -154,7 +155,7 @@ test("each unit of a decoded text maps to its escape or to itself", () => {
       });
       expect(spans).toEqual(expected);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs({ short: 200, long: 1_000 }) },
   );
 });
 

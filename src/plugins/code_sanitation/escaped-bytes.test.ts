@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { decodeWithEscapedBytes, encodeWithEscapedBytes } from "./escaped-bytes.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const INVALID = [
   [0xff],
@@ -26,6 +27,6 @@ test("all bytes are the same after decoding and encoding", () => {
       const replaced = text.replaceAll(/(?:\ufffd|(?<![\ud800-\udbff])[\udc80-\udcff])+/g, "\ufffd");
       expect(replaced).toBe(bytes.toString("utf8").replaceAll(/\ufffd+/g, "\ufffd"));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });

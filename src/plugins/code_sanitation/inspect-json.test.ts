@@ -7,6 +7,7 @@ import { inspectAndRecordBody } from "./record-body.ts";
 import { RecordingDetector } from "./recording-detector.ts";
 import { LANGUAGES, ROLES } from "./settings.ts";
 import { WorkExhausted } from "./work-budget.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const detector = compileDetector(LANGUAGES);
 const headers = new Headers();
@@ -61,7 +62,7 @@ test("equals the inspection of the text, for any body, roles and action", () => 
       // With roles, the bytes of the body count instead of its characters.
       if (set === null || json.length === Buffer.byteLength(json)) expect(work).toBe(expected.work);
     }),
-    { numRuns: 1500 },
+    { numRuns: runs({ short: 300, long: 1500 }) },
   );
 });
 
@@ -73,7 +74,7 @@ test("equals the inspection of the text for text that is not JSON", () => {
       const { verdict, details } = inspect(json, char, set, false);
       expect(inspect(json, char, set, true)).toMatchObject({ verdict, details });
     }),
-    { numRuns: 3000 },
+    { numRuns: runs({ short: 600, long: 3000 }) },
   );
 });
 
@@ -83,6 +84,6 @@ test("equals the inspection of the text with any limit of the work", () => {
       const json = JSON.stringify(value);
       expect(inspect(json, char, null, true, limit)).toEqual(inspect(json, char, null, false, limit));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });

@@ -6,6 +6,7 @@ import { rangesOfRoles, roleAt, roleSetOf } from "./json-roles.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { ROLES, type Role } from "./settings.ts";
 import { anyCharacter } from "../../../test/support/characters.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 /** A detector that finds nothing, and keeps the texts that it is given. */
 function listener(): Detector & { readonly texts: string[] } {
@@ -300,7 +301,7 @@ test("equals parsing the body, for any body, roles, order of keys and indentatio
         expect(actual).toEqual(expected);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 
@@ -313,7 +314,7 @@ test("does not throw for text that is not JSON, and keeps all strings inspected"
         inspected(`{"messages":${text}`, ["tool"]);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 

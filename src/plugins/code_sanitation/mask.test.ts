@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
 import { maskFindings, maskText } from "./mask.ts";
 import { LANGUAGES } from "./settings.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const detector = compileDetector(LANGUAGES);
 const PRINTABLE = Array.from({ length: 0x5f }, (_, index) => String.fromCharCode(0x20 + index));
@@ -101,7 +102,7 @@ test("masks the findings and changes nothing else", () => {
       const expected = Array.from(isFound, (found, index) => (found === 1 ? char : original[index])).join("");
       expect(maskText(original, detector, char)).toBe(expected);
     }),
-    { numRuns: 1500 },
+    { numRuns: runs({ short: 300, long: 1500 }) },
   );
 });
 
@@ -125,7 +126,7 @@ test("with a mask that is syntax, is idempotent and keeps the length", () => {
         expect(masked[index] === original[index] || masked[index] === char).toBe(true);
       }
     }),
-    { numRuns: 1500 },
+    { numRuns: runs({ short: 300, long: 1500 }) },
   );
 });
 

@@ -9,6 +9,7 @@ import { normalize } from "./normalize.ts";
 import { LANGUAGES } from "./settings.ts";
 import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
 import { anyCharacter } from "../../../test/support/characters.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const work = () => ({ steps: 0, limit: Infinity });
 
@@ -90,7 +91,7 @@ describe("a JSON string", () => {
       fc.property(json, (content) => {
         expect(fast(content)).toEqual(slow(content));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs({ short: 600, long: 3000 }) },
     );
   });
 
@@ -100,7 +101,7 @@ describe("a JSON string", () => {
         const content = pieces.join("");
         expect(fast(content)).toEqual(slow(content));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs({ short: 600, long: 3000 }) },
     );
   });
 
@@ -113,7 +114,7 @@ describe("a JSON string", () => {
         fast(`${before}\\n`);
         expect(fast(`${before}\\`)).toBeNull();
       }),
-      { numRuns: 500 },
+      { numRuns: runs({ short: 100, long: 500 }) },
     );
   });
 
@@ -172,7 +173,7 @@ describe("isCleanJson", () => {
         if (isClean) expect(steps).toBe(expectedSteps);
         if (!isClean) expect(steps).toBe(0);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs({ short: 400, long: 2000 }) },
     );
   });
 });

@@ -9,6 +9,7 @@ import type { NormalizedText } from "./normalized-text.ts";
 import type { RewrittenText } from "./rewriter.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import { findSyntax, type SyntaxCandidates } from "./syntax-candidates.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const buffer = new CodeUnitBuffer();
 
@@ -74,7 +75,7 @@ for (const [name, step] of Object.entries(STEPS)) {
         const expected = described(step(input, allSpecials(input), 1));
         expect(described(step(input, findSyntax(input), 1))).toEqual(expected);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs({ short: 400, long: 2_000 }) },
     );
   });
 }

@@ -7,6 +7,7 @@ import { originalSpan } from "./normalized-text.ts";
 import { CodeUnitBuffer, scratchBufferFor } from "./scratch-buffer.ts";
 import { LANGUAGES } from "./settings.ts";
 import { anyCharacter } from "../../../test/support/characters.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const detector = compileDetector(LANGUAGES);
 const units = (text: string, write: (code: number) => string): string =>
@@ -125,7 +126,7 @@ test("findings are inside the text, sorted and not empty", () => {
       }
       expect(detector.first(text) === null).toBe(detector.findAll(text).length === 0);
     }),
-    { numRuns: 600 },
+    { numRuns: runs({ short: 120, long: 600 }) },
   );
 });
 

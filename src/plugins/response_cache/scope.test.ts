@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { KnownKeys } from "./known-keys.ts";
 import { fieldsOf, isSameScope, scopeText, type Scope } from "./scope.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 /** Short texts of few characters, including those that join the parts. */
 const text = fc.string({ unit: fc.constantFrom("a", "1", ":", ",", "-", ";"), maxLength: 3 });
@@ -44,7 +45,7 @@ test("two scopes are the same exactly if they are equal, and so are their texts"
       expect(isSameScope(a, b)).toBe(isEqual);
       expect(scopeText(a) === scopeText(b)).toBe(isEqual);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs({ short: 400, long: 2000 }) },
   );
 });
 

@@ -10,6 +10,7 @@ import { isAmount } from "../../ledger/claims.ts";
 import { MAX_AMOUNT } from "../../ledger/ledger.ts";
 import { amountsOf, chargesOf, hasOneKnownCharge, isKnown, onlyAmountsOf } from "./charges.ts";
 import { countsModel, type PlannedClaim } from "./reserved-claims.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const MODELS = ["a", "b", null] as const;
 const RECORD = { gateway_id: "gateway", created_at: "", updated_at: "" };
@@ -97,7 +98,7 @@ test("one known charge: the amounts are those of the list of charges", () => {
       expect(charges.map(isKnown)).toEqual([true]);
       expect(onlyAmountsOf(each, limits, budgets, [])).toEqual(amountsOf(limits, budgets, charges));
     }),
-    { numRuns: 3000 },
+    { numRuns: runs({ short: 600, long: 3000 }) },
   );
   // Otherwise nothing would be compared.
   expect(count).toBeGreaterThan(20);
@@ -118,7 +119,7 @@ test("a claim and what was added to it are charged as one claim with the sum of 
       const [addition = 0] = amountsOf([], [{ ...claim, amount: added, addsTo: claim.amount }], charges);
       expect(first + addition).toBe(together);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });
 
@@ -140,6 +141,6 @@ test("several charges together are at most what the ledger accepts, which is not
         if (dollars !== -1 && !Number.isNaN(nanos) && countsModel(budgets[dollars]!, model))
           expect(amounts[limits.length + dollars]).toBeGreaterThanOrEqual(nanos);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../base/json.ts";
 import type { BoundingApi } from "./output-bounds.ts";
 import { mayBeObject, parsedRequestSize, requestSizeIn, UNKNOWN_SIZE } from "./request-size.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const MESSAGES = [{ role: "user", content: "Good morning" }];
 
@@ -113,7 +114,7 @@ test("the bytes of a body have the size of the parsed body, which is a positive 
         expect(count).toBeLessThanOrEqual(1e8);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });
 
