@@ -7,8 +7,9 @@ import { seedRoute } from "../support/proxy-fixtures.ts";
 import { isLong } from "../support/long-form.ts";
 import { usePeerThread } from "../support/peer-thread.ts";
 
-/** The number matters for the duration of a turn only, which the default run does not assert. */
+/** Numbers and sizes matter for the duration of a turn only, which the default run does not assert. */
 const AT_ONCE = isLong ? 8 : 1;
+const SIZE = isLong ? 1 : 0.1;
 /**
  * In CPU time. Parsing one of these messages on the event loop took 469 ms to 4 s. Asserted in the long form only: beside other tests, a collection of the
  * garbage that they left takes as long.
@@ -23,8 +24,11 @@ afterAll(() => gatehouse.stop());
 const COUNT = isLong ? 16_000 : 100;
 const listed = (item: string, count = COUNT) => Array.from({ length: count }, () => item).join(",");
 const CHOICE = `{"index":0,"text":"a","logprobs":{"tokens":["b"]},"finish_reason":"stop"}`;
-const filled = (bytes: number, item: string) => item.repeat(Math.floor(bytes / item.length));
+/** As many copies as fit into this size, or a tenth of it in the default run. */
+const filled = (bytes: number, item: string) => item.repeat(Math.floor((bytes * SIZE) / item.length));
 const dense = (bytes: number) => `[${filled(bytes, "[],")}[]]`;
+/** More values than plugins read. */
+const TOO_DENSE = `[${"[],".repeat(isLong ? 3_300_000 : 2_100_000)}[]]`;
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 
 const USAGE = `"usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}`;
@@ -69,7 +73,7 @@ async function answer(body: string, type = "application/json"): Promise<void> {
 
 /** Code and threads are loaded with the first requests. */
 async function warmUp(): Promise<void> {
-  await answer(messageOf(dense(400_000)));
+  await answer(messageOf(`[${"[],".repeat(133_000)}[]]`));
   for (let round = 0; round < 3; round++)
     for (const url of [relayed, translated, guarded])
       await peers.send({ url, headers: { "Content-Type": "application/json" }, body: "{}", count: AT_ONCE });
@@ -77,18 +81,18 @@ async function warmUp(): Promise<void> {
 await warmUp();
 
 describe("whole responses", () => {
-  test("15 MB of small values are relayed", async () => {
+  test("many small values are relayed", async () => {
     await answer(chatWith(dense(15_000_000)));
     for (const { status, length } of await chat(relayed))
-      expect([status, length > 14_000_000]).toEqual([200, true]);
+      expect([status, length > 14_000_000 * SIZE]).toEqual([200, true]);
   });
 
-  test("15 MB that name the usage again and again are relayed", async () => {
+  test("a body that names the usage again and again is relayed", async () => {
     await answer(chatWith(`[${filled(15_000_000, `{"usage":[1]},`)}1]`));
     for (const { status } of await chat(relayed)) expect(status).toBe(200);
   });
 
-  test("10 MB of small values are translated", async () => {
+  test("many small values are translated", async () => {
     await answer(messageOf(dense(10_000_000)));
     for (const { status } of await chat(translated)) expect(status).toBe(200);
   });
@@ -102,7 +106,7 @@ describe("whole responses", () => {
   test("small values are read by plugins, up to two million", async () => {
     await answer(chatWith(dense(5_000_000)));
     for (const { status } of await chat(guarded)) expect(status).toBe(200);
-    await answer(chatWith(dense(10_000_000)));
+    await answer(chatWith(TOO_DENSE));
     for (const { status, start } of await chat(guarded))
       expect([status, start]).toEqual([502, expect.stringContaining("more than 2000000 values")]);
   });

@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { create } from "../support/admin-fixtures.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
+import { runs } from "../support/long-form.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
 import { LeavingClient, SteppedProvider, type SteppedCall } from "../support/stepped-provider.ts";
 import { passTimeUntil, waitFor } from "../support/waiting.ts";
@@ -138,7 +139,9 @@ async function abandon(
   return INPUT + output;
 }
 
-test("1,000 reasoning streams that are left at random moments cost what the provider has generated", async () => {
+const STREAMS = runs({ short: 120, long: 1000 });
+
+test("reasoning streams that are left at random moments cost what the provider has generated", async () => {
   const route = await seed();
   const random = randomNumbers(48);
   const next = (): Generation => ({
@@ -151,7 +154,7 @@ test("1,000 reasoning streams that are left at random moments cost what the prov
   const before = await spent(route);
   expect(before).toBe(learned);
   let tally = 0;
-  for (let count = 0; count < 1000; count++) {
+  for (let count = 0; count < STREAMS; count++) {
     const generation = next();
     tally += await abandon(route, generation, random() * msOf(generation), { startsAtOnce: count % 2 === 0 });
   }
