@@ -230,7 +230,7 @@ describe.each([
           const text = `["${first.join("")}${long}${second.join("")}","${long}${first.join("")}"]`;
           expectSameAsParser(Buffer.from(text));
         }),
-        { numRuns: 100 },
+        { numRuns: runs({ short: 30, long: 100 }) },
       );
     });
 

@@ -36,6 +36,7 @@ import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
 import { ows } from "./tokens.ts";
 import { mayHaveWord, wordHashAt, wordSetOf } from "./word-set.ts";
 import { triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const LANGUAGE: Language = "sql";
 /** Those of which patterns have the most conditions on the units around a trigger. */
@@ -166,7 +167,7 @@ describe("the filter of recorded triggers", () => {
           expect(count).toBe(all.count);
         }
       }),
-      { numRuns: 500, endOnFailure: true },
+      { numRuns: runs({ short: 100, long: 500 }), endOnFailure: true },
     );
   });
 
@@ -206,7 +207,7 @@ test("what must be around a trigger is there wherever a pattern matches", () => 
         expect([around, isFoundAfter(searchAfter, input, end)]).toEqual([around, true]);
       }
     }),
-    { numRuns: 500, endOnFailure: true },
+    { numRuns: runs({ short: 100, long: 500 }), endOnFailure: true },
   );
 });
 
@@ -220,7 +221,7 @@ test("findings and steps are the same with and without WebAssembly", () => {
       // A detector that has read less than MIN_READ_UNITS does not use it.
       expect(results(warm, text)).toEqual(results(detectorOf(LANGUAGE, PATTERNS), text));
     }),
-    { numRuns: 60, endOnFailure: true },
+    { numRuns: runs({ short: 20, long: 60 }), endOnFailure: true },
   );
 });
 
@@ -293,7 +294,7 @@ describe("WebAssembly rejects no trigger that JavaScript does not reject", () =>
           expect(findings).toEqual(detectorOf(LANGUAGE, [tested]).findAll(text));
         }
       }),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: runs({ short: 20, long: 60 }), endOnFailure: true },
     );
     expect(found).toBeGreaterThan(0);
   });

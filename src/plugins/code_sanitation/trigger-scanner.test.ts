@@ -7,6 +7,7 @@ import { charSet, charSetHas } from "./char-set.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
 import { BLOCK_UNITS, MIN_READ_UNITS } from "./trigger-memory.ts";
 import { triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const LETTERS = charSet(LETTER);
 const LONG_TRIGGER = "a trigger of more than thirty units;";
@@ -63,7 +64,7 @@ function search(triggers: readonly Trigger<null>[], text: string): Found[] {
   const lower = text.toLowerCase();
   const found: Found[] = [];
   for (let end = 1; end <= text.length; end++) {
-    const here = triggers.filter((trigger) => lower.slice(0, end).endsWith(trigger.text));
+    const here = triggers.filter((trigger) => lower.endsWith(trigger.text, end));
     const next = text.charCodeAt(end) || 0;
     if (here.some(({ followedBy }) => followedBy === null || charSetHas(followedBy, next)))
       found.push([end, here.map((trigger) => trigger.text).sort()]);
@@ -80,7 +81,7 @@ test("finds the triggers of texts of any length", () => {
     fc.property(fc.oneof(partsOf(20), partsOf(200), partsOf(3000)), (text) => {
       expect(scan(prefilter, text)).toEqual(search(TRIGGERS, text));
     }),
-    { numRuns: 150 },
+    { numRuns: runs({ short: 60, long: 150 }) },
   );
 });
 
@@ -105,7 +106,7 @@ test("finds one trigger wherever it is located", () => {
       const text = "z".repeat(before) + trigger + "z".repeat(units - before);
       expect(scan(prefilter, text)).toEqual(search(TRIGGERS, text));
     }),
-    { numRuns: 300 },
+    { numRuns: runs({ short: 100, long: 300 }) },
   );
 });
 
@@ -151,6 +152,6 @@ test("distinguishes all characters, and takes no unit outside of ASCII for one o
       const text = units.map(([low, high]) => String.fromCharCode(low + high)).join("");
       expect(scan(prefilter, text)).toEqual(search(triggers, text));
     }),
-    { numRuns: 300 },
+    { numRuns: runs({ short: 100, long: 300 }) },
   );
 });
