@@ -4,9 +4,9 @@ import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expectError, openConnection } from "../support/admin-fixtures.ts";
+import { startGatehouseOnSystemClock } from "../support/gatehouse-in-process.ts";
 import {
   mintToken,
-  startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
   type ApiResponse,
@@ -395,7 +395,7 @@ describe("scripts/generate_jwt_token.sh", () => {
   });
 
   test("finds the secret that a server generated", async () => {
-    const server = await startGatehouseProcess({ env: { SERVER_SECRET_KEY: "" } });
+    const server = await startGatehouseOnSystemClock({ env: { SERVER_SECRET_KEY: "" } });
     try {
       const { stdout, exitCode } = run({ DATA_DIR: server.dataDir });
       expect(exitCode).toBe(0);
@@ -419,7 +419,7 @@ describe("scripts/generate_jwt_token.sh", () => {
   ] as const;
 
   test.each(UNUSUAL_SECRETS)("an unusual secret is used unchanged: %s", async (_, secret) => {
-    const server = await startGatehouseProcess({ env: { SERVER_SECRET_KEY: secret } });
+    const server = await startGatehouseOnSystemClock({ env: { SERVER_SECRET_KEY: secret } });
     try {
       expect((await server.api("GET", "/gateways")).status).toBe(200);
       const own = makeToken({ exp: now() + HOUR }, undefined, secret);

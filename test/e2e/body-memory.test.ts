@@ -21,7 +21,7 @@ const [gatehouse, one, two] = await Promise.all([
 
 /** Around the sizes from which memory is freed early, and from which a body arrives in several pieces. */
 const SIZES = [500, 16_000, 16_384, 20_000, 65_000, 65_536, 66_000, 130_000, 300_000];
-const ROUNDS = 12;
+const ROUNDS = 5;
 const CONCURRENT = 24;
 
 const SANITATION = {
@@ -33,7 +33,7 @@ const SANITATION = {
 /** Keeps the memory of all bodies, and says in how many of them the bytes have changed. */
 const KEEPER = scriptedWhole(
   "pre_request",
-  `const kept = globalThis.keptBodies ??= [];
+  `const kept = host.keep("bodies", () => []);
    kept.push({ view: context.bodyView, text: context.bodyText });
    const changed = kept.filter(({ view, text }) => Buffer.from(view).toString() !== text);
    context.setResponseHeader("X-Kept", kept.length + " " + changed.length);`,

@@ -78,7 +78,7 @@ const settled = (route: SeededRoute, id: string) =>
   });
 
 /** Requests at once, of which a hundred fit. */
-const MANY = runs({ short: 600, long: 10_000 });
+const MANY = runs({ short: 400, long: 10_000 });
 
 describe("a budget in dollars", () => {
   test(`of $1.00 at $0.01 per request lets exactly 100 of ${MANY} requests reach the provider, 200 at a time`, async () => {

@@ -4,14 +4,14 @@ import { describe, expect, test } from "bun:test";
 import { seedMcp, StatelessClient, useMcpServers } from "../support/mcp-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseOnManualClock } from "../support/use-gatehouse.ts";
 
 const provider = await useFakeProvider();
 let blocks = 0;
 const { one: server } = useMcpServers({
   one: { tools: { run: { run: () => ({ content: Array(blocks).fill({ type: "text", text: "a" }) }) } } },
 });
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseOnManualClock();
 
 const bodyWith = (values: number) =>
   JSON.stringify({

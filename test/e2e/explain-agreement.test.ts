@@ -18,7 +18,7 @@ import { rawCall, type RawResponse } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
-const RUNS = Number(process.env["GATEHOUSE_EXPLAIN_RUNS"] ?? 15);
+const RUNS = Number(process.env["GATEHOUSE_EXPLAIN_RUNS"] ?? 8);
 
 type Explanation = ApiResponse["body"];
 /** What the random worlds covered, so that a run that covers nothing fails. */

@@ -8,8 +8,8 @@ import { isLong } from "../support/long-form.ts";
 import { usePeerThread } from "../support/peer-thread.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
 
-const AT_ONCE = isLong ? 8 : 2;
-const STREAM_BYTES = isLong ? 4_000_000 : 200_000;
+const AT_ONCE = isLong ? 8 : 1;
+const STREAM_BYTES = isLong ? 4_000_000 : 100_000;
 /** In CPU time, and only asserted in the long form: see large-provider-responses.test.ts. */
 const LONGEST_TURN_MS = isLong ? 100 : Infinity;
 

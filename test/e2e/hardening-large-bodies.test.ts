@@ -5,7 +5,7 @@ import { RATE_LIMITER } from "../support/admin-fixtures.ts";
 import { anthropicTargetOf } from "../support/balancing-fixtures.ts";
 import { pluginsDirectory, SCRIPTED_PLUGINS } from "../support/plugin-fixtures.ts";
 import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseOnManualClock } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 /** Replaces the body of a request with a large one; `x-replace` chooses which. */
@@ -19,7 +19,7 @@ const pluginsFolder = pluginsDirectory(SCRIPTED_PLUGINS);
 afterAll(() => rmSync(pluginsFolder, { recursive: true, force: true }));
 
 const provider = await useFakeProvider();
-const gatehouse = await useGatehouse({ env: { PLUGINS_DIR: pluginsFolder } });
+const gatehouse = await useGatehouseOnManualClock({ env: { PLUGINS_DIR: pluginsFolder } });
 
 const LARGE = "A sentence of a long prompt. ".repeat(20_000);
 /** More values than are read on the event loop. */

@@ -4,10 +4,10 @@ import { postChat, type Fields } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { readWholeResponse, wholeResponse } from "../support/text-streams.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseOnManualClock } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
-const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const [gatehouse, provider] = await Promise.all([useGatehouseOnManualClock(), useFakeProvider()]);
 
 function seed(name: string, settings: Fields): Promise<SeededRoute> {
   return seedRoute(gatehouse, {

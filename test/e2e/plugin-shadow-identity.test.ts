@@ -139,7 +139,7 @@ async function observe(path: string, id: string, given: ReturnType<typeof random
 test("the bytes do not depend on plugins in shadow mode", async () => {
   const plain = await harness.seed(ENFORCED);
   const shadowed = await harness.seed([...SHADOWS, ...ENFORCED]);
-  const count = runs({ short: 150, long: 100_000 });
+  const count = runs({ short: 60, long: 100_000 });
   const first = Date.now() % 1_000_000;
   harness.provider.behave((request) => {
     const known = open.get(request.header(CASE_HEADER) ?? "");

@@ -443,7 +443,7 @@ describe("the retry budget of an upstream", () => {
   ] satisfies [string, Behavior][])(
     "a total outage that %s multiplies the attempts by at most 1.2, plus ten",
     async (_, behavior) => {
-      const REQUESTS = 1200;
+      const REQUESTS = 400;
       const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two), targetOf(three)]);
       for (const provider of [one, two, three]) provider.behave(behavior);
       let remaining = REQUESTS;

@@ -18,17 +18,26 @@ import {
   unchunk,
   type Route,
 } from "../support/balancing-fixtures.ts";
-import { useFakeProvider, useGatehouseProcess } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouse, useGatehouseProcess } from "../support/use-gatehouse.ts";
 import { untilStable, waitFor, waitUntil } from "../support/waiting.ts";
 
 const MB = 1 << 20;
 
-const gatehouse = await useGatehouseProcess({ env: { MAX_BODY_BYTES: String(64 * MB) } });
+const gatehouse = await useGatehouse({ env: { MAX_BODY_BYTES: String(64 * MB) } });
+/** For the measurement of memory. */
+const measured = await useGatehouseProcess();
 const one = await useFakeProvider({ name: "one" });
 const two = await useFakeProvider({ name: "two" });
 // Routes that relay the provider's format, and that translate it to OpenAI chat.
 const plain = await seedUpstream(gatehouse, [targetOf(one)]);
 const translated = await seedUpstream(gatehouse, [anthropicTargetOf(one)], {}, { response_format: "openai" });
+const measuredPlain = await seedUpstream(measured, [targetOf(one)]);
+const measuredTranslated = await seedUpstream(
+  measured,
+  [anthropicTargetOf(one)],
+  {},
+  { response_format: "openai" },
+);
 
 const EVENTS = [
   "data: one\n\n",
@@ -116,15 +125,15 @@ describe("streams are unbuffered", () => {
 describe("a client that does not read", () => {
   const SIZE = 300 * MB;
   const shapes: [string, () => Route, boolean][] = [
-    ["a body", () => plain, false],
-    ["a stream", () => plain, true],
-    ["a translated stream", () => translated, true],
+    ["a body", () => measuredPlain, false],
+    ["a stream", () => measuredPlain, true],
+    ["a translated stream", () => measuredTranslated, true],
   ];
   test.each(shapes)(
     "of %s slows down the provider, and uses bounded memory",
     async (_, route, stream) => {
       one.behave({ bigStream: { bytes: SIZE, chunkBytes: 1 << 16 } });
-      const before = residentBytes(gatehouse);
+      const before = residentBytes(measured);
       const client = await sendRawChat(route(), { stream });
       await client.until((received) => received.length > 0);
       client.pause();
@@ -132,7 +141,7 @@ describe("a client that does not read", () => {
       expect(one.requests[0]!.finished).toBe(false);
       // What two loopback connections may buffer in the kernel, with a margin.
       expect(sent).toBeLessThan(40 * MB);
-      expect(residentBytes(gatehouse) - before).toBeLessThan(64 * MB);
+      expect(residentBytes(measured) - before).toBeLessThan(64 * MB);
       client.resume();
       client.disconnect(true);
       await one.until(() => one.requests[0]?.aborted === true);
@@ -397,5 +406,5 @@ describe("if the provider cuts a stream, the client's stream is cut and never en
 });
 
 test("only log records were printed", () => {
-  expect(strayOutput(gatehouse)).toEqual([]);
+  expect([...strayOutput(gatehouse), ...strayOutput(measured)]).toEqual([]);
 });

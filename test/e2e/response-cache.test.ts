@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
+import { runs } from "../support/long-form.ts";
 import { pluginsDirectory, scripted, SCRIPTED_PLUGINS, type Fields } from "../support/plugin-fixtures.ts";
 import { CHAT, rawJson, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
@@ -241,7 +242,7 @@ describe("isolation", () => {
   test("key: two keys, many prompts, no crossing", async () => {
     const route = await seed();
     const [a, b] = await Promise.all([seedKey(gatehouse, route.gateway), seedKey(gatehouse, route.gateway)]);
-    const prompts = 40 * Math.max(1, Math.round(250 * Number(process.env["GATEHOUSE_LONG"] ?? 0)));
+    const prompts = runs({ short: 40, long: 10_000 });
     for (let start = 0; start < prompts; start += 20) {
       await Promise.all(
         Array.from({ length: 20 }, async (_, offset) => {
@@ -325,15 +326,13 @@ describe("what is kept", () => {
 
   test("no stream that was cut at any place", async () => {
     const route = await seed({ isolation: "gateway" });
-    const long = Number(process.env["GATEHOUSE_LONG"] ?? 0) > 0;
+    const cuts = runs({ short: 40, long: 500 });
     const headers = (cutAfterBytes: number) => ({ "x-fake": JSON.stringify({ chunks: 8, cutAfterBytes }) });
     const whole = await send(route, {
       body: { stream: true, seed: -1 },
       headers: { "x-fake": '{"chunks":8}' },
     });
-    const places = Array.from({ length: long ? 500 : 40 }, (_, place) =>
-      Math.floor((place * whole.text.length) / (long ? 500 : 40)),
-    );
+    const places = Array.from({ length: cuts }, (_, place) => Math.floor((place * whole.text.length) / cuts));
     for (let at = 0; at < places.length; at += 10)
       await Promise.all(
         places.slice(at, at + 10).map(async (place) => {
@@ -391,11 +390,13 @@ describe("Cache-Control of the request", () => {
 });
 
 describe("coalescing", () => {
-  test("1,000 concurrent equal requests, streams and others, make one call", async () => {
+  const AT_ONCE = runs({ short: 200, long: 1000 });
+
+  test(`${AT_ONCE} concurrent equal requests, streams and others, make one call`, async () => {
     const route = await seed({ isolation: "gateway" });
     provider.behave({ text: "Good day", delayMs: 800 });
     const responses = await Promise.all(
-      Array.from({ length: 1000 }, async (_, index) => {
+      Array.from({ length: AT_ONCE }, async (_, index) => {
         const response = await rawJson(gatehouse.proxyUrl, route.path, { ...CHAT, stream: index % 2 === 1 });
         return { text: response.body.toString(), status: response.header("cache-status") };
       }),
@@ -408,7 +409,7 @@ describe("coalescing", () => {
     const statuses = responses.map(({ status }) => status ?? "");
     expect(statuses.some((status) => status.includes("collapsed"))).toBe(true);
     // On a busy machine, some arrive after the response to the first one.
-    expect(statuses.filter((status) => /collapsed|hit/.test(status))).toHaveLength(999);
+    expect(statuses.filter((status) => /collapsed|hit/.test(status))).toHaveLength(AT_ONCE - 1);
   }, 60_000);
 
   test("a stream is passed on while it arrives, to the same bytes", async () => {

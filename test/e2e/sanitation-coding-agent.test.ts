@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { repositoryTexts } from "../support/repository-texts.ts";
 import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseOnManualClock } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 const LANGUAGES = ["javascript", "python", "php", "sql", "shell", "java", "csharp", "ruby", "html"];
@@ -16,7 +16,7 @@ const FOR_AGENTS = {
 };
 
 const provider = await useFakeProvider();
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseOnManualClock();
 
 async function route(
   fields: Record<string, unknown> = {},

@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouseOnManualClock } from "../support/use-gatehouse.ts";
 
 const provider = await useFakeProvider();
-const gatehouse = await useGatehouse();
+const gatehouse = await useGatehouseOnManualClock();
 
 const ATTACK = "x'; DROP TABLE users; --";
 const PROSE =

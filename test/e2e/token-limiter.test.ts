@@ -56,7 +56,7 @@ const USED = await (async () => {
 })();
 
 /** Requests at once, of which a hundred fit. */
-const MANY = runs({ short: 600, long: 10_000 });
+const MANY = runs({ short: 400, long: 10_000 });
 
 describe("token limits", () => {
   test(`${MANY} requests of exactly known tokens, 200 at a time, admit exactly limit / amount`, async () => {

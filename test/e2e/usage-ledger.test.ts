@@ -8,7 +8,7 @@ import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
-const REQUESTS = Number(process.env["GATEHOUSE_USAGE_REQUESTS"] ?? 300);
+const REQUESTS = Number(process.env["GATEHOUSE_USAGE_REQUESTS"] ?? 120);
 const CONCURRENCY = 24;
 /** The third event of a stream of messages has no text; those of a chat have two words of it. */
 const CUT_AFTER = 3;

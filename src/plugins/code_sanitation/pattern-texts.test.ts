@@ -79,9 +79,7 @@ describe.each(groups.map((group) => [`${group.id} ${group.patterns[0]?.triggers[
 
     test("finds its texts wherever a client can send them, and in every encoding", () => {
       const missed = COMBINATIONS.flatMap(({ name, isFound, isUsedFor }) =>
-        finds
-          .filter((text) => isUsedFor(text) && !isFound(text, detector))
-          .map((text) => `${name}: ${text}`),
+        finds.filter((text) => isUsedFor(text) && !isFound(text, detector)).map((text) => `${name}: ${text}`),
       );
       expect(missed).toEqual([]);
     });
