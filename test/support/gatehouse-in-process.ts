@@ -10,7 +10,7 @@ import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/se
 import { startGatehouse } from "../../src/main.ts";
 import { createLog } from "../../src/telemetry/log/log.ts";
 import { callApi, TEST_SECRET, tokenFor, type RunningGatehouse } from "./gatehouse-process.ts";
-import { memoryDirectory } from "./temporary-directory.ts";
+import { migratedDataDirectory } from "./migrated-store.ts";
 
 export interface GatehouseInProcess extends RunningGatehouse {
   readonly clock: ManualClock;
@@ -31,7 +31,7 @@ export function startGatehouseOnSystemClock(options: InProcessOptions = {}): Pro
 }
 
 async function startOnClock(clock: Clock, options: InProcessOptions): Promise<RunningGatehouse> {
-  const dataDir = memoryDirectory();
+  const dataDir = await migratedDataDirectory();
   const settings = readSettings({
     ADMIN_PORT: "0",
     PROXY_PORT: "0",

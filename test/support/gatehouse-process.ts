@@ -3,7 +3,8 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { mintToken as signToken } from "../../src/cli/mint-token.ts";
 import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
-import { memoryDirectory, temporaryDirectory } from "./temporary-directory.ts";
+import { migratedDataDirectory } from "./migrated-store.ts";
+import { temporaryDirectory } from "./temporary-directory.ts";
 import { waitFor, waitUntil } from "./waiting.ts";
 
 export { temporaryDirectory };
@@ -79,7 +80,7 @@ export interface StartOptions {
 }
 
 export async function startGatehouseProcess(options: StartOptions = {}): Promise<GatehouseProcess> {
-  const dataDir = options.dataDir ?? memoryDirectory();
+  const dataDir = options.dataDir ?? (await migratedDataDirectory());
   const role = options.args?.join(" ") ?? "";
   const command = [...(options.prefix ?? []), options.program ?? PROGRAM, "serve", ...(options.args ?? [])];
   const place = {
