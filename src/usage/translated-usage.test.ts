@@ -124,7 +124,7 @@ function translatedUsage(name: keyof typeof TARGETS, events: readonly JsonObject
   expect(translation.ending()).toBe("complete");
   parts.push(translation.takeRest());
   const text = parts.map((part) => Buffer.from(part ?? "").toString()).join("");
-  const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json = ""]) => JSON.parse(json));
+  const chunks = [...text.matchAll(/^data: (\{[^\n]*)$/gm)].map(([, json = ""]) => JSON.parse(json));
   return chunks.findLast(({ usage }) => isJsonObject(usage))?.usage;
 }
 

@@ -20,7 +20,7 @@ export const PAIRS = (Object.keys(INBOUND) as Inbound[]).flatMap((inbound) =>
 export function textOf(inbound: Inbound, body: string): string {
   const events = body.startsWith("{")
     ? [JSON.parse(body) as unknown]
-    : [...body.matchAll(/^data: (\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data) as unknown);
+    : [...body.matchAll(/^data: (\{[^\n]*)$/gm)].map(([, data = ""]) => JSON.parse(data) as unknown);
   return events.map((event) => textIn(inbound, event as Fields)).join("");
 }
 

@@ -23,11 +23,11 @@ function oracle(text: string, sequences: readonly string[]): { text: string; fou
 }
 
 // Few characters, so that sequences overlap themselves and each other.
-const fewCharacters = fc.string({ unit: fc.constantFrom("a", "b", "\n"), minLength: 1, maxLength: 5 });
+const fewCharacters = fc.string({ unit: fc.constantFrom("a", "b", "\n", "\u2028"), minLength: 1, maxLength: 5 });
 const anyCharacters = fc.string({ unit: "grapheme", minLength: 1, maxLength: 4 });
 const sequences = fc.array(fc.oneof(fewCharacters, anyCharacters), { minLength: 1, maxLength: 4 });
 const texts = fc.oneof(
-  fc.string({ unit: fc.constantFrom("a", "b", "\n"), maxLength: 40 }),
+  fc.string({ unit: fc.constantFrom("a", "b", "\n", "\u2028"), maxLength: 40 }),
   fc.string({ unit: "grapheme", maxLength: 20 }),
 );
 /** A text that often contains a sequence. */
