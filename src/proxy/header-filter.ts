@@ -27,6 +27,11 @@ export const CREDENTIAL_HEADERS = [
 const NOT_FORWARDED = new Set([
   ...HOP_BY_HOP,
   ...CREDENTIAL_HEADERS,
+  // The gateway makes its own handshakes (RFC 6455, section 11.3). A plugin that inspects headers could take a
+  // random key for code.
+  "sec-websocket-key",
+  "sec-websocket-version",
+  "sec-websocket-extensions",
   "host",
   "content-length",
   "expect",

@@ -126,6 +126,16 @@ describe("the handshake passes", () => {
   });
 });
 
+test("a random key that looks like a condition of SQL is not taken for code: it is not forwarded", async () => {
+  const route = await seed(sanitation("headers"));
+  const client = await connectRaw(Number(new URL(gatehouse.proxyUrl).port));
+  const fields = { ...HANDSHAKE, "Sec-WebSocket-Key": "OR5dc1DEkjFTOsfDXBW2OA==" };
+  const headers = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  client.send(`GET ${route.path}?model=gpt-rt HTTP/1.1\r\nHost: x\r\n${headers.join("")}\r\n`);
+  expect(await client.until((text) => text.includes("\r\n\r\n"))).toStartWith("HTTP/1.1 101 ");
+  client.disconnect();
+});
+
 test("an open WebSocket is closed when its gateway gets a guard", async () => {
   const route = await seed({ ...PII, mode: "shadow" });
   const client = await openRealtime(route.url);
