@@ -30,6 +30,7 @@ import { Observation } from "../telemetry/observation.ts";
 import { Health } from "../telemetry/health.ts";
 import { createLog } from "../telemetry/log/log.ts";
 import { createAdminApi } from "./api.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const SECRET = "a secret for these tests that is long enough";
 const opened: Store[] = [];
@@ -314,7 +315,7 @@ test("an export restores the configuration on an empty node, and changes nothing
       // With the secrets from the environment, the first node has nothing to change either.
       expect(actions(await apply(one, resolved.document))).toEqual(["none"]);
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: runs({ short: 4, long: 12 }), endOnFailure: true },
   );
 }, 60_000);
 
@@ -343,7 +344,7 @@ test("apply with prune makes the gateways equal to the document", async () => {
       expect(await byName(one)).toEqual(await byName(two));
       expect(actions(await apply(one, raw, "?prune=true"))).toEqual(["none"]);
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: runs({ short: 4, long: 12 }), endOnFailure: true },
   );
 }, 60_000);
 

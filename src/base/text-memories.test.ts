@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { TextMemories, type TextMemory } from "./text-memories.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const BOUNDS = { leastPerOwner: 16, mostPerOwner: 128, most: 256 };
 
@@ -92,7 +93,7 @@ describe("under load", () => {
           expect(memories.capacity).toBeLessThanOrEqual(BOUNDS.most);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runs({ short: 10, long: 30 }) },
     );
   });
 

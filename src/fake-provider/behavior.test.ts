@@ -224,16 +224,16 @@ describe("pace", () => {
     expect(provider.requests[0]!.finished).toBe(true);
   });
 
-  test("a thousand concurrent streams", async () => {
+  test("hundreds of concurrent streams", async () => {
     const clients = await Promise.all(
-      Array.from({ length: 1000 }, () =>
+      Array.from({ length: 300 }, () =>
         request(STREAMED, { chunks: 5, chunkDelayMs: 5, closeConnection: true }),
       ),
     );
     const endings = await Promise.all(clients.map((client) => client.ended));
     expect(endings.every(({ received }) => received.endsWith("data: [DONE]\n\n\r\n0\r\n\r\n"))).toBe(true);
     await provider.until(() => provider.openConnections() === 0);
-    expect(provider.connectionsOpened).toBe(1000);
+    expect(provider.connectionsOpened).toBe(300);
   });
 });
 

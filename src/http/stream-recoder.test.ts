@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "./content-encoding.ts";
 import { ENCODERS, inPieces, TEXT } from "./encodings.fixture.ts";
 import { StreamRecoder } from "./stream-recoder.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 function encodingNamed(header: string): ContentEncoding {
   const encoding = parseContentEncoding(header);
@@ -48,7 +49,7 @@ describe.each(ENCODERS)("%s", (_, header, encode) => {
         const changed = await recode(encoding, pieces, (part) => part.toUpperCase());
         expect(decoded(changed)).toBe(text.toUpperCase());
       }),
-      { numRuns: 50 },
+      { numRuns: runs({ short: 20, long: 50 }) },
     );
   });
 

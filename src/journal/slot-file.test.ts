@@ -66,7 +66,7 @@ test("a reader sees the entries as a list of names and numbers has them", () => 
     expect(readSlotFile(pathOf(writer))).toMatchObject({ writer, lastBatch: 0, entries: expected });
     file.remove();
   });
-  fc.assert(property, { numRuns: runs({ short: 20, long: 300 }) });
+  fc.assert(property, { numRuns: runs({ short: 8, long: 300 }) });
 });
 
 test("the space for names is bounded, and can be used again", () => {
@@ -110,7 +110,7 @@ test("a file that does not exist is null, and any damage is a SyntaxError or oth
       if (!(error instanceof SyntaxError)) throw error;
     }
   });
-  fc.assert(property, { numRuns: runs({ short: 50, long: 2000 }) });
+  fc.assert(property, { numRuns: runs({ short: 20, long: 2000 }) });
   for (const length of [0, 100, 512, sound.length - 1]) {
     writeFileSync(pathOf("damaged"), sound.subarray(0, length));
     expect(() => readSlotFile(pathOf("damaged"))).toThrow(SyntaxError);

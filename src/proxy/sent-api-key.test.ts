@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { sentApiKey, withoutApiKey } from "./sent-api-key.ts";
+import { runs } from "../../test/support/long-form.ts";
 
 const KEY = `gw_${"a".repeat(43)}`;
 const OTHER = `gw_${"b".repeat(43)}`;
@@ -56,11 +57,13 @@ test("only the key is removed from a query", () => {
   expect(withoutApiKey(`?key=${KEY}`)).toBe("");
   expect(withoutApiKey(`?a=%5F&key=${KEY.replace("_", "%5F")}`)).toBe("?a=%5F");
   expect(withoutApiKey("?key=AIza&gw_=1")).toBe("?key=AIza&gw_=1");
+  const part = fc.string({ unit: fc.constantFrom(..."key=gw_&?%2055Aa+/:é") });
   fc.assert(
-    fc.property(fc.array(fc.webQueryParameters()), (parts) => {
+    fc.property(fc.array(part), (parts) => {
       const query = `?${parts.join("&")}`;
       expect(sentApiKey(new Headers(), withoutApiKey(query))).toBeNull();
       if (sentApiKey(new Headers(), query) === null) expect(withoutApiKey(query)).toBe(query);
     }),
+    { numRuns: runs({ short: 200, long: 1000 }) },
   );
 });

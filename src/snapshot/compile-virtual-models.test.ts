@@ -143,7 +143,7 @@ test("a name is resolved as by a naive search, for rules of any and of one upstr
           expect(actual(virtualModels, name)).toEqual(naive(models, name, upstream.id));
       }
     }),
-    { numRuns: runs({ short: 150, long: 3000 }) },
+    { numRuns: runs({ short: 50, long: 3000 }) },
   );
 });
 
@@ -175,7 +175,7 @@ describe("fallbacks", () => {
         const table = compile(models).rules[0]!.virtualModels!;
         expect(names.map((name) => table.chainOf(name)!.map((entry) => entry.model.name))).toEqual(expected);
       }),
-      { numRuns: runs({ short: 150, long: 3000 }) },
+      { numRuns: runs({ short: 50, long: 3000 }) },
     );
   });
 });

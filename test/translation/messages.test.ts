@@ -22,7 +22,7 @@ import {
 import { runs } from "../support/long-form.ts";
 import { grapheme } from "../support/characters.ts";
 
-const RUNS = { numRuns: runs({ short: 300, long: 8000 }) };
+const RUNS = { numRuns: runs({ short: 120, long: 8000 }) };
 // 100,000 requests take about four minutes.
 setDefaultTimeout(900_000);
 const OPTIONS = { createdAt: 1, targetTag: "t" };

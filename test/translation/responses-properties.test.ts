@@ -18,8 +18,8 @@ import { responsesOutbound } from "../../src/formats/responses/outbound.ts";
 import { runs } from "../support/long-form.ts";
 import { anyCharacter } from "../support/characters.ts";
 
-const RUNS = { numRuns: runs({ short: 300, long: 8000 }) };
-const STREAM_RUNS = { numRuns: runs({ short: 50, long: 2000 }) };
+const RUNS = { numRuns: runs({ short: 120, long: 8000 }) };
+const STREAM_RUNS = { numRuns: runs({ short: 20, long: 2000 }) };
 
 /** The long form takes minutes. */
 const TIMEOUT_MS = 30 * 60_000;

@@ -9,7 +9,7 @@ import { StreamTranslation } from "../../src/formats/stream-translation.ts";
 import { NO_CONTEXT, type InboundTranslator } from "../../src/formats/translator.ts";
 import { runs } from "../support/long-form.ts";
 
-const RUNS = { numRuns: runs({ short: 300, long: 20_000 }) };
+const RUNS = { numRuns: runs({ short: 150, long: 20_000 }) };
 const OPTIONS = { createdAt: 1_760_000_000, targetTag: "t" };
 
 /** The text before the sequence that ends first; of several that end there, before the longest. */
@@ -23,7 +23,11 @@ function oracle(text: string, sequences: readonly string[]): { text: string; fou
 }
 
 // Few characters, so that sequences overlap themselves and each other.
-const fewCharacters = fc.string({ unit: fc.constantFrom("a", "b", "\n", "\u2028"), minLength: 1, maxLength: 5 });
+const fewCharacters = fc.string({
+  unit: fc.constantFrom("a", "b", "\n", "\u2028"),
+  minLength: 1,
+  maxLength: 5,
+});
 const anyCharacters = fc.string({ unit: "grapheme", minLength: 1, maxLength: 4 });
 const sequences = fc.array(fc.oneof(fewCharacters, anyCharacters), { minLength: 1, maxLength: 4 });
 const texts = fc.oneof(

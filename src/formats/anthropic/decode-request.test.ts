@@ -8,6 +8,7 @@ import { TranslationError } from "../translation-error.ts";
 import { TranslationReport } from "../translation-report.ts";
 import { decodeRequest } from "./decode-request.ts";
 import { UNSIGNED } from "./thinking-blocks.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const CACHE = { type: "ephemeral" };
 
@@ -212,7 +213,7 @@ test("any JSON either translates to a chat request or throws a TranslationError 
         expect(error.path).not.toBe("");
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs({ short: 40, long: 150 }) },
   );
 });
 

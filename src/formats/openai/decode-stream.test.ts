@@ -6,6 +6,7 @@ import { NO_CONTEXT, type ChatStreamSink } from "../translator.ts";
 import { decodeError, decodeResponse } from "./decode-response.ts";
 import { ChatStreamDecoder } from "./decode-stream.ts";
 import type { ChatCompletionChunk, ChatErrorBody } from "./wire-types.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const OPTIONS = { createdAt: 1, targetTag: "t" };
 
@@ -169,7 +170,7 @@ test("events and responses of any shape are translated without an error", () => 
         decodeError(each, 400);
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs({ short: 40, long: 150 }) },
   );
 });
 

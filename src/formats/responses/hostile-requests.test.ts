@@ -6,7 +6,7 @@ import { TranslationReport } from "../translation-report.ts";
 import { responsesInbound } from "./inbound.ts";
 import { responsesOutbound } from "./outbound.ts";
 
-const MANY = 1_000_000;
+const MANY = 250_000;
 const OPTIONS = () => ({ report: new TranslationReport(), targetTag: "t" });
 
 function decode(body: JsonObject): JsonObject {

@@ -294,7 +294,7 @@ describe.skipIf(Bun.which("node") === null)("llhttp", () => {
 
   test("reads the same valid requests", () => {
     for (const { input, expected, actual } of withLlhttp(
-      fc.sample(pipelined, runs({ short: 300, long: 5000 })),
+      fc.sample(pipelined, runs({ short: 100, long: 5000 })),
     ))
       expect({ input, ...actual }).toEqual({ input, ...expected });
   });
@@ -302,7 +302,7 @@ describe.skipIf(Bun.which("node") === null)("llhttp", () => {
   test("reads the same from every mutated request, up to where one of both rejects it", () => {
     let accepted = 0;
     for (const { input, expected, actual } of withLlhttp(
-      fc.sample(mutated, runs({ short: 1500, long: 50_000 })),
+      fc.sample(mutated, runs({ short: 500, long: 50_000 })),
     )) {
       // The gateway knows no methods; llhttp rejects those that it does not know.
       if (actual.requests.some(({ method }) => !NODE_METHODS.has(method))) continue;
@@ -316,6 +316,6 @@ describe.skipIf(Bun.which("node") === null)("llhttp", () => {
         requests: compared(expected.requests),
       });
     }
-    expect(accepted).toBeGreaterThan(50);
+    expect(accepted).toBeGreaterThan(5);
   });
 });

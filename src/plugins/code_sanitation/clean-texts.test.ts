@@ -16,6 +16,7 @@ import { RecordingDetector } from "./recording-detector.ts";
 import { RunEnds } from "./run-ends.ts";
 import { LANGUAGES, ROLES } from "./settings.ts";
 import { WorkExhausted } from "./work-budget.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 const ATTACK = "1' UNION SELECT name, password FROM users -- ";
 const PROSE =
@@ -302,7 +303,7 @@ describe("the work of an inspection", () => {
             );
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs({ short: 100, long: 300 }) },
     );
   });
 
@@ -338,7 +339,7 @@ describe("the work of an inspection", () => {
           expect(known.verdict.kind).toBe(firstInJson(json, detector) === null ? "clean" : "found");
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs({ short: 15, long: 40 }) },
     );
   });
 
@@ -389,7 +390,7 @@ describe("the work of an inspection", () => {
             );
           },
         ),
-        { numRuns: 100 },
+        { numRuns: runs({ short: 35, long: 100 }) },
       );
     });
 

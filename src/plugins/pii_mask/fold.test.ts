@@ -58,7 +58,7 @@ describe("text that is folded", () => {
         }).join("");
         expect(found(`漢 ${written} 漢`)).toEqual([`${type} ${written}`]);
       }),
-      { numRuns: runs({ short: 500, long: 100_000 }) },
+      { numRuns: runs({ short: 200, long: 100_000 }) },
     );
   });
 

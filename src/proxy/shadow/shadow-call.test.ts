@@ -12,6 +12,7 @@ import { PluginCall } from "../plugin-call.ts";
 import { PreRequestContext } from "../pre-request-context.ts";
 import { linkOf, MAX_BYTES, newExchange, PARTS, TEXT } from "./shadow-call.fixture.ts";
 import { ShadowCall } from "./shadow-call.ts";
+import { runs } from "../../../test/support/long-form.ts";
 
 function callOn(shared: Exchange, beside: ShadowLink | null = null): [ShadowCall, PreRequestContext] {
   const call = new ShadowCall(shared, linkOf("p", beside), PARTS);
@@ -170,7 +171,7 @@ test("a response is valid, and has a code, if it would be and would have if the 
       });
       expect(results[1]).toEqual(results[0]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs({ short: 100, long: 500 }) },
   );
 });
 
