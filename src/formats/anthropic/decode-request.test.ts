@@ -166,7 +166,10 @@ test("any JSON either translates to a chat request or throws a TranslationError 
           type: fc.constantFrom("base64", "url", "text", "content", "file"),
           data: fc.string(),
           media_type: fc.constantFrom("image/png", "application/pdf", "text/plain"),
-          url: fc.webUrl(),
+          url: fc.oneof(
+            fc.constantFrom("https://example.com/a.png?b#c", "data:image/png;base64,AA=="),
+            fc.string(),
+          ),
           content: fc.jsonValue(),
         }),
         fc.jsonValue(),
