@@ -59,7 +59,7 @@ export function parsed(json: Uint8Array, maxValues: number): JsonDocument | null
 const MAX_TEXTS = 65_536;
 
 /** Null: the body is not JSON. `mixed`: some of its lines are. */
-export type FoundTexts = readonly FoundMark[] | "mixed" | null;
+type FoundTexts = readonly FoundMark[] | "mixed" | null;
 
 /** Finds the texts of a body. `isStrict`: the body has the format of the reader. Otherwise each line may be JSON. */
 export function findTexts(bytes: Uint8Array, reader: TextReader, isStrict: boolean): FoundTexts {
