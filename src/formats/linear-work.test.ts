@@ -103,7 +103,7 @@ test.each<[string, keyof typeof READERS, (count: number) => string]>([
     "levels of a result",
     "request",
     (count) =>
-      messages(`{"role":"tool","content":${nested(count, "content", `"${"a".repeat(10 * count)}"`)}}`),
+      messages(`{"role":"tool","content":${nested(count, "content", `"${"a".repeat(100 * count)}"`)}}`),
   ],
   ["objects with unusual names", "event of openai", (count) => `{"x":[${list(count, () => '{"é":1}')}]}`],
   [

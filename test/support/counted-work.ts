@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { JsonDocument, type JsonNode } from "../../src/base/json-nodes.ts";
 import { isLong } from "./long-form.ts";
 
-const [FEW, MANY] = [40, 320];
+const [FEW, MANY] = [30, 180];
 /** Linear work has MANY / FEW times as many steps, quadratic work the square of it. */
 const MAX_FACTOR = (2 * MANY) / FEW;
 
