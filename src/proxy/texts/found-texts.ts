@@ -64,14 +64,19 @@ type FoundTexts = readonly FoundMark[] | "mixed" | null;
 /** Finds the texts of a body. `isStrict`: the body has the format of the reader. Otherwise each line may be JSON. */
 export function findTexts(bytes: Uint8Array, reader: TextReader, isStrict: boolean): FoundTexts {
   const texts = new BodyTexts(reader, isStrict);
-  const found = texts.read(bytes, 0, "");
-  return found !== null || isStrict ? found : findInLines(bytes, texts);
+  const document = texts.read(bytes, 0, "");
+  const found = document !== null || isStrict ? document : findInLines(bytes, texts);
+  // One end for all: each takes a look at all channels.
+  return found === null || found === "mixed" ? found : [...found, { type: "end", prefix: "" }];
 }
+
+/** A mark of a document, whose texts end with the body. */
+type DocumentMark = Exclude<FoundMark, { readonly type: "end" }>;
 
 const MARK_BYTES = 3;
 
-function findInLines(bytes: Uint8Array, texts: BodyTexts): FoundTexts {
-  const marks: FoundMark[] = [];
+function findInLines(bytes: Uint8Array, texts: BodyTexts): readonly DocumentMark[] | "mixed" | null {
+  const marks: DocumentMark[] = [];
   let lines = 0;
   let others = 0;
   for (let start = hasByteOrderMark(bytes) ? MARK_BYTES : 0; start < bytes.length;) {
@@ -115,7 +120,7 @@ class BodyTexts {
   }
 
   /** Returns null if the bytes are not JSON. `offset`: where they are located in the body. `place` identifies the document. */
-  read(bytes: Uint8Array, offset: number, place: string): readonly FoundMark[] | null {
+  read(bytes: Uint8Array, offset: number, place: string): readonly DocumentMark[] | null {
     const body = parsed(bytes, MAX_BODY_VALUES);
     if (body === null || !isStrictJson(bytes)) return null;
     const collected = new Collected(body, (found) => {
@@ -123,15 +128,13 @@ class BodyTexts {
       return found;
     });
     this.#reader.readWhole(body, collected, this.#isStrict);
-    // One end for all: each takes a look at all channels.
-    const texts = collected.marks.filter(({ type }) => type !== "end");
-    const marks = withTokens([...texts, { type: "end", prefix: "" }]);
+    const marks = withTokens(collected.marks.filter((mark) => mark.type !== "end"));
     return place === "" ? marks : marks.map((mark) => moved(mark, offset, place));
   }
 }
 
 /** Returns the mark of a document within a body. */
-function moved(mark: FoundMark, offset: number, place: string): FoundMark {
+function moved(mark: DocumentMark, offset: number, place: string): DocumentMark {
   if (mark.type === "probabilities")
     return {
       ...mark,
@@ -139,7 +142,6 @@ function moved(mark: FoundMark, offset: number, place: string): FoundMark {
       start: mark.start + offset,
       end: mark.end + offset,
     };
-  if (mark.type === "end") return { ...mark, prefix: place + mark.prefix };
   const key = place + mark.key;
   if (mark.type === "open") return { ...mark, key };
   const { slot } = mark;
@@ -147,16 +149,16 @@ function moved(mark: FoundMark, offset: number, place: string): FoundMark {
 }
 
 /** Tokens that are not those of a text beside them are a text of their own. */
-function withTokens(marks: readonly FoundMark[]): readonly FoundMark[] {
+function withTokens(marks: readonly DocumentMark[]): readonly DocumentMark[] {
   const texts = new Map<string, Set<string>>();
   for (const [prefix, slots] of slotsByPrefix(marks)) {
     const all = slots.map(({ text }) => text);
     texts.set(prefix, new Set([...all, all.join("")]));
   }
-  return marks.flatMap((mark): FoundMark[] => {
+  return marks.flatMap((mark): DocumentMark[] => {
     if (mark.type !== "probabilities" || mark.tokens === null) return [mark];
     const { prefix, start, end, empty, tokens: text } = mark;
-    const found: FoundMark = { ...mark, tokens: null };
+    const found = { ...mark, tokens: null };
     if (text === "" || texts.get(prefix)?.has(text) === true) return [found];
     const slot: FoundText = { start, end, form: "json", text, empty };
     return [found, { type: "whole", key: `${prefix}tokens/`, channel: contentChannel(0), slot }];
