@@ -149,7 +149,7 @@ describe("servers", () => {
   });
 
   test("a result with as many texts as may be passes all guards, which change each of them", async () => {
-    const text = '{"type":"text","text":"<EMAIL_1>"}';
+    const text = '{"type":"text","text":"@email"}';
     const texts = isLong ? 65_000 : 2000;
     await peers.respondTo(
       "tools/call",

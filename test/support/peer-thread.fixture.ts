@@ -3,7 +3,7 @@ import type { PeerReply, PeerRequest, PeerResponse, SentRequest } from "./peer-t
 
 declare const self: Worker;
 
-/** The response to each JSON-RPC method, or path for other requests. `"@id"` becomes the id of the request. */
+/** The response to each JSON-RPC method, or path for other requests. `"@id"` becomes the id of the request, `@email` its placeholder. */
 const responses = new Map<string, { readonly body: string; readonly type: string }>();
 
 const server = Bun.serve({
@@ -22,7 +22,9 @@ const server = Bun.serve({
         : new Response(`{"jsonrpc":"2.0","id":${id},"error":{"code":-32601,"message":"no such method"}}`, {
             headers: { "Content-Type": "application/json" },
           });
-    return new Response(found.body.replace('"@id"', id), { headers: { "Content-Type": found.type } });
+    const placeholder = /<EMAIL_\d+>/.exec(text)?.[0] ?? "@email";
+    const body = found.body.replace('"@id"', id).replaceAll("@email", placeholder);
+    return new Response(body, { headers: { "Content-Type": found.type } });
   },
 });
 
