@@ -1,5 +1,5 @@
-// Keeps what servers have sent, by gateway and client, within bounds in bytes: a client that invents
-// credentials replaces only what was kept for itself.
+// Keeps what servers have sent, and which sessions have ended, by gateway and client, within bounds in bytes: a client that
+// invents credentials, or ends many sessions, replaces only what was kept for itself.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 
 const SWEEP_MS = 30_000;
@@ -13,7 +13,7 @@ const CLIENT_BYTES = 8 * 1024 * 1024;
 /** Memory of an entry beside its value. */
 const ENTRY_BYTES = 1024;
 
-/** Whom a value was fetched for. */
+/** Whom a value is kept for. */
 export interface CacheOwner {
   readonly gatewayId: string;
   /** Null: the value was fetched with the credential of the configuration. */

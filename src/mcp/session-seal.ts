@@ -20,7 +20,7 @@ const MAX_EVENT_ID_LENGTH = 4000;
 const EVENT_MARK = "gwe1";
 const SEALED_EVENT = /^gwe1([A-Za-z0-9_-]+)$/;
 /** A client that is idle for longer starts a session again. */
-const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
+export const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
 
 /** The client that a session belongs to. */
 export interface SessionOwner {

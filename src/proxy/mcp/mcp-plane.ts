@@ -4,11 +4,11 @@ import { isParsedObject } from "../../base/raw-json.ts";
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { OffLoop } from "../../off-loop/off-loop.ts";
 import { OutgoingResponse } from "../../http/server/outgoing-response.ts";
+import { ClientSessions } from "../../mcp/client-sessions.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import { ConversationKeys, type Conversation } from "../../mcp/conversation-keys.ts";
 import { errorText, isRpcId, RpcError } from "../../mcp/json-rpc.ts";
 import { McpEndpoint, type EndpointParts } from "../../mcp/mcp-endpoint.ts";
-import { SessionSeal } from "../../mcp/session-seal.ts";
 import type { TokenVerifier } from "../../mcp/tokens/token-verifier.ts";
 import type { CompiledGateway } from "../../snapshot/compile.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
@@ -38,7 +38,7 @@ export interface McpPlaneParts {
 
 export class McpPlane {
   readonly #parts: McpPlaneParts;
-  readonly #seal: SessionSeal;
+  readonly #sessions: ClientSessions;
   readonly #conversationKeys: ConversationKeys;
   readonly #calls = new OpenCalls();
   readonly #questions = new OpenQuestions();
@@ -47,7 +47,7 @@ export class McpPlane {
 
   constructor(parts: McpPlaneParts) {
     this.#parts = parts;
-    this.#seal = new SessionSeal(parts.secret);
+    this.#sessions = new ClientSessions(parts.secret, parts.clock);
     this.#conversationKeys = new ConversationKeys(parts.secret);
     const { serving } = parts;
     this.#endpoint = serving === null ? null : new McpEndpoint({ ...serving, clock: parts.clock });
@@ -90,7 +90,7 @@ export class McpPlane {
     value: unknown,
   ): OutgoingResponse | null {
     try {
-      const content = (mcp.content = readMcpBody(exchange, service, this.#seal, value));
+      const content = (mcp.content = readMcpBody(exchange, service, this.#sessions, value));
       const { session } = content;
       let conversation: Conversation | null = null;
       mcp.conversationKey ??= (plugin) => {
@@ -136,7 +136,7 @@ export class McpPlane {
     const parts: McpParts = {
       ...finishParts,
       mcp: this.#endpoint,
-      mcpSeal: this.#seal,
+      mcpSessions: this.#sessions,
       mcpCalls: this.#calls,
       mcpQuestions: this.#questions,
       current: serving.current,

@@ -103,7 +103,7 @@ function requireSession(session: ClientSession | null, isNamed: boolean): Client
 }
 
 /** A client that gets 404 starts a session again. */
-export function sessionNotFound(): RpcError {
+function sessionNotFound(): RpcError {
   return new RpcError(RPC.sessionNotFound, "Session not found", { httpStatus: 404 });
 }
 

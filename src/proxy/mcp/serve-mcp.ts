@@ -3,6 +3,7 @@ import { GatehouseError } from "../../base/errors.ts";
 import { toError } from "../../base/to-error.ts";
 import type { OutgoingResponse } from "../../http/server/outgoing-response.ts";
 import type { ClientContext } from "../../mcp/client-context.ts";
+import type { ClientSessions } from "../../mcp/client-sessions.ts";
 import type { CompiledMcpService } from "../../mcp/compiled.ts";
 import type { Reply } from "../../mcp/forward-request.ts";
 import {
@@ -16,7 +17,7 @@ import {
 } from "../../mcp/json-rpc.ts";
 import type { McpEndpoint } from "../../mcp/mcp-endpoint.ts";
 import { errorStatus } from "../../mcp/protocol.ts";
-import type { SessionSeal, StreamPlace } from "../../mcp/session-seal.ts";
+import type { ClientSession, StreamPlace } from "../../mcp/session-seal.ts";
 import { captureMaskedRequest } from "../capture-bodies.ts";
 import type { Exchange } from "../exchange.ts";
 import type { PermissionParts } from "../client-permission.ts";
@@ -31,17 +32,11 @@ import type { OpenCalls } from "./open-calls.ts";
 import type { CallQuestions, OpenQuestions } from "./open-questions.ts";
 import { requestError } from "./request-error.ts";
 import { StreamPermission } from "./stream-permission.ts";
-import {
-  isSubscription,
-  ownerOf,
-  readResumption,
-  sessionNotFound,
-  sessionOfClient,
-} from "./read-mcp-body.ts";
+import { isSubscription, ownerOf, readResumption, sessionOfClient } from "./read-mcp-body.ts";
 
 export interface McpParts extends FinishParts, PermissionParts {
   readonly mcp: McpEndpoint;
-  readonly mcpSeal: SessionSeal;
+  readonly mcpSessions: ClientSessions;
   readonly mcpCalls: OpenCalls;
   readonly mcpQuestions: OpenQuestions;
   readonly isDraining: () => boolean;
@@ -57,7 +52,7 @@ export async function serveMcp(
   // Limits count the request, although no provider of models gets it.
   exchange.isServedHere = true;
   const resumed =
-    exchange.method === "GET" ? readResumption(exchange, request, service, parts.mcpSeal) : null;
+    exchange.method === "GET" ? readResumption(exchange, request, service, parts.mcpSessions) : null;
   if (exchange.bodies !== null) captureMaskedRequest(exchange.bodies, exchange);
   const { tracer } = parts.observation;
   if (tracer !== null) adoptTrace(exchange, request, tracer);
@@ -128,7 +123,7 @@ class McpRun {
   }
 
   async #stream(): Promise<void> {
-    const context = this.#sessionContext();
+    const context = this.#sessionContext(this.#session());
     const resumed = this.#resumed;
     const isResumption = this.#exchange.request.headers.has("last-event-id");
     if (resumed === null && isResumption)
@@ -145,17 +140,19 @@ class McpRun {
   }
 
   async #end(): Promise<void> {
-    const context = this.#sessionContext();
-    this.#parts.mcpCalls.endSession(this.#exchange.request.headers.get("mcp-session-id") ?? "");
-    await this.#parts.mcp.end(context);
+    const session = this.#session();
+    const id = this.#exchange.request.headers.get("mcp-session-id") ?? "";
+    this.#parts.mcpSessions.end(id, ownerOf(this.#exchange, this.#service), session);
+    await this.#parts.mcp.end(this.#sessionContext(session));
     await this.#output.respond(null, 204);
   }
 
   /** Throws an RpcError if the request belongs to no session. */
-  #sessionContext(): ClientContext {
-    const session = sessionOfClient(this.#exchange, this.#service, this.#parts.mcpSeal);
-    const sessionId = this.#exchange.request.headers.get("mcp-session-id") ?? "";
-    if (this.#parts.mcpCalls.isEnded(sessionId)) throw sessionNotFound();
+  #session(): ClientSession {
+    return sessionOfClient(this.#exchange, this.#service, this.#parts.mcpSessions);
+  }
+
+  #sessionContext(session: ClientSession): ClientContext {
     return this.#context({ messages: [], isBatch: false, generation: "session", session, tool: null });
   }
 
@@ -164,7 +161,7 @@ class McpRun {
       service: this.#service,
       endpoint: this.#parts.mcp,
       ownCredentials: this.#parts.ownCredentials,
-      seal: this.#parts.mcpSeal,
+      seal: this.#parts.mcpSessions,
       observer: new ExchangeObserver(this.#exchange, this.#request, this.#output.metrics, this.#parts.log),
       sink: this.#output,
       onQuestion: (id) => this.#questions.add(id),
@@ -176,7 +173,6 @@ class McpRun {
     const { headers } = this.#exchange.request;
     // The header of a request without a session may name that of another client.
     const sessionId = content.session === null ? "" : (headers.get("mcp-session-id") ?? "");
-    if (sessionId !== "" && this.#parts.mcpCalls.isEnded(sessionId)) throw sessionNotFound();
     const context = this.#context(content);
     const texts: MessageText[] = [];
     const requests = content.messages.filter(({ kind }) => kind === "request");
@@ -271,7 +267,7 @@ class McpRun {
       } = await this.#parts.mcp.initialize(context, request);
       this.#output.headers.set(
         "Mcp-Session-Id",
-        this.#parts.mcpSeal.seal(session, ownerOf(this.#exchange, this.#service)),
+        this.#parts.mcpSessions.seal(session, ownerOf(this.#exchange, this.#service)),
       );
       this.#request.ended("ok");
       return { text: resultText(request.id, result), httpStatus: 200, hasInspectedParts };
