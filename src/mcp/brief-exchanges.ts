@@ -30,10 +30,13 @@ interface Discardable {
   discard(maxBytes: number): Promise<void>;
 }
 
+type Send = (signal: AbortSignal) => Promise<Discardable>;
+
 export class BriefExchanges {
   readonly #clock: Clock;
   readonly #sessions = new KeyedSlots(PER_SESSION, PER_SESSION * WAITING_PER_PLACE);
   readonly #servers = new KeyedSlots(PER_SERVER, PER_SERVER * WAITING_PER_PLACE);
+  readonly #starts = new KeyedSlots(PER_SERVER, PER_SERVER * WAITING_PER_PLACE);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,24 +52,39 @@ export class BriefExchanges {
    * Calls `send` when there is a place, and reads the response. Rejects as `callServer` does, and with an RpcError if too many exchanges
    * wait for the server.
    */
-  async run(link: ExchangeLink, send: (signal: AbortSignal) => Promise<Discardable>): Promise<void> {
+  async run(link: ExchangeLink, send: Send): Promise<void> {
     if (this.isFull(link)) throw busyError(link);
+    await this.#within((aborted) =>
+      this.#sessions.use(sessionKey(link), aborted.signal, () =>
+        this.#servers.use(serverKey(link), aborted.signal, () => this.#exchange(send, aborted)),
+      ),
+    );
+  }
+
+  /** As `run`, for the message that ends the start of a session: messages in other sessions take none of its places. */
+  async start(link: ExchangeLink, send: Send): Promise<void> {
+    const key = serverKey(link);
+    if (this.#starts.isFull(key)) throw busyError(link);
+    await this.#within((aborted) =>
+      this.#starts.use(key, aborted.signal, () => this.#exchange(send, aborted)),
+    );
+  }
+
+  async #within(work: (aborted: AbortController) => Promise<void>): Promise<void> {
     const aborted = new AbortController();
     const timer = this.#clock.setTimeout(() => aborted.abort(), EXCHANGE_MS);
-    const { signal } = aborted;
     try {
-      await this.#sessions.use(sessionKey(link), signal, () =>
-        this.#servers.use(serverKey(link), signal, async () => this.#drain(await send(signal), aborted)),
-      );
+      await work(aborted);
     } catch (error) {
-      throw signal.aborted ? new UpstreamError("first_byte_timeout", error) : error;
+      throw aborted.signal.aborted ? new UpstreamError("first_byte_timeout", error) : error;
     } finally {
       timer.close();
     }
   }
 
   /** The status is the whole result: a response that breaks off, or is stopped here, is no failure. */
-  async #drain(reply: Discardable, aborted: AbortController): Promise<void> {
+  async #exchange(send: Send, aborted: AbortController): Promise<void> {
+    const reply = await send(aborted.signal);
     const timer = this.#clock.setTimeout(() => aborted.abort(), DRAIN_MS);
     try {
       await reply.discard(MAX_DRAINED_BYTES);

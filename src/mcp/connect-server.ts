@@ -14,7 +14,7 @@ import {
   type ClientCredential,
   type ServerCallParts,
 } from "./server-call.ts";
-import { sendNotification, sendRequest, type ClientDescription, type ServerLink } from "./server-link.ts";
+import { sendInitialized, sendRequest, type ClientDescription, type ServerLink } from "./server-link.ts";
 import { MAX_SERVER_SESSION_ID } from "./session-seal.ts";
 import type { McpServerTarget } from "./server-target.ts";
 import { requestText } from "./json-rpc.ts";
@@ -145,7 +145,7 @@ export class ServerConnector {
       );
     const sessionId = checkedSessionId(reply.sessionId);
     const link = { server, version: agreed, sessionId, credential, isClientSession: options.isClientSession };
-    await sendNotification(link, "notifications/initialized", {}, this.#parts);
+    await sendInitialized(link, this.#parts);
     return described(link, result, objectOf(result, "serverInfo"));
   }
 

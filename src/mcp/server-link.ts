@@ -179,6 +179,12 @@ export async function sendResponse(
   await post(link, writeExact({ jsonrpc: "2.0", id, ...content }), parts);
 }
 
+/** Ends the start of a session. */
+export function sendInitialized(link: ServerLink, parts: ServerCallParts): Promise<void> {
+  const body = notificationText("notifications/initialized", {});
+  return parts.brief.start(link, (signal) => send(link, "POST", body, signal, parts));
+}
+
 function post(link: ServerLink, body: MessageText, parts: ServerCallParts): Promise<void> {
   return exchange(link, "POST", body, parts);
 }
@@ -190,10 +196,22 @@ function exchange(
   body: MessageText | null,
   parts: ServerCallParts,
 ): Promise<void> {
+  return parts.brief.run(link, (signal) => send(link, method, body, signal, parts));
+}
+
+function send(
+  link: ServerLink,
+  method: "POST" | "DELETE",
+  body: MessageText | null,
+  signal: AbortSignal,
+  parts: ServerCallParts,
+): Promise<ServerReply> {
   const { server, credential } = link;
   const headers = linkHeaders(link);
-  return parts.brief.run(link, (signal) =>
-    callServer(server, { method, headers, body, credential, timeoutMs: NOTIFY_TIMEOUT_MS, signal }, parts),
+  return callServer(
+    server,
+    { method, headers, body, credential, timeoutMs: NOTIFY_TIMEOUT_MS, signal },
+    parts,
   );
 }
 

@@ -7,6 +7,8 @@ import { eventLoopTurns, waitUntil } from "../support/waiting.ts";
 
 const PER_SESSION = 64;
 const WAITING = 4 * PER_SESSION;
+const PER_SERVER = 256;
+const WAITING_AT_SERVER = 4 * PER_SERVER;
 const STEP_MS = 500;
 
 const gatehouse = await startGatehouseInProcess();
@@ -17,6 +19,7 @@ const servers = useMcpServers({
   level: { generation: "session" },
   end: { generation: "session" },
   busy: { generation: "session" },
+  crowded: { generation: "session" },
 });
 
 /** Responses that go on until the gateway closes their connections. */
@@ -111,4 +114,24 @@ test("messages that a server does not accept take a bounded number of connection
   server.isSilentTo = null;
   expect((await client.post(progress)).status).toBe(202);
   await waitUntil(() => accepted().length === PER_SESSION + 2);
+});
+
+test("sessions begin at a server that does not accept the messages of others", async () => {
+  const server = servers.crowded;
+  server.isSilentTo = ({ rpcMethod }) => rpcMethod === "notifications/progress";
+  const { url } = await seedMcp(gatehouse, { crowded: server.url });
+  const version = "2025-03-26";
+  const half = Array.from({ length: PER_SESSION / 2 }, () => progress);
+  for (let sessions = 0; sessions < PER_SERVER / PER_SESSION + WAITING_AT_SERVER / PER_SESSION; sessions++) {
+    const client = await SessionClient.start(url, { version });
+    for (let sent = 0; sent < 2; sent++) expect((await client.post(half)).status).toBe(202);
+  }
+  const other = await SessionClient.start(url);
+  expect(other.initialized?.result).toMatchObject({ serverInfo: {} });
+  expect((await other.request("ping")).result).toEqual({});
+  expect((await other.post(progress)).status).toBe(503);
+  clock.advance(10_050);
+  await waitUntil(() =>
+    server.received.every(({ rpcMethod, signal }) => rpcMethod !== progress.method || signal.aborted),
+  );
 });
