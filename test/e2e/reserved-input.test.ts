@@ -160,6 +160,7 @@ describe("dollars", () => {
     const body = { model: "m", ...responses({ conversation: "conv_1" }) };
     const clients = Array.from({ length: 30 }, () => new LeavingClient(`${route.url}/v1/responses`, body));
     await waitUntil(() => clients.filter(({ status }) => status === 402).length === 27);
+    await provider.until(() => provider.requestCount >= 3);
     expect(provider.requests).toHaveLength(3);
     clock.advance(1000);
     await Promise.all(clients.map(({ ended }) => ended));
@@ -212,11 +213,13 @@ describe("forms", () => {
     const sent = send(route, [["n", "10"]]);
     const amount = await waitFor(async () => (await reserved(route)) || null);
     expect(amount).toBeWithin(10_000, 10_000 + TEXT_BYTES);
+    await provider.until(() => provider.requestCount === 1);
     clock.advance(1000);
     expect((await sent).status).toBe(200);
     await waitUntil(async () => (await reserved(route)) === 0);
     const next = send(route, []);
     expect(await waitFor(async () => (await reserved(route)) || null)).toBeWithin(1000, 1000 + TEXT_BYTES);
+    await provider.until(() => provider.requestCount === 2);
     clock.advance(1000);
     expect((await next).status).toBe(200);
   });
