@@ -90,7 +90,7 @@ const texts: fc.Arbitrary<ResponseTexts> = fc.record({
 const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 5 });
 const holds = fc.array(fc.nat(40), { minLength: 1, maxLength: 4 });
 const lineEnd = fc.constantFrom("\n", "\r\n");
-const runs = { numRuns: runsOf({ short: 25, long: 20_000 }) };
+const runs = { numRuns: runsOf({ short: 25, long: 500 }) };
 
 function cut(text: string, size: number): string[] {
   return text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
