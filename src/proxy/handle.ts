@@ -166,13 +166,12 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
       watchClientAndTotalTime(exchange, rule, parts);
     },
     runBeforeBody: (exchange) => {
-      const links = exchange.gateway?.chain?.beforeBody ?? null;
-      const response = links === null ? null : INLINE_RUNNERS.before_body(exchange, links, servingParts);
+      const links = exchange.gateway?.chain?.beforeBody ?? [];
+      const response = INLINE_RUNNERS.before_body(exchange, links, servingParts);
       if (response === null) rejectByKnownBudgets(exchange, servingParts);
       return response;
     },
-    runFinalRequest: (exchange, links) =>
-      (runFinal ??= INLINE_RUNNERS.final_request(servingParts))(exchange, links),
+    runFinalRequest: (...run) => (runFinal ??= INLINE_RUNNERS.final_request(servingParts))(...run),
     runPreRequest: (exchange, chain) => INLINE_RUNNERS.pre_request(exchange, chain, servingParts),
     callService: (...call) => (callService ??= createCallService(servingParts))(...call),
   };
